@@ -1,0 +1,30 @@
+import { eq } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import type { Database } from './client.ts'
+import { accounts } from './schema.ts'
+
+export interface RateLimit {
+  points: number
+  seconds: number
+}
+
+export async function createAccount(db: Database, name: string, limit?: RateLimit): Promise<string> {
+  const id = uuidv7()
+  await db.insert(accounts).values({ id, name, ...limitColumns(limit) })
+  return id
+}
+
+/** @returns whether there is such an account. */
+export async function updateRateLimit(db: Database, id: string, limit: RateLimit): Promise<boolean> {
+  const updated = await db.update(accounts).set(limitColumns(limit)).where(eq(accounts.id, id)).returning()
+  return updated.length === 1
+}
+
+export async function accountExists(db: Database, id: string): Promise<boolean> {
+  const found = await db.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, id))
+  return found.length === 1
+}
+
+function limitColumns(limit?: RateLimit) {
+  return limit ? { rateLimitPoints: limit.points, rateLimitSeconds: limit.seconds } : {}
+}

@@ -1,0 +1,124 @@
+import { and, asc, eq } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import type { Contact } from '../src/core/contact.ts'
+import type { Database } from './client.ts'
+import { conversations } from './schema.ts'
+import { prepared } from './statement.ts'
+
+/** A send on its way into a conversation with its contact. */
+export interface Entry {
+  requestId: string
+  accountId: string
+  contact: Contact
+}
+
+export interface Entered {
+  requestId: string
+  conversationId: string
+  /** Null where none was open, or nothing was to be closed. */
+  closedConversationId: string | null
+}
+
+/**
+ * Closes, opens and joins in one statement. `opened` reads `closed`, so that the closing comes first and makes room in
+ * the index that allows one open conversation a contact. A send that is in a conversation already stays in it: the
+ * statement can be repeated. An attempt counts as started when its conversation has been closed. A send whose contact's conversation another transaction is opening or closing at this
+ * moment is left out, and nothing is changed for it.
+ */
+const enterStatement = prepared<Entered>(
+  'enter_conversations',
+  `with entries as materialized (
+     select s.request_id, s.account_id, s.contact_type, s.contact_value, s.close_conversation, s.conversation_id,
+            e."newId" as new_id
+     from json_to_recordset($1) as e ("requestId" uuid, "newId" uuid) join sends s on s.request_id = e."requestId"),
+   coming as (select * from entries where conversation_id is null),
+   closed as (
+     update conversations c set closed_at = now(), closed_by = e.request_id
+     from coming e
+     where e.close_conversation and c.account_id = e.account_id and c.contact_type = e.contact_type
+       and c.contact_value = e.contact_value and c.closed_at is null
+     returning c.id, e.request_id),
+   open_already as (
+     select c.id, e.request_id
+     from coming e join conversations c on c.account_id = e.account_id and c.contact_type = e.contact_type
+       and c.contact_value = e.contact_value and c.closed_at is null
+     where not e.close_conversation),
+   opened as (
+     insert into conversations (id, account_id, contact_type, contact_value, opened_at)
+     select e.new_id, e.account_id, e.contact_type, e.contact_value, now()
+     from coming e
+     where not exists (select from open_already a where a.request_id = e.request_id)
+       and (select count(*) from closed) >= 0
+     order by e.account_id, e.contact_type, e.contact_value
+     on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
+     returning id),
+   entered as (
+     select e.request_id, coalesce(a.id, o.id) as conversation_id, closed.id as closed_id, e.close_conversation
+     from coming e
+     left join open_already a on a.request_id = e.request_id
+     left join opened o on o.id = e.new_id
+     left join closed on closed.request_id = e.request_id
+     where coalesce(a.id, o.id) is not null),
+   joined as (
+     update sends s
+     set conversation_id = entered.conversation_id,
+         claimed_at = case when entered.close_conversation then now() else s.claimed_at end
+     from entered where s.request_id = entered.request_id),
+   told as (
+     insert into send_events (request_id, at, event, fields)
+     select request_id, now(), 'conversation_closed', json_build_object('conversationId', closed_id)
+     from entered where close_conversation)
+   select request_id as "requestId", conversation_id as "conversationId", closed_id as "closedConversationId"
+   from entered
+   union all
+   select request_id, conversation_id, null from entries where conversation_id is not null`,
+)
+
+/** More rounds than contention on one contact can take. */
+const maxRounds = 1000
+
+/**
+ * Brings sends into their contacts' conversations: closes the open one where that is asked, joins the open one, or
+ * opens one. Sends to one contact enter one after another, a round each; one that met another transaction's change
+ * goes into the next round, and finds it there.
+ */
+export async function enterConversations(db: Database, entries: readonly Entry[]): Promise<Entered[]> {
+  const entered = new Map<string, Entered>()
+  let waiting = entries
+  for (let round = 0; waiting.length > 0 && round < maxRounds; round++) {
+    const rows = firstOfEachContact(waiting).map(({ requestId }) => ({ requestId, newId: uuidv7() }))
+    for (const one of await enterStatement(db, [JSON.stringify(rows)])) entered.set(one.requestId, one)
+    waiting = waiting.filter(({ requestId }) => !entered.has(requestId))
+  }
+  if (waiting.length > 0) throw new Error(`${waiting.length} sends found no conversation to enter`)
+  return entries.map(({ requestId }) => entered.get(requestId) as Entered)
+}
+
+function firstOfEachContact(entries: readonly Entry[]): Entry[] {
+  const byContact = new Map<string, Entry>()
+  for (const entry of entries) {
+    const contact = `${entry.accountId} ${entry.contact.type} ${entry.contact.value}`
+    if (!byContact.has(contact)) byContact.set(contact, entry)
+  }
+  return [...byContact.values()]
+}
+
+/** All conversations with a contact, the oldest first. */
+export function listConversations(db: Database, accountId: string, contact: Pick<Contact, 'type' | 'value'>) {
+  return db
+    .select({
+      conversationId: conversations.id,
+      openedAt: conversations.openedAt,
+      closedAt: conversations.closedAt,
+      closedBy: conversations.closedBy,
+    })
+    .from(conversations)
+    .where(
+      and(
+        eq(conversations.accountId, accountId),
+        eq(conversations.contactType, contact.type),
+        eq(conversations.contactValue, contact.value),
+      ),
+    )
+    .orderBy(asc(conversations.openedAt))
+}

@@ -1,0 +1,44 @@
+import { DrizzleQueryError } from 'drizzle-orm'
+import pg from 'pg'
+
+/** SQLSTATE classes of faults in the values of a statement: data exception, constraint violation. */
+const valueFaultClasses = ['22', '23']
+/** Connection lost, resources short, shut down or starting up. */
+const unavailableClasses = ['08', '53', '57', '58']
+const unavailableNodeCodes = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+]
+/** What pg says of lost connections without giving a code. */
+const unavailableMessages =
+  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/
+
+/** Whether the statement failed for what was in it, so that its other rows would do without the bad one. */
+export function isValueFault(error: unknown): boolean {
+  return valueFaultClasses.includes(sqlState(error).slice(0, 2))
+}
+
+/** Whether PostgreSQL is away, overloaded or going down, as opposed to a fault of ours. */
+export function isUnavailable(error: unknown): boolean {
+  const cause = root(error)
+  if (unavailableClasses.includes(sqlState(cause).slice(0, 2))) return true
+  if (!(cause instanceof Error)) return false
+  const { code } = cause as NodeJS.ErrnoException
+  return (
+    (code !== undefined && unavailableNodeCodes.includes(code)) || unavailableMessages.test(cause.message)
+  )
+}
+
+function sqlState(error: unknown): string {
+  const cause = root(error)
+  return cause instanceof pg.DatabaseError ? (cause.code ?? '') : ''
+}
+
+function root(error: unknown): unknown {
+  return error instanceof DrizzleQueryError ? error.cause : error
+}

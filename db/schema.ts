@@ -1,0 +1,167 @@
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  customType,
+  index,
+  integer,
+  json,
+  jsonb,
+  pgTable,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import type { Permission } from '../src/core/api-key.ts'
+import type { ContactType } from '../src/core/contact.ts'
+import type { Message, MessageType } from '../src/core/message.ts'
+import type { OnUncertain } from '../src/core/outcome.ts'
+import type { ProviderName } from '../src/core/providers/index.ts'
+import type { AttemptRecord, SendStatus } from '../src/core/timeline.ts'
+
+const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
+const moment = (name: string) => timestamp(name, { withTimezone: true })
+
+export const accounts = pgTable('accounts', {
+  id: uuid('id').primaryKey(),
+  name: text('name').notNull(),
+  /** Null: the service's own limit. */
+  rateLimitPoints: integer('rate_limit_points'),
+  rateLimitSeconds: integer('rate_limit_seconds'),
+  createdAt: moment('created_at').notNull().defaultNow(),
+})
+
+export const apiKeys = pgTable('api_keys', {
+  id: uuid('id').primaryKey(),
+  accountId: uuid('account_id')
+    .notNull()
+    .references(() => accounts.id),
+  hash: bytea('hash').notNull().unique(),
+  displayPrefix: text('display_prefix').notNull(),
+  permissions: text('permissions').array().$type<Permission[]>().notNull(),
+  createdAt: moment('created_at').notNull().defaultNow(),
+  expiresAt: moment('expires_at'),
+  revokedAt: moment('revoked_at'),
+})
+
+export const channels = pgTable('channels', {
+  id: uuid('id').primaryKey(),
+  accountId: uuid('account_id')
+    .notNull()
+    .references(() => accounts.id),
+  provider: text('provider').$type<ProviderName>().notNull(),
+  name: text('name').notNull(),
+  /** As `sealConfig` wrote it. */
+  sealedConfig: text('sealed_config').notNull(),
+  onUncertain: text('on_uncertain').$type<OnUncertain>().notNull(),
+  createdAt: moment('created_at').notNull().defaultNow(),
+})
+
+export const flows = pgTable('flows', {
+  id: uuid('id').primaryKey(),
+  accountId: uuid('account_id')
+    .notNull()
+    .references(() => accounts.id),
+  name: text('name').notNull(),
+  createdAt: moment('created_at').notNull().defaultNow(),
+})
+
+/** An account's thread with one contact, whatever the channel. */
+export const conversations = pgTable(
+  'conversations',
+  {
+    id: uuid('id').primaryKey(),
+    accountId: uuid('account_id').notNull(),
+    contactType: text('contact_type').$type<ContactType>().notNull(),
+    contactValue: text('contact_value').notNull(),
+    openedAt: moment('opened_at').notNull().defaultNow(),
+    closedAt: moment('closed_at'),
+    /** The send that closed it. */
+    closedBy: uuid('closed_by'),
+  },
+  (table) => [
+    uniqueIndex('conversations_one_open')
+      .on(table.accountId, table.contactType, table.contactValue)
+      .where(sql`closed_at is null`),
+    index('conversations_of_contact').on(table.accountId, table.contactValue),
+  ],
+)
+
+/**
+ * One row a send. It has no foreign keys: each would cost every accept a look-up and a lock on the account's or the
+ * channel's row, and the API has just read both.
+ */
+export const sends = pgTable(
+  'sends',
+  {
+    requestId: uuid('request_id').primaryKey(),
+    /** The order of acceptance. */
+    seq: bigint('seq', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
+    accountId: uuid('account_id').notNull(),
+    channelId: uuid('channel_id').notNull(),
+    contactType: text('contact_type').$type<ContactType>().notNull(),
+    contactValue: text('contact_value').notNull(),
+    contactName: text('contact_name'),
+    messageType: text('message_type').$type<MessageType>().notNull(),
+    message: jsonb('message').$type<Message>().notNull(),
+    flowId: uuid('flow_id'),
+    closeConversation: boolean('close_conversation').notNull(),
+    /** Null until the send has joined one, before its first attempt. */
+    conversationId: uuid('conversation_id'),
+    status: text('status').$type<SendStatus>().notNull().default('queued'),
+    acceptedAt: moment('accepted_at').notNull().default(sql`clock_timestamp()`),
+    nextAttemptAt: moment('next_attempt_at').notNull().default(sql`clock_timestamp()`),
+    finishedAt: moment('finished_at'),
+    /** Attempts begun so far. */
+    attempt: integer('attempt').notNull().default(0),
+    /** The latest attempt, until a retry moves it to send_events: who made it, when it was claimed, what came of it. */
+    worker: text('worker'),
+    claimedAt: moment('claimed_at'),
+    attemptRecord: json('attempt_record').$type<AttemptRecord>(),
+    providerMessageId: text('provider_message_id'),
+    /** Why it ended failed or uncertain. */
+    failure: text('failure'),
+  },
+  (table) => [index('sends_unfinished').on(table.nextAttemptAt).where(sql`finished_at is null`)],
+)
+
+/** What the send's row doesn't tell, or no longer: append-only. */
+export const sendEvents = pgTable(
+  'send_events',
+  {
+    id: bigint('id', { mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    requestId: uuid('request_id').notNull(),
+    at: moment('at').notNull().default(sql`clock_timestamp()`),
+    event: text('event').notNull(),
+    /** `json`, not `jsonb`: keeps the order in which people read them. */
+    fields: json('fields').$type<Record<string, unknown>>().notNull(),
+  },
+  (table) => [index('send_events_of_send').on(table.requestId)],
+)
+
+/** The bytes of base64 media, apart from their send so that no claim or look-up reads them. */
+export const media = pgTable('media', {
+  requestId: uuid('request_id').primaryKey(),
+  content: bytea('content').notNull(),
+  createdAt: moment('created_at').notNull().defaultNow(),
+})
+
+/** What the sandbox provider was given, a row for each message that it took. */
+export const sandboxMessages = pgTable(
+  'sandbox_messages',
+  {
+    id: uuid('id').primaryKey(),
+    requestId: uuid('request_id').notNull(),
+    channelId: uuid('channel_id').notNull(),
+    contactType: text('contact_type').$type<ContactType>().notNull(),
+    contactValue: text('contact_value').notNull(),
+    contactName: text('contact_name'),
+    message: jsonb('message').$type<Message>().notNull(),
+    mediaContent: bytea('media_content'),
+    conversationId: uuid('conversation_id').notNull(),
+    flowId: uuid('flow_id'),
+    receivedAt: moment('received_at').notNull().defaultNow(),
+  },
+  (table) => [index('sandbox_messages_of_send').on(table.requestId)],
+)

@@ -1,0 +1,51 @@
+import type { HttpBindings } from '@hono/node-server'
+import { Hono } from 'hono'
+import { methodNotAllowed } from 'hono/method-not-allowed'
+import { v7 as uuidv7 } from 'uuid'
+import type { Runtime } from '../platform/runtime.ts'
+import { WaitBudget } from '../platform/wait-budget.ts'
+import { authenticator } from './authenticate.ts'
+import { type ApiEnv, factory } from './context.ts'
+import { ApiError, answerError } from './errors.ts'
+import { getMessage } from './get-message.ts'
+import { sendMessage } from './send-message.ts'
+
+/** What one request may wait for the stores; leaves room below the 1.5 s within which every answer is due. */
+const waitBudgetMs = 1300
+
+export type ApiApp = Hono<ApiEnv>
+
+/** The routes of the API process (docs/api.md). */
+export function createApp(runtime: Runtime): ApiApp {
+  const { log } = runtime
+  const authenticate = authenticator(runtime)
+  const send = sendMessage(runtime, authenticate)
+  const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
+
+  app.use(mintRequestId)
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: (c, methods) => {
+        const allow = methods.join(', ')
+        return answerError(c, new ApiError(405, `This route takes ${allow}.`, { Allow: allow }), log)
+      },
+    }),
+  )
+  app.post('/v1/messages', ...send.channelInBody)
+  app.post('/v1/channels/:channelId/messages', ...send.channelInPath)
+  app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
+
+  app.notFound((c) => answerError(c, new ApiError(404, 'No such route.'), log))
+  app.onError((error, c) => answerError(c, error, log))
+  return app
+}
+
+/** A client's own X-Request-Id is never used: the id names a row, a job and log lines. */
+const mintRequestId = factory.createMiddleware((c, next) => {
+  const requestId = uuidv7()
+  c.set('requestId', requestId)
+  c.set('budget', new WaitBudget(waitBudgetMs))
+  c.header('X-Request-Id', requestId)
+  return next()
+})

@@ -1,0 +1,71 @@
+import { LRUCache } from 'lru-cache'
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { type Caller, findCaller } from '../../db/api-keys.ts'
+import { hashApiKey, type Permission, wasMintedHere } from '../core/api-key.ts'
+import { keyPrefix } from '../core/send-job.ts'
+import type { Runtime } from '../platform/runtime.ts'
+import { clientAddress } from './client-address.ts'
+import { factory } from './context.ts'
+import { ApiError } from './errors.ts'
+
+const bearer = /^Bearer +([^ ]+)$/i
+/** A revoked key is refused everywhere once this has passed. */
+const cacheTtlMs = 2000
+const cachedKeys = 10_000
+const failureWindowSeconds = 60
+
+/** Finds out who calls by the API key (docs/api.md#keys), or answers 401, or 429 to an address whose keys keep failing. */
+export function authenticator(runtime: Runtime) {
+  const { settings, db } = runtime
+  const callers = new LRUCache<string, Caller>({
+    max: cachedKeys,
+    ttl: cacheTtlMs,
+    fetchMethod: (hash) => findCaller(db, Buffer.from(hash, 'base64')),
+  })
+  const refuse = refuser(runtime)
+
+  return factory.createMiddleware(async (c, next) => {
+    const apiKey = bearer.exec(c.req.header('Authorization') ?? '')?.[1]
+    if (!apiKey || !wasMintedHere(apiKey, settings.API_KEY_PEPPER)) return refuse(clientAddress(c, runtime))
+    const hash = hashApiKey(apiKey, settings.API_KEY_PEPPER).toString('base64')
+    const caller = await c.var.budget.spend(callers.fetch(hash))
+    if (!caller || hasExpired(caller)) return refuse(clientAddress(c, runtime))
+    c.set('caller', caller)
+    await next()
+  })
+}
+
+export function permit(permission: Permission) {
+  return factory.createMiddleware(async (c, next) => {
+    if (c.var.caller.permissions.includes(permission)) return next()
+    throw new ApiError(403, `This API key lacks the permission ${permission}.`)
+  })
+}
+
+function hasExpired(caller: Caller): boolean {
+  return caller.expiresAt !== null && caller.expiresAt.getTime() <= Date.now()
+}
+
+/** Counts failed keys only, so that a good key is never refused for its neighbours' failures. */
+function refuser({ settings, redis }: Runtime) {
+  const limit = { points: settings.AUTH_FAILURE_LIMIT, duration: failureWindowSeconds }
+  const failures = new RateLimiterRedis({
+    ...limit,
+    storeClient: redis,
+    keyPrefix: `${keyPrefix}:auth-failures`,
+    inMemoryBlockOnConsumed: limit.points + 1,
+    insuranceLimiter: new RateLimiterMemory(limit),
+  })
+  return async (address: string): Promise<never> => {
+    const counted = await failures.consume(address).catch((error: unknown) => error)
+    if (counted instanceof RateLimiterRes && counted.consumedPoints > limit.points) {
+      const retryAfter = Math.ceil(counted.msBeforeNext / 1000)
+      throw new ApiError(429, 'Too many requests with a faulty API key from this address.', {
+        'Retry-After': String(retryAfter),
+      })
+    }
+    throw new ApiError(401, 'Send a valid API key as "Authorization: Bearer <API_KEY>".', {
+      'WWW-Authenticate': 'Bearer',
+    })
+  }
+}

@@ -1,0 +1,17 @@
+import type { HttpBindings } from '@hono/node-server'
+import { createFactory } from 'hono/factory'
+import type { Caller } from '../../db/api-keys.ts'
+import type { WaitBudget } from '../platform/wait-budget.ts'
+
+/** What the steps of a request hand on. */
+export interface ApiEnv {
+  Bindings: HttpBindings
+  Variables: {
+    requestId: string
+    budget: WaitBudget
+    /** Set by `authenticate`. */
+    caller: Caller
+  }
+}
+
+export const factory = createFactory<ApiEnv>()

@@ -1,0 +1,46 @@
+import type { Context } from 'hono'
+import type { Channel } from '../../db/channels.ts'
+import { databaseClock } from '../../db/clock.ts'
+import { isValueFault } from '../../db/errors.ts'
+import { insertSends, insertSendWithMedia, type NewSend } from '../../db/sends.ts'
+import { maskContact } from '../core/contact.ts'
+import type { SendRequest } from '../core/send-request.ts'
+import { logEvent } from '../platform/logger.ts'
+import { MicroBatch } from '../platform/micro-batch.ts'
+import type { Runtime } from '../platform/runtime.ts'
+import type { ApiEnv } from './context.ts'
+import { unavailable } from './errors.ts'
+
+const maxRowsPerInsert = 200
+/** What is kept of the request's wait between the last moment of an insert and the answer that must tell of it. */
+const answerMarginMs = 200
+
+/**
+ * Commits the send in PostgreSQL, or answers 503 (docs/api.md#errors). Concurrent sends share one insert; one with
+ * media goes alone, so that nobody waits for its bytes.
+ */
+export function recorder({ db, log }: Runtime) {
+  const clockAheadMs = databaseClock(db)
+  const inserts = new MicroBatch<NewSend, boolean>({
+    maxItems: maxRowsPerInsert,
+    isItemsFault: isValueFault,
+    flush: async (rows) => {
+      const recorded = new Set((await insertSends(db, rows)).map(({ requestId }) => requestId))
+      return rows.map(({ requestId }) => recorded.has(requestId))
+    },
+  })
+  const insert = async (row: NewSend, content: Buffer | undefined): Promise<boolean> =>
+    content ? (await insertSendWithMedia(db, row, content)).length === 1 : inserts.add(row)
+
+  return async (c: Context<ApiEnv>, request: SendRequest, { channelId }: Channel): Promise<void> => {
+    const { requestId, caller, budget } = c.var
+    const { contact, message, flowId, closeConversation, mediaContent } = request
+    const { accountId } = caller
+    const aheadMs = await budget.spend(clockAheadMs())
+    const recordBy = new Date(Date.now() + budget.leftMs - answerMarginMs + aheadMs)
+    const row = { requestId, accountId, channelId, contact, message, flowId, closeConversation, recordBy }
+    if (!(await budget.spend(insert(row, mediaContent)))) throw unavailable()
+    const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type }
+    logEvent(log, requestId, 'accepted', fields)
+  }
+}

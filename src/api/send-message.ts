@@ -1,0 +1,49 @@
+import type { MiddlewareHandler } from 'hono'
+import { sendRequestSchemas } from '../core/send-request.ts'
+import type { Runtime } from '../platform/runtime.ts'
+import { permit } from './authenticate.ts'
+import { channelChecks } from './check-against-channel.ts'
+import { checkMediaContent } from './check-media-content.ts'
+import { type ApiEnv, factory } from './context.ts'
+import { enqueuer } from './enqueue.ts'
+import { channelLookup } from './own-channel.ts'
+import { rateLimiter } from './rate-limit.ts'
+import { readBody, refuseDeclaredOversize } from './read-body.ts'
+import { recorder } from './record.ts'
+import { validate } from './validate.ts'
+
+/**
+ * The way of a send through the API, on both endpoints, from its bytes to the 202. The order is a promise
+ * (docs/api.md#order-of-checks): who may not send learns nothing of channels, only good requests use up rate limit,
+ * and what was answered with 202 is committed in PostgreSQL before the queue hears of it.
+ */
+export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<ApiEnv>) {
+  const { settings } = runtime
+  const { channelInBody, channelInPath } = sendRequestSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
+  const ownChannel = channelLookup(runtime)
+  const checkAgainstChannel = channelChecks(runtime)
+  const rateLimit = rateLimiter(runtime)
+  const record = recorder(runtime)
+  const enqueue = enqueuer(runtime)
+
+  const pipeline = (schema: typeof channelInBody | typeof channelInPath) =>
+    factory.createHandlers(
+      refuseDeclaredOversize(settings.MAX_BODY_BYTES),
+      authenticate,
+      permit('messages:send'),
+      readBody(settings.MAX_BODY_BYTES),
+      validate(schema),
+      async (c) => {
+        const request = c.req.valid('json')
+        await checkMediaContent(request)
+        const channel = await ownChannel(c, c.req.param('channelId') ?? request.channelId)
+        await checkAgainstChannel(c, request, channel)
+        await rateLimit(c)
+        await record(c, request, channel)
+        await enqueue(c)
+        return c.json({ requestId: c.var.requestId }, 202)
+      },
+    )
+
+  return { channelInBody: pipeline(channelInBody), channelInPath: pipeline(channelInPath) }
+}

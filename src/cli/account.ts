@@ -1,0 +1,34 @@
+import type { Command } from 'commander'
+import { createAccount, type RateLimit, updateRateLimit } from '../../db/accounts.ts'
+import { answer } from './answer.ts'
+import { existingAccount, name, rateLimit } from './arguments.ts'
+
+export function accountCommands(program: Command): void {
+  const account = program.command('account').description('who sends')
+
+  account
+    .command('create')
+    .requiredOption('--name <name>', 'what people call it', name)
+    .option(
+      '--rate-limit <points/seconds>',
+      "its own limit of requests, in place of the service's",
+      rateLimit,
+    )
+    .action((options: { name: string; rateLimit?: RateLimit }, command: Command) =>
+      answer(command, async ({ db }) => ({
+        accountId: await createAccount(db, options.name, options.rateLimit),
+      })),
+    )
+
+  account
+    .command('update')
+    .argument('<account>', 'its id')
+    .requiredOption('--rate-limit <points/seconds>', 'its own limit of requests', rateLimit)
+    .action((id: string, options: { rateLimit: RateLimit }, command: Command) =>
+      answer(command, async ({ db }) => {
+        const accountId = await existingAccount(db, id)
+        await updateRateLimit(db, accountId, options.rateLimit)
+        return { accountId }
+      }),
+    )
+}

@@ -1,0 +1,59 @@
+import type { Command } from 'commander'
+import { connectDatabase, type Database } from '../../db/client.ts'
+import { environmentVariables, readSettings, type Settings } from '../platform/settings.ts'
+import { findRunningDev } from './running-dev.ts'
+
+/** A fault in what the operator asked for; its message is one line that says what to do. */
+export class CliError extends Error {}
+
+export interface CliContext {
+  db: Database
+  settings: Pick<Settings, 'DATABASE_URL' | 'CREDENTIALS_KEY' | 'API_KEY_PEPPER'>
+}
+
+const queryTimeoutMs = 10_000
+
+/**
+ * Runs a command against the database and prints its answer: with --json exactly one JSON object, else for reading.
+ * Without DATABASE_URL it talks to the running `npm run dev` of this checkout.
+ */
+export async function answer<Answer extends object>(
+  command: Command,
+  work: (context: CliContext) => Promise<Answer>,
+  render: (answer: Answer) => string = renderFields,
+): Promise<void> {
+  const environment = environmentVariables.DATABASE_URL
+    ? environmentVariables
+    : { ...environmentVariables, ...findRunningDev()?.environment }
+  const settings = readSettings(['DATABASE_URL', 'CREDENTIALS_KEY', 'API_KEY_PEPPER'], environment)
+  const db = connectDatabase(settings.DATABASE_URL, {
+    poolSize: 2,
+    queryTimeoutMs,
+    onConnectionLost: () => {},
+  })
+  try {
+    const answered = await work({ db, settings })
+    const { json } = command.optsWithGlobals<{ json?: boolean }>()
+    console.log(json ? JSON.stringify(answered) : render(answered))
+  } finally {
+    await db.$client.end()
+  }
+}
+
+/** `name  value` lines; a list becomes a block a row. */
+export function renderFields(answer: object): string {
+  const entries = Object.entries(answer)
+  const [only] = entries
+  if (entries.length === 1 && only && Array.isArray(only[1])) {
+    const rows: object[] = only[1]
+    return rows.length === 0 ? `no ${only[0]}` : rows.map((row) => renderFields(row)).join('\n\n')
+  }
+  const width = Math.max(...entries.map(([name]) => name.length))
+  return entries.map(([name, value]) => `${name.padEnd(width)}  ${renderValue(value)}`).join('\n')
+}
+
+function renderValue(value: unknown): string {
+  if (value === null || value === undefined) return '-'
+  if (value instanceof Date) return value.toISOString()
+  return Array.isArray(value) ? value.join(', ') : String(value)
+}

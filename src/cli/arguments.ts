@@ -1,0 +1,63 @@
+import { InvalidArgumentError } from 'commander'
+import { accountExists, type RateLimit } from '../../db/accounts.ts'
+import type { Database } from '../../db/client.ts'
+import { type Permission, permissions } from '../core/api-key.ts'
+import { type ContactType, parseContactValue } from '../core/contact.ts'
+import { canBeRecordId } from '../core/record-id.ts'
+import { CliError } from './answer.ts'
+
+const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
+const largestInteger = 2_147_483_647
+
+export function rateLimit(text: string): RateLimit {
+  const [points, seconds] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? []
+  if (!points || !seconds || points > largestInteger || seconds > largestInteger) {
+    throw new InvalidArgumentError('Use POINTS/SECONDS, e.g. 600/60.')
+  }
+  return { points, seconds }
+}
+
+/** A moment that far from now. */
+export function expiry(text: string): Date {
+  const [, count, unit = ''] = /^(\d{1,5})([smhd])$/.exec(text) ?? []
+  if (!count) throw new InvalidArgumentError('Use a number and s, m, h or d, e.g. 90d.')
+  return new Date(Date.now() + Number(count) * (unitSeconds[unit] ?? 0) * 1000)
+}
+
+export function permissionList(text: string): Permission[] {
+  const named = [...new Set(text.split(',').map((name) => name.trim()))]
+  if (!named.every((name): name is Permission => permissions.some((known) => known === name))) {
+    throw new InvalidArgumentError(`Use one or both of ${permissions.join(',')}.`)
+  }
+  return named
+}
+
+export function json(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new InvalidArgumentError('It has to be JSON; quote it for your shell.')
+  }
+}
+
+/** A phone number, or an e-mail address where there is an @. */
+export function contact(text: string): { type: ContactType; value: string } {
+  const type = text.includes('@') ? 'email' : 'phone'
+  const value = parseContactValue(type, text)
+  if (value === undefined) throw new InvalidArgumentError('Use a phone number or an e-mail address.')
+  return { type, value }
+}
+
+/** A name that people give things: not empty, on one line. */
+export function name(text: string): string {
+  if (text.trim() === '' || text.length > 256 || /\p{Cc}/u.test(text)) {
+    throw new InvalidArgumentError('Use 1 to 256 characters on one line.')
+  }
+  return text
+}
+
+/** @throws CliError where there is no such account. */
+export async function existingAccount(db: Database, id: string): Promise<string> {
+  if (canBeRecordId(id) && (await accountExists(db, id))) return id
+  throw new CliError(`No account ${id}; make one with: account create --name NAME`)
+}

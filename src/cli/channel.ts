@@ -1,0 +1,93 @@
+import { type Command, Option } from 'commander'
+import { v7 as uuidv7 } from 'uuid'
+import { createChannel, findProvider, listChannels, updateChannel } from '../../db/channels.ts'
+import { describeFaults, describeIssue } from '../core/faults.ts'
+import type { OnUncertain } from '../core/outcome.ts'
+import { type ProviderName, providerNames, providerRules } from '../core/providers/index.ts'
+import { canBeRecordId } from '../core/record-id.ts'
+import { sealConfig } from '../core/sealed-config.ts'
+import { answer, CliError } from './answer.ts'
+import { existingAccount, json, name } from './arguments.ts'
+
+interface ChannelOptions {
+  name: string
+  config: unknown
+  onUncertain?: OnUncertain
+}
+
+export function channelCommands(program: Command): void {
+  const channel = program.command('channel').description('ways to reach contacts')
+  createCommand(channel)
+  updateCommand(channel)
+  channel
+    .command('list')
+    .requiredOption('--account <id>', 'whose channels')
+    .action((options: { account: string }, command: Command) =>
+      answer(command, async ({ db }) => ({
+        channels: await listChannels(db, await existingAccount(db, options.account)),
+      })),
+    )
+}
+
+function createCommand(channel: Command): void {
+  channel
+    .command('create')
+    .requiredOption('--account <id>', 'whose channel it is')
+    .addOption(
+      new Option('--provider <name>', 'who carries its messages')
+        .choices(providerNames)
+        .makeOptionMandatory(),
+    )
+    .requiredOption('--name <name>', 'what people call it', name)
+    .requiredOption('--config <json>', "the provider's config; {} for the sandbox", json)
+    .addOption(onUncertainOption())
+    .action((options: ChannelOptions & { account: string; provider: ProviderName }, command: Command) =>
+      answer(command, async ({ db, settings }) => {
+        const { provider } = options
+        const accountId = await existingAccount(db, options.account)
+        const id = uuidv7()
+        const sealedConfig = seal(provider, options.config, id, settings.CREDENTIALS_KEY)
+        const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
+        await createChannel(db, { id, accountId, provider, name: options.name, sealedConfig, onUncertain })
+        return { channelId: id }
+      }),
+    )
+}
+
+function updateCommand(channel: Command): void {
+  channel
+    .command('update')
+    .argument('<channel>', 'its id')
+    .option('--name <name>', 'what people call it', name)
+    .option('--config <json>', "the provider's config, whole", json)
+    .addOption(onUncertainOption())
+    .action((id: string, options: Partial<ChannelOptions>, command: Command) =>
+      answer(command, async ({ db, settings }) => {
+        const { config, ...fields } = options
+        const provider = canBeRecordId(id) ? await findProvider(db, id) : undefined
+        if (!provider) throw new CliError(`No channel ${id}; see them with: channel list --account ID`)
+        const sealed =
+          config === undefined ? {} : { sealedConfig: seal(provider, config, id, settings.CREDENTIALS_KEY) }
+        const changes = { ...fields, ...sealed }
+        if (Object.keys(changes).length === 0)
+          throw new CliError('Nothing to change; see: channel update --help')
+        await updateChannel(db, id, changes)
+        return { channelId: id }
+      }),
+    )
+}
+
+function onUncertainOption(): Option {
+  return new Option(
+    '--on-uncertain <what>',
+    'after a call that may or may not have gone through: call again, or leave it to people',
+  ).choices(['resend', 'hold'])
+}
+
+function seal(provider: ProviderName, config: unknown, channelId: string, key: Buffer): string {
+  const parsed = providerRules[provider].config.safeParse(config, { error: describeIssue })
+  if (!parsed.success) {
+    throw new CliError(`The --config doesn't suit ${provider}: ${describeFaults(parsed.error.issues)}`)
+  }
+  return sealConfig(parsed.data, channelId, key)
+}

@@ -1,0 +1,28 @@
+import type { Command } from 'commander'
+import { listConversations } from '../../db/conversations.ts'
+import type { ContactType } from '../core/contact.ts'
+import { answer } from './answer.ts'
+import { contact, existingAccount } from './arguments.ts'
+
+interface ListOptions {
+  account: string
+  contact: { type: ContactType; value: string }
+}
+
+export function conversationCommands(program: Command): void {
+  program
+    .command('conversation')
+    .description("an account's threads with its contacts")
+    .command('list')
+    .requiredOption('--account <id>', 'whose conversations')
+    .requiredOption('--contact <value>', 'phone number or e-mail address', contact)
+    .action((options: ListOptions, command: Command) =>
+      answer(command, async ({ db }) => ({
+        conversations: await listConversations(
+          db,
+          await existingAccount(db, options.account),
+          options.contact,
+        ),
+      })),
+    )
+}

@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+import { createApiKey, listApiKeys, revokeApiKey } from '../../db/api-keys.ts'
+import { mintApiKey, type Permission } from '../core/api-key.ts'
+import { canBeRecordId } from '../core/record-id.ts'
+import { answer, CliError } from './answer.ts'
+import { existingAccount, expiry, permissionList } from './arguments.ts'
+
+export function keyCommands(program: Command): void {
+  const key = program.command('key').description('API keys of an account')
+
+  key
+    .command('create')
+    .requiredOption('--account <id>', 'whose key it is')
+    .requiredOption('--permission <list>', 'messages:send, messages:read or both', permissionList)
+    .option('--expires-in <duration>', 'e.g. 90d; never, unless told', expiry)
+    .action((options: { account: string; permission: Permission[]; expiresIn?: Date }, command: Command) =>
+      answer(command, async ({ db, settings }) => {
+        const accountId = await existingAccount(db, options.account)
+        const { apiKey, displayPrefix, hash } = mintApiKey(settings.API_KEY_PEPPER)
+        const fields = { permissions: options.permission, expiresAt: options.expiresIn }
+        return { keyId: await createApiKey(db, { accountId, hash, displayPrefix, ...fields }), apiKey }
+      }),
+    )
+
+  key
+    .command('list')
+    .requiredOption('--account <id>', 'whose keys')
+    .action((options: { account: string }, command: Command) =>
+      answer(command, async ({ db }) => ({
+        keys: await listApiKeys(db, await existingAccount(db, options.account)),
+      })),
+    )
+
+  key
+    .command('revoke')
+    .argument('<key>', 'its id')
+    .action((keyId: string, _options: object, command: Command) =>
+      answer(command, async ({ db }) => {
+        if (canBeRecordId(keyId) && (await revokeApiKey(db, keyId))) return { keyId }
+        throw new CliError(`No key ${keyId}; see them with: key list --account ID`)
+      }),
+    )
+}

@@ -1,0 +1,16 @@
+/** Characters as people count them in limits: code points, so that an emoji outside the BMP counts once. */
+export function countCharacters(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}
+
+export function isLongerThan(text: string, maxCharacters: number): boolean {
+  if (text.length <= maxCharacters) return false
+  return text.length > maxCharacters * 2 || countCharacters(text) > maxCharacters
+}
+
+/** What neither PostgreSQL nor a provider can hold: NUL, and half a surrogate pair. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed()
+}

@@ -1,0 +1,42 @@
+import type { z } from 'zod'
+
+const maxFaults = 10
+const maxNameLength = 64
+
+/** zod's own words, replaced by ours where they don't tell a client what to do. Never repeats a value. */
+export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'required' : `has to be ${article(issue.expected)}`
+    case 'invalid_value':
+      return issue.input === undefined ? 'required' : `has to be one of ${issue.values.join(', ')}`
+    case 'too_big':
+      return `at most ${issue.maximum} ${issue.origin === 'array' ? 'items' : 'characters'}`
+    default:
+      return undefined
+  }
+}
+
+/** One line that names each faulty field by its path, e.g. `message.media: send base64 or mediaUrl`. */
+export function describeFaults(issues: readonly z.core.$ZodIssue[]): string {
+  const faults = issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => `${fieldPath([...issue.path, key])}: unknown field`)
+      : [`${fieldPath(issue.path)}: ${issue.message}`],
+  )
+  const more = faults.length > maxFaults ? [`and ${faults.length - maxFaults} more faults`] : []
+  return [...faults.slice(0, maxFaults), ...more].join('; ')
+}
+
+function fieldPath(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return 'body'
+  return path.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`
+    const name = String(part).slice(0, maxNameLength)
+    return text ? `${text}.${name}` : name
+  }, '')
+}
+
+function article(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
+}

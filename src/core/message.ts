@@ -1,0 +1,26 @@
+export const messageTypes = ['text', 'template', 'media'] as const
+export type MessageType = (typeof messageTypes)[number]
+
+export const mediaTypes = ['image', 'video', 'document', 'audio'] as const
+export type MediaType = (typeof mediaTypes)[number]
+
+export interface TemplateVariable {
+  key: string
+  value: string
+}
+
+export interface MediaDescription {
+  mediaType: MediaType
+  mimetype?: string | undefined
+  filename?: string | undefined
+  caption?: string | undefined
+  mediaUrl?: string | undefined
+  /** Of the content that came as base64; absent where the media is a link. */
+  sizeBytes?: number | undefined
+}
+
+/** A message without the bytes of its media, which have a table of their own and never enter Redis or a log. */
+export type Message =
+  | { type: 'text'; text: { value: string } }
+  | { type: 'template'; template: { name: string; variables: TemplateVariable[] } }
+  | { type: 'media'; media: MediaDescription }

@@ -1,0 +1,57 @@
+/** What a provider answered, as far as it said so. Kept in the timeline: never message content or credentials. */
+interface ProviderAnswer {
+  providerStatus?: number | undefined
+  providerCode?: string | undefined
+}
+
+/**
+ * What became of one call to a provider. The provider's module says what happened; only the pipeline decides what
+ * follows. `uncertain` is for a call that may or may not have gone through: never guess.
+ */
+export type Outcome =
+  | ({ outcome: 'sent'; providerMessageId?: string | undefined } & ProviderAnswer)
+  | ({ outcome: 'rejected'; reason: string } & ProviderAnswer)
+  | ({ outcome: 'retry_later'; reason: string; retryAfterMs?: number | undefined } & ProviderAnswer)
+  | ({ outcome: 'uncertain'; reason: string } & ProviderAnswer)
+
+export type OnUncertain = 'resend' | 'hold'
+
+/** What follows from an outcome: the send's next state (docs/api.md#states). */
+export type Verdict =
+  | { status: 'sent' }
+  | { status: 'failed'; reason: string }
+  | { status: 'uncertain'; reason: string }
+  | { status: 'queued'; reason: string; delayMs: number }
+
+export interface RetryRules {
+  /** Delays before the second, third, … attempt; one more attempt than there are delays. */
+  retryDelaysSeconds: readonly number[]
+  onUncertain: OnUncertain
+  /** 0 to 1, spreads retries of sends that failed together. */
+  random: number
+}
+
+/** @param attempt the attempt that just ended, counted from 1. */
+export function judge(outcome: Outcome, attempt: number, rules: RetryRules): Verdict {
+  switch (outcome.outcome) {
+    case 'sent':
+      return { status: 'sent' }
+    case 'rejected':
+      return { status: 'failed', reason: outcome.reason }
+    case 'retry_later':
+      return retry(outcome.reason, attempt, rules, outcome.retryAfterMs)
+    case 'uncertain':
+      if (rules.onUncertain === 'resend') return retry(outcome.reason, attempt, rules)
+      return { status: 'uncertain', reason: outcome.reason }
+    default:
+      return outcome satisfies never
+  }
+}
+
+function retry(reason: string, attempt: number, rules: RetryRules, retryAfterMs = 0): Verdict {
+  const delaySeconds = rules.retryDelaysSeconds[attempt - 1]
+  if (delaySeconds === undefined)
+    return { status: 'failed', reason: `${reason} (attempt ${attempt}, the last)` }
+  const spreadMs = delaySeconds * 1000 * (0.8 + 0.4 * rules.random)
+  return { status: 'queued', reason, delayMs: Math.round(Math.max(spreadMs, retryAfterMs)) }
+}

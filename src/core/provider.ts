@@ -1,0 +1,18 @@
+import type { z } from 'zod'
+import type { ContactType } from './contact.ts'
+import type { MessageType } from './message.ts'
+import type { OnUncertain } from './outcome.ts'
+
+/**
+ * What a provider takes, as far as it can be told without calling it: checked when a channel is created and when a
+ * send is accepted. How it sends stands in workers/providers/, in a file of the same name.
+ */
+export interface ProviderRules {
+  contactTypes: readonly ContactType[]
+  messageTypes: readonly MessageType[]
+  maxTextCharacters: number
+  /** Whether a call that may or may not have gone through is made again; a channel can override it. */
+  onUncertain: OnUncertain
+  /** Strict: an unknown field is a fault. Its output is sealed and stored. */
+  config: z.ZodType
+}

@@ -1,0 +1,11 @@
+import { z } from 'zod'
+import type { ProviderRules } from '../provider.ts'
+
+/** Takes everything and reaches nobody: for trying out the service. */
+export const sandbox = {
+  contactTypes: ['phone', 'email'],
+  messageTypes: ['text', 'template', 'media'],
+  maxTextCharacters: 4096,
+  onUncertain: 'hold',
+  config: z.strictObject({}),
+} as const satisfies ProviderRules

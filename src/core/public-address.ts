@@ -1,0 +1,24 @@
+import ipaddr from 'ipaddr.js'
+
+export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number]
+
+/** @throws where the text is no CIDR, e.g. `10.0.0.0/8` or `fd00::/8`. */
+export function parseNetwork(cidr: string): Network {
+  return ipaddr.parseCIDR(cidr)
+}
+
+export function isInNetworks(address: string, networks: readonly Network[]): boolean {
+  const parsed = ipaddr.process(address)
+  return networks.some(([base, bits]) => parsed.kind() === base.kind() && parsed.match(base, bits))
+}
+
+/** Whether an address may be reached on a client's word: a public one, or one in the networks the operator allows. */
+export function isReachable(address: string, allowedPrivateNetworks: readonly Network[]): boolean {
+  return ipaddr.process(address).range() === 'unicast' || isInNetworks(address, allowedPrivateNetworks)
+}
+
+/** The address that a URL's host is written as (the URL parser has turned hex, octal and short forms into dotted ones). */
+export function literalAddress(hostname: string): string | undefined {
+  const bare = hostname.replace(/^\[|\]$/g, '')
+  return ipaddr.isValid(bare) ? bare : undefined
+}

@@ -1,0 +1,35 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+
+/**
+ * A channel's config, encrypted with AES-256-GCM: `v1.<key id>.<nonce>.<ciphertext and tag>`, base64url. It is bound
+ * to its channel's id, so that a row's config copied into another row doesn't open.
+ */
+export function sealConfig(config: unknown, channelId: string, key: Buffer): string {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(channelId))
+  const sealed = [cipher.update(JSON.stringify(config), 'utf8'), cipher.final(), cipher.getAuthTag()]
+  return ['v1', keyId(key), nonce.toString('base64url'), Buffer.concat(sealed).toString('base64url')].join(
+    '.',
+  )
+}
+
+/** @throws where the key is another one or the text was altered; the message names no part of the config. */
+export function openConfig(sealed: string, channelId: string, key: Buffer): unknown {
+  const [version, sealedWith, nonce = '', payload = ''] = sealed.split('.')
+  if (version !== 'v1' || sealedWith !== keyId(key)) {
+    throw new Error(
+      `The config of channel ${channelId} was sealed with another key (${sealedWith}); set CREDENTIALS_KEY to that one.`,
+    )
+  }
+  const bytes = Buffer.from(payload, 'base64url')
+  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'))
+  decipher.setAAD(Buffer.from(channelId)).setAuthTag(bytes.subarray(-16))
+  return JSON.parse(
+    Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8'),
+  )
+}
+
+/** Names a key in what it sealed without telling anything of it. */
+function keyId(key: Buffer): string {
+  return createHash('sha256').update('key-id:').update(key).digest('base64url').slice(0, 8)
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { announceRunningDev, findRunningDev, withdrawRunningDev } from '../cli/running-dev.ts'
+import { dataFolder } from './embedded/index.ts'
+import { curlFor, type Seed, seedDemoAccount } from './seed.ts'
+import { type Stack, startStack } from './stack.ts'
+
+/** Kept with the data of the embedded servers, so that what they hold can be read the next time. */
+interface Kept {
+  CREDENTIALS_KEY: string
+  API_KEY_PEPPER: string
+  seed?: Seed
+}
+
+const folder = 'dev'
+const usualPort = 3000
+
+const running = findRunningDev()
+if (running) {
+  console.log(`Already running here, as process ${running.pid}.\n\n${running.curl}`)
+} else {
+  await run()
+}
+
+async function run(): Promise<void> {
+  const embedded = !process.env.DATABASE_URL
+  const keptFile = join(await dataFolder(folder), 'secrets.json')
+  const kept: Kept =
+    embedded && existsSync(keptFile)
+      ? JSON.parse(readFileSync(keptFile, 'utf8'))
+      : {
+          CREDENTIALS_KEY: randomBytes(32).toString('base64'),
+          API_KEY_PEPPER: randomBytes(32).toString('base64'),
+        }
+  const { seed: keptSeed, ...secrets } = kept
+  const port = (await isTaken(usualPort)) ? 0 : usualPort
+  const stack = await startStack({
+    folder,
+    settings: { ...secrets, PORT: String(port) },
+    onLine: (line) => console.log(line),
+  })
+  const seed = keptSeed ?? (await seedDemoAccount(stack.environment))
+  if (embedded) writeFileSync(keptFile, JSON.stringify({ ...secrets, seed }), { mode: 0o600 })
+
+  const curl = curlFor(stack.apiUrl, seed)
+  announceRunningDev({ pid: process.pid, apiUrl: stack.apiUrl, environment: stack.environment, curl })
+  console.log(
+    `\nReady at ${stack.apiUrl}. Send one:\n\n${curl}\n\nTrace it: npm run -s cli -- trace REQUEST_ID\n`,
+  )
+  stopWithUs(stack)
+}
+
+function stopWithUs(stack: Stack): void {
+  let stopping = false
+  const stop = async (exitCode: number) => {
+    if (stopping) return
+    stopping = true
+    withdrawRunningDev()
+    await stack.stop()
+    process.exit(exitCode)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0))
+  for (const { child } of stack.processes) {
+    child.once('exit', (code) => {
+      if (!stopping)
+        console.error(`A process of the service ended by itself, with code ${code}; stopping the rest.`)
+      void stop(1)
+    })
+  }
+}
+
+async function isTaken(port: number): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+}

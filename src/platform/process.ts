@@ -1,0 +1,28 @@
+import closeWithGrace from 'close-with-grace'
+import type { Logger } from './logger.ts'
+import { SettingsError } from './settings.ts'
+
+/** Runs an entry point. What it can't start with is said in plain words on stderr, and the exit code is 1. */
+export async function runProcess(main: () => Promise<void>): Promise<void> {
+  try {
+    await main()
+  } catch (error) {
+    const text =
+      error instanceof SettingsError ? error.message : error instanceof Error ? error.stack : String(error)
+    process.stderr.write(`${text}\n`)
+    process.exitCode = 1
+  }
+}
+
+/**
+ * On SIGTERM, SIGINT or a fault that nobody caught: finishes what was begun, then exits; after `withinMs` it exits
+ * with what is left unfinished.
+ */
+export function closeOnSignal(log: Logger, withinMs: number, close: () => Promise<void>): void {
+  closeWithGrace({ delay: withinMs, logger: false }, async ({ signal, err }) => {
+    if (err) log.fatal({ err, event: 'crashed' })
+    else log.info({ event: 'stopping', signal })
+    await close()
+    log.info({ event: 'stopped' })
+  })
+}

@@ -1,0 +1,29 @@
+import { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
+import { keyPrefix, queueName, type SendJob, sendJobSchema } from '../core/send-job.ts'
+
+export type SendQueue = Queue<SendJob>
+
+export function createQueue(connection: Redis): SendQueue {
+  return new Queue<SendJob>(queueName, {
+    connection,
+    prefix: keyPrefix,
+    // Without these, a queue made while Redis is away rejects for ever.
+    skipWaitingForReady: true,
+    skipVersionCheck: true,
+  })
+}
+
+/**
+ * Adds a wake-up for each send, keyed by its id: adding one that is there already changes nothing.
+ * A finished wake-up leaves nothing behind; what became of the send stands in PostgreSQL.
+ */
+export async function addWakeUps(queue: SendQueue, requestIds: readonly string[]): Promise<void> {
+  await queue.addBulk(
+    requestIds.map((requestId) => ({
+      name: 'send',
+      data: sendJobSchema.parse({ requestId }),
+      opts: { jobId: requestId, removeOnComplete: true, removeOnFail: true },
+    })),
+  )
+}

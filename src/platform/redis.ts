@@ -1,0 +1,37 @@
+import { Redis, type RedisOptions } from 'ioredis'
+import type { Logger } from './logger.ts'
+
+const reconnectEveryMs = 500
+
+/**
+ * For callers that have to answer soon: a command fails rather than waits, whether Redis is gone or hangs, and
+ * commands of one tick travel together.
+ */
+export function connectForRequests(url: string, log: Logger): Redis {
+  return connect(url, log, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: 400,
+    enableAutoPipelining: true,
+  })
+}
+
+/** For workers, which rather wait than fail; BullMQ blocks on such a connection. */
+export function connectForWorkers(url: string, log: Logger): Redis {
+  return connect(url, log, { maxRetriesPerRequest: null })
+}
+
+function connect(url: string, log: Logger, options: Omit<RedisOptions, 'replyMapping'>): Redis {
+  const redis = new Redis(url, { ...options, retryStrategy: () => reconnectEveryMs })
+  let away = false
+  redis.on('error', (error: Error) => {
+    if (!away)
+      log.warn({ event: 'redis_away', reason: error.message }, 'Redis is away; trying again every 500 ms')
+    away = true
+  })
+  redis.on('ready', () => {
+    if (away) log.info({ event: 'redis_back' })
+    away = false
+  })
+  return redis
+}

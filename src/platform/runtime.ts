@@ -1,0 +1,42 @@
+import type { Redis } from 'ioredis'
+import { connectDatabase, type Database } from '../../db/client.ts'
+import type { Logger } from './logger.ts'
+import { createQueue, type SendQueue } from './queue.ts'
+import { connectForRequests, connectForWorkers } from './redis.ts'
+import type { Settings } from './settings.ts'
+
+/** What a process runs on: built once at its entry point, passed down, closed at its end. */
+export interface Runtime {
+  settings: Settings
+  log: Logger
+  db: Database
+  redis: Redis
+  queue: SendQueue
+  close(): Promise<void>
+}
+
+const queryTimeoutMs = { api: 1300, worker: 10_000 }
+
+/** @param kind an API gives up on Redis quickly, a worker waits for it. */
+export function openRuntime(kind: 'api' | 'worker', settings: Settings, log: Logger): Runtime {
+  const connect = kind === 'api' ? connectForRequests : connectForWorkers
+  const redis = connect(settings.REDIS_URL, log)
+  const queue = createQueue(redis)
+  const db = connectDatabase(settings.DATABASE_URL, {
+    poolSize: settings.DATABASE_POOL_SIZE,
+    queryTimeoutMs: queryTimeoutMs[kind],
+    onConnectionLost: (error) => log.warn({ event: 'database_connection_lost', reason: error.message }),
+  })
+  return {
+    settings,
+    log,
+    db,
+    redis,
+    queue,
+    async close() {
+      await queue.close()
+      redis.disconnect()
+      await db.$client.end()
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { parseNetwork } from '../core/public-address.ts'
+
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, `has to be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `has to be a whole number from ${min} to ${max}`)
+
+const url = (protocols: string[], example: string) =>
+  z
+    .string({ error: `is not set; set it, e.g. to ${example}` })
+    .refine(
+      (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
+      `has to be a URL, e.g. ${example}`,
+    )
+
+const networks = z.string().transform((text, context) => {
+  try {
+    return text
+      .split(',')
+      .filter(Boolean)
+      .map((cidr) => parseNetwork(cidr.trim()))
+  } catch {
+    context.addIssue({ code: 'custom', message: 'has to be a list of networks, e.g. 10.0.0.0/8,fd00::/8' })
+    return z.NEVER
+  }
+})
+
+/** Every setting by its name in the environment, with its default and its range (docs/operations.md#settings). */
+const environment = z.object({
+  DATABASE_URL: url(['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/outbound'),
+  REDIS_URL: url(['redis:', 'rediss:'], 'redis://localhost:6379'),
+  CREDENTIALS_KEY: z
+    .string({ error: 'is not set; make one with: openssl rand -base64 32' })
+    .regex(/^[A-Za-z0-9+/]{43}=$/, 'has to be 32 bytes in base64; make one with: openssl rand -base64 32')
+    .transform((text) => Buffer.from(text, 'base64')),
+  API_KEY_PEPPER: z
+    .string({ error: 'is not set; make one with: openssl rand -base64 48' })
+    .min(32, 'has to be at least 32 characters; make one with: openssl rand -base64 48'),
+  HOST: z.string().min(1).default('0.0.0.0'),
+  PORT: whole(0, 65_535).default(3000),
+  RATE_LIMIT_POINTS: whole(1, 1_000_000_000).default(600),
+  RATE_LIMIT_WINDOW_SECONDS: whole(1, 86_400).default(60),
+  AUTH_FAILURE_LIMIT: whole(1, 1_000_000_000).default(100),
+  MAX_BODY_BYTES: whole(1024, 268_435_456).default(26_214_400),
+  WORKER_CONCURRENCY: whole(1, 10_000).default(50),
+  PROVIDER_TIMEOUT_SECONDS: whole(1, 25).default(15),
+  DATABASE_POOL_SIZE: whole(1, 1000).default(10),
+  RETRY_DELAYS_SECONDS: z
+    .string()
+    .regex(/^(\d{1,7}(,\d{1,7})*)?$/, 'has to be a list of whole seconds, e.g. 1,5,25')
+    .transform((text) => text.split(',').filter(Boolean).map(Number))
+    .default([1, 5, 25, 120, 600, 2400, 7200]),
+  ALLOWED_PRIVATE_NETWORKS: networks.default([]),
+  TRUST_PROXY: networks.default([]),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+})
+
+export type Settings = z.output<typeof environment>
+type Name = keyof Settings
+
+// biome-ignore lint/style/noProcessEnv: the one place that reads the environment
+export const environmentVariables: Record<string, string | undefined> = process.env
+
+/** Settings that can't be used. Its message names every faulty one, a line each, and says what to set. */
+export class SettingsError extends Error {}
+
+/**
+ * Reads the settings once, at a process's start. An empty value counts as unset.
+ *
+ * @param names what this process needs; all, unless told.
+ * @throws SettingsError with all faults at once.
+ */
+export function readSettings<const Names extends readonly Name[] = readonly Name[]>(
+  names: Names = Object.keys(environment.shape) as unknown as Names,
+  variables: Record<string, string | undefined> = environmentVariables,
+): Pick<Settings, Names[number]> {
+  const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
+  const schema = z.object(Object.fromEntries(names.map((name) => [name, environment.shape[name]])))
+  const result = schema.safeParse(set)
+  if (result.success) return result.data as Pick<Settings, Names[number]>
+  const faults = result.error.issues.map((issue) => `  ${issue.path.join('.')} ${issue.message}`)
+  throw new SettingsError(`These settings can't be used; mend them and start again:\n${faults.join('\n')}`)
+}

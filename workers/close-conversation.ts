@@ -1,0 +1,32 @@
+import { type Entered, type Entry, enterConversations } from '../db/conversations.ts'
+import { isValueFault } from '../db/errors.ts'
+import type { ClaimedSend } from '../db/sends.ts'
+import { logEvent } from '../src/platform/logger.ts'
+import { MicroBatch } from '../src/platform/micro-batch.ts'
+import type { Runtime } from '../src/platform/runtime.ts'
+import type { EnteredSend } from './deliver.ts'
+import { patient } from './patience.ts'
+
+const maxSendsPerEntry = 200
+
+/**
+ * Closes the contact's open conversation where the send asks for it, and lets the send open the next; otherwise it
+ * joins the open one, or opens one. Done once: on later attempts, and where the claim found an open one to join,
+ * the send is in a conversation already.
+ */
+export function conversationCloser({ db, log }: Runtime) {
+  const entries = new MicroBatch<Entry, Entered>({
+    maxItems: maxSendsPerEntry,
+    isItemsFault: isValueFault,
+    flush: patient(log, (batch) => enterConversations(db, batch)),
+  })
+  return async (send: ClaimedSend): Promise<EnteredSend> => {
+    const { requestId, conversationId } = send
+    if (conversationId !== null) return { ...send, conversationId }
+    const entered = await entries.add(send)
+    if (send.closeConversation) {
+      logEvent(log, requestId, 'conversation_closed', { conversationId: entered.closedConversationId })
+    }
+    return { ...send, conversationId: entered.conversationId }
+  }
+}

@@ -1,0 +1,24 @@
+import { hostname } from 'node:os'
+import { v7 as uuidv7 } from 'uuid'
+import { createLogger } from '../src/platform/logger.ts'
+import { closeOnSignal, runProcess } from '../src/platform/process.ts'
+import { openRuntime } from '../src/platform/runtime.ts'
+import { readSettings } from '../src/platform/settings.ts'
+import { deliverer } from './deliver.ts'
+import { startQueueWorker } from './queue-worker.ts'
+
+/** Longer than a provider's call may take, so that each is seen to its end. */
+const drainMs = 30_000
+
+await runProcess(async () => {
+  const settings = readSettings()
+  const log = createLogger(settings.LOG_LEVEL)
+  const runtime = openRuntime('worker', settings, log)
+  const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
+  const worker = startQueueWorker(runtime, deliverer(runtime, name))
+  log.info({ event: 'working', worker: name, concurrency: settings.WORKER_CONCURRENCY })
+  closeOnSignal(log, drainMs, async () => {
+    await worker.close()
+    await runtime.close()
+  })
+})

@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isUnavailable } from '../db/errors.ts'
+import type { Logger } from '../src/platform/logger.ts'
+
+const tryAgainEveryMs = 500
+
+/**
+ * Makes database work wait for PostgreSQL to come back instead of failing: for what must not be given up once a claim
+ * is committed, since giving up would mean to claim, and maybe to call the provider, again. The work has to be
+ * repeatable.
+ */
+export function patient<In, Out>(
+  log: Logger,
+  work: (input: In) => Promise<Out>,
+): (input: In) => Promise<Out> {
+  return async (input) => {
+    for (;;) {
+      try {
+        return await work(input)
+      } catch (error) {
+        if (!isUnavailable(error)) throw error
+        log.warn({ event: 'database_away', reason: error instanceof Error ? error.message : 'unknown' })
+        await sleep(tryAgainEveryMs)
+      }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from '../../db/client.ts'
+import { keepSandboxMessage } from '../../db/sandbox-messages.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { Delivery, Provider } from '../provider.ts'
+
+const slowMs = 3000
+const retriesBeforeSent = 2
+
+const behaviours: Record<string, string> = {
+  '+15550100101': 'slow',
+  '+15550100102': 'retry',
+  '+15550100103': 'rejected',
+  '+15550100104': 'ratelimited',
+  '+15550100105': 'uncertain',
+}
+
+/**
+ * Behaves as the recipient says, by number or by the local part of an address (docs/api.md#sandbox), and keeps what it
+ * takes in PostgreSQL.
+ */
+export function sandbox(db: Database): Provider {
+  return {
+    async send(delivery, signal): Promise<Outcome> {
+      const { contact, attempt } = delivery
+      const behaviour =
+        contact.type === 'phone' ? behaviours[contact.value] : contact.value.replace(/@.*$/, '')
+      if (behaviour === 'rejected') {
+        return {
+          outcome: 'rejected',
+          reason: 'the sandbox refuses this recipient',
+          providerStatus: 400,
+          providerCode: 'rejected',
+        }
+      }
+      if (behaviour === 'retry' && attempt <= retriesBeforeSent) {
+        return { outcome: 'retry_later', reason: 'the sandbox is out of service', providerStatus: 503 }
+      }
+      if (behaviour === 'ratelimited' && attempt === 1) {
+        return {
+          outcome: 'retry_later',
+          reason: 'the sandbox takes no more now',
+          providerStatus: 429,
+          retryAfterMs: 2000,
+        }
+      }
+      if (behaviour === 'slow' && !(await passes(slowMs, signal))) {
+        return { outcome: 'uncertain', reason: 'no answer in time' }
+      }
+      const providerMessageId = await keep(db, delivery)
+      if (behaviour === 'uncertain')
+        return { outcome: 'uncertain', reason: 'the connection was lost before the answer' }
+      return { outcome: 'sent', providerMessageId, providerStatus: 200 }
+    },
+  }
+}
+
+function keep(db: Database, delivery: Delivery<unknown>): Promise<string> {
+  const { requestId, channelId, contact, message, mediaContent, conversationId, flowId } = delivery
+  return keepSandboxMessage(db, {
+    requestId,
+    channelId,
+    contactType: contact.type,
+    contactValue: contact.value,
+    contactName: contact.name ?? null,
+    message,
+    mediaContent: mediaContent ?? null,
+    conversationId,
+    flowId,
+  })
+}
+
+/** @returns whether the time passed before the signal. */
+async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
+  return await sleep(ms, true, { signal }).catch(() => false)
+}

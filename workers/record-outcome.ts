@@ -1,0 +1,53 @@
+import { isValueFault } from '../db/errors.ts'
+import { type AttemptOutcome, recordOutcomes } from '../db/sends.ts'
+import { judge, type Outcome } from '../src/core/outcome.ts'
+import type { AttemptRecord } from '../src/core/timeline.ts'
+import { logEvent } from '../src/platform/logger.ts'
+import { MicroBatch } from '../src/platform/micro-batch.ts'
+import type { Runtime } from '../src/platform/runtime.ts'
+import type { EnteredSend, FollowUp } from './deliver.ts'
+import type { Attempt } from './dispatch.ts'
+import { patient } from './patience.ts'
+
+const maxOutcomesPerFlush = 200
+
+type Recorded = { nextAttemptAt: Date | null } | undefined
+
+/** Decides what follows from an attempt, commits it, and tells the log and the queue. */
+export function outcomeRecorder({ db, log, settings }: Runtime) {
+  const outcomes = new MicroBatch<AttemptOutcome, Recorded>({
+    maxItems: maxOutcomesPerFlush,
+    isItemsFault: isValueFault,
+    flush: patient(log, async (batch) => {
+      const recorded = new Map((await recordOutcomes(db, batch)).map((row) => [row.requestId, row]))
+      return batch.map(({ requestId }) => recorded.get(requestId))
+    }),
+  })
+
+  return async (send: EnteredSend, { outcome, durationMs }: Attempt): Promise<FollowUp> => {
+    const { requestId, attempt, worker, onUncertain } = send
+    const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
+    const verdict = judge(outcome, attempt, { retryDelaysSeconds, onUncertain, random: Math.random() })
+    const record = recordOf(attempt, outcome, durationMs)
+    const { status, reason, delayMs } = { reason: undefined, delayMs: undefined, ...verdict }
+    const recorded = await outcomes.add({ requestId, attempt, worker, status, record, reason, delayMs })
+
+    logEvent(log, requestId, 'attempt_finished', record)
+    if (!recorded) log.warn({ requestId, event: 'outcome_too_late' }, "the claim was no longer this worker's")
+    else if (status !== 'queued') logEvent(log, requestId, status, { reason })
+    else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
+    return { wakeInMs: delayMs }
+  }
+}
+
+function recordOf(attempt: number, outcome: Outcome, durationMs: number): AttemptRecord {
+  return {
+    attempt,
+    outcome: outcome.outcome,
+    durationMs,
+    providerStatus: outcome.providerStatus ?? null,
+    providerCode: outcome.providerCode ?? null,
+    providerMessageId: (outcome.outcome === 'sent' && outcome.providerMessageId) || null,
+    ...(outcome.outcome !== 'sent' && { reason: outcome.reason }),
+  }
+}
