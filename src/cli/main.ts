@@ -8,11 +8,14 @@ import { flowCommands } from './flow.ts'
 import { keyCommands } from './key.ts'
 import { traceCommand } from './trace.ts'
 
+/** Faults are printed below, in one line. */
+const silent = { outputError: () => {}, writeErr: () => {} }
+
 const program = new Command('npm run -s cli --')
   .description("The operator's commands.")
   .option('--json', 'print exactly one JSON object')
   .showHelpAfterError(false)
-  .configureOutput({ outputError: () => {} })
+  .configureOutput(silent)
 
 program.exitOverride()
 accountCommands(program)
@@ -35,7 +38,7 @@ try {
 /** Commander would end the process itself; then no message could be put in our form. */
 function overrideExits(command: Command): void {
   for (const sub of command.commands) {
-    sub.exitOverride().configureOutput({ outputError: () => {} })
+    sub.exitOverride().configureOutput(silent)
     overrideExits(sub)
   }
 }

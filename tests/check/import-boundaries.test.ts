@@ -1,0 +1,49 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const biome = join(process.cwd(), 'node_modules', '.bin', 'biome')
+
+/** Lints one file, planted at a path of a project that has our rules and nothing else. */
+function lint(path: string, content: string): { status: number | null; output: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'planted-'))
+  try {
+    const { vcs: _, $schema: _schema, ...rules } = JSON.parse(readFileSync('biome.json', 'utf8'))
+    writeFileSync(join(folder, 'biome.json'), JSON.stringify(rules))
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), content)
+    const { status, stdout, stderr } = spawnSync(biome, ['lint', '.'], { cwd: folder, encoding: 'utf8' })
+    return { status, output: stdout + stderr }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+test.each([
+  ['src/core/planted.ts', '../platform/settings.ts'],
+  ['src/core/providers/planted.ts', '../../platform/settings.ts'],
+  ['src/core/planted.ts', '../../db/client.ts'],
+  ['src/core/planted.ts', 'node:fs'],
+  ['db/planted.ts', '../src/platform/settings.ts'],
+  ['src/platform/planted.ts', '../api/errors.ts'],
+  ['src/api/planted.ts', '../../workers/deliver.ts'],
+  ['src/api/planted.ts', '../server.ts'],
+  ['src/cli/planted.ts', '../dev/stack.ts'],
+  ['workers/planted.ts', '../src/api/errors.ts'],
+  ['workers/planted.ts', './main.ts'],
+  ['workers/providers/planted.ts', '../../src/api/errors.ts'],
+])('npm run check refuses %s to import %s', (path, specifier) => {
+  const { status, output } = lint(path, `import * as planted from '${specifier}'\n\nexport { planted }\n`)
+  expect(output).toContain('noRestrictedImports')
+  expect(status).not.toBe(0)
+})
+
+test.each([
+  ['db/planted.ts', '../src/core/contact.ts'],
+  ['src/api/planted.ts', '../platform/settings.ts'],
+  ['workers/planted.ts', '../db/client.ts'],
+])('npm run check lets %s import %s', (path, specifier) => {
+  expect(lint(path, `import * as planted from '${specifier}'\n\nexport { planted }\n`).status).toBe(0)
+})

@@ -1,0 +1,149 @@
+import { spawnSync } from 'node:child_process'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { post, request, textBody } from '../support/builders.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let environment: NodeJS.ProcessEnv
+
+beforeAll(async () => {
+  service = await startTestService()
+  await service.startWorker()
+  const { CREDENTIALS_KEY, API_KEY_PEPPER } = service.runtime.settings
+  environment = {
+    ...process.env,
+    DATABASE_URL: service.stores.databaseUrl,
+    CREDENTIALS_KEY: CREDENTIALS_KEY.toString('base64'),
+    API_KEY_PEPPER,
+  }
+})
+afterAll(() => service.stop())
+
+function cli(args: string[], env: NodeJS.ProcessEnv = environment) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--import', 'tsx', 'src/cli/main.ts', ...args],
+    {
+      env,
+      encoding: 'utf8',
+    },
+  )
+  return { status, stdout, stderr }
+}
+
+/** Runs a command that has to succeed, with --json. */
+function ask(...args: string[]) {
+  const { status, stdout, stderr } = cli([...args, '--json'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout.trim().split('\n')).toHaveLength(1)
+  return JSON.parse(stdout)
+}
+
+test('what the CLI sets up can send, be listed and be traced', async () => {
+  const { accountId } = ask('account', 'create', '--name', 'Acme', '--rate-limit', '5/60')
+  const permission = 'messages:send,messages:read'
+  const { keyId, apiKey } = ask(
+    'key',
+    'create',
+    '--account',
+    accountId,
+    '--permission',
+    permission,
+    '--expires-in',
+    '90d',
+  )
+  const created = ['--account', accountId, '--provider', 'sandbox', '--name', 'Box', '--config', '{}']
+  const { channelId } = ask('channel', 'create', ...created, '--on-uncertain', 'resend')
+  const { flowId } = ask('flow', 'create', '--account', accountId, '--name', 'Onboarding')
+
+  const body = { ...textBody('Hello', '+4915112345678'), flowId }
+  const sent = await post(service, { apiKey, channelId }, body)
+  expect(sent.status).toBe(202)
+  expect(sent.headers.get('RateLimit-Policy')).toBe('"default";q=5;w=60')
+  await finishedTimeline(service, sent.body.requestId, apiKey)
+
+  expect(ask('key', 'list', '--account', accountId).keys).toMatchObject([{ keyId, revokedAt: null }])
+  expect(JSON.stringify(ask('key', 'list', '--account', accountId))).not.toContain(apiKey)
+  expect(ask('channel', 'list', '--account', accountId).channels).toMatchObject([
+    { channelId, onUncertain: 'resend' },
+  ])
+  expect(ask('flow', 'list', '--account', accountId).flows).toMatchObject([{ flowId, name: 'Onboarding' }])
+  const contact = ['--account', accountId, '--contact', '0049 151 12345678']
+  expect(ask('conversation', 'list', ...contact).conversations).toEqual([
+    { conversationId: expect.any(String), openedAt: expect.any(String), closedAt: null, closedBy: null },
+  ])
+
+  const trace = ask('trace', sent.body.requestId)
+  expect(trace).toMatchObject({ status: 'sent', flowId, contact: { type: 'phone', value: '+49*********78' } })
+  const { body: timeline } = await request(service, `/v1/messages/${sent.body.requestId}`, {
+    headers: { Authorization: `Bearer ${apiKey}` },
+  })
+  expect(trace.events).toEqual(timeline.events)
+  const readable = cli(['trace', sent.body.requestId]).stdout
+  for (const { event } of trace.events) expect(readable).toContain(event)
+  expect(readable).not.toContain('+4915112345678')
+})
+
+test('account update and channel update change what they name', async () => {
+  const { accountId } = ask('account', 'create', '--name', 'Acme')
+  const created = ['--account', accountId, '--provider', 'sandbox', '--name', 'Box', '--config', '{}']
+  const { channelId } = ask('channel', 'create', ...created)
+  expect(ask('account', 'update', accountId, '--rate-limit', '7/3')).toEqual({ accountId })
+  expect(ask('channel', 'update', channelId, '--name', 'Chest', '--on-uncertain', 'resend')).toEqual({
+    channelId,
+  })
+  expect(ask('channel', 'list', '--account', accountId).channels).toMatchObject([
+    { name: 'Chest', onUncertain: 'resend' },
+  ])
+})
+
+test('a revoked key is listed as such', () => {
+  const { accountId } = ask('account', 'create', '--name', 'Acme')
+  const { keyId } = ask('key', 'create', '--account', accountId, '--permission', 'messages:send')
+  expect(ask('key', 'revoke', keyId)).toEqual({ keyId })
+  expect(ask('key', 'list', '--account', accountId).keys).toMatchObject([
+    { keyId, revokedAt: expect.any(String) },
+  ])
+})
+
+const nobody = '01890000-0000-7000-8000-000000000000'
+
+test.each([
+  [['account', 'create'], '--name'],
+  [['account', 'create', '--name', 'x', '--rate-limit', '5'], 'POINTS/SECONDS'],
+  [['account', 'update', nobody, '--rate-limit', '5/60'], 'account create'],
+  [['key', 'create', '--account', nobody, '--permission', 'messages:send'], 'account create'],
+  [['key', 'create', '--account', nobody, '--permission', 'messages:write'], 'messages:send'],
+  [['key', 'revoke', 'x'], 'key list'],
+  [
+    ['channel', 'create', '--account', nobody, '--provider', 'pigeon', '--name', 'x', '--config', '{}'],
+    'sandbox',
+  ],
+  [
+    ['channel', 'create', '--account', nobody, '--provider', 'sandbox', '--name', 'x', '--config', '{'],
+    'JSON',
+  ],
+  [['channel', 'update', nobody, '--name', 'x'], 'channel list'],
+  [['conversation', 'list', '--account', nobody, '--contact', 'x'], 'phone number'],
+  [['trace', nobody], 'search the logs'],
+  [['pigeon'], 'pigeon'],
+  [[], '--help'],
+])('a faulty command says what to do in one line and exits with 1: %j', (args, hint) => {
+  const { status, stdout, stderr } = cli([...args, '--json'])
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect(stderr.trim().split('\n')).toHaveLength(1)
+  expect(stderr).toContain(hint)
+})
+
+test('a config that the provider refuses is named by its field', () => {
+  const { accountId } = ask('account', 'create', '--name', 'Acme')
+  const args = ['--account', accountId, '--provider', 'sandbox', '--name', 'x', '--config', '{"url":"x"}']
+  expect(cli(['channel', 'create', ...args]).stderr).toContain('url: unknown field')
+})
+
+test('without a database the message says so', () => {
+  const away = { ...environment, DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' }
+  const { status, stderr } = cli(['trace', nobody], away)
+  expect(status).toBe(1)
+  expect(stderr).toBe('PostgreSQL does not answer; check DATABASE_URL and that it runs\n')
+})

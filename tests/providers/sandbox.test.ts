@@ -1,0 +1,81 @@
+import { eq } from 'drizzle-orm'
+import { expect, test } from 'vitest'
+import { connectDatabase, type Database } from '../../db/client.ts'
+import { sandboxMessages } from '../../db/schema.ts'
+import { providerRules } from '../../src/core/providers/index.ts'
+import { sandbox } from '../../workers/providers/sandbox.ts'
+import { buildDelivery } from '../support/deliveries.ts'
+import { freshStores } from '../support/stores.ts'
+import { describeProvider, type FarSide } from './contract.ts'
+
+const recipients: Record<FarSide, string | undefined> = {
+  accept: undefined,
+  reject: '+15550100103',
+  fail_for_a_while: '+15550100102',
+  limit_rate: '+15550100104',
+  drop_after_taking: '+15550100105',
+  never_answer: '+15550100101',
+}
+
+async function openDatabase(): Promise<Database> {
+  const { databaseUrl } = await freshStores()
+  return connectDatabase(databaseUrl, { poolSize: 2, queryTimeoutMs: 5000, onConnectionLost: () => {} })
+}
+
+const messagesOf = (db: Database, requestId: string) =>
+  db.select().from(sandboxMessages).where(eq(sandboxMessages.requestId, requestId))
+
+describeProvider('sandbox', async () => {
+  const db = await openDatabase()
+  return {
+    provider: sandbox(db),
+    goodConfig: {},
+    badConfig: { url: 'https://example.com' },
+    async arrange(behaviour, delivery) {
+      const value = recipients[behaviour]
+      return value === undefined ? delivery : { ...delivery, contact: { type: 'phone', value } }
+    },
+    taken: (requestId) => messagesOf(db, requestId),
+    stop: () => db.$client.end(),
+  }
+})
+
+test.each([
+  ['slow', 1, 'sent'],
+  ['retry', 1, 'retry_later'],
+  ['retry', 2, 'retry_later'],
+  ['retry', 3, 'sent'],
+  ['rejected', 1, 'rejected'],
+  ['ratelimited', 1, 'retry_later'],
+  ['ratelimited', 2, 'sent'],
+  ['uncertain', 1, 'uncertain'],
+  ['anybody', 1, 'sent'],
+])(
+  'the sandbox behaves by the local part at any domain: %s@, attempt %i: %s',
+  async (localPart, attempt, outcome) => {
+    const db = await openDatabase()
+    const contact = { type: 'email', value: `${localPart}@any.example` } as const
+    const delivery = buildDelivery(providerRules.sandbox, {}, { contact, attempt })
+    const result = await sandbox(db).send(delivery, AbortSignal.timeout(10_000))
+    expect(result.outcome).toBe(outcome)
+    await db.$client.end()
+  },
+)
+
+test('the sandbox keeps what it takes, media and all', async () => {
+  const db = await openDatabase()
+  const delivery = buildDelivery(
+    providerRules.sandbox,
+    {},
+    {
+      message: { type: 'media', media: { mediaType: 'document', filename: 'a.txt', sizeBytes: 5 } },
+      mediaContent: Buffer.from('Hello'),
+    },
+  )
+  const outcome = await sandbox(db).send(delivery, AbortSignal.timeout(1000))
+  const kept = await messagesOf(db, delivery.requestId)
+  expect(kept).toMatchObject([{ message: delivery.message, contactValue: delivery.contact.value }])
+  expect(kept[0]?.mediaContent).toEqual(delivery.mediaContent)
+  expect(outcome).toMatchObject({ providerMessageId: kept[0]?.id })
+  await db.$client.end()
+})

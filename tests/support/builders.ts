@@ -1,0 +1,105 @@
+import { v7 as uuidv7 } from 'uuid'
+import { createAccount, type RateLimit } from '../../db/accounts.ts'
+import { createApiKey, revokeApiKey } from '../../db/api-keys.ts'
+import { createChannel } from '../../db/channels.ts'
+import { createFlow } from '../../db/flows.ts'
+import { mintApiKey, type Permission } from '../../src/core/api-key.ts'
+import type { OnUncertain } from '../../src/core/outcome.ts'
+import { sealConfig } from '../../src/core/sealed-config.ts'
+import type { TestService } from './service.ts'
+
+export interface Account {
+  accountId: string
+  apiKey: string
+  keyId: string
+  channelId: string
+  flowId: string
+}
+
+/** An account with a key, a sandbox channel and a flow. */
+export async function buildAccount(
+  service: TestService,
+  options: { permissions?: Permission[]; rateLimit?: RateLimit; onUncertain?: OnUncertain } = {},
+): Promise<Account> {
+  const { db } = service.runtime
+  const accountId = await createAccount(db, 'Test', options.rateLimit)
+  const { apiKey, keyId } = await buildKey(service, accountId, { permissions: options.permissions })
+  const channelId = await buildChannel(service, accountId, options.onUncertain)
+  return { accountId, apiKey, keyId, channelId, flowId: await createFlow(db, accountId, 'Test') }
+}
+
+export async function buildKey(
+  service: TestService,
+  accountId: string,
+  options: { permissions?: Permission[] | undefined; expiresAt?: Date; revoked?: boolean } = {},
+): Promise<{ apiKey: string; keyId: string }> {
+  const { db, settings } = service.runtime
+  const { apiKey, displayPrefix, hash } = mintApiKey(settings.API_KEY_PEPPER)
+  const { permissions = ['messages:send', 'messages:read'], expiresAt } = options
+  const keyId = await createApiKey(db, { accountId, hash, displayPrefix, permissions, expiresAt })
+  if (options.revoked) await revokeApiKey(db, keyId)
+  return { apiKey, keyId }
+}
+
+export async function buildChannel(
+  service: TestService,
+  accountId: string,
+  onUncertain: OnUncertain = 'hold',
+): Promise<string> {
+  const { db, settings } = service.runtime
+  const id = uuidv7()
+  const sealedConfig = sealConfig({}, id, settings.CREDENTIALS_KEY)
+  await createChannel(db, { id, accountId, provider: 'sandbox', name: 'Test', sealedConfig, onUncertain })
+  return id
+}
+
+export function textBody(text = 'Hello', contact = '+4915112345678') {
+  const type = contact.includes('@') ? 'email' : 'phone'
+  return { contact: { value: contact, type }, message: { type: 'text', text: { value: text } } }
+}
+
+/** Posts a send that has to be accepted. */
+export async function accept(
+  service: TestService,
+  account: Pick<Account, 'apiKey' | 'channelId'>,
+  body: object,
+): Promise<string> {
+  const { status, body: answer } = await post(service, account, body)
+  if (status !== 202) throw new Error(`Not accepted: ${JSON.stringify(answer)}`)
+  return answer.requestId
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every form
+  body: any
+}
+
+/** Posts a send to the channel in the path; a body that is no object goes as it is. */
+export async function post(
+  service: TestService,
+  account: Pick<Account, 'apiKey' | 'channelId'>,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return await request(service, `/v1/channels/${account.channelId}/messages`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${account.apiKey}`, 'Content-Type': 'application/json', ...headers },
+    body: isRaw(body) ? body : JSON.stringify(body),
+  })
+}
+
+export async function request(service: TestService, path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(service.url + path, init)
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : JSON.parse(text),
+  }
+}
+
+function isRaw(body: unknown): body is string | Uint8Array {
+  return typeof body === 'string' || body instanceof Uint8Array
+}

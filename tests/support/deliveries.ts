@@ -1,0 +1,24 @@
+import { v7 as uuidv7 } from 'uuid'
+import type { ProviderRules } from '../../src/core/provider.ts'
+import type { Delivery } from '../../workers/provider.ts'
+
+/** A first attempt at a text to a contact of a type that the provider reaches. */
+export function buildDelivery(
+  rules: ProviderRules,
+  config: object,
+  changes: Partial<Delivery<unknown>> = {},
+): Delivery<unknown> {
+  const phone = rules.contactTypes.includes('phone')
+  return {
+    requestId: uuidv7(),
+    channelId: uuidv7(),
+    contact: phone ? { type: 'phone', value: '+4915112345678' } : { type: 'email', value: 'ann@example.com' },
+    message: { type: 'text', text: { value: 'Hello' } },
+    mediaContent: undefined,
+    flowId: null,
+    conversationId: uuidv7(),
+    attempt: 1,
+    config,
+    ...changes,
+  }
+}

@@ -1,0 +1,121 @@
+import { Writable } from 'node:stream'
+import { createApp } from '../../src/api/app.ts'
+import { listen, portOf, stopListening } from '../../src/api/listen.ts'
+import type { Timeline } from '../../src/core/timeline.ts'
+import { createLogger } from '../../src/platform/logger.ts'
+import { openRuntime, type Runtime } from '../../src/platform/runtime.ts'
+import { readSettings } from '../../src/platform/settings.ts'
+import { deliverer } from '../../workers/deliver.ts'
+import { startQueueWorker } from '../../workers/queue-worker.ts'
+import { freshStores, type Stores } from './stores.ts'
+import { eventually } from './wait.ts'
+
+/** 32 and more bytes, known to everyone: for tests only. */
+export const testSecrets = {
+  CREDENTIALS_KEY: Buffer.alloc(32, 7).toString('base64'),
+  API_KEY_PEPPER: 'a pepper that only the tests know of',
+}
+
+export interface LogLine {
+  level: string
+  event: string
+  requestId?: string
+  [field: string]: unknown
+}
+
+export interface TestService {
+  url: string
+  stores: Stores
+  /** The API's. */
+  runtime: Runtime
+  /** Every line that the API and the workers logged, in order. */
+  logs: LogLine[]
+  /** The lines about one send. */
+  logsOf(requestId: string): LogLine[]
+  startWorker(name?: string): Promise<{ stop(): Promise<void> }>
+  stop(): Promise<void>
+}
+
+/**
+ * The API of this process, on a port of its own, with stores of its own; workers where a test starts them.
+ *
+ * @param settings by their names in the environment, over defaults that suit tests.
+ */
+export async function startTestService(
+  settings: Record<string, string> = {},
+  stores?: Stores,
+): Promise<TestService> {
+  const own = stores ?? (await freshStores())
+  const logs: LogLine[] = []
+  const log = createLogger('info', collect(logs))
+  const environment = {
+    ...testSecrets,
+    DATABASE_URL: own.databaseUrl,
+    REDIS_URL: own.redisUrl,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    RATE_LIMIT_POINTS: '1000000',
+    RETRY_DELAYS_SECONDS: '0,0,0',
+    DATABASE_POOL_SIZE: '4',
+    ...settings,
+  }
+  const read = readSettings(undefined, environment)
+  const runtime = openRuntime('api', read, log)
+  const server = await listen(createApp(runtime), log, { host: read.HOST, port: read.PORT })
+  const stops: (() => Promise<void>)[] = []
+  return {
+    url: `http://127.0.0.1:${portOf(server)}`,
+    stores: own,
+    runtime,
+    logs,
+    logsOf: (requestId) => logs.filter((line) => line.requestId === requestId),
+    async startWorker(name = 'test-worker') {
+      const workerRuntime = openRuntime('worker', read, log)
+      const worker = startQueueWorker(workerRuntime, deliverer(workerRuntime, name))
+      const stop = once(async () => {
+        await worker.close()
+        await workerRuntime.close()
+      })
+      stops.push(stop)
+      await worker.waitUntilReady()
+      return { stop }
+    },
+    stop: once(async () => {
+      for (const stop of stops) await stop()
+      await stopListening(server)
+      await runtime.close()
+    }),
+  }
+}
+
+/** Waits until the send has ended and answers with its timeline, as its owner sees it. */
+export async function finishedTimeline(
+  service: TestService,
+  requestId: string,
+  apiKey: string,
+): Promise<Timeline> {
+  return await eventually(`the end of ${requestId}`, async () => {
+    const response = await fetch(`${service.url}/v1/messages/${requestId}`, {
+      headers: { Authorization: `Bearer ${apiKey}` },
+    })
+    const timeline = (await response.json()) as Timeline
+    return timeline.finishedAt !== null && timeline.finishedAt !== undefined && timeline
+  })
+}
+
+function collect(lines: LogLine[]): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const line of chunk.toString().split('\n')) if (line) lines.push(JSON.parse(line))
+      done()
+    },
+  })
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => {
+    done ??= work()
+    return done
+  }
+}

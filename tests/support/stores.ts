@@ -1,0 +1,40 @@
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { v7 as uuidv7 } from 'uuid'
+import { inject } from 'vitest'
+
+export interface Stores {
+  databaseUrl: string
+  redisUrl: string
+}
+
+/** An empty, migrated database and an empty Redis database, used by nobody else. */
+export async function freshStores(): Promise<Stores> {
+  const [databaseUrl, redisUrl] = await Promise.all([freshDatabase(), freshRedis()])
+  return { databaseUrl, redisUrl }
+}
+
+async function freshDatabase(): Promise<string> {
+  const url = new URL(inject('postgresUrl'))
+  const name = `test_${uuidv7().replaceAll('-', '')}`
+  const template = url.pathname.slice(1)
+  // A template must not be in use: not even by us.
+  const maintenance = new URL(url)
+  maintenance.pathname = '/template1'
+  const client = new pg.Client({ connectionString: maintenance.href })
+  await client.connect()
+  await client.query(`create database ${name} template ${template}`)
+  await client.end()
+  url.pathname = `/${name}`
+  return url.href
+}
+
+/** Database 0 only counts which ones are taken. */
+async function freshRedis(): Promise<string> {
+  const url = new URL(inject('redisUrl'))
+  const redis = new Redis(url.href)
+  const index = await redis.incr('databases-taken')
+  redis.disconnect()
+  url.pathname = `/${index}`
+  return url.href
+}

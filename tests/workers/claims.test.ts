@@ -1,0 +1,118 @@
+import { eq } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { enterConversations } from '../../db/conversations.ts'
+import { sandboxMessages, sends } from '../../db/schema.ts'
+import { claimSends, dueInMs, recordOutcomes } from '../../db/sends.ts'
+import type { AttemptRecord } from '../../src/core/timeline.ts'
+import { deliverer } from '../../workers/deliver.ts'
+import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+
+const record: AttemptRecord = {
+  attempt: 1,
+  outcome: 'sent',
+  durationMs: 1,
+  providerStatus: 200,
+  providerCode: null,
+  providerMessageId: 'x',
+}
+const sent = { status: 'sent', record, reason: undefined, delayMs: undefined } as const
+
+const acceptText = () => accept(service, account, textBody())
+
+async function rowOf(requestId: string) {
+  const [row] = await service.runtime.db.select().from(sends).where(eq(sends.requestId, requestId))
+  return row
+}
+
+const callsFor = (requestId: string) =>
+  service.runtime.db.select().from(sandboxMessages).where(eq(sandboxMessages.requestId, requestId))
+
+test('of many workers that claim the same sends at once, each send goes to one', async () => {
+  const { db } = service.runtime
+  const ids = await Promise.all(Array.from({ length: 40 }, acceptText))
+  const claims = await Promise.all(['a', 'b', 'c', 'd'].map((worker) => claimSends(db, ids, worker)))
+  expect(
+    claims
+      .flat()
+      .map(({ requestId }) => requestId)
+      .sort(),
+  ).toEqual([...ids].sort())
+})
+
+test('a send that is claimed, finished or unknown is not claimed again, and asks for no wake-up', async () => {
+  const { db } = service.runtime
+  const requestId = await acceptText()
+  const unknown = uuidv7()
+  expect(await claimSends(db, [requestId], 'a')).toMatchObject([{ attempt: 1, worker: 'a' }])
+  expect(await claimSends(db, [requestId, unknown], 'b')).toEqual([])
+  await recordOutcomes(db, [{ requestId, attempt: 1, worker: 'a', ...sent }])
+  expect(await claimSends(db, [requestId], 'b')).toEqual([])
+  expect(await dueInMs(db, requestId)).toBeUndefined()
+  expect(await dueInMs(db, unknown)).toBeUndefined()
+})
+
+test('an outcome counts only for the claim it belongs to', async () => {
+  const { db } = service.runtime
+  const requestId = await acceptText()
+  await claimSends(db, [requestId], 'a')
+  expect(await recordOutcomes(db, [{ requestId, attempt: 1, worker: 'b', ...sent }])).toEqual([])
+  expect(await recordOutcomes(db, [{ requestId, attempt: 2, worker: 'a', ...sent }])).toEqual([])
+  expect((await rowOf(requestId))?.status).toBe('sending')
+  expect(await recordOutcomes(db, [{ requestId, attempt: 1, worker: 'a', ...sent }])).toHaveLength(1)
+  expect((await rowOf(requestId))?.status).toBe('sent')
+})
+
+test('a wake-up that comes too early is asked for again when the send is due', async () => {
+  const { db } = service.runtime
+  const requestId = await acceptText()
+  await claimSends(db, [requestId], 'a')
+  const later = { status: 'queued', record, reason: 'later', delayMs: 60_000 } as const
+  await recordOutcomes(db, [{ requestId, attempt: 1, worker: 'a', ...later }])
+  const { wakeInMs } = await deliverer(service.runtime, 'b')(requestId)
+  expect(wakeInMs).toBeGreaterThan(59_000)
+  expect(wakeInMs).toBeLessThanOrEqual(60_000)
+})
+
+test('ten wake-ups of one send call the provider once', async () => {
+  const deliver = deliverer(service.runtime, 'a')
+  const requestId = await acceptText()
+  await Promise.all(Array.from({ length: 10 }, () => deliver(requestId)))
+  expect(await callsFor(requestId)).toHaveLength(1)
+})
+
+test('entering a conversation again changes nothing', async () => {
+  const { db } = service.runtime
+  const body = { ...textBody('Hi', '+4915112340000'), closeConversation: true }
+  const [claimed] = await claimSends(db, [await accept(service, account, body)], 'a')
+  if (!claimed) throw new Error('not claimed')
+  const [first] = await enterConversations(db, [claimed])
+  const [again] = await enterConversations(db, [claimed])
+  expect(again?.conversationId).toBe(first?.conversationId)
+})
+
+test('a channel whose config cannot be opened calls no provider, and its sends are tried again', async () => {
+  const other = await startTestService(
+    { CREDENTIALS_KEY: Buffer.alloc(32, 9).toString('base64') },
+    service.stores,
+  )
+  try {
+    const requestId = await acceptText()
+    await other.startWorker()
+    const timeline = await finishedTimeline(service, requestId, account.apiKey)
+    expect(timeline).toMatchObject({ status: 'failed', attempts: 4 })
+    expect(await callsFor(requestId)).toEqual([])
+  } finally {
+    await other.stop()
+  }
+})

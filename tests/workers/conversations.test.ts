@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listConversations } from '../../db/conversations.ts'
+import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let account: Account
+let lastNumber = 0
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+  await service.startWorker('one')
+  await service.startWorker('two')
+})
+afterAll(() => service.stop())
+
+const newContact = () => `+4915110${String(++lastNumber).padStart(5, '0')}`
+
+const conversationsWith = (contact: string, { accountId } = account) =>
+  listConversations(service.runtime.db, accountId, { type: 'phone', value: contact })
+
+async function send(contact: string, options: { close?: boolean; by?: Account } = {}) {
+  const { close = false, by = account } = options
+  const requestId = await accept(service, by, { ...textBody('Hi', contact), closeConversation: close })
+  return await finishedTimeline(service, requestId, by.apiKey)
+}
+
+test('the first send to a contact opens a conversation, and later ones join it', async () => {
+  const contact = newContact()
+  const first = await send(contact)
+  const second = await send(contact)
+  expect(second.conversationId).toBe(first.conversationId)
+  expect(await conversationsWith(contact)).toMatchObject([
+    { conversationId: first.conversationId, closedAt: null, closedBy: null },
+  ])
+})
+
+test('a conversation is one whatever the channel', async () => {
+  const contact = newContact()
+  const channelId = await buildChannel(service, account.accountId)
+  const first = await send(contact)
+  const second = await send(contact, { by: { ...account, channelId } })
+  expect(second.conversationId).toBe(first.conversationId)
+})
+
+test('closeConversation closes the open one before the attempt, and the message opens the next', async () => {
+  const contact = newContact()
+  const first = await send(contact)
+  const closing = await send(contact, { close: true })
+  expect(closing.events.map(({ event }) => event)).toEqual([
+    'accepted',
+    'conversation_closed',
+    'attempt_started',
+    'attempt_finished',
+    'sent',
+  ])
+  expect(closing.events[1]).toMatchObject({ conversationId: first.conversationId })
+  expect(await conversationsWith(contact)).toMatchObject([
+    { conversationId: first.conversationId, closedBy: closing.requestId, closedAt: expect.any(Date) },
+    { conversationId: closing.conversationId, closedAt: null },
+  ])
+})
+
+test('closeConversation with none open says null and opens one', async () => {
+  const contact = newContact()
+  const closing = await send(contact, { close: true })
+  expect(closing.events[1]).toMatchObject({ event: 'conversation_closed', conversationId: null })
+  expect(await conversationsWith(contact)).toMatchObject([
+    { conversationId: closing.conversationId, closedAt: null },
+  ])
+})
+
+test('a conversation is closed once, however many attempts the send takes', async () => {
+  const retried = '+15550100102'
+  const first = await send(retried)
+  const closing = await send(retried, { close: true })
+  expect(closing.attempts).toBe(3)
+  expect(closing.events.filter(({ event }) => event === 'conversation_closed')).toMatchObject([
+    { conversationId: first.conversationId },
+  ])
+  expect(await conversationsWith(retried)).toHaveLength(2)
+})
+
+test('fifty sends at once to a new contact share one conversation', async () => {
+  const contact = newContact()
+  const timelines = await Promise.all(Array.from({ length: 50 }, () => send(contact)))
+  expect(new Set(timelines.map(({ conversationId }) => conversationId)).size).toBe(1)
+  expect(await conversationsWith(contact)).toHaveLength(1)
+})
+
+test('twenty closing sends at once leave one open, each closing exactly one', async () => {
+  const contact = newContact()
+  await send(contact)
+  const timelines = await Promise.all(Array.from({ length: 20 }, () => send(contact, { close: true })))
+  const conversations = await conversationsWith(contact)
+  const closed = timelines.map(({ events }) => events.find(({ event }) => event === 'conversation_closed'))
+  expect(conversations).toHaveLength(21)
+  expect(conversations.filter(({ closedAt }) => closedAt === null)).toHaveLength(1)
+  expect(new Set(closed.map((event) => event?.conversationId)).size).toBe(20)
+  expect(new Set(conversations.flatMap(({ closedBy }) => closedBy ?? [])).size).toBe(20)
+})
+
+test("an account's conversations are its own", async () => {
+  const contact = newContact()
+  const other = await buildAccount(service)
+  const mine = await send(contact)
+  const theirs = await send(contact, { by: other, close: true })
+  expect(theirs.events[1]).toMatchObject({ conversationId: null })
+  expect(await conversationsWith(contact)).toMatchObject([
+    { conversationId: mine.conversationId, closedAt: null },
+  ])
+})
