@@ -116,6 +116,34 @@ const dueStatement = prepared<{ dueInMs: number }>(
    from sends where request_id = $1 and status = 'queued'`,
 )
 
+/** A queued send, and since when it is due. */
+export interface DueSend {
+  requestId: string
+  /** As PostgreSQL writes it: a Date would lose its microseconds. */
+  dueAt: string
+}
+
+const dueSendsStatement = prepared<DueSend>(
+  'due_sends',
+  `select request_id as "requestId", next_attempt_at::text as "dueAt"
+   from sends
+   where finished_at is null and status = 'queued' and next_attempt_at < clock_timestamp() - $1 * interval '1 ms'
+     and (next_attempt_at, request_id) > (coalesce($2::timestamptz, '-infinity'), coalesce($3::uuid, $4::uuid))
+   order by next_attempt_at, request_id
+   limit $5`,
+)
+
+const lowestId = '00000000-0000-0000-0000-000000000000'
+
+/** A page of the sends that are queued and overdue, in the order in which they fell due. */
+export function findDueSends(
+  db: Database,
+  page: { overdueByMs: number; after: DueSend | undefined; limit: number },
+): Promise<DueSend[]> {
+  const { overdueByMs, after, limit } = page
+  return dueSendsStatement(db, [overdueByMs, after?.dueAt ?? null, after?.requestId ?? null, lowestId, limit])
+}
+
 /** What an attempt came to, for `recordOutcomes`. */
 export interface AttemptOutcome {
   requestId: string

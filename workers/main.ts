@@ -6,6 +6,7 @@ import { openRuntime } from '../src/platform/runtime.ts'
 import { readSettings } from '../src/platform/settings.ts'
 import { deliverer } from './deliver.ts'
 import { startQueueWorker } from './queue-worker.ts'
+import { startReconciler } from './reconcile.ts'
 
 /** Longer than a provider's call may take, so that each is seen to its end. */
 const drainMs = 30_000
@@ -16,9 +17,10 @@ await runProcess(async () => {
   const runtime = openRuntime('worker', settings, log)
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
   const worker = startQueueWorker(runtime, deliverer(runtime, name))
+  const reconciler = startReconciler(runtime)
   log.info({ event: 'working', worker: name, concurrency: settings.WORKER_CONCURRENCY })
   closeOnSignal(log, drainMs, async () => {
-    await worker.close()
+    await Promise.all([worker.close(), reconciler.stop()])
     await runtime.close()
   })
 })

@@ -5,13 +5,16 @@ import { keyPrefix, queueName, type SendJob, sendJobSchema } from '../core/send-
 export type SendQueue = Queue<SendJob>
 
 export function createQueue(connection: Redis): SendQueue {
-  return new Queue<SendJob>(queueName, {
+  const queue = new Queue<SendJob>(queueName, {
     connection,
     prefix: keyPrefix,
     // Without these, a queue made while Redis is away rejects for ever.
     skipWaitingForReady: true,
     skipVersionCheck: true,
   })
+  // The connection tells the log when Redis is away; unheard, the same error would go to stderr too.
+  queue.on('error', () => {})
+  return queue
 }
 
 /**
@@ -26,4 +29,14 @@ export async function addWakeUps(queue: SendQueue, requestIds: readonly string[]
       opts: { jobId: requestId, removeOnComplete: true, removeOnFail: true },
     })),
   )
+}
+
+/** Those of the sends that have no wake-up in the queue, whatever its state. */
+export async function missingWakeUps(
+  redis: Redis,
+  queue: SendQueue,
+  requestIds: readonly string[],
+): Promise<string[]> {
+  const exists = await Promise.all(requestIds.map((requestId) => redis.exists(queue.toKey(requestId))))
+  return requestIds.filter((_requestId, index) => exists[index] === 0)
 }

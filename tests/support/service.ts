@@ -7,6 +7,7 @@ import { openRuntime, type Runtime } from '../../src/platform/runtime.ts'
 import { readSettings } from '../../src/platform/settings.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { startQueueWorker } from '../../workers/queue-worker.ts'
+import { startReconciler } from '../../workers/reconcile.ts'
 import { freshStores, type Stores } from './stores.ts'
 import { eventually } from './wait.ts'
 
@@ -72,8 +73,9 @@ export async function startTestService(
     async startWorker(name = 'test-worker') {
       const workerRuntime = openRuntime('worker', read, log)
       const worker = startQueueWorker(workerRuntime, deliverer(workerRuntime, name))
+      const reconciler = startReconciler(workerRuntime)
       const stop = once(async () => {
-        await worker.close()
+        await Promise.all([worker.close(), reconciler.stop()])
         await workerRuntime.close()
       })
       stops.push(stop)

@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: TestService
+let account: Account
+
+beforeEach(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+})
+afterEach(() => service.stop())
+
+test('a send that was accepted while Redis was away is delivered once a worker finds it', async () => {
+  const away = await startTestService({ REDIS_URL: 'redis://127.0.0.1:1' }, service.stores)
+  const requestId = await accept(away, account, textBody())
+  await away.stop()
+  expect(away.logsOf(requestId).map(({ event }) => event)).toEqual(['accepted', 'enqueue_failed'])
+  expect(await service.runtime.queue.getJob(requestId)).toBeUndefined()
+  await service.startWorker()
+  expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('sent')
+})
+
+test('wake-ups that Redis lost are added again, for sends that wait for a retry too', async () => {
+  const requestIds = await Promise.all(Array.from({ length: 30 }, () => accept(service, account, textBody())))
+  const retried = await accept(service, account, textBody('Hi', '+15550100104'))
+  const worker = await service.startWorker()
+  await eventually('the retry is scheduled', async () =>
+    service.logsOf(retried).some(({ event }) => event === 'retry_scheduled'),
+  )
+  await worker.stop()
+  await service.runtime.redis.flushdb()
+  requestIds.push(await accept(service, account, textBody()))
+  await service.runtime.redis.flushdb()
+  await service.startWorker()
+  for (const requestId of [...requestIds, retried]) {
+    expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('sent')
+  }
+})
+
+test('a backlog longer than a page is reconciled whole, once each, by two workers at a time', async () => {
+  const { db } = service.runtime
+  const first = await accept(service, account, textBody())
+  await db.$client.query(
+    `insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                        close_conversation, next_attempt_at)
+     select gen_random_uuid(), account_id, channel_id, contact_type, contact_value || n, message_type, message, false,
+            now() - interval '1 minute'
+     from sends, generate_series(1, 2500) n where request_id = $1`,
+    [first],
+  )
+  await service.startWorker('one')
+  await service.startWorker('two')
+  await eventually('all are sent, each once', async () => {
+    const { rows } = await db.$client.query(
+      `select (select count(*)::int from sends where status = 'sent') as sent,
+              (select count(*)::int from sandbox_messages) as calls`,
+    )
+    return rows[0].sent === 2501 && rows[0].calls === 2501
+  })
+})

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type DueSend, findDueSends } from '../db/sends.ts'
+import { addWakeUps, missingWakeUps } from '../src/platform/queue.ts'
+import type { Runtime } from '../src/platform/runtime.ts'
+
+const pageSize = 1000
+const pagesPerPass = 10
+const pauseMs = 3000
+/** Between passes over a backlog that is longer than one pass looks at. */
+const shortPauseMs = 500
+/** Younger ones are most likely on their way into the queue. */
+const overdueByMs = 2000
+
+/**
+ * Gives back their wake-ups to sends that are queued and due but have none: because Redis was away when they were
+ * accepted, or lost what it held. Any number of workers may do it at once, since adding a wake-up again changes nothing.
+ */
+export function startReconciler(runtime: Runtime): { stop(): Promise<void> } {
+  const { log } = runtime
+  const stopping = new AbortController()
+  const run = async () => {
+    let from: DueSend | undefined
+    while (!stopping.signal.aborted) {
+      try {
+        from = await reconcile(runtime, from)
+      } catch (error) {
+        log.warn({ event: 'reconcile_failed', reason: error instanceof Error ? error.message : 'unknown' })
+      }
+      const pause = from ? shortPauseMs : pauseMs
+      await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+  const ended = run()
+  return {
+    async stop() {
+      stopping.abort()
+      await ended
+    },
+  }
+}
+
+/**
+ * One pass, over ten thousand sends at the most.
+ *
+ * @param from where the last pass stopped.
+ * @returns where the next pass has to go on; undefined where this one came to the end.
+ */
+async function reconcile(
+  { db, redis, queue, log }: Runtime,
+  from: DueSend | undefined,
+): Promise<DueSend | undefined> {
+  let last = from
+  for (let page = 0; page < pagesPerPass; page++) {
+    const due = await findDueSends(db, { overdueByMs, after: last, limit: pageSize })
+    const missing = await missingWakeUps(
+      redis,
+      queue,
+      due.map(({ requestId }) => requestId),
+    )
+    if (missing.length > 0) {
+      await addWakeUps(queue, missing)
+      log.info({ event: 'reconciled', sends: missing.length })
+    }
+    if (due.length < pageSize) return undefined
+    last = due.at(-1)
+  }
+  return last
+}
