@@ -2,9 +2,11 @@ import { isValueFault } from '../db/errors.ts'
 import { type ClaimedSend, claimSends, dueInMs } from '../db/sends.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
-import type { FollowUp } from './deliver.ts'
+import type { NextWakeUp } from './deliver.ts'
 
 const maxSendsPerClaim = 200
+
+export type Claimed = { send: ClaimedSend } | { send: undefined; next: NextWakeUp }
 
 /**
  * Commits this worker's claim on the send: from here on it counts as `sending`. A send that can't be claimed needs
@@ -20,9 +22,8 @@ export function claimer({ db }: Runtime, worker: string) {
       return requestIds.map((requestId) => byId.get(requestId))
     },
   })
-  return async (requestId: string): Promise<ClaimedSend | FollowUp> => {
+  return async (requestId: string): Promise<Claimed> => {
     const send = await claims.add(requestId)
-    if (!send) return { wakeInMs: await dueInMs(db, requestId) }
-    return send
+    return send ? { send } : { send, next: { wakeInMs: await dueInMs(db, requestId) } }
   }
 }

@@ -5,18 +5,18 @@ import { conversationCloser } from './close-conversation.ts'
 import { dispatcher } from './dispatch.ts'
 import { outcomeRecorder } from './record-outcome.ts'
 
-/** A send that has entered its conversation. */
+/** A claimed send in its conversation. */
 export type EnteredSend = ClaimedSend & { conversationId: string }
 
-/** What the queue is to do with a wake-up that was followed: nothing more, or wake the send again. */
-export interface FollowUp {
+/** When the queue is to wake the send again: undefined where nothing is left to do for it now. */
+export interface NextWakeUp {
   wakeInMs: number | undefined
 }
 
 /**
  * The way of a send through a worker, from a wake-up to its recorded outcome. The order is a promise
  * (docs/api.md#delivery): the claim is committed before the provider is called and the outcome after, so that a call
- * is never repeated blindly, and the conversation is closed before the contact sees the message.
+ * is never repeated blindly, and the contact's conversation is closed before the contact sees the message.
  *
  * @param worker names this worker in claims and timelines.
  */
@@ -26,10 +26,10 @@ export function deliverer(runtime: Runtime, worker: string) {
   const dispatch = dispatcher(runtime)
   const recordOutcome = outcomeRecorder(runtime)
 
-  return async (requestId: string): Promise<FollowUp> => {
+  return async (requestId: string): Promise<NextWakeUp> => {
     const claimed = await claim(requestId)
-    if ('wakeInMs' in claimed) return claimed
-    const send = await closeConversation(claimed)
+    if (!claimed.send) return claimed.next
+    const send = await closeConversation(claimed.send)
     const attempt = await dispatch(send)
     return await recordOutcome(send, attempt)
   }

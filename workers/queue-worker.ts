@@ -1,7 +1,7 @@
 import { DelayedError, type Job, Worker } from 'bullmq'
 import { keyPrefix, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
-import type { FollowUp } from './deliver.ts'
+import type { NextWakeUp } from './deliver.ts'
 
 /** A killed worker's jobs are taken up again within lock and check together. */
 const lockDurationMs = 10_000
@@ -16,12 +16,12 @@ const wakeAfterFaultMs = 1_000
  */
 export function startQueueWorker(
   runtime: Runtime,
-  deliver: (requestId: string) => Promise<FollowUp>,
+  deliver: (requestId: string) => Promise<NextWakeUp>,
 ): Worker<SendJob> {
   const { log, redis, settings } = runtime
   const follow = async (job: Job<SendJob>, token?: string): Promise<void> => {
     const { requestId } = sendJobSchema.parse(job.data)
-    const { wakeInMs } = await deliver(requestId).catch((error: unknown): FollowUp => {
+    const { wakeInMs } = await deliver(requestId).catch((error: unknown): NextWakeUp => {
       log.error({ requestId, event: 'wake_up_failed', err: error })
       return { wakeInMs: wakeAfterFaultMs }
     })

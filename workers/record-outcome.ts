@@ -5,7 +5,7 @@ import type { AttemptRecord } from '../src/core/timeline.ts'
 import { logEvent } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
-import type { EnteredSend, FollowUp } from './deliver.ts'
+import type { EnteredSend, NextWakeUp } from './deliver.ts'
 import type { Attempt } from './dispatch.ts'
 import { patient } from './patience.ts'
 
@@ -24,7 +24,7 @@ export function outcomeRecorder({ db, log, settings }: Runtime) {
     }),
   })
 
-  return async (send: EnteredSend, { outcome, durationMs }: Attempt): Promise<FollowUp> => {
+  return async (send: EnteredSend, { outcome, durationMs }: Attempt): Promise<NextWakeUp> => {
     const { requestId, attempt, worker, onUncertain } = send
     const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
     const verdict = judge(outcome, attempt, { retryDelaysSeconds, onUncertain, random: Math.random() })

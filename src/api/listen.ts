@@ -9,6 +9,7 @@ import { errorBody } from './errors.ts'
 const headersTimeoutMs = 10_000
 /** Longer than the 60 s of common load balancers, so that the balancer is the one that closes an idle connection. */
 const keepAliveTimeoutMs = 65_000
+const sweepEveryMs = 50
 
 /** Serves the app; what is no HTTP at all is answered with the service's error body too. */
 export async function listen(app: ApiApp, log: Logger, at: { host: string; port: number }): Promise<Server> {
@@ -18,7 +19,8 @@ export async function listen(app: ApiApp, log: Logger, at: { host: string; port:
     return new Response(body, { status: 400, headers })
   }
   const server = createServer(
-    { headersTimeout: headersTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs },
+    // Joined, two Authorization headers are no valid one; left alone, Node would drop the second.
+    { headersTimeout: headersTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs, joinDuplicateHeaders: true },
     getRequestListener(app.fetch, { errorHandler: answerUnreadable }),
   )
   server.on('clientError', (_error, socket: Socket) => {
@@ -37,8 +39,10 @@ export async function listen(app: ApiApp, log: Logger, at: { host: string; port:
 /** Stops taking connections, answers what was begun, and resolves when all is answered. */
 export async function stopListening(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve))
-  server.closeIdleConnections()
+  // A kept-alive connection is idle only once its answer is out, and Node doesn't look again by itself.
+  const sweep = setInterval(() => server.closeIdleConnections(), sweepEveryMs)
   await closed
+  clearInterval(sweep)
 }
 
 export function portOf(server: Server): number {

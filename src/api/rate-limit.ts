@@ -29,9 +29,9 @@ export function rateLimiter({ settings, redis }: Runtime) {
   }
 
   return async (c: Context<ApiEnv>): Promise<void> => {
-    const { caller } = c.var
+    const { caller, budget } = c.var
     const limit = caller.rateLimit ?? ours
-    const counted = await consume(limiterFor(limit), caller.accountId)
+    const counted = await budget.spend(consume(limiterFor(limit), caller.accountId))
     const resetSeconds = Math.ceil(counted.msBeforeNext / 1000)
     c.header('RateLimit-Policy', `"default";q=${limit.points};w=${limit.seconds}`)
     c.header('RateLimit', `"default";r=${Math.max(counted.remainingPoints, 0)};t=${resetSeconds}`)

@@ -25,22 +25,32 @@ export function recorder({ db, log }: Runtime) {
     maxItems: maxRowsPerInsert,
     isItemsFault: isValueFault,
     flush: async (rows) => {
-      const recorded = new Set((await insertSends(db, rows)).map(({ requestId }) => requestId))
+      const aheadMs = await clockAheadMs()
+      const inserted = await insertSends(
+        db,
+        rows.map((row) => inDatabaseTime(row, aheadMs)),
+      )
+      const recorded = new Set(inserted.map(({ requestId }) => requestId))
       return rows.map(({ requestId }) => recorded.has(requestId))
     },
   })
-  const insert = async (row: NewSend, content: Buffer | undefined): Promise<boolean> =>
-    content ? (await insertSendWithMedia(db, row, content)).length === 1 : inserts.add(row)
+  const insert = async (row: NewSend, content: Buffer | undefined): Promise<boolean> => {
+    if (!content) return await inserts.add(row)
+    return (await insertSendWithMedia(db, inDatabaseTime(row, await clockAheadMs()), content)).length === 1
+  }
 
   return async (c: Context<ApiEnv>, request: SendRequest, { channelId }: Channel): Promise<void> => {
     const { requestId, caller, budget } = c.var
     const { contact, message, flowId, closeConversation, mediaContent } = request
     const { accountId } = caller
-    const aheadMs = await budget.spend(clockAheadMs())
-    const recordBy = new Date(Date.now() + budget.leftMs - answerMarginMs + aheadMs)
+    const recordBy = new Date(Date.now() + budget.leftMs - answerMarginMs)
     const row = { requestId, accountId, channelId, contact, message, flowId, closeConversation, recordBy }
     if (!(await budget.spend(insert(row, mediaContent)))) throw unavailable()
     const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type }
     logEvent(log, requestId, 'accepted', fields)
   }
+}
+
+function inDatabaseTime(row: NewSend, aheadMs: number): NewSend {
+  return { ...row, recordBy: new Date(row.recordBy.getTime() + aheadMs) }
 }

@@ -15,7 +15,7 @@ import { validate } from './validate.ts'
 /**
  * The way of a send through the API, on both endpoints, from its bytes to the 202. The order is a promise
  * (docs/api.md#order-of-checks): who may not send learns nothing of channels, only good requests use up rate limit,
- * and what was answered with 202 is committed in PostgreSQL before the queue hears of it.
+ * and a 202 means that the send is committed in PostgreSQL, whether or not the queue could take its wake-up.
  */
 export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<ApiEnv>) {
   const { settings } = runtime

@@ -203,7 +203,7 @@ describe('contact', () => {
   const email = (value: string) => contact({ type: 'email', value })
   const local64 = 'a'.repeat(64)
   const addressOf = (length: number) =>
-    `${local64}@${`${'d'.repeat(60)}.`.repeat(3)}${'d'.repeat(length - 252)}.de`
+    `${local64}@${`${'d'.repeat(60)}.`.repeat(3)}${'d'.repeat(length - 251)}.de`
   test.each([
     ['no @', 'jane.example.com'],
     ['no local part', '@example.com'],
