@@ -5,8 +5,9 @@ import type { Database } from './client.ts'
 const measureEveryMs = 60_000
 
 /**
- * How far PostgreSQL's clock is ahead of this machine's, in milliseconds, good to half a round trip. Measured once a
- * minute: moments that PostgreSQL compares with its own clock are reckoned with it.
+ * How far PostgreSQL's clock is ahead of this machine's, in milliseconds: never more than it is, and less by a round
+ * trip at the most. Measured once a minute; moments that PostgreSQL compares with its own clock are reckoned with it,
+ * and come a little early rather than late.
  */
 export function databaseClock(db: Database): () => Promise<number> {
   const offsets = new LRUCache<'offset', { aheadMs: number }>({
@@ -18,9 +19,8 @@ export function databaseClock(db: Database): () => Promise<number> {
 }
 
 async function measure(db: Database): Promise<number> {
-  const before = Date.now()
   const { rows } = await db.execute<{ ms: number }>(
     sql`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`,
   )
-  return (rows[0]?.ms ?? 0) - (before + Date.now()) / 2
+  return (rows[0]?.ms ?? 0) - Date.now()
 }

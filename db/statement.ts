@@ -4,8 +4,8 @@ import type { Database } from './client.ts'
 /**
  * A statement of the hot path: prepared once a connection, outside the query builder.
  *
- * Many rows travel as one JSON parameter that `json_to_recordset` unfolds, however many columns they have; it costs
- * less on both sides than an array a column (docs/decisions/0007-json-recordset.md).
+ * Many rows travel as one JSON parameter that `json_to_recordset` unfolds, however many columns they have
+ * (docs/decisions/0007-json-recordset.md).
  *
  * @param name unique in the service.
  */

@@ -3,7 +3,7 @@ import { findMediaContent } from '../db/sends.ts'
 import type { Outcome } from '../src/core/outcome.ts'
 import { providerRules } from '../src/core/providers/index.ts'
 import { openConfig } from '../src/core/sealed-config.ts'
-import { logEvent } from '../src/platform/logger.ts'
+import { logEvent, logFault } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { EnteredSend } from './deliver.ts'
 import type { Delivery } from './provider.ts'
@@ -35,14 +35,14 @@ export function dispatcher(runtime: Runtime) {
     try {
       delivery = await prepare(send)
     } catch (error) {
-      log.error({ requestId, event: 'dispatch_fault', err: error })
+      logFault(log, 'dispatch_fault', error, { requestId })
       return { outcome: 'retry_later', reason: 'the call to the provider could not be prepared; see the log' }
     }
     try {
       const signal = AbortSignal.timeout(settings.PROVIDER_TIMEOUT_SECONDS * 1000)
       return await providers[send.provider].send(delivery, signal)
     } catch (error) {
-      log.error({ requestId, event: 'dispatch_fault', err: error })
+      logFault(log, 'dispatch_fault', error, { requestId })
       return { outcome: 'uncertain', reason: 'the call to the provider broke off; see the log' }
     }
   }

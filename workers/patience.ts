@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isUnavailable } from '../db/errors.ts'
-import type { Logger } from '../src/platform/logger.ts'
+import { type Logger, logWarning } from '../src/platform/logger.ts'
 
 const tryAgainEveryMs = 500
 
@@ -19,7 +19,7 @@ export function patient<In, Out>(
         return await work(input)
       } catch (error) {
         if (!isUnavailable(error)) throw error
-        log.warn({ event: 'database_away', reason: error instanceof Error ? error.message : 'unknown' })
+        logWarning(log, 'database_away', error)
         await sleep(tryAgainEveryMs)
       }
     }

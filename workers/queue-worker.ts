@@ -1,5 +1,6 @@
 import { DelayedError, type Job, Worker } from 'bullmq'
 import { keyPrefix, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
+import { logFault, logWarning } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { NextWakeUp } from './deliver.ts'
 
@@ -22,7 +23,7 @@ export function startQueueWorker(
   const follow = async (job: Job<SendJob>, token?: string): Promise<void> => {
     const { requestId } = sendJobSchema.parse(job.data)
     const { wakeInMs } = await deliver(requestId).catch((error: unknown): NextWakeUp => {
-      log.error({ requestId, event: 'wake_up_failed', err: error })
+      logFault(log, 'wake_up_failed', error, { requestId })
       return { wakeInMs: wakeAfterFaultMs }
     })
     if (wakeInMs === undefined) return
@@ -37,9 +38,7 @@ export function startQueueWorker(
     stalledInterval: stalledCheckMs,
     maxStalledCount: maxStalls,
   })
-  worker.on('error', (error) => log.warn({ event: 'queue_fault', reason: error.message }))
-  worker.on('failed', (job, error) =>
-    log.error({ requestId: job?.id, event: 'wake_up_lost', reason: error.message }),
-  )
+  worker.on('error', (error) => logWarning(log, 'queue_fault', error))
+  worker.on('failed', (job, error) => logFault(log, 'wake_up_lost', error, { requestId: job?.id }))
   return worker
 }

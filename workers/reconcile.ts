@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DueSend, findDueSends } from '../db/sends.ts'
+import { logWarning } from '../src/platform/logger.ts'
 import { addWakeUps, missingWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 
@@ -24,7 +25,7 @@ export function startReconciler(runtime: Runtime): { stop(): Promise<void> } {
       try {
         from = await reconcile(runtime, from)
       } catch (error) {
-        log.warn({ event: 'reconcile_failed', reason: error instanceof Error ? error.message : 'unknown' })
+        logWarning(log, 'reconcile_failed', error)
       }
       const pause = from ? shortPauseMs : pauseMs
       await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {})

@@ -2,6 +2,7 @@ import type { HttpBindings } from '@hono/node-server'
 import { Hono } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { v7 as uuidv7 } from 'uuid'
+import { type Logger, logEvent } from '../platform/logger.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import { WaitBudget } from '../platform/wait-budget.ts'
 import { authenticator } from './authenticate.ts'
@@ -22,7 +23,7 @@ export function createApp(runtime: Runtime): ApiApp {
   const send = sendMessage(runtime, authenticate)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
-  app.use(mintRequestId)
+  app.use(trackRequest(log))
   app.use(
     methodNotAllowed({
       app,
@@ -41,11 +42,19 @@ export function createApp(runtime: Runtime): ApiApp {
   return app
 }
 
-/** A client's own X-Request-Id is never used: the id names a row, a job and log lines. */
-const mintRequestId = factory.createMiddleware((c, next) => {
-  const requestId = uuidv7()
-  c.set('requestId', requestId)
-  c.set('budget', new WaitBudget(waitBudgetMs))
-  c.header('X-Request-Id', requestId)
-  return next()
-})
+/**
+ * Names the request, first of all, and leaves one line in the log if it comes to nothing. A client's own X-Request-Id
+ * is never used: the id names a row, a job and log lines.
+ */
+const trackRequest = (log: Logger) =>
+  factory.createMiddleware(async (c, next) => {
+    const requestId = uuidv7()
+    c.set('requestId', requestId)
+    c.set('budget', new WaitBudget(waitBudgetMs))
+    c.header('X-Request-Id', requestId)
+    await next()
+    const { caller, refusal: reason } = c.var
+    const { status: statusCode } = c.res
+    if (statusCode >= 400)
+      logEvent(log, requestId, 'rejected', { statusCode, reason, accountId: caller?.accountId })
+  })

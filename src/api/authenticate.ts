@@ -1,3 +1,4 @@
+import type { Context } from 'hono'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { type Caller, findCaller } from '../../db/api-keys.ts'
@@ -5,7 +6,7 @@ import { hashApiKey, type Permission, wasMintedHere } from '../core/api-key.ts'
 import { keyPrefix } from '../core/send-job.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import { clientAddress } from './client-address.ts'
-import { factory } from './context.ts'
+import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
 
 const bearer = /^Bearer +([^ ]+)$/i
@@ -26,10 +27,10 @@ export function authenticator(runtime: Runtime) {
 
   return factory.createMiddleware(async (c, next) => {
     const apiKey = bearer.exec(c.req.header('Authorization') ?? '')?.[1]
-    if (!apiKey || !wasMintedHere(apiKey, settings.API_KEY_PEPPER)) return refuse(clientAddress(c, runtime))
+    if (!apiKey || !wasMintedHere(apiKey, settings.API_KEY_PEPPER)) return refuse(c)
     const hash = hashApiKey(apiKey, settings.API_KEY_PEPPER).toString('base64')
     const caller = await c.var.budget.spend(callers.fetch(hash))
-    if (!caller || hasExpired(caller)) return refuse(clientAddress(c, runtime))
+    if (!caller || hasExpired(caller)) return refuse(c)
     c.set('caller', caller)
     await next()
   })
@@ -47,7 +48,8 @@ function hasExpired(caller: Caller): boolean {
 }
 
 /** Counts failed keys only, so that a good key is never refused for its neighbours' failures. */
-function refuser({ settings, redis }: Runtime) {
+function refuser(runtime: Runtime) {
+  const { settings, redis } = runtime
   const limit = { points: settings.AUTH_FAILURE_LIMIT, duration: failureWindowSeconds }
   const failures = new RateLimiterRedis({
     ...limit,
@@ -56,13 +58,15 @@ function refuser({ settings, redis }: Runtime) {
     inMemoryBlockOnConsumed: limit.points + 1,
     insuranceLimiter: new RateLimiterMemory(limit),
   })
-  return async (address: string): Promise<never> => {
-    const counted = await failures.consume(address).catch((error: unknown) => error)
-    if (counted instanceof RateLimiterRes && counted.consumedPoints > limit.points) {
-      const retryAfter = Math.ceil(counted.msBeforeNext / 1000)
-      throw new ApiError(429, 'Too many requests with a faulty API key from this address.', {
-        'Retry-After': String(retryAfter),
-      })
+  return async (c: Context<ApiEnv>): Promise<never> => {
+    try {
+      await c.var.budget.spend(failures.consume(clientAddress(c, runtime)))
+    } catch (error) {
+      if (error instanceof RateLimiterRes) {
+        const retryAfter = { 'Retry-After': String(Math.ceil(error.msBeforeNext / 1000)) }
+        throw new ApiError(429, 'Too many requests with a faulty API key from this address.', retryAfter)
+      }
+      // Nothing counts while both the limiter and its stand-in fail; the key is faulty all the same.
     }
     throw new ApiError(401, 'Send a valid API key as "Authorization: Bearer <API_KEY>".', {
       'WWW-Authenticate': 'Bearer',

@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import { logWarning } from '../platform/logger.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import { addWakeUps } from '../platform/queue.ts'
 import type { Runtime } from '../platform/runtime.ts'
@@ -24,11 +25,7 @@ export function enqueuer({ queue, log }: Runtime) {
     try {
       await budget.spend(adds.add(requestId))
     } catch (error) {
-      log.warn({
-        requestId,
-        event: 'enqueue_failed',
-        reason: error instanceof Error ? error.message : 'unknown',
-      })
+      logWarning(log, 'enqueue_failed', error, { requestId })
     }
   }
 }

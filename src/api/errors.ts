@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { isUnavailable } from '../../db/errors.ts'
-import { type Logger, logEvent } from '../platform/logger.ts'
+import { type Logger, logFault, logWarning } from '../platform/logger.ts'
 import { WaitBudgetSpent } from '../platform/wait-budget.ts'
 import type { ApiEnv } from './context.ts'
 
@@ -11,18 +11,26 @@ import type { ApiEnv } from './context.ts'
 export class ApiError extends Error {
   readonly statusCode: ContentfulStatusCode
   readonly headers: Record<string, string>
+  /** For the log: like the message, but without a word of the client's. */
+  readonly reason: string
 
-  constructor(statusCode: ContentfulStatusCode, message: string, headers: Record<string, string> = {}) {
+  constructor(
+    statusCode: ContentfulStatusCode,
+    message: string,
+    headers: Record<string, string> = {},
+    reason: string = message,
+  ) {
     super(message)
     this.statusCode = statusCode
     this.headers = headers
+    this.reason = reason
   }
 }
 
 const retryAfterSeconds = '1'
 
 export const unavailable = () =>
-  new ApiError(503, 'The service cannot take requests at the moment; nothing was accepted. Try again.', {
+  new ApiError(503, 'The service cannot take this at the moment, and has not accepted it. Try again.', {
     'Retry-After': retryAfterSeconds,
   })
 
@@ -31,19 +39,20 @@ export function errorBody(statusCode: number, message: string, requestId: string
   return { statusCode, error: STATUS_CODES[statusCode] ?? 'Error', message, requestId }
 }
 
-/** Answers with an error, and leaves one line in the log. */
+/** Answers with an error. The line in the log that tells of it is the first middleware's; a fault of ours has one more. */
 export function answerError(c: Context<ApiEnv>, error: Error, log: Logger): Response {
-  const { statusCode, message, headers } = asApiError(error)
+  const { statusCode, message, headers, reason } = asApiError(error)
   const { requestId } = c.var
-  if (statusCode === 500) log.error({ requestId, event: 'crashed', err: error })
-  else if (statusCode === 503) log.warn({ requestId, event: 'unavailable', reason: error.message })
-  logEvent(log, requestId, 'rejected', { statusCode, accountId: c.var.caller?.accountId })
+  if (statusCode === 500) logFault(log, 'crashed', error, { requestId })
+  else if (statusCode === 503) logWarning(log, 'unavailable', error, { requestId })
+  c.set('refusal', reason)
   return c.json(errorBody(statusCode, message, requestId), statusCode, headers)
 }
 
 function asApiError(error: Error): ApiError {
   if (error instanceof ApiError) return error
-  if (error instanceof HTTPException) return new ApiError(error.status as ContentfulStatusCode, error.message)
+  // Hono's validator throws one where the body doesn't parse; its own text names no field.
+  if (error instanceof HTTPException) return new ApiError(400, 'body: not valid JSON')
   if (error instanceof WaitBudgetSpent || isUnavailable(error)) return unavailable()
   return new ApiError(500, 'Something went wrong on our side. Quote the requestId when you ask for help.')
 }

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { v7 as uuidv7 } from 'uuid'
@@ -11,23 +11,35 @@ const headersTimeoutMs = 10_000
 const keepAliveTimeoutMs = 65_000
 const sweepEveryMs = 50
 
-/** Serves the app; what is no HTTP at all is answered with the service's error body too. */
+/** Serves the app; what is hardly HTTP is answered with the service's error body too. */
 export async function listen(app: ApiApp, log: Logger, at: { host: string; port: number }): Promise<Server> {
-  const answerUnreadable = () => {
-    const { requestId, body } = unreadable(log)
-    const headers = { 'Content-Type': 'application/json', 'X-Request-Id': requestId }
+  const options = {
+    headersTimeout: headersTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    // Joined, two Authorization headers are no valid one; left alone, Node would drop the second.
+    joinDuplicateHeaders: true,
+    // Node's own answer to a request without a Host has no body.
+    requireHostHeader: false,
+  }
+  const errorHandler = () => {
+    const { headers, body } = unreadable(log)
     return new Response(body, { status: 400, headers })
   }
-  const server = createServer(
-    // Joined, two Authorization headers are no valid one; left alone, Node would drop the second.
-    { headersTimeout: headersTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs, joinDuplicateHeaders: true },
-    getRequestListener(app.fetch, { errorHandler: answerUnreadable }),
-  )
+  const server = createServer(options, getRequestListener(app.fetch, { errorHandler }))
+  server.on('checkExpectation', (_request, response: ServerResponse) => {
+    const { headers, body } = unreadable(log)
+    response.writeHead(400, { ...headers, Connection: 'close' }).end(body)
+  })
   server.on('clientError', (_error, socket: Socket) => {
     if (!socket.writable) return
-    const { requestId, body } = unreadable(log)
-    const head = `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nX-Request-Id: ${requestId}`
-    socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`)
+    const { headers, body } = unreadable(log)
+    const lines = Object.entries({
+      ...headers,
+      'Content-Length': Buffer.byteLength(body),
+      Connection: 'close',
+    })
+    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+    socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${body}`)
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -52,5 +64,6 @@ export function portOf(server: Server): number {
 function unreadable(log: Logger) {
   const requestId = uuidv7()
   logEvent(log, requestId, 'rejected', { statusCode: 400 })
-  return { requestId, body: JSON.stringify(errorBody(400, 'This is not a valid HTTP request.', requestId)) }
+  const headers = { 'Content-Type': 'application/json', 'X-Request-Id': requestId }
+  return { headers, body: JSON.stringify(errorBody(400, 'This is not a valid HTTP request.', requestId)) }
 }

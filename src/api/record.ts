@@ -14,6 +14,8 @@ import { unavailable } from './errors.ts'
 const maxRowsPerInsert = 200
 /** What is kept of the request's wait between the last moment of an insert and the answer that must tell of it. */
 const answerMarginMs = 200
+/** And for media, whose bytes are written after that moment. */
+const mediaBytesPerMs = 50_000
 
 /**
  * Commits the send in PostgreSQL, or answers 503 (docs/api.md#errors). Concurrent sends share one insert; one with
@@ -43,7 +45,8 @@ export function recorder({ db, log }: Runtime) {
     const { requestId, caller, budget } = c.var
     const { contact, message, flowId, closeConversation, mediaContent } = request
     const { accountId } = caller
-    const recordBy = new Date(Date.now() + budget.leftMs - answerMarginMs)
+    const marginMs = answerMarginMs + (mediaContent?.length ?? 0) / mediaBytesPerMs
+    const recordBy = new Date(Date.now() + budget.leftMs - marginMs)
     const row = { requestId, accountId, channelId, contact, message, flowId, closeConversation, recordBy }
     if (!(await budget.spend(insert(row, mediaContent)))) throw unavailable()
     const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type }

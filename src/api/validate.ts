@@ -10,7 +10,9 @@ export function validate(schema: z.ZodType<SendRequest>) {
     'json',
     schema,
     (result) => {
-      if (!result.success) throw new ApiError(400, describeFaults(result.error.issues))
+      if (result.success) return
+      const { issues } = result.error
+      throw new ApiError(400, describeFaults(issues), {}, describeFaults(issues, 'unnamed'))
     },
     // Synchronous: zod compiles its parsers only for that.
     { validationFunction: (by, value) => by.safeParse(value, { error: describeIssue }) },

@@ -8,7 +8,8 @@ export class CliError extends Error {}
 
 export interface CliContext {
   db: Database
-  settings: Pick<Settings, 'DATABASE_URL' | 'CREDENTIALS_KEY' | 'API_KEY_PEPPER'>
+  /** Reads a setting that not every command needs. */
+  setting<Name extends 'CREDENTIALS_KEY' | 'API_KEY_PEPPER'>(name: Name): Settings[Name]
 }
 
 const queryTimeoutMs = 10_000
@@ -25,14 +26,14 @@ export async function answer<Answer extends object>(
   const environment = environmentVariables.DATABASE_URL
     ? environmentVariables
     : { ...environmentVariables, ...findRunningDev()?.environment }
-  const settings = readSettings(['DATABASE_URL', 'CREDENTIALS_KEY', 'API_KEY_PEPPER'], environment)
+  const settings = readSettings(['DATABASE_URL'], environment)
   const db = connectDatabase(settings.DATABASE_URL, {
     poolSize: 2,
     queryTimeoutMs,
     onConnectionLost: () => {},
   })
   try {
-    const answered = await work({ db, settings })
+    const answered = await work({ db, setting: (name) => readSettings([name], environment)[name] })
     const { json } = command.optsWithGlobals<{ json?: boolean }>()
     console.log(json ? JSON.stringify(answered) : render(answered))
   } finally {

@@ -42,11 +42,11 @@ function createCommand(channel: Command): void {
     .requiredOption('--config <json>', "the provider's config; {} for the sandbox", json)
     .addOption(onUncertainOption())
     .action((options: ChannelOptions & { account: string; provider: ProviderName }, command: Command) =>
-      answer(command, async ({ db, settings }) => {
+      answer(command, async ({ db, setting }) => {
         const { provider } = options
         const accountId = await existingAccount(db, options.account)
         const id = uuidv7()
-        const sealedConfig = seal(provider, options.config, id, settings.CREDENTIALS_KEY)
+        const sealedConfig = seal(provider, options.config, id, setting('CREDENTIALS_KEY'))
         const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
         await createChannel(db, { id, accountId, provider, name: options.name, sealedConfig, onUncertain })
         return { channelId: id }
@@ -62,12 +62,12 @@ function updateCommand(channel: Command): void {
     .option('--config <json>', "the provider's config, whole", json)
     .addOption(onUncertainOption())
     .action((id: string, options: Partial<ChannelOptions>, command: Command) =>
-      answer(command, async ({ db, settings }) => {
+      answer(command, async ({ db, setting }) => {
         const { config, ...fields } = options
         const provider = canBeRecordId(id) ? await findProvider(db, id) : undefined
         if (!provider) throw new CliError(`No channel ${id}; see them with: channel list --account ID`)
         const sealed =
-          config === undefined ? {} : { sealedConfig: seal(provider, config, id, settings.CREDENTIALS_KEY) }
+          config === undefined ? {} : { sealedConfig: seal(provider, config, id, setting('CREDENTIALS_KEY')) }
         const changes = { ...fields, ...sealed }
         if (Object.keys(changes).length === 0)
           throw new CliError('Nothing to change; see: channel update --help')

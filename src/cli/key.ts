@@ -14,9 +14,9 @@ export function keyCommands(program: Command): void {
     .requiredOption('--permission <list>', 'messages:send, messages:read or both', permissionList)
     .option('--expires-in <duration>', 'e.g. 90d; never, unless told', expiry)
     .action((options: { account: string; permission: Permission[]; expiresIn?: Date }, command: Command) =>
-      answer(command, async ({ db, settings }) => {
+      answer(command, async ({ db, setting }) => {
         const accountId = await existingAccount(db, options.account)
-        const { apiKey, displayPrefix, hash } = mintApiKey(settings.API_KEY_PEPPER)
+        const { apiKey, displayPrefix, hash } = mintApiKey(setting('API_KEY_PEPPER'))
         const fields = { permissions: options.permission, expiresAt: options.expiresIn }
         return { keyId: await createApiKey(db, { accountId, hash, displayPrefix, ...fields }), apiKey }
       }),

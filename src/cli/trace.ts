@@ -15,9 +15,7 @@ export function traceCommand(program: Command): void {
         async ({ db }) => {
           const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
           if (found) return buildTimeline(found.send, found.events, 'masked')
-          throw new CliError(
-            `No send ${requestId}: it was never accepted, or is past its retention; search the logs for the id`,
-          )
+          throw new CliError(`No send ${requestId}: it was never accepted; search the logs for the id`)
         },
         renderTimeline,
       ),

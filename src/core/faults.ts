@@ -17,11 +17,21 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-/** One line that names each faulty field by its path, e.g. `message.media: send base64 or mediaUrl`. */
-export function describeFaults(issues: readonly z.core.$ZodIssue[]): string {
+/**
+ * One line that names each faulty field by its path, e.g. `message.media: send base64 or mediaUrl`.
+ *
+ * @param unknownFields whether to repeat the names of unknown fields: they are the client's words, and may be anything.
+ */
+export function describeFaults(
+  issues: readonly z.core.$ZodIssue[],
+  unknownFields: 'named' | 'unnamed' = 'named',
+): string {
   const faults = issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => `${fieldPath([...issue.path, key])}: unknown field`)
+      ? issue.keys.map((key) => {
+          const path = unknownFields === 'named' ? [...issue.path, key] : issue.path
+          return `${fieldPath(path)}: unknown field`
+        })
       : [`${fieldPath(issue.path)}: ${issue.message}`],
   )
   const more = faults.length > maxFaults ? [`and ${faults.length - maxFaults} more faults`] : []

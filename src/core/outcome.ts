@@ -38,20 +38,25 @@ export function judge(outcome: Outcome, attempt: number, rules: RetryRules): Ver
       return { status: 'sent' }
     case 'rejected':
       return { status: 'failed', reason: outcome.reason }
-    case 'retry_later':
-      return retry(outcome.reason, attempt, rules, outcome.retryAfterMs)
-    case 'uncertain':
-      if (rules.onUncertain === 'resend') return retry(outcome.reason, attempt, rules)
+    case 'retry_later': {
+      const delayMs = retryDelayMs(attempt, rules, outcome.retryAfterMs)
+      if (delayMs !== undefined) return { status: 'queued', reason: outcome.reason, delayMs }
+      return { status: 'failed', reason: `${outcome.reason} (attempt ${attempt}, the last)` }
+    }
+    case 'uncertain': {
+      const delayMs = rules.onUncertain === 'resend' ? retryDelayMs(attempt, rules) : undefined
+      if (delayMs !== undefined) return { status: 'queued', reason: outcome.reason, delayMs }
       return { status: 'uncertain', reason: outcome.reason }
+    }
     default:
       return outcome satisfies never
   }
 }
 
-function retry(reason: string, attempt: number, rules: RetryRules, retryAfterMs = 0): Verdict {
+/** Undefined after the last attempt. A provider's own Retry-After counts where it is longer, and isn't spread. */
+function retryDelayMs(attempt: number, rules: RetryRules, retryAfterMs = 0): number | undefined {
   const delaySeconds = rules.retryDelaysSeconds[attempt - 1]
-  if (delaySeconds === undefined)
-    return { status: 'failed', reason: `${reason} (attempt ${attempt}, the last)` }
+  if (delaySeconds === undefined) return undefined
   const spreadMs = delaySeconds * 1000 * (0.8 + 0.4 * rules.random)
-  return { status: 'queued', reason, delayMs: Math.round(Math.max(spreadMs, retryAfterMs)) }
+  return Math.round(Math.max(spreadMs, retryAfterMs))
 }

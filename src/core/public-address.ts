@@ -1,5 +1,7 @@
 import ipaddr from 'ipaddr.js'
 
+const [globalIpv6, globalIpv6Bits] = ipaddr.parseCIDR('2000::/3')
+
 export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number]
 
 /** @throws where the text is no CIDR, e.g. `10.0.0.0/8` or `fd00::/8`. */
@@ -14,7 +16,14 @@ export function isInNetworks(address: string, networks: readonly Network[]): boo
 
 /** Whether an address may be reached on a client's word: a public one, or one in the networks the operator allows. */
 export function isReachable(address: string, allowedPrivateNetworks: readonly Network[]): boolean {
-  return ipaddr.process(address).range() === 'unicast' || isInNetworks(address, allowedPrivateNetworks)
+  return isPublic(address) || isInNetworks(address, allowedPrivateNetworks)
+}
+
+function isPublic(address: string): boolean {
+  const parsed = ipaddr.process(address)
+  if (parsed.range() !== 'unicast') return false
+  // The library calls unicast whatever has no other name; of IPv6 only this part is given out.
+  return parsed.kind() === 'ipv4' || parsed.match(globalIpv6, globalIpv6Bits)
 }
 
 /** The address that a URL's host is written as (the URL parser has turned hex, octal and short forms into dotted ones). */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { decodeBase64 } from './base64.ts'
 import { isLongerThan, isStorable } from './characters.ts'
-import { type Contact, contactTypes, parseContactValue } from './contact.ts'
+import { type Contact, type ContactType, contactTypes, parseContactValue } from './contact.ts'
 import { type Message, mediaTypes, messageTypes } from './message.ts'
 import { isReachable, literalAddress, type Network } from './public-address.ts'
 
@@ -41,19 +41,29 @@ const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform(
 /** Fields that are accepted beside the message and inside it (docs/api.md#flow-and-conversation). */
 const association = { flowId: optional(string), closeConversation: optional(z.boolean()) }
 
+const contactWanted = {
+  phone: 'has to be a phone number (7 to 15 digits, with the country code)',
+  email: 'has to be an e-mail address',
+}
+const typeOf = (fields: { type?: ContactType | null | undefined }): ContactType => fields.type ?? 'phone'
+
 const contact = z
   .strictObject({ value: string, type: optional(z.enum(contactTypes)), name: optional(singleLine(0, 256)) })
-  .transform(({ value, type = 'phone', name }, context): Contact => {
-    const normalised = parseContactValue(type, value)
-    if (normalised !== undefined) return { type, value: normalised, name }
-    const wanted =
-      type === 'phone' ? 'a phone number (7 to 15 digits, with the country code)' : 'an e-mail address'
-    context.addIssue({ code: 'custom', path: ['value'], message: `has to be ${wanted}` })
-    return z.NEVER
+  .refine((fields) => parseContactValue(typeOf(fields), fields.value) !== undefined, {
+    path: ['value'],
+    error: ({ input }) => contactWanted[typeOf(input as { type?: ContactType })],
+    // Beside other faults of the contact too, as long as there is a value and a type to hold it against.
+    when: ({ value, issues }) =>
+      typeof (value as { value?: unknown } | null)?.value === 'string' &&
+      !issues.some(({ path }) => path?.[0] === 'value' || path?.[0] === 'type'),
+  })
+  .transform((fields): Contact => {
+    const type = typeOf(fields)
+    return { type, value: parseContactValue(type, fields.value) ?? '', name: fields.name }
   })
 
 const template = z.strictObject({
-  name: characters(1, 512),
+  name: singleLine(1, 512),
   variables: optional(
     z
       .array(z.strictObject({ key: characters(1, 64), value: characters(0, 4096) }))

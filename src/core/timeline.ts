@@ -97,21 +97,13 @@ export function buildTimeline(
 }
 
 function latestAttempt(send: SendRecord): StoredEvent[] {
-  if (!send.claimedAt) return []
-  const { attempt, worker } = send
-  const started = { at: send.claimedAt, event: 'attempt_started', fields: { attempt, worker } }
-  if (!send.finishedAt) return [started]
-  const finished = {
-    at: send.finishedAt,
-    event: 'attempt_finished',
-    fields: { ...send.attemptRecord },
-  }
-  const end = {
-    at: send.finishedAt,
-    event: send.status,
-    fields: send.failure ? { reason: send.failure } : {},
-  }
-  return [started, finished, end]
+  const { attempt, worker, claimedAt, finishedAt, attemptRecord, status, failure } = send
+  const events: StoredEvent[] = []
+  if (claimedAt) events.push({ at: claimedAt, event: 'attempt_started', fields: { attempt, worker } })
+  if (!finishedAt) return events
+  if (attemptRecord) events.push({ at: finishedAt, event: 'attempt_finished', fields: { ...attemptRecord } })
+  events.push({ at: finishedAt, event: status, fields: failure === null ? {} : { reason: failure } })
+  return events
 }
 
 function showContact(send: SendRecord, how: 'whole' | 'masked'): Contact {

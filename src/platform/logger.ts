@@ -1,16 +1,32 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+import { safeError } from './safe-error.ts'
 
 export type { Logger }
 
 /** One JSON object a line. What happens to a send goes through `logEvent`, so that every such line is found by requestId. */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
-  const options = { level, base: null, timestamp: stdTimeFunctions.isoTime, formatters: { level: levelName } }
+  const options = {
+    level,
+    base: null,
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: levelName },
+  }
   return destination ? pino(options, destination) : pino(options)
 }
 
 /** A line of a send's timeline. Fields must hold no key, credential, content or whole contact value. */
 export function logEvent(log: Logger, requestId: string, event: string, fields: object = {}): void {
   log.info({ requestId, event, ...fields })
+}
+
+/** A fault that the service gets over by itself, such as a store that is away. */
+export function logWarning(log: Logger, event: string, error: unknown, fields: object = {}): void {
+  log.warn({ ...fields, event, reason: safeError(error).message })
+}
+
+/** A fault that somebody has to look into. */
+export function logFault(log: Logger, event: string, error: unknown, fields: object = {}): void {
+  log.error({ ...fields, event, err: safeError(error) })
 }
 
 function levelName(level: string) {

@@ -1,5 +1,6 @@
 import closeWithGrace from 'close-with-grace'
-import type { Logger } from './logger.ts'
+import { type Logger, logFault } from './logger.ts'
+import { safeError } from './safe-error.ts'
 import { SettingsError } from './settings.ts'
 
 /** Runs an entry point. What it can't start with is said in plain words on stderr, and the exit code is 1. */
@@ -7,8 +8,8 @@ export async function runProcess(main: () => Promise<void>): Promise<void> {
   try {
     await main()
   } catch (error) {
-    const text =
-      error instanceof SettingsError ? error.message : error instanceof Error ? error.stack : String(error)
+    const { message, stack } = safeError(error)
+    const text = error instanceof SettingsError ? error.message : `${message}\n${stack}`
     process.stderr.write(`${text}\n`)
     process.exitCode = 1
   }
@@ -20,7 +21,7 @@ export async function runProcess(main: () => Promise<void>): Promise<void> {
  */
 export function closeOnSignal(log: Logger, withinMs: number, close: () => Promise<void>): void {
   closeWithGrace({ delay: withinMs, logger: false }, async ({ signal, err }) => {
-    if (err) log.fatal({ err, event: 'crashed' })
+    if (err) logFault(log, 'crashed', err)
     else log.info({ event: 'stopping', signal })
     await close()
     log.info({ event: 'stopped' })

@@ -1,5 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis'
-import type { Logger } from './logger.ts'
+import { type Logger, logWarning } from './logger.ts'
 
 const reconnectEveryMs = 500
 
@@ -25,8 +25,7 @@ function connect(url: string, log: Logger, options: Omit<RedisOptions, 'replyMap
   const redis = new Redis(url, { ...options, retryStrategy: () => reconnectEveryMs })
   let away = false
   redis.on('error', (error: Error) => {
-    if (!away)
-      log.warn({ event: 'redis_away', reason: error.message }, 'Redis is away; trying again every 500 ms')
+    if (!away) logWarning(log, 'redis_away', error, { tryingAgainEveryMs: reconnectEveryMs })
     away = true
   })
   redis.on('ready', () => {

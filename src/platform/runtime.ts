@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { connectDatabase, type Database } from '../../db/client.ts'
-import type { Logger } from './logger.ts'
+import { type Logger, logWarning } from './logger.ts'
 import { createQueue, type SendQueue } from './queue.ts'
 import { connectForRequests, connectForWorkers } from './redis.ts'
 import type { Settings } from './settings.ts'
@@ -25,7 +25,7 @@ export function openRuntime(kind: 'api' | 'worker', settings: Settings, log: Log
   const db = connectDatabase(settings.DATABASE_URL, {
     poolSize: settings.DATABASE_POOL_SIZE,
     queryTimeoutMs: queryTimeoutMs[kind],
-    onConnectionLost: (error) => log.warn({ event: 'database_connection_lost', reason: error.message }),
+    onConnectionLost: (error) => logWarning(log, 'database_connection_lost', error),
   })
   return {
     settings,

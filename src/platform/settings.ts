@@ -50,8 +50,8 @@ const environment = z.object({
   DATABASE_POOL_SIZE: whole(1, 1000).default(10),
   RETRY_DELAYS_SECONDS: z
     .string()
-    .regex(/^(\d{1,7}(,\d{1,7})*)?$/, 'has to be a list of whole seconds, e.g. 1,5,25')
-    .transform((text) => text.split(',').filter(Boolean).map(Number))
+    .regex(/^\d{1,7}(,\d{1,7})*$/, 'has to be a list of whole seconds, e.g. 1,5,25')
+    .transform((text) => text.split(',').map(Number))
     .default([1, 5, 25, 120, 600, 2400, 7200]),
   ALLOWED_PRIVATE_NETWORKS: networks.default([]),
   TRUST_PROXY: networks.default([]),

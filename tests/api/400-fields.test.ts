@@ -183,7 +183,7 @@ describe('contact', () => {
     ['separators only', '+ (--) ..'],
     ['an e-mail address', 'jane@example.com'],
   ])('a phone number of %s is refused', async (_what, value) => {
-    await expectFault(service, await post(service, account, textBody('x', value)), 'contact.value')
+    await expectFault(service, await post(service, account, contact({ value })), 'contact.value')
   })
 
   test.each([

@@ -14,7 +14,7 @@ export interface TcpProxy {
 }
 
 export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
-  const store = new URL(storeUrl)
+  const { hostname: host, port } = new URL(storeUrl)
   const sockets = new Set<Socket>()
   let frozen = false
   let held: (() => void)[] = []
@@ -41,7 +41,7 @@ export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
     from.on('close', () => sockets.delete(from))
   }
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    const upstream = connect({ port: Number(store.port), host: store.hostname, allowHalfOpen: true })
+    const upstream = connect({ port: Number(port), host, allowHalfOpen: true })
     pipe(client, upstream, (chunk) => {
       if (!stall || !chunk.includes(stall.text)) return
       setTimeout(thaw, stall.forMs)
@@ -50,10 +50,10 @@ export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
     })
     pipe(upstream, client)
   })
-  store.port = String(await listenAnywhere(server))
-  store.hostname = '127.0.0.1'
+  const url = new URL(storeUrl)
+  url.host = `127.0.0.1:${await listenAnywhere(server)}`
   return {
-    url: store.href,
+    url: url.href,
     freeze,
     thaw,
     stallOnce(text, forMs) {

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Account, buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { expectError, expectNothingAccepted } from './expect-error.ts'
+import { rawRequest } from './raw-http.ts'
+
+let service: TestService
+let account: Account
+let reader: Account
+let sender: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+  const { accountId } = account
+  reader = { ...account, ...(await buildKey(service, accountId, { permissions: ['messages:read'] })) }
+  sender = { ...account, ...(await buildKey(service, accountId, { permissions: ['messages:send'] })) }
+})
+afterAll(() => service.stop())
+
+const absentId = '01890000-0000-7000-8000-000000000000'
+
+function read(by: Account, requestId: string) {
+  return request(service, `/v1/messages/${requestId}`, {
+    headers: { Authorization: `Bearer ${by.apiKey}` },
+  })
+}
+
+test('a key that may only read sends nothing, on either endpoint', async () => {
+  const inPath = await post(service, reader, textBody())
+  const inBody = await request(service, '/v1/messages', {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${reader.apiKey}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ channelId: reader.channelId, ...textBody() }),
+  })
+  for (const answer of [inPath, inBody]) {
+    expectError(answer, 403, /messages:send/)
+    await expectNothingAccepted(service, answer)
+  }
+})
+
+test('a key that may only send reads nothing, not even what it sent', async () => {
+  const { body } = await post(service, sender, textBody())
+  expectError(await read(sender, body.requestId), 403, /messages:read/)
+  expect((await read(reader, body.requestId)).status).toBe(200)
+})
+
+test('a key without any permission neither sends nor reads', async () => {
+  const none = { ...account, ...(await buildKey(service, account.accountId, { permissions: [] })) }
+  expectError(await post(service, none, textBody()), 403, /messages:send/)
+  expectError(await read(none, absentId), 403, /messages:read/)
+})
+
+test.each([
+  ['a malformed body', '{', {}],
+  ['an empty body', '', {}],
+  ['an unknown field', { ...textBody(), surplus: 1 }, {}],
+  ['a wrong content type', textBody(), { 'Content-Type': 'text/plain' }],
+])('the permission comes before %s', async (_what, body, headers) => {
+  expectError(await post(service, reader, body, headers), 403)
+})
+
+test('the permission comes before the channel, so that it tells nothing of channels', async () => {
+  expectError(await post(service, { ...reader, channelId: absentId }, textBody()), 403)
+})
+
+test('the permission comes before the body is read', async () => {
+  const answer = await rawRequest(service, {
+    path: `/v1/channels/${account.channelId}/messages`,
+    headers: { Authorization: `Bearer ${reader.apiKey}`, 'Content-Type': 'application/json' },
+    chunks: ['{'],
+    keepOpen: true,
+  })
+  expectError(answer, 403)
+})

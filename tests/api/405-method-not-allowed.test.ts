@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Account, type Answer, buildAccount, post, textBody } from '../support/builders.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { expectError, holdings } from './expect-error.ts'
+import { rawRequest } from './raw-http.ts'
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+
+const absentId = '01890000-0000-7000-8000-000000000000'
+const others = (...taken: string[]) =>
+  ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE'].filter(
+    (method) => !taken.includes(method),
+  )
+
+const cases: [string, string, string[]][] = [
+  ...others('POST').map((method): [string, string, string[]] => [method, '/v1/messages', ['POST']]),
+  ...others('POST').map((method): [string, string, string[]] => [
+    method,
+    `/v1/channels/${absentId}/messages`,
+    ['POST'],
+  ]),
+  ...others('GET').map((method): [string, string, string[]] => [
+    method,
+    `/v1/messages/${absentId}`,
+    ['GET', 'HEAD'],
+  ]),
+]
+
+function allowed(answer: Answer): string[] {
+  return (answer.headers.get('Allow') ?? '').split(', ').sort()
+}
+
+test.each(cases)('%s %s is refused and told what is allowed', async (method, path, methods) => {
+  const withKey = { Authorization: `Bearer ${account.apiKey}` }
+  for (const headers of [{}, withKey]) {
+    const answer = await rawRequest(service, { method, path, headers })
+    expectError(answer, 405)
+    expect(allowed(answer)).toEqual(methods)
+  }
+})
+
+test('a HEAD of a route that takes only POST is a 405 without a body', async () => {
+  const answer = await rawRequest(service, { method: 'HEAD', path: '/v1/messages' })
+  expect(answer).toMatchObject({ status: 405, body: '' })
+  expect(allowed(answer)).toEqual(['POST'])
+})
+
+test('a HEAD of a message is a GET without a body', async () => {
+  const { body } = await post(service, account, textBody())
+  const headers = { Authorization: `Bearer ${account.apiKey}` }
+  const path = `/v1/messages/${body.requestId}`
+  expect(await rawRequest(service, { method: 'HEAD', path, headers })).toMatchObject({
+    status: 200,
+    body: '',
+  })
+})
+
+test('a whole send by another method is refused and records nothing', async () => {
+  const before = await holdings(service)
+  const answer = await rawRequest(service, {
+    method: 'PUT',
+    path: `/v1/channels/${account.channelId}/messages`,
+    headers: { Authorization: `Bearer ${account.apiKey}`, 'Content-Type': 'application/json' },
+    chunks: [JSON.stringify(textBody())],
+  })
+  expectError(answer, 405)
+  expect(await holdings(service)).toEqual(before)
+})
+
+test('a method that a header asks for instead is not used', async () => {
+  const answer = await post(service, account, textBody(), { 'X-HTTP-Method-Override': 'DELETE' })
+  expect(answer.status).toBe(202)
+})
+
+test('it leaves one log line', async () => {
+  const { body } = await rawRequest(service, { method: 'DELETE', path: '/v1/messages' })
+  expect(service.logsOf(body.requestId)).toMatchObject([{ event: 'rejected', statusCode: 405 }])
+})

@@ -1,0 +1,283 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eq } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { sends } from '../../db/schema.ts'
+import { type Answer, buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { freshStores } from '../support/stores.ts'
+import { expectError, expectNothingAccepted, holdings } from './expect-error.ts'
+import { redisReady } from './redis-ready.ts'
+import { closedPort, startSilentServer, startTcpProxy } from './tcp-proxy.ts'
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startTestService({ RATE_LIMIT_POINTS: '3', RATE_LIMIT_WINDOW_SECONDS: '60' })
+  await redisReady(service)
+})
+afterAll(() => service.stop())
+
+const absentId = '01890000-0000-7000-8000-000000000000'
+const longestAnswerMs = 1500
+
+async function startedFor(settings: Record<string, string>, stores = service.stores): Promise<TestService> {
+  const started = await startTestService(settings, stores)
+  onTestFinished(() => started.stop())
+  return started
+}
+
+async function times(count: number, send: () => Promise<Answer>): Promise<number[]> {
+  const statuses: number[] = []
+  for (let i = 0; i < count; i++) statuses.push((await send()).status)
+  return statuses
+}
+
+describe('per account', () => {
+  test('the request after the last allowed one is refused, and nothing comes of it', async () => {
+    const account = await buildAccount(service)
+    expect(await times(3, () => post(service, account, textBody()))).toEqual([202, 202, 202])
+    const before = await holdings(service)
+    const answer = await post(service, account, textBody())
+    expectError(answer, 429)
+    await expectNothingAccepted(service, answer)
+    expect(await holdings(service)).toEqual(before)
+  })
+
+  test('the limit, what is left and the wait are told on 202 and 429', async () => {
+    const account = await buildAccount(service)
+    for (const left of [2, 1, 0]) {
+      const { status, headers } = await post(service, account, textBody())
+      expect(status).toBe(202)
+      expect(headers.get('RateLimit-Policy')).toBe('"default";q=3;w=60')
+      expect(headers.get('RateLimit')).toMatch(new RegExp(`^"default";r=${left};t=(60|59)$`))
+      expect(headers.get('Retry-After')).toBeNull()
+    }
+    const { headers } = await post(service, account, textBody())
+    expect(headers.get('RateLimit-Policy')).toBe('"default";q=3;w=60')
+    expect(headers.get('RateLimit')).toMatch(/^"default";r=0;t=(60|59|58)$/)
+    expect(headers.get('Retry-After')).toMatch(/^(60|59|58)$/)
+  })
+
+  test('both endpoints and all keys of the account count together, other accounts apart', async () => {
+    const account = await buildAccount(service)
+    const other = await buildAccount(service)
+    const second = { ...account, ...(await buildKey(service, account.accountId)) }
+    const inBody = () =>
+      request(service, '/v1/messages', {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${account.apiKey}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ channelId: account.channelId, ...textBody() }),
+      })
+    expect((await post(service, account, textBody())).status).toBe(202)
+    expect((await post(service, second, textBody())).status).toBe(202)
+    expect((await inBody()).status).toBe(202)
+    expectError(await inBody(), 429)
+    expectError(await post(service, second, textBody()), 429)
+    expect((await post(service, other, textBody())).status).toBe(202)
+  })
+
+  test('only requests that come that far count', async () => {
+    const account = await buildAccount(service)
+    const reader = await buildKey(service, account.accountId, { permissions: ['messages:read'] })
+    const headers = { Authorization: `Bearer ${account.apiKey}` }
+    const refused = [
+      await post(service, { ...account, apiKey: 'x' }, textBody()),
+      await post(service, { ...account, ...reader }, textBody()),
+      await post(service, account, '{'),
+      await post(service, account, textBody('')),
+      await post(service, account, textBody(), { 'Content-Type': 'text/plain' }),
+      await post(service, account, { ...textBody(), flowId: absentId }),
+      await post(service, { ...account, channelId: absentId }, textBody()),
+      await request(service, `/v1/messages/${absentId}`, { headers }),
+      await request(service, '/v1/messages', { headers }),
+    ]
+    expect(refused.map(({ status }) => status)).toEqual([401, 403, 400, 400, 400, 400, 404, 404, 405])
+    for (const answer of refused) expect(answer.headers.get('RateLimit')).toBeNull()
+    const { headers: told } = await post(service, account, textBody())
+    expect(told.get('RateLimit')).toMatch(/;r=2;/)
+  })
+
+  test('reading is not limited by what was sent', async () => {
+    const account = await buildAccount(service)
+    const [first] = await Promise.all(Array.from({ length: 5 }, () => post(service, account, textBody())))
+    const headers = { Authorization: `Bearer ${account.apiKey}` }
+    expect((await request(service, `/v1/messages/${first?.body.requestId}`, { headers })).status).not.toBe(
+      429,
+    )
+  })
+
+  test("an account's own limit counts in place of the common one", async () => {
+    const wide = await buildAccount(service, { rateLimit: { points: 5, seconds: 10 } })
+    const narrow = await buildAccount(service, { rateLimit: { points: 1, seconds: 120 } })
+    expect(await times(6, () => post(service, wide, textBody()))).toEqual([202, 202, 202, 202, 202, 429])
+    const { headers } = await post(service, narrow, textBody())
+    expect(headers.get('RateLimit-Policy')).toBe('"default";q=1;w=120')
+    const refused = await post(service, narrow, textBody())
+    expectError(refused, 429)
+    expect(refused.headers.get('Retry-After')).toMatch(/^(120|119)$/)
+  })
+
+  test('after the wait that was told, sends are taken again', async () => {
+    const account = await buildAccount(service, { rateLimit: { points: 2, seconds: 1 } })
+    expect(await times(3, () => post(service, account, textBody()))).toEqual([202, 202, 429])
+    const { headers } = await post(service, account, textBody())
+    expect(headers.get('Retry-After')).toBe('1')
+    await sleep(1000)
+    expect((await post(service, account, textBody())).status).toBe(202)
+  })
+
+  test('of a hundred at once over two processes exactly the limit is taken', async () => {
+    const other = await startedFor({ RATE_LIMIT_POINTS: '3' })
+    await redisReady(other)
+    const account = await buildAccount(service, { rateLimit: { points: 10, seconds: 60 } })
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => post(i % 2 ? service : other, account, textBody())),
+    )
+    const taken = answers.filter(({ status }) => status === 202)
+    expect(taken).toHaveLength(10)
+    for (const answer of answers) if (!taken.includes(answer)) expectError(answer, 429)
+    const { db } = service.runtime
+    expect(await db.select().from(sends).where(eq(sends.accountId, account.accountId))).toHaveLength(10)
+    const told = taken.map(({ headers }) => headers.get('RateLimit')?.match(/r=(\d+)/)?.[1])
+    expect(told.map(Number).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+  })
+})
+
+describe('without Redis', () => {
+  test('sends are still taken, recorded and limited by each process', async () => {
+    const account = await buildAccount(service)
+    const away = await startedFor({
+      REDIS_URL: `redis://127.0.0.1:${await closedPort()}`,
+      RATE_LIMIT_POINTS: '3',
+    })
+    const startedAt = performance.now()
+    const answers: Answer[] = []
+    for (let i = 0; i < 5; i++) answers.push(await post(away, account, textBody()))
+    expect(performance.now() - startedAt).toBeLessThan(5 * longestAnswerMs)
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 429, 429])
+    expect(answers[3]?.headers.get('Retry-After')).toMatch(/^(60|59|58)$/)
+    const { db } = service.runtime
+    const recorded = await db.select().from(sends).where(eq(sends.accountId, account.accountId))
+    expect(recorded.map(({ requestId }) => requestId).sort()).toEqual(
+      answers
+        .slice(0, 3)
+        .map(({ body }) => body.requestId)
+        .sort(),
+    )
+  })
+
+  test('a crowd at once is limited too', async () => {
+    const account = await buildAccount(service, { rateLimit: { points: 10, seconds: 60 } })
+    const away = await startedFor({ REDIS_URL: `redis://127.0.0.1:${await closedPort()}` })
+    const answers = await Promise.all(Array.from({ length: 50 }, () => post(away, account, textBody())))
+    expect(answers.filter(({ status }) => status === 202)).toHaveLength(10)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(40)
+  })
+
+  test('a Redis that takes connections and never answers is as good as none', async () => {
+    const account = await buildAccount(service)
+    const silent = await startSilentServer()
+    onTestFinished(() => silent.close())
+    const away = await startedFor({ REDIS_URL: `redis://127.0.0.1:${silent.port}`, RATE_LIMIT_POINTS: '1' })
+    for (const status of [202, 429]) {
+      const startedAt = performance.now()
+      expect((await post(away, account, textBody())).status).toBe(status)
+      expect(performance.now() - startedAt).toBeLessThan(longestAnswerMs)
+    }
+  })
+
+  test('a Redis that hangs while in use is as good as none', async () => {
+    const account = await buildAccount(service)
+    const proxy = await startTcpProxy(service.stores.redisUrl)
+    onTestFinished(() => proxy.close())
+    const away = await startedFor({ REDIS_URL: proxy.url, RATE_LIMIT_POINTS: '2' })
+    await redisReady(away)
+    expect((await post(away, account, textBody())).status).toBe(202)
+    proxy.freeze()
+    for (const status of [202, 202, 429]) {
+      const startedAt = performance.now()
+      expect((await post(away, account, textBody())).status).toBe(status)
+      expect(performance.now() - startedAt).toBeLessThan(longestAnswerMs)
+    }
+  })
+})
+
+describe('an address whose keys keep failing', () => {
+  const failing = (at: TestService, headers: Record<string, string> = {}) =>
+    request(at, `/v1/messages/${absentId}`, { headers: { Authorization: 'Bearer x', ...headers } })
+
+  test('gets 429, while a good key from there still passes', async () => {
+    const at = await startedFor({ AUTH_FAILURE_LIMIT: '3' }, await freshStores())
+    await redisReady(at)
+    const account = await buildAccount(at)
+    expect(await times(4, () => failing(at))).toEqual([401, 401, 401, 429])
+    const answer = await post(at, { ...account, apiKey: 'x' }, textBody())
+    expectError(answer, 429)
+    expect(answer.headers.get('Retry-After')).toMatch(/^(60|59|58|57)$/)
+    await expectNothingAccepted(at, answer)
+    expect((await post(at, account, textBody())).status).toBe(202)
+    const fresh = { ...account, ...(await buildKey(at, account.accountId)) }
+    expect((await post(at, fresh, textBody())).status).toBe(202)
+  })
+
+  test('a good key uses up nothing of what may fail', async () => {
+    const at = await startedFor({ AUTH_FAILURE_LIMIT: '2' }, await freshStores())
+    await redisReady(at)
+    const account = await buildAccount(at)
+    expect(await times(10, () => post(at, account, textBody()))).toEqual(Array(10).fill(202))
+    expect(await times(3, () => failing(at))).toEqual([401, 401, 429])
+  })
+
+  test('counts over all processes, and keys of every kind that fail', async () => {
+    const one = await startedFor({ AUTH_FAILURE_LIMIT: '4' }, await freshStores())
+    const other = await startedFor({ AUTH_FAILURE_LIMIT: '4' }, one.stores)
+    await Promise.all([redisReady(one), redisReady(other)])
+    const account = await buildAccount(one)
+    const { apiKey: expired } = await buildKey(one, account.accountId, { expiresAt: new Date(0) })
+    const { apiKey: revoked } = await buildKey(one, account.accountId, { revoked: true })
+    expectError(await failing(one), 401)
+    expectError(await failing(other), 401)
+    expectError(await failing(one, { Authorization: `Bearer ${expired}` }), 401)
+    expectError(await failing(other, { Authorization: `Bearer ${revoked}` }), 401)
+    for (const at of [one, other, one, other]) expectError(await failing(at), 429)
+  })
+
+  test('is refused without touching PostgreSQL', async () => {
+    const silent = await startSilentServer()
+    onTestFinished(() => silent.close())
+    const databaseUrl = `postgres://u:p@127.0.0.1:${silent.port}/x`
+    const at = await startedFor({ AUTH_FAILURE_LIMIT: '2', DATABASE_URL: databaseUrl }, await freshStores())
+    await redisReady(at)
+    expect(await times(6, () => failing(at))).toEqual([401, 401, 429, 429, 429, 429])
+    expect(silent.asked()).toBe(0)
+  })
+
+  test('is limited without Redis too', async () => {
+    const at = await startedFor({
+      AUTH_FAILURE_LIMIT: '2',
+      REDIS_URL: `redis://127.0.0.1:${await closedPort()}`,
+    })
+    const account = await buildAccount(service)
+    expect(await times(4, () => failing(at))).toEqual([401, 401, 429, 429])
+    expect((await post(at, account, textBody())).status).toBe(202)
+  })
+
+  test("does not get away by a header of its own, and is the client's behind a proxy of ours", async () => {
+    const direct = await startedFor({ AUTH_FAILURE_LIMIT: '2' }, await freshStores())
+    const behind = await startedFor(
+      { AUTH_FAILURE_LIMIT: '2', TRUST_PROXY: '127.0.0.0/8,10.0.0.0/8' },
+      await freshStores(),
+    )
+    await Promise.all([redisReady(direct), redisReady(behind)])
+    const from = (at: TestService, forwarded: string) =>
+      failing(at, { 'X-Forwarded-For': forwarded }).then(({ status }) => status)
+    expect(await from(direct, '203.0.113.1')).toBe(401)
+    expect(await from(direct, '203.0.113.2')).toBe(401)
+    expect(await from(direct, '203.0.113.3')).toBe(429)
+
+    expect(await from(behind, '203.0.113.1')).toBe(401)
+    expect(await from(behind, '198.51.100.9, 203.0.113.1')).toBe(401)
+    expect(await from(behind, '198.51.100.8, 203.0.113.1, 10.0.0.7')).toBe(429)
+    expect(await from(behind, '203.0.113.2')).toBe(401)
+  })
+})

@@ -1,0 +1,48 @@
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Account, buildAccount, post, request, textBody } from '../support/builders.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { expectError, expectNothingAccepted } from './expect-error.ts'
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+
+async function withoutTable(work: () => Promise<void>) {
+  const { db } = service.runtime
+  await db.execute(sql`alter table sends rename to elsewhere`)
+  await work()
+  await db.execute(sql`alter table elsewhere rename to sends`)
+}
+
+test('a fault of ours shows no internals to the client, and is found in the log by its requestId', async () => {
+  await withoutTable(async () => {
+    const sent = await post(service, account, textBody('a secret'))
+    const read = await request(service, `/v1/messages/${sent.body.requestId}`, {
+      headers: { Authorization: `Bearer ${account.apiKey}` },
+    })
+    for (const answer of [sent, read]) {
+      expectError(answer, 500)
+      expect(JSON.stringify(answer.body)).not.toMatch(
+        /sends|relation|select|insert|postgres|\.ts|node_modules/i,
+      )
+      expect(service.logsOf(answer.body.requestId).map(({ event }) => event)).toEqual(['crashed', 'rejected'])
+    }
+    expect(JSON.stringify(service.logs)).not.toMatch(/a secret|4915112345678/)
+  })
+})
+
+test('what was answered 500 is neither recorded nor enqueued, and the next send is taken', async () => {
+  let answer = await post(service, account, textBody())
+  await withoutTable(async () => {
+    answer = await post(service, account, textBody())
+  })
+  expectError(answer, 500)
+  await expectNothingAccepted(service, answer)
+  expect((await post(service, account, textBody())).status).toBe(202)
+})

@@ -1,0 +1,237 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inArray } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { media, sends } from '../../db/schema.ts'
+import {
+  type Account,
+  type Answer,
+  buildAccount,
+  buildKey,
+  post,
+  request,
+  textBody,
+} from '../support/builders.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { expectError, holdings } from './expect-error.ts'
+import { redisReady } from './redis-ready.ts'
+import { closedPort, startSilentServer, startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+
+/** On stores that work: to build what is needed, and to see what was recorded. */
+let healthy: TestService
+let account: Account
+
+beforeAll(async () => {
+  healthy = await startTestService()
+  account = await buildAccount(healthy)
+})
+afterAll(() => healthy.stop())
+
+const longestAnswerMs = 1500
+const absentId = '01890000-0000-7000-8000-000000000000'
+const mediaBody = {
+  contact: { value: '+4915112345678' },
+  message: { type: 'media', media: { mediaType: 'document', base64: 'QUJD' } },
+}
+
+async function startedFor(settings: Record<string, string>): Promise<TestService> {
+  const started = await startTestService(settings, healthy.stores)
+  onTestFinished(() => started.stop())
+  return started
+}
+
+async function proxied(store: 'databaseUrl' | 'redisUrl'): Promise<TcpProxy> {
+  const proxy = await startTcpProxy(healthy.stores[store])
+  onTestFinished(() => proxy.close())
+  return proxy
+}
+
+async function timed(send: () => Promise<Answer>): Promise<Answer & { tookMs: number }> {
+  const startedAt = performance.now()
+  const answer = await send()
+  return { ...answer, tookMs: performance.now() - startedAt }
+}
+
+function expectUnavailable(answer: Answer & { tookMs: number }) {
+  expectError(answer, 503)
+  expect(answer.headers.get('Retry-After')).toMatch(/^[1-9][0-9]*$/)
+  expect(answer.tookMs).toBeLessThan(longestAnswerMs)
+}
+
+function read(at: TestService, requestId = absentId) {
+  return request(at, `/v1/messages/${requestId}`, { headers: { Authorization: `Bearer ${account.apiKey}` } })
+}
+
+/** Which of the answers' sends PostgreSQL holds. */
+async function recordedOf(answers: Answer[]): Promise<Set<string>> {
+  const ids = answers.map(({ body }) => body.requestId as string)
+  const { db } = healthy.runtime
+  const rows = await db.select().from(sends).where(inArray(sends.requestId, ids))
+  const contents = await db.select().from(media).where(inArray(media.requestId, ids))
+  return new Set([...rows, ...contents].map(({ requestId }) => requestId))
+}
+
+async function enqueuedOf(answers: Answer[]): Promise<Set<string>> {
+  const ids = answers.map(({ body }) => body.requestId as string)
+  const jobs = await Promise.all(ids.map((id) => healthy.runtime.queue.getJob(id)))
+  return new Set(ids.filter((_, index) => jobs[index]))
+}
+
+describe.each<[string, () => Promise<number>]>([
+  ['nobody listens', closedPort],
+  [
+    'connections are taken and nothing is ever said',
+    async () => {
+      const silent = await startSilentServer()
+      onTestFinished(() => silent.close())
+      return silent.port
+    },
+  ],
+])('where PostgreSQL should be, %s', (_what, port) => {
+  const startWithout = async () =>
+    await startedFor({ DATABASE_URL: `postgres://u:p@127.0.0.1:${await port()}/x` })
+
+  test('a send is a 503 in time, with Retry-After and without internals', async () => {
+    const at = await startWithout()
+    const answers = await Promise.all([
+      timed(() => post(at, account, textBody())),
+      timed(() => post(at, account, mediaBody)),
+      timed(() => read(at)),
+    ])
+    for (const answer of answers) {
+      expectUnavailable(answer)
+      expect(answer.body.message).not.toMatch(/postgres|ECONN|timeout|127\.0\.0\.1/i)
+    }
+  })
+
+  test('so are fifty at once, and nothing enters the queue', async () => {
+    const at = await startWithout()
+    const before = await holdings(healthy)
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => timed(() => post(at, account, textBody()))),
+    )
+    for (const answer of answers) expectUnavailable(answer)
+    expect(await holdings(healthy)).toEqual(before)
+  })
+
+  test('it is told in one log line each', async () => {
+    const at = await startWithout()
+    const { body } = await post(at, account, textBody('a secret'))
+    const events = at.logsOf(body.requestId).map(({ event }) => event)
+    expect(events.filter((event) => event === 'rejected')).toHaveLength(1)
+    expect(events).not.toContain('crashed')
+    expect(JSON.stringify(at.logs)).not.toContain('a secret')
+  })
+})
+
+/** A service whose stores can be frozen; warm: of PostgreSQL only the insert is still needed, for a while. */
+async function freezable(finished: typeof onTestFinished) {
+  const database = await startTcpProxy(healthy.stores.databaseUrl)
+  const redis = await startTcpProxy(healthy.stores.redisUrl)
+  const settings = { DATABASE_URL: database.url, REDIS_URL: redis.url }
+  const at = await startTestService(settings, healthy.stores)
+  finished(async () => {
+    await at.stop()
+    await Promise.all([database.close(), redis.close()])
+  })
+  await redisReady(at)
+  const warmUp = async () => expect((await post(at, account, textBody())).status).toBe(202)
+  return { at, database, redis, warmUp }
+}
+
+function crowd(at: TestService) {
+  return [
+    ...Array.from({ length: 10 }, (_, i) => timed(() => post(at, account, textBody(`n ${i}`)))),
+    timed(() => post(at, account, mediaBody)),
+    timed(() => post(at, account, mediaBody)),
+  ]
+}
+
+describe.concurrent('a PostgreSQL that freezes', () => {
+  test('is a 503 in time, and after it goes on the next send is taken', async ({ onTestFinished }) => {
+    const { at, database, warmUp } = await freezable(onTestFinished)
+    await warmUp()
+    database.freeze()
+    const answers = await Promise.all([...crowd(at), timed(() => read(at))])
+    database.thaw()
+    for (const answer of answers) expectUnavailable(answer)
+    await sleep(300)
+    expect(await recordedOf(answers)).toEqual(new Set())
+    await warmUp()
+  })
+
+  test.for([400, 1000, 1100, 1200, 1350])(
+    'and goes on after %i ms: what was answered 202 is recorded and enqueued, what was answered 503 never',
+    async (frozenMs, { onTestFinished }) => {
+      const { at, database, warmUp } = await freezable(onTestFinished)
+      await warmUp()
+      database.freeze()
+      setTimeout(database.thaw, frozenMs)
+      const answers = await Promise.all(crowd(at))
+      await sleep(400)
+      const accepted = answers.filter(({ status }) => status === 202)
+      for (const answer of answers) if (!accepted.includes(answer)) expectUnavailable(answer)
+      for (const { tookMs } of answers) expect(tookMs).toBeLessThan(longestAnswerMs)
+      const ids = new Set(accepted.map(({ body }) => body.requestId as string))
+      expect(await recordedOf(answers)).toEqual(ids)
+      expect(await enqueuedOf(answers)).toEqual(ids)
+      if (frozenMs <= 400) expect(accepted).toHaveLength(answers.length)
+      if (frozenMs >= 1350) expect(accepted).toHaveLength(0)
+    },
+  )
+})
+
+test('a stall while the clocks are compared lets no send be recorded after its 503', async () => {
+  const { at, database } = await freezable(onTestFinished)
+  const upToTheFlow = () => post(at, account, { ...textBody(), flowId: absentId })
+  expectError(await upToTheFlow(), 400)
+  database.stallOnce('extract(epoch from clock_timestamp())', 800)
+  await post(at, account, textBody())
+  expectError(await upToTheFlow(), 400)
+
+  database.freeze()
+  setTimeout(database.thaw, 1400)
+  const answer = await timed(() => post(at, account, textBody()))
+  expectUnavailable(answer)
+  await sleep(500)
+  expect(await recordedOf([answer])).toEqual(new Set())
+})
+
+test('PostgreSQL and Redis that freeze together share one deadline', async () => {
+  const { at, database, redis, warmUp } = await freezable(onTestFinished)
+  await warmUp()
+  database.freeze()
+  redis.freeze()
+  const answer = await timed(() => post(at, account, textBody()))
+  database.thaw()
+  redis.thaw()
+  expectUnavailable(answer)
+  await sleep(300)
+  expect(await recordedOf([answer])).toEqual(new Set())
+})
+
+test('a key that fails is answered in time although PostgreSQL is slow and Redis hangs', async () => {
+  const { at, database, redis, warmUp } = await freezable(onTestFinished)
+  await warmUp()
+  const { apiKey } = await buildKey(healthy, account.accountId, { revoked: true })
+  database.freeze()
+  redis.freeze()
+  setTimeout(database.thaw, 1200)
+  const answer = await timed(() => post(at, { ...account, apiKey }, textBody()))
+  redis.thaw()
+  expect([401, 503]).toContain(answer.status)
+  expect(answer.tookMs).toBeLessThan(longestAnswerMs)
+})
+
+test('a service that starts before PostgreSQL and Redis takes sends once they are there', async () => {
+  const database = await proxied('databaseUrl')
+  const redis = await proxied('redisUrl')
+  database.freeze()
+  redis.freeze()
+  const at = await startedFor({ DATABASE_URL: database.url, REDIS_URL: redis.url })
+  expectUnavailable(await timed(() => post(at, account, textBody())))
+  database.thaw()
+  redis.thaw()
+  const answer = await post(at, account, textBody())
+  expect(answer.status).toBe(202)
+  expect(await recordedOf([answer])).toEqual(new Set([answer.body.requestId]))
+})

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Account, buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { expectError, requestIdForm } from './expect-error.ts'
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+
+const isoMoment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
+
+function read(requestId: string, by: Pick<Account, 'apiKey'> = account) {
+  return request(service, `/v1/messages/${requestId}`, {
+    headers: { Authorization: `Bearer ${by.apiKey}` },
+  })
+}
+
+test('a queued send is told whole to its owner, with its accept as the only event', async () => {
+  const { body: sent } = await post(service, account, {
+    ...textBody(),
+    contact: { value: '0049 151 12345678', name: 'Jane Doe' },
+    flowId: account.flowId,
+  })
+  const { status, headers, body } = await read(sent.requestId)
+  expect(status).toBe(200)
+  expect(body).toStrictEqual({
+    requestId: sent.requestId,
+    status: 'queued',
+    channelId: account.channelId,
+    contact: { type: 'phone', value: '+4915112345678', name: 'Jane Doe' },
+    messageType: 'text',
+    flowId: account.flowId,
+    conversationId: null,
+    acceptedAt: expect.stringMatching(isoMoment),
+    finishedAt: null,
+    attempts: 0,
+    providerMessageId: null,
+    events: [{ at: body.acceptedAt, event: 'accepted' }],
+  })
+  expect(Math.abs(Date.parse(body.acceptedAt) - Date.now())).toBeLessThan(10_000)
+  expect(headers.get('Content-Type')).toMatch(/^application\/json/)
+})
+
+test('the look-up has an id of its own in its header', async () => {
+  const { body: sent } = await post(service, account, textBody())
+  const { headers } = await read(sent.requestId)
+  expect(headers.get('X-Request-Id')).toMatch(requestIdForm)
+  expect(headers.get('X-Request-Id')).not.toBe(sent.requestId)
+})
+
+test('a timeline never holds what was sent', async () => {
+  const { body: sent } = await post(service, account, textBody('a secret'))
+  expect(JSON.stringify((await read(sent.requestId)).body)).not.toContain('a secret')
+})
+
+test.each([
+  ['text', { type: 'text', text: { value: 'x' } }],
+  ['template', { type: 'template', template: { name: 'welcome' } }],
+  ['media', { type: 'media', media: { mediaType: 'document', base64: 'QUJD' } }],
+])('a %s to an e-mail contact without a name and a flow says so', async (messageType, message) => {
+  const contact = { type: 'email', value: 'Jane@Example.com' }
+  const { body: sent } = await post(service, account, { contact, message })
+  expect((await read(sent.requestId)).body).toMatchObject({
+    messageType,
+    contact: { type: 'email', value: 'Jane@example.com' },
+    flowId: null,
+  })
+})
+
+test('it takes the permission messages:read and nothing more', async () => {
+  const { body: sent } = await post(service, account, textBody())
+  const { accountId } = account
+  const reader = await buildKey(service, accountId, { permissions: ['messages:read'] })
+  const sender = await buildKey(service, accountId, { permissions: ['messages:send'] })
+  expect((await read(sent.requestId, reader)).status).toBe(200)
+  expectError(await read(sent.requestId, sender), 403)
+})
+
+test('every key of the account may look, no key of another', async () => {
+  const { body: sent } = await post(service, account, textBody())
+  const colleague = await buildKey(service, account.accountId)
+  const stranger = await buildAccount(service)
+  expect((await read(sent.requestId, colleague)).status).toBe(200)
+  expectError(await read(sent.requestId, stranger), 404, 'Message not found')
+})
+
+test('a send is there to be looked at as soon as it was answered, in every process', async () => {
+  const other = await startTestService({}, service.stores)
+  const { body: sent } = await post(service, account, textBody())
+  const answer = await request(other, `/v1/messages/${sent.requestId}`, {
+    headers: { Authorization: `Bearer ${account.apiKey}` },
+  })
+  expect(answer.status).toBe(200)
+  await other.stop()
+})
+
+test('a send that was delivered tells its attempt and its end, in order', async () => {
+  const { body: sent } = await post(service, account, {
+    ...textBody('x', '+4915112345679'),
+    closeConversation: true,
+  })
+  const worker = await service.startWorker('w1')
+  const timeline = await finishedTimeline(service, sent.requestId, account.apiKey)
+  await worker.stop()
+  expect(timeline).toMatchObject({
+    status: 'sent',
+    attempts: 1,
+    conversationId: expect.any(String),
+    finishedAt: expect.stringMatching(isoMoment),
+    providerMessageId: expect.any(String),
+  })
+  expect(timeline.events.map(({ event }) => event)).toEqual([
+    'accepted',
+    'conversation_closed',
+    'attempt_started',
+    'attempt_finished',
+    'sent',
+  ])
+  const [, closed, started, finished] = timeline.events
+  expect(closed).toMatchObject({ conversationId: null })
+  expect(started).toMatchObject({ attempt: 1, worker: 'w1' })
+  expect(finished).toMatchObject({
+    attempt: 1,
+    outcome: 'sent',
+    durationMs: expect.any(Number),
+    providerStatus: 200,
+    providerCode: null,
+    providerMessageId: timeline.providerMessageId,
+  })
+  const moments = timeline.events.map(({ at }) => Date.parse(at))
+  expect(moments).toEqual([...moments].sort((a, b) => a - b))
+})
