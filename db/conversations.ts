@@ -10,6 +10,7 @@ export interface Entry {
   requestId: string
   accountId: string
   contact: Contact
+  closeConversation: boolean
 }
 
 export interface Entered {
@@ -20,10 +21,11 @@ export interface Entered {
 }
 
 /**
- * Closes, opens and joins in one statement. `opened` reads `closed`, so that the closing comes first and makes room in
- * the index that allows one open conversation a contact. A send that is in a conversation already stays in it: the
- * statement can be repeated. An attempt counts as started when its conversation has been closed. A send whose contact's conversation another transaction is opening or closing at this
- * moment is left out, and nothing is changed for it.
+ * Closes, opens and joins in one statement. What is to be closed is locked first, contact by contact in one order, or
+ * two batches could wait for each other; `opened` reads `closed`, so that the closing comes first and makes room in the
+ * index that allows one open conversation a contact. An attempt counts as started when its conversation is closed. A
+ * send that is in a conversation already stays in it: the statement can be repeated. A send whose contact's
+ * conversation another transaction is opening or closing at this moment is left out, and nothing is changed for it.
  */
 const enterStatement = prepared<Entered>(
   'enter_conversations',
@@ -32,12 +34,18 @@ const enterStatement = prepared<Entered>(
             e."newId" as new_id
      from json_to_recordset($1) as e ("requestId" uuid, "newId" uuid) join sends s on s.request_id = e."requestId"),
    coming as (select * from entries where conversation_id is null),
-   closed as (
-     update conversations c set closed_at = now(), closed_by = e.request_id
-     from coming e
-     where e.close_conversation and c.account_id = e.account_id and c.contact_type = e.contact_type
+   to_close as materialized (
+     select c.id, e.request_id
+     from coming e join conversations c on c.account_id = e.account_id and c.contact_type = e.contact_type
        and c.contact_value = e.contact_value and c.closed_at is null
-     returning c.id, e.request_id),
+     where e.close_conversation
+     order by c.account_id, c.contact_type, c.contact_value
+     for no key update of c),
+   closed as (
+     update conversations c set closed_at = now(), closed_by = t.request_id
+     from to_close t
+     where c.id = t.id
+     returning c.id, t.request_id),
    open_already as (
      select c.id, e.request_id
      from coming e join conversations c on c.account_id = e.account_id and c.contact_type = e.contact_type
@@ -71,7 +79,10 @@ const enterStatement = prepared<Entered>(
    select request_id as "requestId", conversation_id as "conversationId", closed_id as "closedConversationId"
    from entered
    union all
-   select request_id, conversation_id, null from entries where conversation_id is not null`,
+   select e.request_id, e.conversation_id, (
+     select (t.fields->>'conversationId')::uuid from send_events t
+     where t.request_id = e.request_id and t.event = 'conversation_closed')
+   from entries e where e.conversation_id is not null`,
 )
 
 /** More rounds than contention on one contact can take. */
@@ -79,14 +90,14 @@ const maxRounds = 1000
 
 /**
  * Brings sends into their contacts' conversations: closes the open one where that is asked, joins the open one, or
- * opens one. Sends to one contact enter one after another, a round each; one that met another transaction's change
- * goes into the next round, and finds it there.
+ * opens one. It takes rounds: a send that closes is its contact's only one in a round, and one that met another
+ * transaction's change goes into the next round, and finds it there.
  */
 export async function enterConversations(db: Database, entries: readonly Entry[]): Promise<Entered[]> {
   const entered = new Map<string, Entered>()
   let waiting = entries
   for (let round = 0; waiting.length > 0 && round < maxRounds; round++) {
-    const rows = firstOfEachContact(waiting).map(({ requestId }) => ({ requestId, newId: uuidv7() }))
+    const rows = nextOfEachContact(waiting).map(({ requestId }) => ({ requestId, newId: uuidv7() }))
     for (const one of await enterStatement(db, [JSON.stringify(rows)])) entered.set(one.requestId, one)
     waiting = waiting.filter(({ requestId }) => !entered.has(requestId))
   }
@@ -94,13 +105,16 @@ export async function enterConversations(db: Database, entries: readonly Entry[]
   return entries.map(({ requestId }) => entered.get(requestId) as Entered)
 }
 
-function firstOfEachContact(entries: readonly Entry[]): Entry[] {
-  const byContact = new Map<string, Entry>()
-  for (const entry of entries) {
-    const contact = `${entry.accountId} ${entry.contact.type} ${entry.contact.value}`
-    if (!byContact.has(contact)) byContact.set(contact, entry)
-  }
-  return [...byContact.values()]
+/** Of each contact's sends the first, and those that follow it as long as none of them closes. */
+function nextOfEachContact(entries: readonly Entry[]): Entry[] {
+  const begun = new Map<string, 'joining' | 'over'>()
+  return entries.filter(({ accountId, contact, closeConversation }) => {
+    const key = `${accountId} ${contact.type} ${contact.value}`
+    const state = begun.get(key)
+    const isNext = state === undefined || (state === 'joining' && !closeConversation)
+    begun.set(key, isNext && !closeConversation ? 'joining' : 'over')
+    return isNext
+  })
 }
 
 /** All conversations with a contact, the oldest first. */

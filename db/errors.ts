@@ -23,6 +23,11 @@ export function isValueFault(error: unknown): boolean {
   return valueFaultClasses.includes(sqlState(error).slice(0, 2))
 }
 
+/** Whether the statement lost against another one, by deadlock or serialization, and may be run again as it is. */
+export function isConflict(error: unknown): boolean {
+  return sqlState(error).startsWith('40')
+}
+
 /** Whether PostgreSQL is away, overloaded or going down, as opposed to a fault of ours. */
 export function isUnavailable(error: unknown): boolean {
   const cause = root(error)

@@ -117,6 +117,8 @@ export const sends = pgTable(
     attempt: integer('attempt').notNull().default(0),
     /** The latest attempt, until a retry moves it to send_events: who made it, when it was claimed, what came of it. */
     worker: text('worker'),
+    /** Fences the attempt: only who holds the claim may record its outcome. */
+    claimId: uuid('claim_id'),
     claimedAt: moment('claimed_at'),
     attemptRecord: json('attempt_record').$type<AttemptRecord>(),
     providerMessageId: text('provider_message_id'),

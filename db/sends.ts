@@ -21,7 +21,7 @@ export interface NewSend {
   recordBy: Date
 }
 
-export interface RecordedSend {
+interface RecordedSend {
   requestId: string
   acceptedAt: Date
 }
@@ -71,22 +71,30 @@ export interface ClaimedSend {
   /** Counted from 1. */
   attempt: number
   worker: string
+  claimId: string
   provider: ProviderName
   sealedConfig: string
   onUncertain: OnUncertain
 }
 
-/** `skip locked`: a send that another worker is claiming at this moment is that worker's. */
+/**
+ * `skip locked`: a send that another worker is claiming at this moment is that worker's. A claim whose answer was lost
+ * is found again by its own id.
+ */
 const claimStatement = prepared<ClaimedSend>(
   'claim_sends',
   `update sends s
-   set status = 'sending', attempt = s.attempt + 1, worker = $2, claimed_at = clock_timestamp(),
+   set status = 'sending', worker = $2, claim_id = $3,
+       attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
+       claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
        conversation_id = coalesce(s.conversation_id, case when not s.close_conversation then
          (select c.id from conversations c
           where c.account_id = s.account_id and c.contact_type = s.contact_type
             and c.contact_value = s.contact_value and c.closed_at is null) end)
    from (select request_id from sends
-         where request_id = any($1::uuid[]) and status = 'queued' and next_attempt_at <= clock_timestamp()
+         where request_id = any($1::uuid[])
+           and ((status = 'queued' and next_attempt_at <= clock_timestamp()) or
+                (status = 'sending' and claim_id = $3))
          order by request_id
          for no key update skip locked) due,
         channels
@@ -95,13 +103,21 @@ const claimStatement = prepared<ClaimedSend>(
      jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                           'name', s.contact_name)) as contact,
      s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation",
-     s.conversation_id as "conversationId", s.attempt, s.worker,
+     s.conversation_id as "conversationId", s.attempt, s.worker, s.claim_id as "claimId",
      channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain"`,
 )
 
-/** Claims those of the sends that are queued and due, for one worker; the others are missing from the answer. */
-export function claimSends(db: Database, requestIds: readonly string[], worker: string) {
-  return claimStatement(db, [requestIds, worker])
+/**
+ * Claims those of the sends that are queued and due; the others are missing from the answer.
+ *
+ * @param claim whose claim it is; its id is new for every batch, and the same when the batch is tried again.
+ */
+export function claimSends(
+  db: Database,
+  requestIds: readonly string[],
+  claim: { id: string; worker: string },
+) {
+  return claimStatement(db, [requestIds, claim.worker, claim.id])
 }
 
 /** How long until a queued send is due; undefined where it isn't queued. */
@@ -128,12 +144,10 @@ const dueSendsStatement = prepared<DueSend>(
   `select request_id as "requestId", next_attempt_at::text as "dueAt"
    from sends
    where finished_at is null and status = 'queued' and next_attempt_at < clock_timestamp() - $1 * interval '1 ms'
-     and (next_attempt_at, request_id) > (coalesce($2::timestamptz, '-infinity'), coalesce($3::uuid, $4::uuid))
+     and ($2::timestamptz is null or (next_attempt_at, request_id) > ($2, $3::uuid))
    order by next_attempt_at, request_id
-   limit $5`,
+   limit $4`,
 )
-
-const lowestId = '00000000-0000-0000-0000-000000000000'
 
 /** A page of the sends that are queued and overdue, in the order in which they fell due. */
 export function findDueSends(
@@ -141,14 +155,13 @@ export function findDueSends(
   page: { overdueByMs: number; after: DueSend | undefined; limit: number },
 ): Promise<DueSend[]> {
   const { overdueByMs, after, limit } = page
-  return dueSendsStatement(db, [overdueByMs, after?.dueAt ?? null, after?.requestId ?? null, lowestId, limit])
+  return dueSendsStatement(db, [overdueByMs, after?.dueAt ?? null, after?.requestId ?? null, limit])
 }
 
 /** What an attempt came to, for `recordOutcomes`. */
 export interface AttemptOutcome {
   requestId: string
-  attempt: number
-  worker: string
+  claimId: string
   status: Exclude<SendStatus, 'sending'>
   record: AttemptRecord
   /** Why it failed, is uncertain or is tried again. */
@@ -158,7 +171,7 @@ export interface AttemptOutcome {
 }
 
 /**
- * Fenced by status, attempt and worker: an outcome of a claim that is no longer this worker's changes nothing. Rows
+ * Fenced by the claim: an outcome of one that no longer holds changes nothing. Rows
  * are locked in the order of their ids, or two batches could wait for each other. A retry moves the attempt from the
  * row to send_events, so that the row can hold the next one.
  */
@@ -166,11 +179,11 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
   'record_outcomes',
   `with outcomes as materialized (
      select * from json_to_recordset($1) as
-       ("requestId" uuid, attempt int, worker text, status text, record json, reason text, "delayMs" int)),
+       ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8)),
    ours as materialized (
-     select s.request_id, s.claimed_at, clock_timestamp() as ended_at
+     select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
      from sends s join outcomes o on o."requestId" = s.request_id
-     where s.status = 'sending' and s.attempt = o.attempt and s.worker = o.worker
+     where s.status = 'sending' and s.claim_id = o."claimId"
      order by s.request_id for no key update of s),
    written as (
      update sends s
@@ -190,7 +203,7 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
      select ours.request_id, story.at, story.event, story.fields
      from ours join outcomes o on o."requestId" = ours.request_id join written w on w.request_id = ours.request_id
      cross join lateral (values
-       (1, ours.claimed_at, 'attempt_started', json_build_object('attempt', o.attempt, 'worker', o.worker)),
+       (1, ours.claimed_at, 'attempt_started', json_build_object('attempt', ours.attempt, 'worker', ours.worker)),
        (2, ours.ended_at, 'attempt_finished', o.record),
        (3, ours.ended_at, 'retry_scheduled', json_build_object('reason', o.reason, 'nextAttemptAt',
           to_char(w.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
@@ -201,7 +214,7 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
    from written`,
 )
 
-/** Records what attempts came to. Those that are no longer their worker's are missing from the answer. */
+/** Records what attempts came to. Those whose claim no longer holds are missing from the answer. */
 export function recordOutcomes(db: Database, outcomes: readonly AttemptOutcome[]) {
   return outcomeStatement(db, [JSON.stringify(outcomes)])
 }

@@ -15,11 +15,12 @@ export interface Attempt {
 }
 
 const cachedConfigs = 1000
+const timeToHeedMs = 500
 
 /** Calls the channel's provider once, for `PROVIDER_TIMEOUT_SECONDS` at most. */
-export function dispatcher(runtime: Runtime) {
+export function dispatcher(runtime: Runtime, providers = createProviders(runtime)) {
   const { settings, log } = runtime
-  const providers = createProviders(runtime)
+  const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
   const prepare = deliveryPreparer(runtime)
 
   return async (send: EnteredSend): Promise<Attempt> => {
@@ -31,16 +32,16 @@ export function dispatcher(runtime: Runtime) {
 
   async function attempt(send: EnteredSend): Promise<Outcome> {
     const { requestId } = send
-    let delivery: Delivery<unknown>
+    let delivery: Delivery<unknown> | undefined
     try {
       delivery = await prepare(send)
     } catch (error) {
       logFault(log, 'dispatch_fault', error, { requestId })
       return { outcome: 'retry_later', reason: 'the call to the provider could not be prepared; see the log' }
     }
+    if (!delivery) return { outcome: 'rejected', reason: 'the media is no longer kept' }
     try {
-      const signal = AbortSignal.timeout(settings.PROVIDER_TIMEOUT_SECONDS * 1000)
-      return await providers[send.provider].send(delivery, signal)
+      return await withinTime(timeoutMs, (signal) => providers[send.provider].send(delivery, signal))
     } catch (error) {
       logFault(log, 'dispatch_fault', error, { requestId })
       return { outcome: 'uncertain', reason: 'the call to the provider broke off; see the log' }
@@ -48,22 +49,46 @@ export function dispatcher(runtime: Runtime) {
   }
 }
 
-/** Gathers what the claim doesn't hold: the channel's config, opened, and the bytes of media. */
+/** Aborts the call when its time is over; if it doesn't heed that, it is left behind: it must not hold its slot. */
+async function withinTime(
+  timeoutMs: number,
+  call: (signal: AbortSignal) => Promise<Outcome>,
+): Promise<Outcome> {
+  const abort = new AbortController()
+  const timers: NodeJS.Timeout[] = []
+  const leftBehind = new Promise<Outcome>((resolve) => {
+    const outcome: Outcome = { outcome: 'uncertain', reason: 'the provider did not answer in time' }
+    timers.push(setTimeout(() => abort.abort(), timeoutMs))
+    timers.push(setTimeout(() => resolve(outcome), timeoutMs + timeToHeedMs))
+  })
+  try {
+    return await Promise.race([call(abort.signal), leftBehind])
+  } finally {
+    for (const timer of timers) clearTimeout(timer)
+  }
+}
+
+/**
+ * Gathers what the claim doesn't hold: the channel's config, opened, and the bytes of media. Undefined where the media
+ * is no longer there.
+ */
 function deliveryPreparer({ db, settings }: Runtime) {
   const configs = new LRUCache<string, object>({ max: cachedConfigs })
   const configOf = ({ provider, sealedConfig, channelId }: EnteredSend): object => {
     const known = configs.get(sealedConfig)
     if (known) return known
-    const config = providerRules[provider].config.parse(
-      openConfig(sealedConfig, channelId, settings.CREDENTIALS_KEY),
-    )
+    const opened = openConfig(sealedConfig, channelId, settings.CREDENTIALS_KEY)
+    const config = providerRules[provider].config.parse(opened)
     configs.set(sealedConfig, config)
     return config
   }
-  return async (send: EnteredSend): Promise<Delivery<unknown>> => {
+  return async (send: EnteredSend): Promise<Delivery<unknown> | undefined> => {
     const { message } = send
-    const hasContent = message.type === 'media' && message.media.sizeBytes !== undefined
-    const mediaContent = hasContent ? await findMediaContent(db, send.requestId) : undefined
-    return { ...send, config: configOf(send), mediaContent }
+    const config = configOf(send)
+    if (message.type !== 'media' || message.media.sizeBytes === undefined) {
+      return { ...send, config, mediaContent: undefined }
+    }
+    const mediaContent = await findMediaContent(db, send.requestId)
+    return mediaContent && { ...send, config, mediaContent }
   }
 }

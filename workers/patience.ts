@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isUnavailable } from '../db/errors.ts'
+import { isConflict, isUnavailable } from '../db/errors.ts'
 import { type Logger, logWarning } from '../src/platform/logger.ts'
 
 const tryAgainEveryMs = 500
 
 /**
- * Makes database work wait for PostgreSQL to come back instead of failing: for what must not be given up once a claim
- * is committed, since giving up would mean to claim, and maybe to call the provider, again. The work has to be
- * repeatable.
+ * Makes database work wait for PostgreSQL to come back instead of failing, and go again where it lost against another
+ * statement. Around a claim nothing may be given up for such a reason: the send would stay claimed, with nobody at
+ * work on it. The work has to be repeatable.
  */
 export function patient<In, Out>(
   log: Logger,
@@ -18,6 +18,7 @@ export function patient<In, Out>(
       try {
         return await work(input)
       } catch (error) {
+        if (isConflict(error)) continue
         if (!isUnavailable(error)) throw error
         logWarning(log, 'database_away', error)
         await sleep(tryAgainEveryMs)

@@ -1,6 +1,6 @@
 import { isValueFault } from '../db/errors.ts'
 import { type AttemptOutcome, recordOutcomes } from '../db/sends.ts'
-import { judge, type Outcome } from '../src/core/outcome.ts'
+import { judge, type Outcome, tidy } from '../src/core/outcome.ts'
 import type { AttemptRecord } from '../src/core/timeline.ts'
 import { logEvent } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
@@ -24,16 +24,17 @@ export function outcomeRecorder({ db, log, settings }: Runtime) {
     }),
   })
 
-  return async (send: EnteredSend, { outcome, durationMs }: Attempt): Promise<NextWakeUp> => {
-    const { requestId, attempt, worker, onUncertain } = send
+  return async (send: EnteredSend, { outcome: told, durationMs }: Attempt): Promise<NextWakeUp> => {
+    const outcome = tidy(told)
+    const { requestId, attempt, claimId, onUncertain } = send
     const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
     const verdict = judge(outcome, attempt, { retryDelaysSeconds, onUncertain, random: Math.random() })
     const record = recordOf(attempt, outcome, durationMs)
     const { status, reason, delayMs } = { reason: undefined, delayMs: undefined, ...verdict }
-    const recorded = await outcomes.add({ requestId, attempt, worker, status, record, reason, delayMs })
+    const recorded = await outcomes.add({ requestId, claimId, status, record, reason, delayMs })
 
     logEvent(log, requestId, 'attempt_finished', record)
-    if (!recorded) log.warn({ requestId, event: 'outcome_too_late' }, "the claim was no longer this worker's")
+    if (!recorded) log.warn({ requestId, event: 'outcome_too_late' }, 'the claim no longer held')
     else if (status !== 'queued') logEvent(log, requestId, status, { reason })
     else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
     return { wakeInMs: delayMs }
@@ -47,7 +48,7 @@ function recordOf(attempt: number, outcome: Outcome, durationMs: number): Attemp
     durationMs,
     providerStatus: outcome.providerStatus ?? null,
     providerCode: outcome.providerCode ?? null,
-    providerMessageId: (outcome.outcome === 'sent' && outcome.providerMessageId) || null,
+    providerMessageId: outcome.outcome === 'sent' ? (outcome.providerMessageId ?? null) : null,
     ...(outcome.outcome !== 'sent' && { reason: outcome.reason }),
   }
 }

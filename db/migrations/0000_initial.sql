@@ -92,6 +92,7 @@ CREATE TABLE "sends" (
 	"finished_at" timestamp with time zone,
 	"attempt" integer DEFAULT 0 NOT NULL,
 	"worker" text,
+	"claim_id" uuid,
 	"claimed_at" timestamp with time zone,
 	"attempt_record" json,
 	"provider_message_id" text,

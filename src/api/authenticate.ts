@@ -1,11 +1,12 @@
 import type { Context } from 'hono'
+import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { type Caller, findCaller } from '../../db/api-keys.ts'
 import { hashApiKey, type Permission, wasMintedHere } from '../core/api-key.ts'
 import { keyPrefix } from '../core/send-job.ts'
 import type { Runtime } from '../platform/runtime.ts'
-import { clientAddress } from './client-address.ts'
+import { clientAddressReader } from './client-address.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
 
@@ -18,10 +19,10 @@ const failureWindowSeconds = 60
 /** Finds out who calls by the API key (docs/api.md#keys), or answers 401, or 429 to an address whose keys keep failing. */
 export function authenticator(runtime: Runtime) {
   const { settings, db } = runtime
-  const callers = new LRUCache<string, Caller>({
+  const callers = new LRUCache<string, Caller | 'nobody'>({
     max: cachedKeys,
     ttl: cacheTtlMs,
-    fetchMethod: (hash) => findCaller(db, Buffer.from(hash, 'base64')),
+    fetchMethod: async (hash) => (await findCaller(db, Buffer.from(hash, 'base64'))) ?? 'nobody',
   })
   const refuse = refuser(runtime)
 
@@ -30,7 +31,7 @@ export function authenticator(runtime: Runtime) {
     if (!apiKey || !wasMintedHere(apiKey, settings.API_KEY_PEPPER)) return refuse(c)
     const hash = hashApiKey(apiKey, settings.API_KEY_PEPPER).toString('base64')
     const caller = await c.var.budget.spend(callers.fetch(hash))
-    if (!caller || hasExpired(caller)) return refuse(c)
+    if (!caller || caller === 'nobody' || hasExpired(caller)) return refuse(c)
     c.set('caller', caller)
     await next()
   })
@@ -50,6 +51,7 @@ function hasExpired(caller: Caller): boolean {
 /** Counts failed keys only, so that a good key is never refused for its neighbours' failures. */
 function refuser(runtime: Runtime) {
   const { settings, redis } = runtime
+  const clientAddress = clientAddressReader(runtime)
   const limit = { points: settings.AUTH_FAILURE_LIMIT, duration: failureWindowSeconds }
   const failures = new RateLimiterRedis({
     ...limit,
@@ -60,7 +62,7 @@ function refuser(runtime: Runtime) {
   })
   return async (c: Context<ApiEnv>): Promise<never> => {
     try {
-      await c.var.budget.spend(failures.consume(clientAddress(c, runtime)))
+      await c.var.budget.spend(failures.consume(subscriber(clientAddress(c))))
     } catch (error) {
       if (error instanceof RateLimiterRes) {
         const retryAfter = { 'Retry-After': String(Math.ceil(error.msBeforeNext / 1000)) }
@@ -72,4 +74,13 @@ function refuser(runtime: Runtime) {
       'WWW-Authenticate': 'Bearer',
     })
   }
+}
+
+/** Who is counted as one: an IPv4 address, or the IPv6 network of 64 bits that a single subscriber is given. */
+function subscriber(address: string): string {
+  if (!ipaddr.isValid(address)) return address
+  const parsed = ipaddr.process(address)
+  return parsed.kind() === 'ipv4'
+    ? parsed.toString()
+    : parsed.toNormalizedString().split(':').slice(0, 4).join(':')
 }

@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { v7 as uuidv7 } from 'uuid'
 import { type Logger, logEvent } from '../platform/logger.ts'
@@ -7,6 +8,7 @@ import type { ApiApp } from './app.ts'
 import { errorBody } from './errors.ts'
 
 const headersTimeoutMs = 10_000
+const lookForTimeoutsEveryMs = 1000
 /** Longer than the 60 s of common load balancers, so that the balancer is the one that closes an idle connection. */
 const keepAliveTimeoutMs = 65_000
 const sweepEveryMs = 50
@@ -15,6 +17,7 @@ const sweepEveryMs = 50
 export async function listen(app: ApiApp, log: Logger, at: { host: string; port: number }): Promise<Server> {
   const options = {
     headersTimeout: headersTimeoutMs,
+    connectionsCheckingInterval: lookForTimeoutsEveryMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     // Joined, two Authorization headers are no valid one; left alone, Node would drop the second.
     joinDuplicateHeaders: true,
@@ -30,7 +33,7 @@ export async function listen(app: ApiApp, log: Logger, at: { host: string; port:
     const { headers, body } = unreadable(log)
     response.writeHead(400, { ...headers, Connection: 'close' }).end(body)
   })
-  server.on('clientError', (_error, socket: Socket) => {
+  const answerRaw = (socket: Duplex) => {
     if (!socket.writable) return
     const { headers, body } = unreadable(log)
     const lines = Object.entries({
@@ -40,7 +43,9 @@ export async function listen(app: ApiApp, log: Logger, at: { host: string; port:
     })
     const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
     socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${body}`)
-  })
+  }
+  server.on('clientError', (_error, socket) => answerRaw(socket))
+  server.on('connect', (_request, socket) => answerRaw(socket))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(at.port, at.host, resolve)

@@ -1,5 +1,6 @@
+import type { Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { factory } from './context.ts'
+import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
 
 const jsonType = /^application\/json *(; *charset="?utf-8"? *)?$/i
@@ -21,16 +22,19 @@ export function readBody(maxBytes: number) {
       throw tooLarge(maxBytes)
     },
   })
+  const readBytes = async (c: Context<ApiEnv>): Promise<ArrayBuffer> => {
+    // Node already holds a body to its declared length; only one without a length has to be counted.
+    if (c.req.header('Transfer-Encoding') !== undefined) await cut(c, async () => {})
+    return await c.req.arrayBuffer()
+  }
   return factory.createMiddleware(async (c, next) => {
     if (!jsonType.test(c.req.header('Content-Type') ?? '')) {
       throw new ApiError(400, 'Content-Type: has to be application/json, in UTF-8')
     }
     const encoding = c.req.header('Content-Encoding')
     if (encoding !== undefined) throw new ApiError(400, 'Content-Encoding: send the body without one')
-    // Node already holds a body to its declared length; only one without a length has to be counted.
-    if (c.req.header('Transfer-Encoding') !== undefined) await cut(c, async () => {})
-    const bytes = await c.req.arrayBuffer().catch(() => {
-      throw new ApiError(400, 'body: ended before it was complete')
+    const bytes = await readBytes(c).catch((error: unknown) => {
+      throw error instanceof ApiError ? error : new ApiError(400, 'body: ended before it was complete')
     })
     // Hono's validators take the text from here; left to themselves they would replace invalid UTF-8 by U+FFFD.
     c.req.bodyCache.text = Promise.resolve(decode(bytes)) as unknown as string

@@ -25,7 +25,7 @@ export async function answer<Answer extends object>(
 ): Promise<void> {
   const environment = environmentVariables.DATABASE_URL
     ? environmentVariables
-    : { ...environmentVariables, ...findRunningDev()?.environment }
+    : { ...environmentVariables, ...(await findRunningDev())?.environment }
   const settings = readSettings(['DATABASE_URL'], environment)
   const db = connectDatabase(settings.DATABASE_URL, {
     poolSize: 2,

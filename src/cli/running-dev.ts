@@ -4,22 +4,23 @@ import { fileURLToPath } from 'node:url'
 
 const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
 const file = join(projectRoot, 'node_modules', '.cache', 'outbound-messaging-api', 'dev.json')
+const answerWithinMs = 1000
 
-/** How to reach the services that `npm run dev` runs in this checkout. */
+/** What the CLI needs of the services that `npm run dev` runs in this checkout. */
 export interface RunningDev {
   pid: number
   apiUrl: string
-  /** The settings that its processes run with. */
-  environment: Record<string, string>
+  environment: { DATABASE_URL: string; CREDENTIALS_KEY: string; API_KEY_PEPPER: string }
   curl: string
 }
 
-/** The dev services that run at this moment, if any. */
-export function findRunningDev(): RunningDev | undefined {
+/** The dev services that run at this moment, if any: a file that a killed one left behind names an API that is gone. */
+export async function findRunningDev(): Promise<RunningDev | undefined> {
   try {
     const dev: RunningDev = JSON.parse(readFileSync(file, 'utf8'))
     process.kill(dev.pid, 0)
-    return dev
+    const { headers } = await fetch(dev.apiUrl, { signal: AbortSignal.timeout(answerWithinMs) })
+    return headers.has('X-Request-Id') ? dev : undefined
   } catch {
     return undefined
   }
@@ -28,6 +29,7 @@ export function findRunningDev(): RunningDev | undefined {
 /** For the owner's eyes only: it holds the keys of the dev services. */
 export function announceRunningDev(dev: RunningDev): void {
   mkdirSync(dirname(file), { recursive: true })
+  rmSync(file, { force: true })
   writeFileSync(file, JSON.stringify(dev), { mode: 0o600 })
 }
 

@@ -14,7 +14,9 @@ export function decodeBase64(value: string, maxBytes: number): Decoded {
   if (!base64.test(encoded)) return { fault: 'not base64 (standard alphabet, line breaks allowed)' }
   const digits = encoded.endsWith('=') ? encoded.indexOf('=') : encoded.length
   if (digits === 0) return { fault: 'is empty' }
-  if (digits % 4 === 1) return { fault: 'not base64 (cut off, or a character too many)' }
+  const isPadded = digits < encoded.length
+  if (digits % 4 === 1 || (isPadded && encoded.length % 4 !== 0))
+    return { fault: 'not base64 (cut off, or a character too many)' }
   if (Math.floor((digits * 3) / 4) > maxBytes) return { fault: `more than ${maxBytes} bytes when decoded` }
   return { content: Buffer.from(encoded, 'base64'), mimetype: url?.[1] || undefined }
 }

@@ -1,5 +1,5 @@
 /** Characters as people count them in limits: code points, so that an emoji outside the BMP counts once. */
-export function countCharacters(text: string): number {
+function countCharacters(text: string): number {
   let count = 0
   for (const _ of text) count++
   return count

@@ -26,15 +26,17 @@ export function describeFaults(
   issues: readonly z.core.$ZodIssue[],
   unknownFields: 'named' | 'unnamed' = 'named',
 ): string {
-  const faults = issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => {
-          const path = unknownFields === 'named' ? [...issue.path, key] : issue.path
-          return `${fieldPath(path)}: unknown field`
-        })
-      : [`${fieldPath(issue.path)}: ${issue.message}`],
-  )
-  const more = faults.length > maxFaults ? [`and ${faults.length - maxFaults} more faults`] : []
+  const namesOf = (issue: z.core.$ZodIssue) => (issue.code === 'unrecognized_keys' ? issue.keys : [''])
+  const count = issues.reduce((sum, issue) => sum + namesOf(issue).length, 0)
+  // Cut before it is rendered: a hostile body has millions.
+  const faults = issues.slice(0, maxFaults).flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [`${fieldPath(issue.path)}: ${issue.message}`]
+    return issue.keys.slice(0, maxFaults).map((key) => {
+      const path = unknownFields === 'named' ? [...issue.path, key] : issue.path
+      return `${fieldPath(path)}: unknown field`
+    })
+  })
+  const more = count > maxFaults ? [`and ${count - maxFaults} more faults`] : []
   return [...faults.slice(0, maxFaults), ...more].join('; ')
 }
 

@@ -16,6 +16,21 @@ export type Outcome =
 
 export type OnUncertain = 'resend' | 'hold'
 
+const longestProviderText = 500
+
+/** An outcome whose texts, which are the provider's, can be stored and printed: short, on one line, without NUL. */
+export function tidy(outcome: Outcome): Outcome {
+  const texts = Object.entries(outcome).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  )
+  const clean = (text: string) =>
+    text
+      .toWellFormed()
+      .replace(/\p{Cc}+/gu, ' ')
+      .slice(0, longestProviderText)
+  return { ...outcome, ...Object.fromEntries(texts.map(([name, text]) => [name, clean(text)])) }
+}
+
 /** What follows from an outcome: the send's next state (docs/api.md#states). */
 export type Verdict =
   | { status: 'sent' }
@@ -53,10 +68,13 @@ export function judge(outcome: Outcome, attempt: number, rules: RetryRules): Ver
   }
 }
 
+/** Longer ones are as good as never. */
+const longestRetryAfterMs = 7 * 24 * 3600 * 1000
+
 /** Undefined after the last attempt. A provider's own Retry-After counts where it is longer, and isn't spread. */
 function retryDelayMs(attempt: number, rules: RetryRules, retryAfterMs = 0): number | undefined {
   const delaySeconds = rules.retryDelaysSeconds[attempt - 1]
   if (delaySeconds === undefined) return undefined
   const spreadMs = delaySeconds * 1000 * (0.8 + 0.4 * rules.random)
-  return Math.round(Math.max(spreadMs, retryAfterMs))
+  return Math.round(Math.max(spreadMs, Math.min(retryAfterMs, longestRetryAfterMs)))
 }

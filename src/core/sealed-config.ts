@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 
+const tagBytes = 16
+
 /**
  * A channel's config, encrypted with AES-256-GCM: `v1.<key id>.<nonce>.<ciphertext and tag>`, base64url. It is bound
  * to its channel's id, so that a row's config copied into another row doesn't open.
@@ -22,10 +24,12 @@ export function openConfig(sealed: string, channelId: string, key: Buffer): unkn
     )
   }
   const bytes = Buffer.from(payload, 'base64url')
-  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'))
-  decipher.setAAD(Buffer.from(channelId)).setAuthTag(bytes.subarray(-16))
+  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), {
+    authTagLength: tagBytes,
+  })
+  decipher.setAAD(Buffer.from(channelId)).setAuthTag(bytes.subarray(-tagBytes))
   return JSON.parse(
-    Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8'),
+    Buffer.concat([decipher.update(bytes.subarray(0, -tagBytes)), decipher.final()]).toString('utf8'),
   )
 }
 

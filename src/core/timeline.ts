@@ -2,8 +2,7 @@ import { type Contact, maskContact } from './contact.ts'
 import type { MessageType } from './message.ts'
 import type { Outcome } from './outcome.ts'
 
-export const sendStatuses = ['queued', 'sending', 'sent', 'failed', 'uncertain'] as const
-export type SendStatus = (typeof sendStatuses)[number]
+export type SendStatus = 'queued' | 'sending' | 'sent' | 'failed' | 'uncertain'
 
 /** What came of an attempt, as it is kept: no content, no credential. */
 export interface AttemptRecord {

@@ -66,7 +66,7 @@ try {
   const asExpected = results.every(Boolean)
   console.log(asExpected ? 'All five ended as they should.' : 'Not all ended as they should; see above.')
   if (!asExpected) {
-    for (const process of stack.processes) console.error(process.lastLines())
+    for (const { lastLines } of stack.processes) console.error(lastLines())
     process.exitCode = 1
   }
 } finally {

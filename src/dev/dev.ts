@@ -17,7 +17,7 @@ interface Kept {
 const folder = 'dev'
 const usualPort = 3000
 
-const running = findRunningDev()
+const running = await findRunningDev()
 if (running) {
   console.log(`Already running here, as process ${running.pid}.\n\n${running.curl}`)
 } else {
@@ -45,7 +45,9 @@ async function run(): Promise<void> {
   if (embedded) writeFileSync(keptFile, JSON.stringify({ ...secrets, seed }), { mode: 0o600 })
 
   const curl = curlFor(stack.apiUrl, seed)
-  announceRunningDev({ pid: process.pid, apiUrl: stack.apiUrl, environment: stack.environment, curl })
+  const { DATABASE_URL = '', CREDENTIALS_KEY = '', API_KEY_PEPPER = '' } = stack.environment
+  const environment = { DATABASE_URL, CREDENTIALS_KEY, API_KEY_PEPPER }
+  announceRunningDev({ pid: process.pid, apiUrl: stack.apiUrl, environment, curl })
   console.log(
     `\nReady at ${stack.apiUrl}. Send one:\n\n${curl}\n\nTrace it: npm run -s cli -- trace REQUEST_ID\n`,
   )

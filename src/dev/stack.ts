@@ -67,5 +67,7 @@ function stackEnvironment(
     ...(servers.redisUrl && { REDIS_URL: servers.redisUrl }),
   }
   const theirs = Object.entries(process.env).filter((entry): entry is [string, string] => Boolean(entry[1]))
-  return { ...ours, ...Object.fromEntries(theirs) }
+  // At info at least: a process says in such a line that it is ready.
+  const logLevel = /^(trace|debug)$/.test(process.env.LOG_LEVEL ?? '') ? {} : { LOG_LEVEL: 'info' }
+  return { ...ours, ...Object.fromEntries(theirs), ...logLevel }
 }

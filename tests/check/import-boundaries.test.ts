@@ -26,10 +26,14 @@ test.each([
   ['src/core/providers/planted.ts', '../../platform/settings.ts'],
   ['src/core/planted.ts', '../../db/client.ts'],
   ['src/core/planted.ts', 'node:fs'],
+  ['src/core/planted.ts', 'node:fs/promises'],
+  ['src/core/planted.ts', 'node:dns'],
   ['db/planted.ts', '../src/platform/settings.ts'],
   ['src/platform/planted.ts', '../api/errors.ts'],
   ['src/api/planted.ts', '../../workers/deliver.ts'],
   ['src/api/planted.ts', '../server.ts'],
+  ['src/api/planted.ts', '../cli/answer.ts'],
+  ['src/cli/planted.ts', '../api/errors.ts'],
   ['src/cli/planted.ts', '../dev/stack.ts'],
   ['workers/planted.ts', '../src/api/errors.ts'],
   ['workers/planted.ts', './main.ts'],
@@ -41,6 +45,7 @@ test.each([
 })
 
 test.each([
+  ['src/core/planted.ts', 'node:crypto'],
   ['db/planted.ts', '../src/core/contact.ts'],
   ['src/api/planted.ts', '../platform/settings.ts'],
   ['workers/planted.ts', '../db/client.ts'],

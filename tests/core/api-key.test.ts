@@ -21,6 +21,11 @@ test('no key is minted twice, and every place of its secret varies', () => {
   }
 })
 
+test('a checksum is not to be guessed: hardly two keys share one', () => {
+  const checksums = Array.from({ length: 1000 }, () => mint().slice(-6))
+  expect(new Set(checksums).size).toBeGreaterThan(990)
+})
+
 test('a minted key is told from others without a look-up', () => {
   for (let i = 0; i < 100; i++) expect(wasMintedHere(mint(), pepper)).toBe(true)
 })

@@ -44,7 +44,7 @@ describe('a retry', () => {
     [0.25, 0.9],
     [0.5, 1],
     [1, 1.2],
-  ])('is spread by 20 %% to either side: at %f it waits %f of the delay', (random, part) => {
+  ])('is spread by a fifth to either side: at random %d it waits %d of the delay', (random, part) => {
     for (const [index, seconds] of schedule.entries()) {
       expect(judge(later(), index + 1, rules({ random }))).toMatchObject({
         delayMs: Math.round(seconds * 1000 * part),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listConversations } from '../../db/conversations.ts'
+import { enterConversations, listConversations } from '../../db/conversations.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 
@@ -99,6 +99,29 @@ test('twenty closing sends at once leave one open, each closing exactly one', as
   expect(conversations.filter(({ closedAt }) => closedAt === null)).toHaveLength(1)
   expect(new Set(closed.map((event) => event?.conversationId)).size).toBe(20)
   expect(new Set(conversations.flatMap(({ closedBy }) => closedBy ?? [])).size).toBe(20)
+})
+
+test("closing sends of many batches to the same contacts at once do not stand in each other's way", async () => {
+  const { db } = service.runtime
+  const contacts = Array.from({ length: 20 }, newContact)
+  const entriesFor = async (order: string[]) => {
+    const bodies = order.map((contact) => ({ ...textBody('Hi', contact), closeConversation: true }))
+    const requestIds = await Promise.all(
+      bodies.map((body) => accept(service, { ...account, channelId: idle }, body)),
+    )
+    return requestIds.map((requestId, index) => ({
+      requestId,
+      accountId: account.accountId,
+      contact: { type: 'phone' as const, value: order[index] ?? '' },
+      closeConversation: true,
+    }))
+  }
+  const idle = await buildChannel(service, account.accountId)
+  const batches = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => entriesFor(index % 2 ? contacts : contacts.toReversed())),
+  )
+  await Promise.all(batches.map((batch) => enterConversations(db, batch)))
+  for (const contact of contacts) expect(await conversationsWith(contact)).toHaveLength(12)
 })
 
 test("an account's conversations are its own", async () => {

@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { isLongerThan, isStorable } from './characters.ts'
+
+export const string = z.string().refine(isStorable, 'holds NUL or half a surrogate pair')
+
+/** Text of any form, counted in characters as people count them. */
+export const characters = (min: number, max: number) =>
+  string
+    .refine((text) => text.length >= min, { error: min === 1 ? 'is empty' : `at least ${min} characters` })
+    .refine((text) => !isLongerThan(text, max), { error: `at most ${max} characters` })
+
+/** Text without line breaks and other control characters, for what may end up in a header or a list. */
+export const singleLine = (min: number, max: number) =>
+  characters(min, max).refine((text) => !/\p{Cc}/u.test(text), 'holds a control character')
+
+/** `null` counts as absent. */
+export const optional = <T extends z.ZodType>(schema: T) =>
+  schema.nullish().transform((value) => value ?? undefined)
+
+/**
+ * For checks of an object as a whole: zod would leave them out once a field is faulty, and a client would learn of its
+ * faults one at a time. Such a check has to bear fields that are missing or of another type.
+ */
+export const besideOtherFaults = {
+  when: ({ value }: { value: unknown }) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value),
+}

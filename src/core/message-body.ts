@@ -1,0 +1,149 @@
+import { z } from 'zod'
+import { decodeBase64 } from './base64.ts'
+import { besideOtherFaults, characters, optional, singleLine, string } from './fields.ts'
+import { type Message, mediaTypes, messageTypes } from './message.ts'
+import { isReachable, literalAddress, type Network } from './public-address.ts'
+
+/** A message and the bytes of its media, which part at once: they are kept apart. */
+export interface MessageContent {
+  message: Message
+  mediaContent: Buffer | undefined
+}
+
+const maxMediaBytes = 16 * 1024 * 1024
+const maxUrlLength = 2048
+const maxMimetypeLength = 255
+
+/** Types a client may name: `type/subtype` and parameters, nothing that could end a header line. */
+const mimetypePattern =
+  /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}( *; *[\w!#$&^.+-]+=("[^"\p{Cc}\\]*"|[\w!#$&^.+-]+))*$/u
+
+const mimetype = string
+  .max(maxMimetypeLength)
+  .refine(
+    (type) => type.length > maxMimetypeLength || mimetypePattern.test(type),
+    'has to be of the form type/subtype',
+  )
+
+const filename = singleLine(1, 255).refine(
+  (name) => !/[/\\]/.test(name) && name !== '.' && name !== '..',
+  'has to be a name without a path',
+)
+
+const text = z.strictObject({ value: characters(1, 4096) })
+
+const variables = z
+  .array(z.strictObject({ key: singleLine(1, 64), value: characters(0, 4096) }))
+  .max(100)
+  .superRefine((list, context) => {
+    const seen = new Set<string>()
+    for (const [index, { key }] of list.entries()) {
+      if (seen.has(key)) context.addIssue({ code: 'custom', path: [index, 'key'], message: 'given twice' })
+      seen.add(key)
+    }
+  })
+
+const template = z.strictObject({
+  name: singleLine(1, 512),
+  variables: optional(variables).transform((list) => list ?? []),
+})
+
+const base64 = z.string().transform((value, context) => {
+  const decoded = decodeBase64(value, maxMediaBytes)
+  if ('content' in decoded) return decoded
+  context.addIssue({ code: 'custom', message: decoded.fault })
+  return z.NEVER
+})
+
+const mediaUrl = (allowedPrivateNetworks: readonly Network[]) =>
+  string.superRefine((url, context) => {
+    const message = urlFault(url, allowedPrivateNetworks)
+    if (message) context.addIssue({ code: 'custom', message })
+  })
+
+const media = (allowedPrivateNetworks: readonly Network[]) =>
+  z
+    .strictObject({
+      mediaType: z.enum(mediaTypes),
+      mimetype: optional(mimetype),
+      filename: optional(filename),
+      caption: optional(characters(0, 1024)),
+      base64: optional(base64),
+      mediaUrl: optional(mediaUrl(allowedPrivateNetworks)),
+    })
+    .superRefine((fields, context) => {
+      const given = (name: string) => context.issues.some(({ path }) => path?.[0] === name)
+      if (fields.base64 || fields.mediaUrl || given('base64') || given('mediaUrl')) return
+      context.addIssue({ code: 'custom', message: 'send base64 or mediaUrl' })
+    }, besideOtherFaults)
+    .transform(({ base64: decoded, ...description }) => ({
+      description: {
+        ...description,
+        mimetype: description.mimetype ?? decoded?.mimetype,
+        sizeBytes: decoded?.content.length,
+      },
+      content: decoded?.content,
+    }))
+
+/**
+ * The `message` of a body: the sub-object that `type` selects, and no other (docs/api.md#body).
+ *
+ * @param fields what else the message may hold.
+ */
+export function messageSchema<Fields extends z.ZodRawShape>(
+  allowedPrivateNetworks: readonly Network[],
+  fields: Fields,
+) {
+  const contents = {
+    text: optional(text),
+    template: optional(template),
+    media: optional(media(allowedPrivateNetworks)),
+  }
+  return z
+    .strictObject({ type: z.enum(messageTypes), ...contents, ...fields })
+    .superRefine(
+      (given: { type?: unknown; text?: unknown; template?: unknown; media?: unknown }, context) => {
+        const selected = messageTypes.find((type) => type === given.type)
+        if (!selected) return
+        const isFaulty = (type: string) => context.issues.some(({ path }) => path?.[0] === type)
+        for (const type of messageTypes) {
+          if (type === selected && !given[type] && !isFaulty(type)) {
+            context.addIssue({ code: 'custom', path: [type], message: 'required' })
+          } else if (type !== selected && given[type]) {
+            context.addIssue({
+              code: 'custom',
+              path: [type],
+              message: `incompatible with message.type ${selected}`,
+            })
+          }
+        }
+      },
+      besideOtherFaults,
+    )
+}
+
+/** @throws where the fields haven't passed the schema. */
+export function contentOf(fields: {
+  text?: z.output<typeof text> | undefined
+  template?: z.output<typeof template> | undefined
+  media?: z.output<ReturnType<typeof media>> | undefined
+}): MessageContent {
+  const { text, template, media } = fields
+  if (text) return { message: { type: 'text', text }, mediaContent: undefined }
+  if (template) return { message: { type: 'template', template }, mediaContent: undefined }
+  if (media) return { message: { type: 'media', media: media.description }, mediaContent: media.content }
+  throw new Error('A message without content passed its schema')
+}
+
+function urlFault(value: string, allowedPrivateNetworks: readonly Network[]): string | undefined {
+  if (value.length > maxUrlLength) return `at most ${maxUrlLength} characters`
+  // The URL parser would drop white space and mend a missing slash; what is kept is what was sent.
+  if (!/^https?:\/\/[^\s\p{Cc}]+$/iu.test(value))
+    return 'has to be a URL that starts with http:// or https://'
+  if (!URL.canParse(value)) return 'has to be a URL'
+  const url = new URL(value)
+  if (url.username || url.password) return 'must not hold a user name or password'
+  const address = literalAddress(url.hostname)
+  if (address && !isReachable(address, allowedPrivateNetworks)) return 'names an address that is not public'
+  return undefined
+}
