@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Redis, type RedisOptions } from 'ioredis'
 import { type Logger, logWarning } from './logger.ts'
 
@@ -33,4 +34,11 @@ function connect(url: string, log: Logger, options: Omit<RedisOptions, 'replyMap
     away = false
   })
   return redis
+}
+
+/** Waits for the connection, but not for ever: an API starts without Redis, too. */
+export async function readyWithin(redis: Redis, withinMs: number): Promise<void> {
+  if (redis.status === 'ready') return
+  const signal = AbortSignal.timeout(withinMs)
+  await once(redis, 'ready', { signal }).catch(() => {})
 }
