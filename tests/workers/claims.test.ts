@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { enterConversations } from '../../db/conversations.ts'
+import type { Database } from '../../db/client.ts'
+import { enterConversations, listConversations } from '../../db/conversations.ts'
 import { sandboxMessages, sends } from '../../db/schema.ts'
 import { claimSends, dueInMs, recordOutcomes } from '../../db/sends.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
@@ -49,6 +51,23 @@ test('of many workers that claim the same sends at once, each send goes to one',
       .map(({ requestId }) => requestId)
       .sort(),
   ).toEqual([...ids].sort())
+})
+
+test('a send that another worker is claiming at this moment is neither waited for nor claimed twice', async () => {
+  const { db } = service.runtime
+  const requestId = await acceptText()
+  const client = await db.$client.connect()
+  try {
+    await client.query('begin')
+    const claiming = { $client: client } as unknown as Database
+    expect(await claimSends(claiming, [requestId], by('a'))).toHaveLength(1)
+    const second = claimSends(db, [requestId], by('b'))
+    expect(await Promise.race([second, sleep(2000, 'waits')])).toEqual([])
+    await client.query('commit')
+    expect(await second).toEqual([])
+  } finally {
+    client.release()
+  }
 })
 
 test('a send that is claimed, finished or unknown is not claimed again, and asks for no wake-up', async () => {
@@ -113,7 +132,8 @@ test('entering a conversation again changes nothing', async () => {
   if (!claimed) throw new Error('not claimed')
   const [first] = await enterConversations(db, [claimed])
   const [again] = await enterConversations(db, [claimed])
-  expect(again?.conversationId).toBe(first?.conversationId)
+  expect(again).toEqual(first)
+  expect(await listConversations(db, account.accountId, claimed.contact)).toHaveLength(1)
 })
 
 test('a channel whose config cannot be opened calls no provider, and its sends are tried again', async () => {
