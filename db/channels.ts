@@ -1,4 +1,4 @@
-import { and, asc, eq } from 'drizzle-orm'
+import { and, asc, eq, isNull } from 'drizzle-orm'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { Database } from './client.ts'
@@ -45,6 +45,25 @@ export async function updateChannel(db: Database, id: string, fields: Partial<Ch
   await db.update(channels).set(fields).where(eq(channels.id, id))
 }
 
+/** Holds a channel: its sends wait, and take up no attempts, until it is resumed. One that is held keeps its reason. */
+export async function holdChannel(db: Database, id: string, reason: string): Promise<boolean> {
+  await db
+    .update(channels)
+    .set({ heldAt: new Date(), heldReason: reason })
+    .where(and(eq(channels.id, id), isNull(channels.heldAt)))
+  return (await findProvider(db, id)) !== undefined
+}
+
+/** Its sends are found and woken by the workers' reconcilers within seconds. */
+export async function resumeChannel(db: Database, id: string): Promise<boolean> {
+  const resumed = await db
+    .update(channels)
+    .set({ heldAt: null, heldReason: null })
+    .where(eq(channels.id, id))
+    .returning({ id: channels.id })
+  return resumed.length === 1
+}
+
 export function listChannels(db: Database, accountId: string) {
   return db
     .select({
@@ -52,6 +71,8 @@ export function listChannels(db: Database, accountId: string) {
       provider: channels.provider,
       name: channels.name,
       onUncertain: channels.onUncertain,
+      heldAt: channels.heldAt,
+      heldReason: channels.heldReason,
       createdAt: channels.createdAt,
     })
     .from(channels)

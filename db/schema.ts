@@ -55,6 +55,9 @@ export const channels = pgTable('channels', {
   /** As `sealConfig` wrote it. */
   sealedConfig: text('sealed_config').notNull(),
   onUncertain: text('on_uncertain').$type<OnUncertain>().notNull(),
+  /** While it is set, the channel's sends wait. */
+  heldAt: moment('held_at'),
+  heldReason: text('held_reason'),
   createdAt: moment('created_at').notNull().defaultNow(),
 })
 

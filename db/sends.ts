@@ -98,7 +98,7 @@ const claimStatement = prepared<ClaimedSend>(
          order by request_id
          for no key update skip locked) due,
         channels
-   where s.request_id = due.request_id and channels.id = s.channel_id
+   where s.request_id = due.request_id and channels.id = s.channel_id and (channels.held_at is null or s.status = 'sending')
    returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
      jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                           'name', s.contact_name)) as contact,
@@ -120,7 +120,7 @@ export function claimSends(
   return claimStatement(db, [requestIds, claim.worker, claim.id])
 }
 
-/** How long until a queued send is due; undefined where it isn't queued. */
+/** How long until a queued send is due; undefined where it isn't queued, or its channel is held. */
 export async function dueInMs(db: Database, requestId: string): Promise<number | undefined> {
   const [row] = await dueStatement(db, [requestId])
   return row?.dueInMs
@@ -129,7 +129,8 @@ export async function dueInMs(db: Database, requestId: string): Promise<number |
 const dueStatement = prepared<{ dueInMs: number }>(
   'due_in',
   `select ceil(greatest(extract(epoch from next_attempt_at - clock_timestamp()) * 1000, 0))::float8 as "dueInMs"
-   from sends where request_id = $1 and status = 'queued'`,
+   from sends join channels on channels.id = sends.channel_id
+   where request_id = $1 and status = 'queued' and held_at is null`,
 )
 
 /** A queued send, and since when it is due. */
@@ -142,14 +143,15 @@ export interface DueSend {
 const dueSendsStatement = prepared<DueSend>(
   'due_sends',
   `select request_id as "requestId", next_attempt_at::text as "dueAt"
-   from sends
-   where finished_at is null and status = 'queued' and next_attempt_at < clock_timestamp() - $1 * interval '1 ms'
+   from sends join channels on channels.id = sends.channel_id
+   where finished_at is null and status = 'queued' and held_at is null
+     and next_attempt_at < clock_timestamp() - $1 * interval '1 ms'
      and ($2::timestamptz is null or (next_attempt_at, request_id) > ($2, $3::uuid))
    order by next_attempt_at, request_id
    limit $4`,
 )
 
-/** A page of the sends that are queued and overdue, in the order in which they fell due. */
+/** A page of the sends that are queued and overdue, in the order in which they fell due; none of held channels. */
 export function findDueSends(
   db: Database,
   page: { overdueByMs: number; after: DueSend | undefined; limit: number },
@@ -168,6 +170,8 @@ export interface AttemptOutcome {
   reason: string | undefined
   /** Until the next attempt; only where the status is `queued`. */
   delayMs: number | undefined
+  /** Holds the channel; then the attempt doesn't count. */
+  holdsChannel?: boolean
 }
 
 /**
@@ -179,9 +183,10 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
   'record_outcomes',
   `with outcomes as materialized (
      select * from json_to_recordset($1) as
-       ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8)),
+       ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
+        "holdsChannel" boolean)),
    ours as materialized (
-     select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
+     select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
      from sends s join outcomes o on o."requestId" = s.request_id
      where s.status = 'sending' and s.claim_id = o."claimId"
      order by s.request_id for no key update of s),
@@ -189,7 +194,9 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
      update sends s
      set status = o.status,
          finished_at = case when o.status <> 'queued' then ours.ended_at end,
-         next_attempt_at = case when o.status = 'queued' then ours.ended_at + o."delayMs" * interval '1 ms'
+         attempt = s.attempt - case when o."holdsChannel" then 1 else 0 end,
+         next_attempt_at = case when o.status = 'queued'
+                                then ours.ended_at + coalesce(o."delayMs", 0) * interval '1 ms'
                                 else s.next_attempt_at end,
          claimed_at = case when o.status <> 'queued' then s.claimed_at end,
          attempt_record = case when o.status <> 'queued' then o.record end,
@@ -198,6 +205,11 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
      from ours join outcomes o on o."requestId" = ours.request_id
      where s.request_id = ours.request_id
      returning s.request_id, s.status, s.next_attempt_at),
+   held as (
+     update channels set held_at = now(), held_reason = refusal.reason
+     from (select distinct on (ours.channel_id) ours.channel_id, o.reason
+           from ours join outcomes o on o."requestId" = ours.request_id where o."holdsChannel") refusal
+     where channels.id = refusal.channel_id and held_at is null),
    retried as (
      insert into send_events (request_id, at, event, fields)
      select ours.request_id, story.at, story.event, story.fields
@@ -205,8 +217,9 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
      cross join lateral (values
        (1, ours.claimed_at, 'attempt_started', json_build_object('attempt', ours.attempt, 'worker', ours.worker)),
        (2, ours.ended_at, 'attempt_finished', o.record),
-       (3, ours.ended_at, 'retry_scheduled', json_build_object('reason', o.reason, 'nextAttemptAt',
-          to_char(w.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+       (3, ours.ended_at, case when o."holdsChannel" then 'channel_held' else 'retry_scheduled' end,
+        case when o."holdsChannel" then json_build_object('reason', o.reason) else json_build_object('reason', o.reason, 'nextAttemptAt',
+          to_char(w.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end)
      ) as story (place, at, event, fields)
      where o.status = 'queued'
      order by ours.request_id, story.place)

@@ -1,24 +1,36 @@
 import { createApp } from './api/app.ts'
 import { listen, portOf, stopListening } from './api/listen.ts'
+import { serveHealth } from './platform/health-server.ts'
 import { createLogger } from './platform/logger.ts'
 import { closeOnSignal, runProcess } from './platform/process.ts'
+import { Readiness } from './platform/readiness.ts'
 import { readyWithin } from './platform/redis.ts'
 import { openRuntime } from './platform/runtime.ts'
 import { readSettings } from './platform/settings.ts'
 
 const drainMs = 10_000
 const waitForRedisMs = 1000
+/** How long a balancer may take to see that this process is going; part of `drainMs`. */
+const noticeMs = 4000
+const balancersAskWithinMs = 30_000
 
 await runProcess(async () => {
   const settings = readSettings()
   const log = createLogger(settings.LOG_LEVEL)
   const runtime = openRuntime('api', settings, log)
+  const readiness = new Readiness(runtime)
   // Until then this process would count requests for itself.
   await readyWithin(runtime.redis, waitForRedisMs)
-  const server = await listen(createApp(runtime), log, { host: settings.HOST, port: settings.PORT })
+  const health = await serveHealth(settings, readiness, log)
+  const server = await listen(createApp(runtime, readiness), log, {
+    host: settings.HOST,
+    port: settings.PORT,
+  })
   log.info({ event: 'listening', host: settings.HOST, port: portOf(server) })
   closeOnSignal(log, drainMs, async () => {
-    await stopListening(server)
+    readiness.drain()
+    await stopListening(server, readiness.wasAskedWithin(balancersAskWithinMs) ? noticeMs : 0)
+    health.close()
     await runtime.close()
   })
 })

@@ -1,7 +1,9 @@
 import { hostname } from 'node:os'
 import { v7 as uuidv7 } from 'uuid'
+import { serveHealth } from '../src/platform/health-server.ts'
 import { createLogger } from '../src/platform/logger.ts'
 import { closeOnSignal, runProcess } from '../src/platform/process.ts'
+import { Readiness } from '../src/platform/readiness.ts'
 import { openRuntime } from '../src/platform/runtime.ts'
 import { readSettings } from '../src/platform/settings.ts'
 import { deliverer } from './deliver.ts'
@@ -16,11 +18,15 @@ await runProcess(async () => {
   const log = createLogger(settings.LOG_LEVEL)
   const runtime = openRuntime('worker', settings, log)
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
+  const readiness = new Readiness(runtime)
+  const health = await serveHealth(settings, readiness, log)
   const worker = startQueueWorker(runtime, deliverer(runtime, name))
   const reconciler = startReconciler(runtime)
   log.info({ event: 'working', worker: name, concurrency: settings.WORKER_CONCURRENCY })
   closeOnSignal(log, drainMs, async () => {
-    await Promise.all([worker.close(), reconciler.stop()])
+    readiness.drain()
+    await Promise.all([worker.stop(), reconciler.stop()])
+    health.close()
     await runtime.close()
   })
 })

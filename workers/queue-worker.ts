@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DelayedError, type Job, Worker } from 'bullmq'
 import { keyPrefix, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
 import { logFault, logWarning } from '../src/platform/logger.ts'
@@ -10,22 +11,32 @@ const stalledCheckMs = 5_000
 /** How often a job may lose its worker; whether a send kills workers is counted in PostgreSQL, not here. */
 const maxStalls = 1_000_000
 const wakeAfterFaultMs = 1_000
+const tellRedisWithinMs = 2_000
+
+export interface QueueWorker {
+  ready(): Promise<unknown>
+  /** Takes no new wake-ups, and resolves when the sends in hand have their outcome recorded. */
+  stop(): Promise<void>
+}
 
 /**
- * Follows wake-ups from the queue. A wake-up whose send is to be tried later, or whose processing hit a fault such as
- * PostgreSQL being away, goes back as a delayed one under the same id.
+ * Follows wake-ups from the queue. A wake-up whose send is to be tried later, or whose processing hit a fault, goes
+ * back as a delayed one under the same id.
  */
 export function startQueueWorker(
   runtime: Runtime,
   deliver: (requestId: string) => Promise<NextWakeUp>,
-): Worker<SendJob> {
+): QueueWorker {
   const { log, redis, settings } = runtime
+  const inHand = new Set<Promise<unknown>>()
   const follow = async (job: Job<SendJob>, token?: string): Promise<void> => {
     const { requestId } = sendJobSchema.parse(job.data)
-    const { wakeInMs } = await deliver(requestId).catch((error: unknown): NextWakeUp => {
+    const delivery = deliver(requestId).catch((error: unknown): NextWakeUp => {
       logFault(log, 'wake_up_failed', error, { requestId })
       return { wakeInMs: wakeAfterFaultMs }
     })
+    inHand.add(delivery)
+    const { wakeInMs } = await delivery.finally(() => inHand.delete(delivery))
     if (wakeInMs === undefined) return
     await job.moveToDelayed(Date.now() + wakeInMs, token)
     throw new DelayedError()
@@ -38,7 +49,26 @@ export function startQueueWorker(
     stalledInterval: stalledCheckMs,
     maxStalledCount: maxStalls,
   })
-  worker.on('error', (error) => logWarning(log, 'queue_fault', error))
+  // What concerns the connection is in the log already, once an outage.
+  worker.on('error', (error) => redis.status === 'ready' && logWarning(log, 'queue_fault', error))
   worker.on('failed', (job, error) => logFault(log, 'wake_up_lost', error, { requestId: job?.id }))
-  return worker
+  return {
+    ready: () => worker.waitUntilReady(),
+    async stop() {
+      const closed = worker.close()
+      while (inHand.size > 0) await Promise.allSettled(inHand)
+      // All is recorded in PostgreSQL. What Redis, being away, isn't told now, the next worker finds out.
+      if (await isDoneWithin(closed, tellRedisWithinMs)) return
+      await isDoneWithin(worker.close(true), tellRedisWithinMs)
+      redis.disconnect()
+    },
+  }
+}
+
+async function isDoneWithin(work: Promise<unknown>, withinMs: number): Promise<boolean> {
+  const signal = new AbortController()
+  const over = sleep(withinMs, false, { signal: signal.signal }).catch(() => false)
+  const done = await Promise.race([work.then(() => true), over])
+  signal.abort()
+  return done
 }

@@ -11,6 +11,9 @@ import { patient } from './patience.ts'
 
 const maxOutcomesPerFlush = 200
 
+/** What a verdict leaves out. */
+const nothingMore = { reason: undefined, delayMs: undefined, holdsChannel: false }
+
 type Recorded = { nextAttemptAt: Date | null } | undefined
 
 /** Decides what follows from an attempt, commits it, and tells the log and the queue. */
@@ -30,11 +33,12 @@ export function outcomeRecorder({ db, log, settings }: Runtime) {
     const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
     const verdict = judge(outcome, attempt, { retryDelaysSeconds, onUncertain, random: Math.random() })
     const record = recordOf(attempt, outcome, durationMs)
-    const { status, reason, delayMs } = { reason: undefined, delayMs: undefined, ...verdict }
-    const recorded = await outcomes.add({ requestId, claimId, status, record, reason, delayMs })
+    const { status, reason, delayMs, holdsChannel } = { ...nothingMore, ...verdict }
+    const recorded = await outcomes.add({ requestId, claimId, status, record, reason, delayMs, holdsChannel })
 
     logEvent(log, requestId, 'attempt_finished', record)
     if (!recorded) log.warn({ requestId, event: 'outcome_too_late' }, 'the claim no longer held')
+    else if (holdsChannel) logEvent(log, requestId, 'channel_held', { reason, channelId: send.channelId })
     else if (status !== 'queued') logEvent(log, requestId, status, { reason })
     else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
     return { wakeInMs: delayMs }

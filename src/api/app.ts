@@ -3,6 +3,7 @@ import { Hono } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { v7 as uuidv7 } from 'uuid'
 import { type Logger, logEvent } from '../platform/logger.ts'
+import { Readiness } from '../platform/readiness.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import { WaitBudget } from '../platform/wait-budget.ts'
 import { authenticator } from './authenticate.ts'
@@ -17,7 +18,7 @@ const waitBudgetMs = 1300
 export type ApiApp = Hono<ApiEnv>
 
 /** The routes of the API process (docs/api.md). */
-export function createApp(runtime: Runtime): ApiApp {
+export function createApp(runtime: Runtime, readiness = new Readiness(runtime)): ApiApp {
   const { log } = runtime
   const authenticate = authenticator(runtime)
   const send = sendMessage(runtime, authenticate)
@@ -36,6 +37,13 @@ export function createApp(runtime: Runtime): ApiApp {
   app.post('/v1/messages', ...send.channelInBody)
   app.post('/v1/channels/:channelId/messages', ...send.channelInPath)
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
+
+  app.get('/healthz', (c) => c.json({ status: 'ok' }))
+  app.get('/readyz', async (c) => {
+    const hindrance = await readiness.hindrance()
+    if (hindrance !== undefined) throw new ApiError(503, hindrance, { 'Retry-After': '1' })
+    return c.json({ status: 'ok' })
+  })
 
   app.notFound((c) => answerError(c, new ApiError(404, 'No such route.'), log))
   app.onError((error, c) => answerError(c, error, log))

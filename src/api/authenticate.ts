@@ -1,11 +1,10 @@
 import type { Context } from 'hono'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { type Caller, findCaller } from '../../db/api-keys.ts'
 import { hashApiKey, type Permission, wasMintedHere } from '../core/api-key.ts'
-import { keyPrefix } from '../core/send-job.ts'
 import type { Runtime } from '../platform/runtime.ts'
+import { createSharedLimiter } from '../platform/shared-limiter.ts'
 import { clientAddressReader } from './client-address.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
@@ -50,25 +49,14 @@ function hasExpired(caller: Caller): boolean {
 
 /** Counts failed keys only, so that a good key is never refused for its neighbours' failures. */
 function refuser(runtime: Runtime) {
-  const { settings, redis } = runtime
   const clientAddress = clientAddressReader(runtime)
-  const limit = { points: settings.AUTH_FAILURE_LIMIT, duration: failureWindowSeconds }
-  const failures = new RateLimiterRedis({
-    ...limit,
-    storeClient: redis,
-    keyPrefix: `${keyPrefix}:auth-failures`,
-    inMemoryBlockOnConsumed: limit.points + 1,
-    insuranceLimiter: new RateLimiterMemory(limit),
-  })
+  const limit = { points: runtime.settings.AUTH_FAILURE_LIMIT, seconds: failureWindowSeconds }
+  const countFailure = createSharedLimiter(runtime, 'auth-failures', limit)
   return async (c: Context<ApiEnv>): Promise<never> => {
-    try {
-      await c.var.budget.spend(failures.consume(subscriber(clientAddress(c))))
-    } catch (error) {
-      if (error instanceof RateLimiterRes) {
-        const retryAfter = { 'Retry-After': String(Math.ceil(error.msBeforeNext / 1000)) }
-        throw new ApiError(429, 'Too many requests with a faulty API key from this address.', retryAfter)
-      }
-      // Nothing counts while both the limiter and its stand-in fail; the key is faulty all the same.
+    const { isOver, resetSeconds } = await c.var.budget.spend(countFailure(subscriber(clientAddress(c))))
+    if (isOver) {
+      const retryAfter = { 'Retry-After': String(resetSeconds) }
+      throw new ApiError(429, 'Too many requests with a faulty API key from this address.', retryAfter)
     }
     throw new ApiError(401, 'Send a valid API key as "Authorization: Bearer <API_KEY>".', {
       'WWW-Authenticate': 'Bearer',

@@ -11,12 +11,12 @@ const maxJobsPerAdd = 200
  * Adds the send's wake-up to the queue, together with those of concurrent sends. The send is committed by now: if the
  * queue can't take it, the send is still accepted, and a worker's reconciler adds the wake-up later.
  */
-export function enqueuer({ queue, log }: Runtime) {
+export function enqueuer({ queue, throughBreaker, log }: Runtime) {
   const adds = new MicroBatch<string, void>({
     maxItems: maxJobsPerAdd,
     isItemsFault: () => false,
     flush: async (requestIds) => {
-      await addWakeUps(queue, requestIds)
+      await throughBreaker(() => addWakeUps(queue, requestIds))
       return requestIds.map(() => undefined)
     },
   })

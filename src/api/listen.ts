@@ -1,6 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { v7 as uuidv7 } from 'uuid'
 import { type Logger, logEvent } from '../platform/logger.ts'
@@ -53,8 +54,16 @@ export async function listen(app: ApiApp, log: Logger, at: { host: string; port:
   return server
 }
 
-/** Stops taking connections, answers what was begun, and resolves when all is answered. */
-export async function stopListening(server: Server): Promise<void> {
+/**
+ * Lets the server go without a failed request. First it goes on answering for `noticeMs`, while whoever balances over
+ * several learns from `/readyz` that it is going; each answer asks for the end of its connection. Then it takes no new
+ * connections, and resolves when all is answered.
+ */
+export async function stopListening(server: Server, noticeMs = 0): Promise<void> {
+  server.prependListener('request', (_request, response: ServerResponse) => {
+    response.setHeader('Connection', 'close')
+  })
+  await sleep(noticeMs)
   const closed = new Promise((resolve) => server.close(resolve))
   // A kept-alive connection is idle only once its answer is out, and Node doesn't look again by itself.
   const sweep = setInterval(() => server.closeIdleConnections(), sweepEveryMs)

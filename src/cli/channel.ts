@@ -1,6 +1,13 @@
 import { type Command, Option } from 'commander'
 import { v7 as uuidv7 } from 'uuid'
-import { createChannel, findProvider, listChannels, updateChannel } from '../../db/channels.ts'
+import {
+  createChannel,
+  findProvider,
+  holdChannel,
+  listChannels,
+  resumeChannel,
+  updateChannel,
+} from '../../db/channels.ts'
 import { describeFaults, describeIssue } from '../core/faults.ts'
 import type { OnUncertain } from '../core/outcome.ts'
 import { type ProviderName, providerNames, providerRules } from '../core/providers/index.ts'
@@ -19,6 +26,7 @@ export function channelCommands(program: Command): void {
   const channel = program.command('channel').description('ways to reach contacts')
   createCommand(channel)
   updateCommand(channel)
+  holdCommands(channel)
   channel
     .command('list')
     .requiredOption('--account <id>', 'whose channels')
@@ -65,7 +73,7 @@ function updateCommand(channel: Command): void {
       answer(command, async ({ db, setting }) => {
         const { config, ...fields } = options
         const provider = canBeRecordId(id) ? await findProvider(db, id) : undefined
-        if (!provider) throw new CliError(`No channel ${id}; see them with: channel list --account ID`)
+        if (!provider) throw noChannel(id)
         const sealed =
           config === undefined ? {} : { sealedConfig: seal(provider, config, id, setting('CREDENTIALS_KEY')) }
         const changes = { ...fields, ...sealed }
@@ -75,6 +83,33 @@ function updateCommand(channel: Command): void {
         return { channelId: id }
       }),
     )
+}
+
+function holdCommands(channel: Command): void {
+  channel
+    .command('hold')
+    .description('let its sends wait')
+    .argument('<channel>', 'its id')
+    .action((id: string, _options: object, command: Command) =>
+      answer(command, async ({ db }) => {
+        if (canBeRecordId(id) && (await holdChannel(db, id, 'held by an operator'))) return { channelId: id }
+        throw noChannel(id)
+      }),
+    )
+  channel
+    .command('resume')
+    .description('let its sends go on')
+    .argument('<channel>', 'its id')
+    .action((id: string, _options: object, command: Command) =>
+      answer(command, async ({ db }) => {
+        if (canBeRecordId(id) && (await resumeChannel(db, id))) return { channelId: id }
+        throw noChannel(id)
+      }),
+    )
+}
+
+function noChannel(id: string): CliError {
+  return new CliError(`No channel ${id}; see them with: channel list --account ID`)
 }
 
 function onUncertainOption(): Option {

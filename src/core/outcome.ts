@@ -6,13 +6,15 @@ interface ProviderAnswer {
 
 /**
  * What became of one call to a provider. The provider's module says what happened; only the pipeline decides what
- * follows. `uncertain` is for a call that may or may not have gone through: never guess.
+ * follows. `uncertain` is for a call that may or may not have gone through: never guess. `channel_refused` is for a
+ * refusal that has nothing to do with the send: of the channel's credentials, or of its endpoint.
  */
 export type Outcome =
   | ({ outcome: 'sent'; providerMessageId?: string | undefined } & ProviderAnswer)
   | ({ outcome: 'rejected'; reason: string } & ProviderAnswer)
   | ({ outcome: 'retry_later'; reason: string; retryAfterMs?: number | undefined } & ProviderAnswer)
   | ({ outcome: 'uncertain'; reason: string } & ProviderAnswer)
+  | ({ outcome: 'channel_refused'; reason: string } & ProviderAnswer)
 
 export type OnUncertain = 'resend' | 'hold'
 
@@ -36,7 +38,7 @@ export type Verdict =
   | { status: 'sent' }
   | { status: 'failed'; reason: string }
   | { status: 'uncertain'; reason: string }
-  | { status: 'queued'; reason: string; delayMs: number }
+  | { status: 'queued'; reason: string; delayMs: number; holdsChannel?: true }
 
 export interface RetryRules {
   /** Delays before the second, third, … attempt; one more attempt than there are delays. */
@@ -63,6 +65,8 @@ export function judge(outcome: Outcome, attempt: number, rules: RetryRules): Ver
       if (delayMs !== undefined) return { status: 'queued', reason: outcome.reason, delayMs }
       return { status: 'uncertain', reason: outcome.reason }
     }
+    case 'channel_refused':
+      return { status: 'queued', reason: outcome.reason, delayMs: 0, holdsChannel: true }
     default:
       return outcome satisfies never
   }

@@ -59,6 +59,7 @@ function stackEnvironment(
   const ours: Record<string, string> = {
     HOST: '127.0.0.1',
     PORT: '0',
+    METRICS_PORT: '0',
     ALLOWED_PRIVATE_NETWORKS: loopback,
     CREDENTIALS_KEY: randomBytes(32).toString('base64'),
     API_KEY_PEPPER: randomBytes(32).toString('base64'),

@@ -11,7 +11,8 @@ export async function runProcess(main: () => Promise<void>): Promise<void> {
     const { message, stack } = safeError(error)
     const text = error instanceof SettingsError ? error.message : `${message}\n${stack}`
     process.stderr.write(`${text}\n`)
-    process.exitCode = 1
+    // Connections that are open already would keep it alive.
+    process.exit(1)
   }
 }
 

@@ -3,6 +3,7 @@ import { connectDatabase, type Database } from '../../db/client.ts'
 import { type Logger, logWarning } from './logger.ts'
 import { createQueue, type SendQueue } from './queue.ts'
 import { connectForRequests, connectForWorkers } from './redis.ts'
+import { createRedisBreaker, type RedisBreaker } from './redis-breaker.ts'
 import type { Settings } from './settings.ts'
 
 /** What a process runs on: built once at its entry point, passed down, closed at its end. */
@@ -11,6 +12,8 @@ export interface Runtime {
   log: Logger
   db: Database
   redis: Redis
+  /** For what has to answer soon; workers wait for Redis instead. */
+  throughBreaker: RedisBreaker
   queue: SendQueue
   close(): Promise<void>
 }
@@ -32,10 +35,12 @@ export function openRuntime(kind: 'api' | 'worker', settings: Settings, log: Log
     log,
     db,
     redis,
+    throughBreaker: createRedisBreaker(log),
     queue,
     async close() {
-      await queue.close()
+      // Before the queue, which would wait for a Redis that is away.
       redis.disconnect()
+      await queue.close()
       await db.$client.end()
     },
   }

@@ -41,6 +41,8 @@ const environment = z.object({
     .min(32, 'has to be at least 32 characters; make one with: openssl rand -base64 48'),
   HOST: z.string().min(1).default('0.0.0.0'),
   PORT: whole(0, 65_535).default(3000),
+  METRICS_HOST: z.string().min(1).default('127.0.0.1'),
+  METRICS_PORT: whole(0, 65_535).default(3002),
   RATE_LIMIT_POINTS: whole(1, 1_000_000_000).default(600),
   RATE_LIMIT_WINDOW_SECONDS: whole(1, 86_400).default(60),
   AUTH_FAILURE_LIMIT: whole(1, 1_000_000_000).default(100),

@@ -22,6 +22,7 @@ beforeAll(async () => {
     REDIS_URL: redisUrl,
     HOST: '127.0.0.1',
     PORT: '0',
+    METRICS_PORT: '0',
   }
   expect(run('build')).toMatchObject({ status: 0 })
 }, 120_000)

@@ -25,6 +25,7 @@ beforeAll(async () => {
     REDIS_URL: redisUrl,
     HOST: '127.0.0.1',
     PORT: '0',
+    METRICS_PORT: '0',
     RATE_LIMIT_POINTS: String(sends + 1),
   }
   reaper = startReaper()

@@ -75,11 +75,11 @@ export async function startTestService(
       const worker = startQueueWorker(workerRuntime, deliverer(workerRuntime, name))
       const reconciler = startReconciler(workerRuntime)
       const stop = once(async () => {
-        await Promise.all([worker.close(), reconciler.stop()])
+        await Promise.all([worker.stop(), reconciler.stop()])
         await workerRuntime.close()
       })
       stops.push(stop)
-      await worker.waitUntilReady()
+      await worker.ready()
       return { stop }
     },
     stop: once(async () => {

@@ -1,0 +1,41 @@
+import { sql } from 'drizzle-orm'
+import type { Runtime } from './runtime.ts'
+import { WaitBudget } from './wait-budget.ts'
+
+const answerWithinMs = 1000
+
+/**
+ * Whether a process can take work: PostgreSQL answers, and it isn't draining. Redis doesn't count: sends are accepted
+ * and kept without it.
+ */
+export class Readiness {
+  readonly #runtime: Pick<Runtime, 'db'>
+  #draining = false
+  #lastAskedAt = Number.NEGATIVE_INFINITY
+
+  constructor(runtime: Pick<Runtime, 'db'>) {
+    this.#runtime = runtime
+  }
+
+  /** Why the process takes no work at the moment; undefined where it does. */
+  async hindrance(): Promise<string | undefined> {
+    this.#lastAskedAt = performance.now()
+    if (this.#draining) return 'This process is about to end.'
+    try {
+      await new WaitBudget(answerWithinMs).spend(this.#runtime.db.execute(sql`select 1`))
+      return undefined
+    } catch {
+      return 'PostgreSQL does not answer.'
+    }
+  }
+
+  /** From now on the process says that it takes no work. */
+  drain(): void {
+    this.#draining = true
+  }
+
+  /** Whether somebody goes by what it says, so that it has to be given time to be heard. */
+  wasAskedWithin(ms: number): boolean {
+    return performance.now() - this.#lastAskedAt < ms
+  }
+}

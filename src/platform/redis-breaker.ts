@@ -1,0 +1,22 @@
+import { ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel'
+import type { Logger } from './logger.ts'
+
+const failuresToOpen = 2
+const tryAgainAfterMs = 1000
+
+/** Does work that needs Redis, or fails at once while Redis is known to be away. */
+export type RedisBreaker = <T>(work: () => Promise<T>) => Promise<T>
+
+/**
+ * So that a Redis that hangs costs its time-out once a second, and not every request. Work that is refused for a
+ * reason of its own must not throw: it would count as a failure of Redis.
+ */
+export function createRedisBreaker(log: Logger): RedisBreaker {
+  const breaker = circuitBreaker(handleAll, {
+    halfOpenAfter: tryAgainAfterMs,
+    breaker: new ConsecutiveBreaker(failuresToOpen),
+  })
+  breaker.onBreak(() => log.warn({ event: 'redis_given_up', tryingAgainAfterMs: tryAgainAfterMs }))
+  breaker.onReset(() => log.info({ event: 'redis_taken_up' }))
+  return (work) => breaker.execute(work)
+}

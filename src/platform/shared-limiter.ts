@@ -1,0 +1,46 @@
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { keyPrefix } from '../core/send-job.ts'
+import type { Runtime } from './runtime.ts'
+
+export interface Count {
+  isOver: boolean
+  remaining: number
+  resetSeconds: number
+}
+
+/**
+ * Counts what a key uses up, exactly across all processes. While Redis is away this process counts for itself, with
+ * the same limit: never unlimited.
+ *
+ * @param name distinguishes the limiter's keys in Redis.
+ */
+export function createSharedLimiter(
+  { redis, throughBreaker }: Pick<Runtime, 'redis' | 'throughBreaker'>,
+  name: string,
+  limit: { points: number; seconds: number },
+): (key: string) => Promise<Count> {
+  const options = { points: limit.points, duration: limit.seconds }
+  const shared = new RateLimiterRedis({ ...options, storeClient: redis, keyPrefix: `${keyPrefix}:${name}` })
+  const own = new RateLimiterMemory(options)
+  return async (key) => {
+    try {
+      return await throughBreaker(() => consume(shared, key))
+    } catch {
+      return await consume(own, key)
+    }
+  }
+}
+
+/** The limiter throws its count when the limit is reached, and an error when something is broken. */
+async function consume(limiter: RateLimiterRedis | RateLimiterMemory, key: string): Promise<Count> {
+  try {
+    return toCount(await limiter.consume(key), false)
+  } catch (error) {
+    if (error instanceof RateLimiterRes) return toCount(error, true)
+    throw error
+  }
+}
+
+function toCount({ remainingPoints, msBeforeNext }: RateLimiterRes, isOver: boolean): Count {
+  return { isOver, remaining: Math.max(remainingPoints, 0), resetSeconds: Math.ceil(msBeforeNext / 1000) }
+}
