@@ -3,6 +3,7 @@ import type { Runtime } from '../src/platform/runtime.ts'
 import { claimer } from './claim.ts'
 import { conversationCloser } from './close-conversation.ts'
 import { dispatcher } from './dispatch.ts'
+import type { Providers } from './providers/index.ts'
 import { outcomeRecorder } from './record-outcome.ts'
 
 /** A claimed send in its conversation. */
@@ -20,10 +21,10 @@ export interface NextWakeUp {
  *
  * @param worker names this worker in claims and timelines.
  */
-export function deliverer(runtime: Runtime, worker: string) {
+export function deliverer(runtime: Runtime, providers: Providers, worker: string) {
   const claim = claimer(runtime, worker)
   const closeConversation = conversationCloser(runtime)
-  const dispatch = dispatcher(runtime)
+  const dispatch = dispatcher(runtime, providers)
   const recordOutcome = outcomeRecorder(runtime)
 
   return async (requestId: string): Promise<NextWakeUp> => {

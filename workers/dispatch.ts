@@ -7,7 +7,7 @@ import { logEvent, logFault } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { EnteredSend } from './deliver.ts'
 import type { Delivery } from './provider.ts'
-import { createProviders } from './providers/index.ts'
+import type { Providers } from './providers/index.ts'
 
 export interface Attempt {
   outcome: Outcome
@@ -18,7 +18,7 @@ const cachedConfigs = 1000
 const timeToHeedMs = 500
 
 /** Calls the channel's provider once, for `PROVIDER_TIMEOUT_SECONDS` at most. */
-export function dispatcher(runtime: Runtime, providers = createProviders(runtime)) {
+export function dispatcher(runtime: Runtime, providers: Providers) {
   const { settings, log } = runtime
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
   const prepare = deliveryPreparer(runtime)

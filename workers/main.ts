@@ -7,6 +7,7 @@ import { Readiness } from '../src/platform/readiness.ts'
 import { openRuntime } from '../src/platform/runtime.ts'
 import { readSettings } from '../src/platform/settings.ts'
 import { deliverer } from './deliver.ts'
+import { openProviders } from './providers/index.ts'
 import { startQueueWorker } from './queue-worker.ts'
 import { startReconciler } from './reconcile.ts'
 
@@ -18,15 +19,17 @@ await runProcess(async () => {
   const log = createLogger(settings.LOG_LEVEL)
   const runtime = openRuntime('worker', settings, log)
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
+  const { providers, close: closeProviders } = openProviders(runtime.db, settings)
   const readiness = new Readiness(runtime)
   const health = await serveHealth(settings, readiness, log)
-  const worker = startQueueWorker(runtime, deliverer(runtime, name))
+  const worker = startQueueWorker(runtime, deliverer(runtime, providers, name))
   const reconciler = startReconciler(runtime)
   log.info({ event: 'working', worker: name, concurrency: settings.WORKER_CONCURRENCY })
   closeOnSignal(log, drainMs, async () => {
     readiness.drain()
     await Promise.all([worker.stop(), reconciler.stop()])
     health.close()
+    await closeProviders()
     await runtime.close()
   })
 })

@@ -12,6 +12,7 @@ const stalledCheckMs = 5_000
 const maxStalls = 1_000_000
 const wakeAfterFaultMs = 1_000
 const tellRedisWithinMs = 2_000
+const tryRedisAgainAfterMs = 500
 
 export interface QueueWorker {
   ready(): Promise<unknown>
@@ -48,6 +49,7 @@ export function startQueueWorker(
     lockDuration: lockDurationMs,
     stalledInterval: stalledCheckMs,
     maxStalledCount: maxStalls,
+    runRetryDelay: tryRedisAgainAfterMs,
   })
   // What concerns the connection is in the log already, once an outage.
   worker.on('error', (error) => redis.status === 'ready' && logWarning(log, 'queue_fault', error))

@@ -8,15 +8,18 @@ import { sandboxMessages, sends } from '../../db/schema.ts'
 import { claimSends, dueInMs, recordOutcomes } from '../../db/sends.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import { deliverer } from '../../workers/deliver.ts'
+import { openProviders, type Providers } from '../../workers/providers/index.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
 let account: Account
+let providers: Providers
 
 beforeAll(async () => {
   service = await startTestService()
   account = await buildAccount(service)
+  ;({ providers } = openProviders(service.runtime.db, service.runtime.settings))
 })
 afterAll(() => service.stop())
 
@@ -112,14 +115,14 @@ test.each([60_000, 2_592_000_000])(
     await claimSends(db, [requestId], claim)
     const later = { status: 'queued', record, reason: 'later', delayMs } as const
     await recordOutcomes(db, [{ requestId, claimId: claim.id, ...later }])
-    const { wakeInMs } = await deliverer(service.runtime, 'b')(requestId)
+    const { wakeInMs } = await deliverer(service.runtime, providers, 'b')(requestId)
     expect(wakeInMs).toBeGreaterThan(delayMs - 1000)
     expect(wakeInMs).toBeLessThanOrEqual(delayMs)
   },
 )
 
 test('ten wake-ups of one send call the provider once', async () => {
-  const deliver = deliverer(service.runtime, 'a')
+  const deliver = deliverer(service.runtime, providers, 'a')
   const requestId = await acceptText()
   await Promise.all(Array.from({ length: 10 }, () => deliver(requestId)))
   expect(await callsFor(requestId)).toHaveLength(1)

@@ -36,7 +36,7 @@ function buildSend(changes: Partial<EnteredSend> = {}): EnteredSend {
 }
 
 async function dispatchBy(send: Provider['send'], changes: Partial<EnteredSend> = {}) {
-  return await dispatcher(service.runtime, { sandbox: { send } })(buildSend(changes))
+  return await dispatcher(service.runtime, { sandbox: { send }, webhook: { send } })(buildSend(changes))
 }
 
 const sent = async (): Promise<Outcome> => ({ outcome: 'sent' })

@@ -1,9 +1,25 @@
+import type { Database } from '../../db/client.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
-import type { Runtime } from '../../src/platform/runtime.ts'
+import type { Settings } from '../../src/platform/settings.ts'
 import type { Provider } from '../provider.ts'
+import { createHttpClient } from './http.ts'
 import { sandbox } from './sandbox.ts'
+import { webhook } from './webhook.ts'
 
 /** How each provider sends, by the names of src/core/providers/. */
-export function createProviders({ db }: Runtime): Record<ProviderName, Provider> {
-  return { sandbox: sandbox(db) }
+export type Providers = Record<ProviderName, Provider>
+
+export interface OpenProviders {
+  providers: Providers
+  /** Closes the connections they keep. */
+  close(): Promise<void>
+}
+
+/** Connects nothing yet: each provider does when it is first called. */
+export function openProviders(db: Database, settings: Settings): OpenProviders {
+  const http = createHttpClient({
+    allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS,
+    timeoutMs: settings.PROVIDER_TIMEOUT_SECONDS * 1000,
+  })
+  return { providers: { sandbox: sandbox(db), webhook: webhook(http) }, close: () => http.close() }
 }

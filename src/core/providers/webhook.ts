@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { string } from '../fields.ts'
+import type { ProviderRules } from '../provider.ts'
+
+const maxUrlLength = 2048
+const secretBytes = { min: 24, max: 64 }
+const makeOne = 'make one with: echo "whsec_$(openssl rand -base64 32)"'
+
+const checked = (faultOf: (value: string) => string | undefined) =>
+  string.superRefine((value, context) => {
+    const message = faultOf(value)
+    if (message) context.addIssue({ code: 'custom', message })
+  })
+
+/** Hands every message to a server of the client's own, signed as Standard Webhooks have it (docs/api.md#webhook). */
+export const webhook = {
+  contactTypes: ['phone', 'email'],
+  messageTypes: ['text', 'template', 'media'],
+  maxTextCharacters: 4096,
+  // The receiver knows a repeat by its webhook-id.
+  onUncertain: 'resend',
+  config: z.strictObject({ url: checked(urlFault), secret: checked(secretFault) }),
+} as const satisfies ProviderRules
+
+export type WebhookConfig = z.output<typeof webhook.config>
+
+/** Whether its address may be reached is known only when it is called: a name can come to mean another one. */
+function urlFault(value: string): string | undefined {
+  if (value.length > maxUrlLength) return `at most ${maxUrlLength} characters; give a shorter address`
+  // The URL parser would drop white space and mend a missing slash; what is kept is what was given.
+  if (/[\s\p{Cc}]/u.test(value)) return 'holds white space; write it as %20, or leave it out'
+  if (!/^https?:\/\/[^/]/i.test(value)) return 'has to start with http:// or https:// and name a host'
+  if (!URL.canParse(value)) return 'has to be a URL, e.g. https://example.com/messages'
+  const url = new URL(value)
+  if (url.username || url.password) {
+    return 'must not hold a user name or password; the receiver knows us by the signature'
+  }
+  return undefined
+}
+
+function secretFault(value: string): string | undefined {
+  if (!value.startsWith('whsec_')) return `has to start with whsec_; ${makeOne}`
+  const encoded = value.slice('whsec_'.length)
+  const key = Buffer.from(encoded, 'base64')
+  // A receiver's library may refuse what this one would read leniently.
+  if (key.toString('base64') !== encoded) return `has to be standard base64 after whsec_; ${makeOne}`
+  if (key.length < secretBytes.min) return `has to hold at least ${secretBytes.min} bytes; ${makeOne}`
+  if (key.length > secretBytes.max) return `has to hold at most ${secretBytes.max} bytes; ${makeOne}`
+  return undefined
+}

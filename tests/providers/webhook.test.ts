@@ -1,0 +1,446 @@
+import { createServer } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { webhook as rules, type WebhookConfig } from '../../src/core/providers/webhook.ts'
+import { parseNetwork } from '../../src/core/public-address.ts'
+import type { Delivery } from '../../workers/provider.ts'
+import { createHttpClient, type HttpClient, type HttpClientOptions } from '../../workers/providers/http.ts'
+import { webhook } from '../../workers/providers/webhook.ts'
+import { buildDelivery } from '../support/deliveries.ts'
+import { eventually } from '../support/wait.ts'
+import {
+  accept,
+  acceptAndClose,
+  answer,
+  answerRaw,
+  answerRawAndClose,
+  type Behaviour,
+  closeAfterReading,
+  delay,
+  flood,
+  neverAnswer,
+  openWebhookReceiver,
+  resetAfterReading,
+  resetBeforeReading,
+  webhookSecret as secret,
+  trickle,
+  type WebhookReceiver,
+} from '../support/webhook-receiver.ts'
+import { describeProvider, type FarSide } from './contract.ts'
+
+const loopback = [parseNetwork('127.0.0.0/8')]
+const timeoutMs = 400
+const timeToHeedMs = 250
+
+const farSides: Record<FarSide, Behaviour> = {
+  accept,
+  reject: answer(400),
+  fail_for_a_while: answer(503),
+  limit_rate: answer(429, { 'retry-after': '2' }),
+  drop_after_taking: resetAfterReading,
+  never_answer: neverAnswer,
+}
+
+describeProvider('webhook', async () => {
+  const receiver = await openWebhookReceiver()
+  const http = createHttpClient({ allowedPrivateNetworks: loopback, timeoutMs: 15_000 })
+  return {
+    provider: webhook(http),
+    goodConfig: { url: 'https://example.com/messages?from=us', secret },
+    badConfig: { url: 'https://example.com/messages' },
+    arrange: async (behaviour, delivery) => {
+      return { ...delivery, config: { url: receiver.at(farSides[behaviour]), secret } }
+    },
+    taken: async (requestId) => receiver.callsOf(requestId),
+    async stop() {
+      await receiver.stop()
+      await http.close()
+    },
+  }
+})
+
+let receiver: WebhookReceiver
+beforeAll(async () => {
+  receiver = await openWebhookReceiver()
+})
+afterAll(() => receiver.stop())
+
+const clients: HttpClient[] = []
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()))
+})
+
+function openClient(changes: Partial<HttpClientOptions> = {}): HttpClient {
+  const client = createHttpClient({ allowedPrivateNetworks: loopback, timeoutMs, ...changes })
+  clients.push(client)
+  return client
+}
+
+function open(changes: Partial<HttpClientOptions> = {}) {
+  const provider = webhook(openClient(changes))
+  return async (to: string | Behaviour, parts: Partial<Delivery<unknown>> = {}) => {
+    const url = typeof to === 'string' ? to : receiver.at(to)
+    const delivery = buildDelivery(rules, { url, secret }, parts) as Delivery<WebhookConfig>
+    const startedAt = performance.now()
+    const outcome = await provider.send(delivery, new AbortController().signal)
+    const calls = receiver.callsOf(delivery.requestId)
+    return { delivery, outcome, calls, durationMs: performance.now() - startedAt }
+  }
+}
+
+describe('the config', () => {
+  const url = 'https://example.com/messages'
+  const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, 255).toString('base64')}`
+
+  test.each([
+    { url, secret: secretOf(24) },
+    { url, secret: secretOf(64) },
+    { url: 'HTTP://192.0.2.1:8080/a?b=c#d', secret },
+    { url: `${url}?${'x'.repeat(2048 - url.length - 1)}`, secret },
+  ])('is taken: $url', (config) => {
+    expect(rules.config.parse(config)).toEqual(config)
+  })
+
+  test.each([
+    ['an unknown field', { url, secret, retries: 3 }, [], /retries/],
+    ['no url', { secret }, ['url'], /./],
+    ['a url without a protocol', { url: 'example.com', secret }, ['url'], /start with http:\/\//],
+    ['another protocol', { url: 'ftp://example.com', secret }, ['url'], /start with http:\/\//],
+    ['no host', { url: 'http:///messages', secret }, ['url'], /name a host/],
+    ['what is no url', { url: 'http://a:b/', secret }, ['url'], /has to be a URL/],
+    ['a user in the url', { url: 'https://ann@example.com', secret }, ['url'], /user name or password/],
+    ['white space in the url', { url: `${url} `, secret }, ['url'], /white space/],
+    ['a line break in the url', { url: 'https://exa\nmple.com', secret }, ['url'], /white space/],
+    ['a url too long', { url: `${url}?${'x'.repeat(2048)}`, secret }, ['url'], /at most 2048/],
+    ['no secret', { url }, ['secret'], /./],
+    ['a secret of another kind', { url, secret: 'hunter2' }, ['secret'], /start with whsec_.*openssl/],
+    ['a secret in no base64', { url, secret: 'whsec_?' }, ['secret'], /standard base64/],
+    ['a secret in url base64', { url, secret: secretOf(24).replaceAll('/', '_') }, ['secret'], /base64/],
+    ['a secret without padding', { url, secret: secretOf(25).replace(/=+$/, '') }, ['secret'], /base64/],
+    ['a secret too short', { url, secret: secretOf(23) }, ['secret'], /at least 24 bytes/],
+    ['a secret too long', { url, secret: secretOf(65) }, ['secret'], /at most 64 bytes/],
+  ])('is refused, and its one fault named: %s', (_, config, path, message) => {
+    expect(rules.config.safeParse(config).error?.issues).toMatchObject([
+      { path, message: expect.stringMatching(message) },
+    ])
+  })
+})
+
+const media = { mediaType: 'document', filename: 'a.txt', mimetype: 'text/plain' } as const
+const template = { name: 'welcome', variables: [{ key: 'name', value: 'Ann' }] }
+
+test.each<[string, Partial<Delivery<unknown>>, object]>([
+  ['a text', { message: { type: 'text', text: { value: 'Grüße 👋' } } }, {}],
+  ['a template', { message: { type: 'template', template } }, {}],
+  ['a link to media', { message: { type: 'media', media: { ...media, mediaUrl: 'https://e.com/a' } } }, {}],
+  [
+    'media content, in base64 and without its size',
+    { message: { type: 'media', media: { ...media, sizeBytes: 5 } }, mediaContent: Buffer.from('Hello') },
+    { message: { type: 'media', media: { ...media, base64: 'SGVsbG8=' } } },
+  ],
+  ['an e-mail contact with a name', { contact: { type: 'email', value: 'a@b.example', name: 'Ann' } }, {}],
+  ['a flow', { flowId: 'welcome-flow' }, {}],
+])('the receiver gets the message as the API takes it, signed: %s', async (_, parts, changes) => {
+  const { delivery, calls } = await open()(accept, parts)
+  const { requestId, channelId, contact, message, flowId, conversationId } = delivery
+  const expected = { requestId, channelId, contact, message, flowId, conversationId, ...changes }
+  expect(calls).toMatchObject([
+    {
+      isVerified: true,
+      headers: {
+        'content-type': 'application/json',
+        'webhook-id': requestId,
+        'webhook-timestamp': expect.stringMatching(/^\d{10}$/),
+        'webhook-signature': expect.stringMatching(/^v1,[\w+/]{43}=$/),
+      },
+    },
+  ])
+  expect(calls[0]?.body).toBe(JSON.stringify(expected))
+})
+
+test('the receiver knows a repeated attempt by its webhook-id', async () => {
+  const send = open()
+  const { delivery } = await send(answer(503))
+  const { calls } = await send(accept, { ...delivery, attempt: 2, config: delivery.config })
+  expect(calls.map(({ headers }) => headers['webhook-id'])).toEqual([delivery.requestId, delivery.requestId])
+  expect(calls.every(({ isVerified }) => isVerified)).toBe(true)
+})
+
+test.each([
+  [200, 'sent'],
+  [201, 'sent'],
+  [204, 'sent'],
+  [299, 'sent'],
+  [300, 'rejected'],
+  [301, 'rejected'],
+  [307, 'rejected'],
+  [400, 'rejected'],
+  [401, 'retry_later'],
+  [403, 'retry_later'],
+  [404, 'rejected'],
+  [408, 'retry_later'],
+  [409, 'rejected'],
+  [410, 'channel_refused'],
+  [413, 'rejected'],
+  [422, 'rejected'],
+  [425, 'retry_later'],
+  [429, 'retry_later'],
+  [500, 'retry_later'],
+  [502, 'retry_later'],
+  [503, 'retry_later'],
+  [599, 'retry_later'],
+  [600, 'retry_later'],
+])('an answer %i is %s', async (providerStatus, outcome) => {
+  const location = receiver.at(accept)
+  const url = `${receiver.at(answer(providerStatus, { location }, 'no such contact'))}?token=t0ken`
+  const { outcome: result, calls } = await open()(url)
+  expect(result).toMatchObject({ outcome, providerStatus })
+  expect(JSON.stringify(result)).not.toMatch(/no such|t0ken|hooks|127\.0|whsec|4915112345678|Hello/)
+  expect(calls).toHaveLength(1)
+})
+
+test('an answer after early hints counts by its own status', async () => {
+  const bytes = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 422 No\r\ncontent-length: 0\r\n\r\n'
+  expect((await open()(answerRaw(bytes))).outcome).toMatchObject({ outcome: 'rejected', providerStatus: 422 })
+})
+
+const dateIn = (ms: number) => new Date(Date.now() + ms).toUTCString()
+test.each([
+  ['7', 7000, 7000],
+  ['0', 0, 0],
+  [dateIn(60_000), 50_000, 60_000],
+  [dateIn(-60_000), undefined, undefined],
+  ['-7', undefined, undefined],
+  ['soon, in 2099', undefined, undefined],
+  ['9'.repeat(300), undefined, undefined],
+])('Retry-After is honoured where it can be read: %s', async (value, from, to) => {
+  for (const status of [429, 503]) {
+    const { outcome } = await open()(answer(status, { 'retry-after': value }))
+    const retryAfterMs = outcome.outcome === 'retry_later' ? outcome.retryAfterMs : 'no retry'
+    if (from === undefined) expect(retryAfterMs).toBeUndefined()
+    else expect(retryAfterMs).toSatisfy((ms: number) => ms >= from && ms <= to)
+  }
+})
+
+test.each([
+  ['{"id":"m-1"}', 'm-1'],
+  ['{"messageId":"m-2"}', 'm-2'],
+  ['{"id":"m-1","messageId":"m-2"}', 'm-1'],
+  ['{"id":7,"messageId":"m-2"}', 'm-2'],
+  ['{"id":7}', undefined],
+  ['{"id":""}', undefined],
+  ['"m-1"', undefined],
+  ['null', undefined],
+  ['', undefined],
+  ['<html>OK', undefined],
+  ['\xff\x00', undefined],
+])('a 2xx that says %s is sent, with the id %s', async (body, providerMessageId) => {
+  const { outcome } = await open()(answer(200, {}, body))
+  expect(outcome).toEqual({ outcome: 'sent', providerMessageId, providerStatus: 200 })
+})
+
+const whole = 'HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n{"id":"m-1"}'
+test.each<[string, Behaviour, RegExp]>([
+  ['a reset before the request is read', resetBeforeReading, /^the connection was lost$/],
+  ['a reset after the request was read', resetAfterReading, /^the connection was lost$/],
+  ['a connection closed without an answer', closeAfterReading, /^the connection was lost$/],
+  ['no answer', neverAnswer, /^no whole answer in time$/],
+  ['an answer too late', delay(timeoutMs + 200, accept), /^no whole answer in time$/],
+  ['a trickled head', trickle('', whole), /^no whole answer in time$/],
+  [
+    'a trickled body',
+    trickle('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n', '{"id":"m-1"}'.padEnd(99)),
+    /^no whole answer in time$/,
+  ],
+  ['an answer without an end', flood, /^the answer is longer than 65536 bytes$/],
+  ['an oversized answer', answer(200, {}, 'x'.repeat(65_537)), /^the answer is longer than 65536 bytes$/],
+  ['an oversized head', answer(200, { a: 'x'.repeat(20_000) }), /^the head of the answer is too long$/],
+  [
+    'an answer that is cut off',
+    answerRawAndClose(whole.slice(0, -4)),
+    /^the (answer was cut off|connection was lost)$/,
+  ],
+  ['garbage', answerRaw('SSH-2.0-OpenSSH_9.6\r\n'), /^the answer is not HTTP$/],
+  [
+    'another protocol',
+    answerRaw('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+    /^the connection was lost$/,
+  ],
+])(
+  'what leaves open whether it was taken is uncertain, and frees its slot in time: %s',
+  async (_, behaviour, reason) => {
+    const { outcome, calls, durationMs } = await open()(`${receiver.at(behaviour)}?token=t0ken`)
+    expect(outcome).toEqual({ outcome: 'uncertain', reason: expect.stringMatching(reason) })
+    expect(durationMs).toBeLessThan(timeoutMs + timeToHeedMs)
+    expect(calls.length).toBeLessThanOrEqual(1)
+    await eventually('no connection is left', async () => receiver.open.size === 0)
+  },
+)
+
+test('the longest answer that is read is 64 KiB', async () => {
+  const body = JSON.stringify({ id: 'm-1' }).padEnd(65_536)
+  expect((await open()(answer(200, {}, body))).outcome).toMatchObject({ providerMessageId: 'm-1' })
+})
+
+describe('what was not sent is to be tried later', () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  const portOf = (server: typeof silent) => (server.address() as { port: number }).port
+  afterAll(() => silent.close())
+  const never = () => new Promise<never>(() => {})
+  const unknownName = async () => {
+    throw Object.assign(new Error('getaddrinfo ENOTFOUND e.test'), { code: 'ENOTFOUND' })
+  }
+
+  test.each<[string, () => string, Partial<HttpClientOptions>, RegExp]>([
+    ['a refused connection', () => 'http://127.0.0.1:1/', {}, /^the connection was refused$/],
+    [
+      'an unknown name',
+      () => 'http://e.test/',
+      { resolve: unknownName },
+      /^the name of the host is not known$/,
+    ],
+    [
+      'a name without addresses',
+      () => 'http://e.test/',
+      { resolve: async () => [] },
+      /^the name of the host is not known$/,
+    ],
+    [
+      'a name that is looked up for ever',
+      () => 'http://e.test/',
+      { resolve: never },
+      /^no connection in time$/,
+    ],
+    [
+      'no TLS at the other end',
+      () => `https://127.0.0.1:${receiver.port}/`,
+      {},
+      /^no TLS connection \(ERR_SSL_\w+\)$/,
+    ],
+    ['TLS that is never agreed', () => `https://127.0.0.1:${portOf(silent)}/`, {}, /^no connection in time$/],
+  ])('%s', async (_, url, options, reason) => {
+    const { outcome, durationMs } = await open(options)(url())
+    expect(outcome).toEqual({ outcome: 'retry_later', reason: expect.stringMatching(reason) })
+    expect(durationMs).toBeLessThan(timeoutMs + timeToHeedMs)
+  })
+
+  test('a call given up while it connects is not made when the connection comes', async () => {
+    const address = { address: '127.0.0.1', family: 4 }
+    const late = () => new Promise<[typeof address]>((resolve) => setTimeout(resolve, 300, [address]))
+    const before = receiver.connections
+    const url = receiver.at(accept).replace('127.0.0.1', 'late.test')
+    const { outcome, delivery } = await open({ resolve: late, timeoutMs: 100 })(url)
+    expect(outcome.outcome).toBe('retry_later')
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(receiver.connections - before).toBeLessThanOrEqual(1)
+    expect(receiver.callsOf(delivery.requestId)).toEqual([])
+  })
+
+  test('a call that is over before it began opens no connection', async () => {
+    const before = receiver.connections
+    const http = openClient()
+    const request = { url: receiver.at(accept), headers: {}, body: '' }
+    expect(await http.post(request, AbortSignal.abort())).toMatchObject({ kind: 'not_sent' })
+    expect(receiver.connections).toBe(before)
+  })
+})
+
+describe('connections', () => {
+  test('many sends share few', async () => {
+    const send = open({ timeoutMs: 10_000 })
+    const before = receiver.connections
+    const url = receiver.at(accept)
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const results = []
+        for (let i = 0; i < 50; i++) results.push((await send(url)).outcome.outcome)
+        return results
+      }),
+    )
+    expect(outcomes.flat()).toEqual(Array(500).fill('sent'))
+    expect(receiver.connections - before).toBeLessThanOrEqual(20)
+  })
+
+  test('one that the receiver closed while it was idle costs nothing', async () => {
+    const send = open()
+    const url = receiver.at(acceptAndClose)
+    const before = receiver.connections
+    for (let i = 0; i < 3; i++) {
+      const { outcome, calls } = await send(url)
+      expect(outcome.outcome).toBe('sent')
+      expect(calls).toHaveLength(1)
+      await eventually('the receiver closed it', async () => receiver.open.size === 0)
+    }
+    expect(receiver.connections - before).toBe(3)
+  })
+
+  test('one that breaks under a call is not used to make that call again', async () => {
+    const send = open()
+    for (const behaviour of [resetAfterReading, closeAfterReading]) {
+      await send(accept)
+      const { outcome, delivery } = await send(behaviour)
+      expect(outcome.outcome).toBe('uncertain')
+      expect((await send(accept)).outcome.outcome).toBe('sent')
+      expect(receiver.callsOf(delivery.requestId)).toHaveLength(1)
+    }
+  })
+})
+
+describe('an address that is not public', () => {
+  const refused = {
+    outcome: 'retry_later',
+    reason: expect.stringMatching(/^the address is not public.*ALLOWED_PRIVATE_NETWORKS/),
+  }
+
+  test.each([
+    '127.0.0.1',
+    '127.1',
+    '0x7f000001',
+    '2130706433',
+    '0177.0.0.1',
+    '127.0.0.1.',
+    '0.0.0.0',
+    '[::1]',
+    '[::]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[64:ff9b::7f00:1]',
+    '169.254.169.254',
+    '10.0.0.1',
+    'localhost',
+  ])('is not connected to: %s', async (host) => {
+    const before = receiver.connections
+    const send = open({ allowedPrivateNetworks: [] })
+    const { outcome } = await send(receiver.at(accept).replace('127.0.0.1', host))
+    expect(outcome).toEqual(refused)
+    expect(receiver.connections).toBe(before)
+  })
+
+  const resolveTo = (...addresses: string[]) => ({
+    resolve: async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+  })
+  test.each([
+    ['private', ['127.0.0.1']],
+    ['public and private', ['192.0.9.1', '127.0.0.1']],
+    ['private and public', ['127.0.0.1', '192.0.9.1']],
+    ['IPv4 in IPv6', ['::ffff:127.0.0.1']],
+    ['with a zone that cannot be read', ['fe80::1%br-0_1']],
+  ])('is not connected to by a name: %s', async (_, addresses) => {
+    const before = receiver.connections
+    const send = open({ allowedPrivateNetworks: [], ...resolveTo(...addresses) })
+    const { outcome } = await send(receiver.at(accept).replace('127.0.0.1', 'e.test'))
+    expect(outcome.outcome).toBe('retry_later')
+    expect(receiver.connections).toBe(before)
+  })
+
+  test('is reached where the operator allows it, by a name, too', async () => {
+    const url = receiver.at(accept).replace('127.0.0.1', 'e.test')
+    expect((await open(resolveTo('127.0.0.1'))(url)).outcome.outcome).toBe('sent')
+  })
+
+  test('is not reached by a redirect', async () => {
+    const location = receiver.at(accept)
+    const { outcome } = await open()(answer(307, { location }))
+    expect(outcome).toMatchObject({ outcome: 'rejected', reason: expect.stringMatching(/redirects \(307\)/) })
+    expect(receiver.calls.filter(({ path }) => location.endsWith(path))).toEqual([])
+  })
+})

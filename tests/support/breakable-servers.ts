@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { v7 as uuidv7 } from 'uuid'
+import { migrateDatabase } from '../../db/migrate.ts'
+import {
+  dataFolder,
+  type Embedded,
+  type Reaper,
+  startPostgres,
+  startRedis,
+} from '../../src/dev/embedded/index.ts'
+
+/** A PostgreSQL and a Redis of a test's own, to be stopped, frozen and emptied. They come back at the same address. */
+export interface BreakableServers {
+  databaseUrl: string
+  redisUrl: string
+  stopRedis(): Promise<void>
+  startRedis(): Promise<void>
+  freezeRedis(): void
+  thawRedis(): void
+  emptyRedis(): Promise<void>
+  stopPostgres(): Promise<void>
+  startPostgres(): Promise<void>
+  freezePostgres(): void
+  thawPostgres(): void
+  stop(): Promise<void>
+}
+
+export async function startBreakableServers(reaper: Reaper): Promise<BreakableServers> {
+  const folder = await dataFolder(`breakable-${uuidv7()}`)
+  const start = {
+    postgres: (port?: number) => startPostgres({ folder: join(folder, 'postgres'), reaper, ...at(port) }),
+    redis: (port?: number) => startRedis({ folder: join(folder, 'redis'), reaper, ...at(port) }),
+  }
+  let [postgres, redis] = await Promise.all([start.postgres(), start.redis()])
+  await migrateDatabase(postgres.url)
+  const { url: databaseUrl } = postgres
+  const { url: redisUrl } = redis
+  return {
+    databaseUrl,
+    redisUrl,
+    stopRedis: () => redis.stop(),
+    async startRedis() {
+      redis = await start.redis(portOf(redis))
+    },
+    freezeRedis: () => process.kill(redis.pid, 'SIGSTOP'),
+    thawRedis: () => process.kill(redis.pid, 'SIGCONT'),
+    async emptyRedis() {
+      const client = new Redis(redisUrl)
+      await client.flushall()
+      client.disconnect()
+    },
+    stopPostgres: () => postgres.stop(),
+    async startPostgres() {
+      postgres = await start.postgres(portOf(postgres))
+    },
+    freezePostgres: () => signalTree(postgres.pid, 'SIGSTOP'),
+    thawPostgres: () => signalTree(postgres.pid, 'SIGCONT'),
+    async stop() {
+      await Promise.all([postgres.stop(), redis.stop()])
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function at(port: number | undefined) {
+  return port === undefined ? {} : { choosePort: async () => port }
+}
+
+function portOf({ url }: Embedded): number {
+  return Number(new URL(url).port)
+}
+
+/** PostgreSQL is a process a connection; one may end while it is looked for. */
+function signalTree(pid: number, signal: NodeJS.Signals): void {
+  process.kill(pid, signal)
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  for (const child of children.split(' ').filter(Boolean)) {
+    try {
+      process.kill(Number(child), signal)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
+  }
+}

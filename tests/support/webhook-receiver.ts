@@ -1,0 +1,145 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Webhook } from 'standardwebhooks'
+
+export const webhookSecret = `whsec_${Buffer.alloc(32, 'secret').toString('base64')}`
+
+/** A request that came whole. */
+export interface WebhookCall {
+  path: string
+  headers: IncomingHttpHeaders
+  body: string
+  /** Whether the standardwebhooks package accepts the signature. */
+  isVerified: boolean
+  /** Of the connection that it came on: the port at the caller's end. */
+  connection: number | undefined
+}
+
+/** What the receiver does with a request. */
+export type Behaviour = (request: IncomingMessage, response: ServerResponse) => unknown
+
+export type WebhookReceiver = Awaited<ReturnType<typeof openWebhookReceiver>>
+
+/** A receiver of webhooks on a socket of its own, which records every call and behaves at each path as it is told. */
+export async function openWebhookReceiver() {
+  const behaviours: Behaviour[] = []
+  const calls: WebhookCall[] = []
+  const open = new Set<Socket>()
+  let connections = 0
+
+  const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
+    request.on('error', () => {})
+    response.on('error', () => {})
+    const behave = behaviours[Number(request.url?.match(/^\/hooks\/(\d+)/)?.[1])] ?? answer(404)
+    const call = behave === resetBeforeReading ? undefined : await record(request).catch(() => undefined)
+    if (call) calls.push(call)
+    await behave(request, response)
+  })
+  server.on('connection', (socket) => {
+    connections++
+    open.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => open.delete(socket))
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+
+  return {
+    port,
+    calls,
+    /** The sockets that are open now. */
+    open,
+    get connections() {
+      return connections
+    },
+    /** @returns the URL at which it behaves like that. */
+    at(behaviour: Behaviour): string {
+      return `http://127.0.0.1:${port}/hooks/${behaviours.push(behaviour) - 1}`
+    },
+    callsOf: (requestId: string) => calls.filter(({ headers }) => headers['webhook-id'] === requestId),
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function record(request: IncomingMessage): Promise<WebhookCall> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  const body = Buffer.concat(chunks).toString()
+  const { headers, url = '', socket } = request
+  return { path: url, headers, body, isVerified: isVerified(headers, body), connection: socket.remotePort }
+}
+
+function isVerified(headers: IncomingHttpHeaders, body: string): boolean {
+  try {
+    new Webhook(webhookSecret).verify(body, headers as Record<string, string>)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const accept: Behaviour = (_request, response) =>
+  response.setHeader('content-type', 'application/json').end('{"id":"received-1"}')
+
+export const answer =
+  (status: number, headers: Record<string, string> = {}, body = ''): Behaviour =>
+  (_request, response) =>
+    response.writeHead(status, headers).end(body)
+
+/** Answers byte for byte what it is given, and leaves the connection open. */
+export const answerRaw =
+  (bytes: string): Behaviour =>
+  ({ socket }) =>
+    socket.write(bytes)
+
+/** The same, and ends the connection. */
+export const answerRawAndClose =
+  (bytes: string): Behaviour =>
+  ({ socket }) =>
+    socket.end(bytes)
+
+export const delay =
+  (ms: number, then: Behaviour): Behaviour =>
+  async (request, response) => {
+    await sleep(ms)
+    await then(request, response)
+  }
+
+export const neverAnswer: Behaviour = () => {}
+
+export const resetBeforeReading: Behaviour = ({ socket }) => socket.resetAndDestroy()
+export const resetAfterReading: Behaviour = ({ socket }) => socket.resetAndDestroy()
+export const closeAfterReading: Behaviour = ({ socket }) => socket.destroy()
+
+/** Answers, then closes the connection although it had said that it would keep it. */
+export const acceptAndClose: Behaviour = async (request, response) => {
+  accept(request, response)
+  await sleep(50)
+  request.socket.destroy()
+}
+
+/** Sends some text at once, and the rest one byte every 20 ms. */
+export const trickle =
+  (atOnce: string, bytes: string): Behaviour =>
+  async ({ socket }) => {
+    socket.write(atOnce)
+    for (const byte of bytes) {
+      if (socket.destroyed) return
+      socket.write(byte)
+      await sleep(20)
+    }
+  }
+
+/** Sends without an end. */
+export const flood: Behaviour = async (_request, response) => {
+  response.writeHead(200)
+  while (!response.destroyed) {
+    response.write('x'.repeat(16_384))
+    await sleep(1)
+  }
+}

@@ -1,0 +1,199 @@
+import { promises as dns, type LookupAddress } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { Agent, buildConnector, type Dispatcher } from 'undici'
+import { isReachable, type Network } from '../../src/core/public-address.ts'
+
+export interface HttpRequest {
+  /** A valid one, http or https, without user info. */
+  url: string
+  headers: Record<string, string>
+  /** Whole, never a stream: a stream could be cut off in the middle, and undici could not tell what was written. */
+  body: string | Buffer
+}
+
+export interface HttpAnswer {
+  kind: 'answer'
+  status: number
+  /** By their names in lower case. */
+  headers: Record<string, string | string[] | undefined>
+  body: string
+}
+
+/**
+ * What became of a call. `not_sent`: not a byte of the request was written, so it may be made again. `maybe_sent`: it
+ * was, or may have been, and no whole answer came. Reasons are our own words: never the URL, which may hold secrets.
+ */
+export type HttpResult =
+  | HttpAnswer
+  | { kind: 'not_sent'; reason: string }
+  | { kind: 'maybe_sent'; reason: string }
+
+export interface HttpClient {
+  /** Makes one call, and never repeats it. Never throws, and ends within `timeoutMs` or at the signal. */
+  post(request: HttpRequest, signal: AbortSignal): Promise<HttpResult>
+  /** Lets calls under way end. */
+  close(): Promise<void>
+}
+
+export interface HttpClientOptions {
+  /** What may be reached besides public addresses. */
+  allowedPrivateNetworks: readonly Network[]
+  /** For a whole call, from the look-up of the name to the last byte of the answer. */
+  timeoutMs: number
+  resolve?: (hostname: string) => Promise<LookupAddress[]>
+}
+
+const longestConnectMs = 5000
+const maxAnswerBytes = 64 * 1024
+const longestIdleMs = 60_000
+const userAgent = 'outbound-messaging-api'
+
+/**
+ * The HTTP client of all providers: it keeps connections, one call at a time on each (their number is bounded by the
+ * worker's slots), follows no redirect, and connects only to addresses that may be reached.
+ */
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const agent = new Agent({
+    connect: guardedConnector(options),
+    // With more than one call on a connection, undici writes those a second time whose connection failed.
+    pipelining: 1,
+    maxResponseSize: maxAnswerBytes,
+    keepAliveMaxTimeout: longestIdleMs,
+    // The deadline of the whole call covers both; they would each start anew with every byte of a trickled answer.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  return {
+    post: (request, signal) => exchange(agent, request, signal, options.timeoutMs),
+    close: () => agent.close(),
+  }
+}
+
+/**
+ * Makes one call. undici calls `onRequestStart` on an open connection, in the same turn as it writes the request to
+ * the socket: what fails before it was not sent, and what fails after it may have been. (The socket's `bytesWritten`
+ * tells no more: it counts bytes that the kernel refused, too.)
+ */
+function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, timeoutMs: number) {
+  const url = new URL(request.url)
+  return new Promise<HttpResult>((resolve) => {
+    let call: Dispatcher.DispatchController | undefined
+    let isGivenUp = false
+    let head = { status: 0, headers: {} }
+    const chunks: Buffer[] = []
+
+    const end = (result: HttpResult) => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', giveUp)
+      resolve(result)
+    }
+    const fail = (reason: string) => end({ kind: call ? 'maybe_sent' : 'not_sent', reason })
+    const giveUp = () => {
+      isGivenUp = true
+      fail(call ? 'no whole answer in time' : 'no connection in time')
+      call?.abort(new Error('given up'))
+    }
+    const timer = setTimeout(giveUp, timeoutMs)
+    if (signal.aborted) return giveUp()
+    signal.addEventListener('abort', giveUp)
+    agent.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: 'POST',
+        headers: { 'user-agent': userAgent, ...request.headers },
+        body: request.body,
+      },
+      {
+        onRequestStart(controller) {
+          // Aborted here, nothing is written: of a call that was given up while it connected, or a second time.
+          if (isGivenUp || call) controller.abort(new Error('given up'))
+          else call = controller
+        },
+        // Called for each 1xx, too; the last one counts.
+        onResponseStart(_controller, status, headers) {
+          head = { status, headers }
+        },
+        onResponseData(_controller, chunk) {
+          chunks.push(chunk)
+        },
+        onResponseEnd() {
+          end({ kind: 'answer', ...head, body: Buffer.concat(chunks).toString() })
+        },
+        onResponseError(_controller, error) {
+          fail(describe(error))
+        },
+      },
+    )
+  })
+}
+
+const addressNotAllowed = 'ADDRESS_NOT_ALLOWED'
+
+/** Opens connections to checked addresses only: a URL is a client's word, and must not reach into our network. */
+function guardedConnector({
+  allowedPrivateNetworks,
+  timeoutMs,
+  resolve = (hostname) => dns.lookup(hostname, { all: true }),
+}: HttpClientOptions): buildConnector.connector {
+  const isAllowed = (address: string) => isReachable(address, allowedPrivateNetworks)
+  const refusal = (code = addressNotAllowed) => Object.assign(new Error(code), { code })
+
+  const checkedAddresses = async (hostname: string) => {
+    const addresses = await resolve(hostname)
+    // Node throws where nobody can catch it when it gets none.
+    if (addresses.length === 0) throw refusal('ENOTFOUND')
+    // A name that means public and private addresses is refused whole: it is a mistake, or an attempt at it.
+    if (!addresses.every(({ address }) => isAllowed(address))) throw refusal()
+    return addresses
+  }
+  // Asked for one address only where the operator has switched off Node's choice among several.
+  const lookup: LookupFunction = (hostname, { all }, callback) => {
+    checkedAddresses(hostname).then(
+      (addresses) => callback(null, all ? addresses : (addresses[0]?.address ?? ''), addresses[0]?.family),
+      (error: Error) => callback(error, '', 0),
+    )
+  }
+  const connect = buildConnector({ timeout: Math.min(timeoutMs, longestConnectMs), allowH2: false, lookup })
+
+  return (target, callback) => {
+    // Node doesn't look up what is an address already.
+    if (isIP(target.hostname) === 0 || isAllowed(target.hostname)) connect(target, callback)
+    else queueMicrotask(() => callback(refusal(), null))
+  }
+}
+
+const reasons: Record<string, string> = {
+  [addressNotAllowed]: 'the address is not public (an operator may allow it: ALLOWED_PRIVATE_NETWORKS)',
+  ENOTFOUND: 'the name of the host is not known',
+  EAI_AGAIN: 'the name of the host could not be looked up',
+  ECONNREFUSED: 'the connection was refused',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  ECONNRESET: 'the connection was lost',
+  EPIPE: 'the connection was lost',
+  UND_ERR_SOCKET: 'the connection was lost',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer was cut off',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: `the answer is longer than ${maxAnswerBytes} bytes`,
+  HTTPParserError: 'the answer is not HTTP',
+  UND_ERR_HEADERS_OVERFLOW: 'the head of the answer is too long',
+}
+const isNoTls = /^(EPROTO|ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|UNABLE_TO_|DEPTH_ZERO_)/
+
+function describe(error: Error & { code?: string }): string {
+  const { name, code = name } = error
+  const reason = reasons[code] ?? reasons[name]
+  if (reason) return reason
+  if (isNoTls.test(code)) return `no TLS connection (${code})`
+  return `the call failed (${code})`
+}
+
+/** How long the answer's Retry-After, seconds or a date, asks to wait; undefined where it doesn't, or not readably. */
+export function retryAfterMs({ headers }: Pick<HttpAnswer, 'headers'>, now = Date.now()): number | undefined {
+  const value = [headers['retry-after']].flat()[0]?.trim()
+  if (value === undefined) return undefined
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
+  // Date.parse reads a date into nearly anything.
+  if (!/^[A-Z][a-z]{2,8}, .* GMT$/.test(value)) return undefined
+  const waitMs = Date.parse(value) - now
+  return waitMs > 0 ? waitMs : undefined
+}
