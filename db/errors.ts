@@ -5,6 +5,8 @@ import pg from 'pg'
 const valueFaultClasses = ['22', '23']
 /** Connection lost, resources short, shut down or starting up. */
 const unavailableClasses = ['08', '53', '57', '58']
+/** There, but not set up for us yet: no such database, not let in, not migrated. */
+const notSetUpCodes = ['3D000', '28000', '28P01', '42P01']
 const unavailableNodeCodes = [
   'ECONNREFUSED',
   'ECONNRESET',
@@ -28,10 +30,11 @@ export function isConflict(error: unknown): boolean {
   return sqlState(error).startsWith('40')
 }
 
-/** Whether PostgreSQL is away, overloaded or going down, as opposed to a fault of ours. */
+/** Whether PostgreSQL is away, overloaded, going down or not set up yet, as opposed to a fault of ours. */
 export function isUnavailable(error: unknown): boolean {
   const cause = root(error)
-  if (unavailableClasses.includes(sqlState(cause).slice(0, 2))) return true
+  const state = sqlState(cause)
+  if (unavailableClasses.includes(state.slice(0, 2)) || notSetUpCodes.includes(state)) return true
   if (!(cause instanceof Error)) return false
   const { code } = cause as NodeJS.ErrnoException
   return (

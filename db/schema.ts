@@ -8,6 +8,7 @@ import {
   json,
   jsonb,
   pgTable,
+  primaryKey,
   text,
   timestamp,
   uniqueIndex,
@@ -60,6 +61,20 @@ export const channels = pgTable('channels', {
   heldReason: text('held_reason'),
   createdAt: moment('created_at').notNull().defaultNow(),
 })
+
+/** Templates registered with a channel; others pass through to the provider as they are. */
+export const templates = pgTable(
+  'templates',
+  {
+    channelId: uuid('channel_id')
+      .notNull()
+      .references(() => channels.id),
+    name: text('name').notNull(),
+    definition: json('definition').$type<object>().notNull(),
+    setAt: moment('set_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.channelId, table.name] })],
+)
 
 export const flows = pgTable('flows', {
   id: uuid('id').primaryKey(),

@@ -175,7 +175,8 @@ export interface AttemptOutcome {
 }
 
 /**
- * Fenced by the claim: an outcome of one that no longer holds changes nothing. Rows
+ * Fenced by the claim: an outcome of one that no longer holds changes nothing, and one that is recorded already, its
+ * answer lost, is found again. Rows
  * are locked in the order of their ids, or two batches could wait for each other. A retry moves the attempt from the
  * row to send_events, so that the row can hold the next one.
  */
@@ -224,7 +225,11 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
      where o.status = 'queued'
      order by ours.request_id, story.place)
    select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt"
-   from written`,
+   from written
+   union all
+   select s.request_id, case when s.status = 'queued' then s.next_attempt_at end
+   from sends s join outcomes o on o."requestId" = s.request_id
+   where s.status <> 'sending' and s.claim_id = o."claimId"`,
 )
 
 /** Records what attempts came to. Those whose claim no longer holds are missing from the answer. */
@@ -250,6 +255,21 @@ export async function findSend(
     .where(eq(sendEvents.requestId, requestId))
     .orderBy(asc(sendEvents.id))
   return { send, events }
+}
+
+/** The media of a send that has some, as a provider is to get it by a link. */
+export async function findMedia(
+  db: Database,
+  requestId: string,
+): Promise<{ content: Buffer; mimetype: string | undefined; filename: string | undefined } | undefined> {
+  const [row] = await db
+    .select({ content: media.content, message: sends.message })
+    .from(media)
+    .innerJoin(sends, eq(sends.requestId, media.requestId))
+    .where(eq(media.requestId, requestId))
+  if (row?.message.type !== 'media') return undefined
+  const { mimetype, filename } = row.message.media
+  return { content: row.content, mimetype, filename }
 }
 
 export async function findMediaContent(db: Database, requestId: string): Promise<Buffer | undefined> {

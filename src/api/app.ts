@@ -9,6 +9,7 @@ import { WaitBudget } from '../platform/wait-budget.ts'
 import { authenticator } from './authenticate.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { ApiError, answerError } from './errors.ts'
+import { getMedia } from './get-media.ts'
 import { getMessage } from './get-message.ts'
 import { sendMessage } from './send-message.ts'
 
@@ -38,6 +39,7 @@ export function createApp(runtime: Runtime, readiness = new Readiness(runtime)):
   app.post('/v1/channels/:channelId/messages', ...send.channelInPath)
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
 
+  app.get('/media/:token', ...getMedia(runtime))
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
   app.get('/readyz', async (c) => {
     const hindrance = await readiness.hindrance()

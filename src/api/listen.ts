@@ -1,5 +1,5 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
@@ -13,6 +13,27 @@ const lookForTimeoutsEveryMs = 1000
 /** Longer than the 60 s of common load balancers, so that the balancer is the one that closes an idle connection. */
 const keepAliveTimeoutMs = 65_000
 const sweepEveryMs = 50
+
+/** The request that each connection is being answered, for what only the parser sees and for the end. */
+const answersUnderWay = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>()
+
+const connectionsOf = new WeakMap<Server, Set<Socket>>()
+
+function trackAnswers(server: Server): void {
+  const connections = new Set<Socket>()
+  connectionsOf.set(server, connections)
+  server.on('connection', (socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
+  server.prependListener('request', (request, response) => {
+    const { socket } = request
+    answersUnderWay.set(socket, { request, response })
+    response.once('close', () => {
+      if (answersUnderWay.get(socket)?.response === response) answersUnderWay.delete(socket)
+    })
+  })
+}
 
 /** Serves the app; what is hardly HTTP is answered with the service's error body too. */
 export async function listen(app: ApiApp, log: Logger, at: { host: string; port: number }): Promise<Server> {
@@ -30,11 +51,15 @@ export async function listen(app: ApiApp, log: Logger, at: { host: string; port:
     return new Response(body, { status: 400, headers })
   }
   const server = createServer(options, getRequestListener(app.fetch, { errorHandler }))
+  trackAnswers(server)
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     const { headers, body } = unreadable(log)
     response.writeHead(400, { ...headers, Connection: 'close' }).end(body)
   })
   const answerRaw = (socket: Duplex) => {
+    const under = answersUnderWay.get(socket)
+    // What is unreadable came behind a good request: that one has its answer, and nothing else is answered.
+    if (under?.request.complete) return under.response.once('close', () => socket.destroy())
     if (!socket.writable) return
     const { headers, body } = unreadable(log)
     const lines = Object.entries({
@@ -43,7 +68,7 @@ export async function listen(app: ApiApp, log: Logger, at: { host: string; port:
       Connection: 'close',
     })
     const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-    socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${body}`)
+    return socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${body}`)
   }
   server.on('clientError', (_error, socket) => answerRaw(socket))
   server.on('connect', (_request, socket) => answerRaw(socket))
@@ -64,9 +89,12 @@ export async function stopListening(server: Server, noticeMs = 0): Promise<void>
     response.setHeader('Connection', 'close')
   })
   await sleep(noticeMs)
+  const connections = connectionsOf.get(server) ?? new Set()
   const closed = new Promise((resolve) => server.close(resolve))
-  // A kept-alive connection is idle only once its answer is out, and Node doesn't look again by itself.
-  const sweep = setInterval(() => server.closeIdleConnections(), sweepEveryMs)
+  // Connections become idle as their answers get out, and Node doesn't close by itself those that never asked anything.
+  const sweep = setInterval(() => {
+    for (const socket of connections) if (!answersUnderWay.has(socket)) socket.destroySoon()
+  }, sweepEveryMs)
   await closed
   clearInterval(sweep)
 }

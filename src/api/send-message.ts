@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import { sendRequestSchemas } from '../core/send-request.ts'
 import type { Runtime } from '../platform/runtime.ts'
+import { templateApplier } from './apply-template.ts'
 import { permit } from './authenticate.ts'
 import { channelChecks } from './check-against-channel.ts'
 import { checkMediaContent } from './check-media-content.ts'
@@ -22,6 +23,7 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
   const { channelInBody, channelInPath } = sendRequestSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
   const ownChannel = channelLookup(runtime)
   const checkAgainstChannel = channelChecks(runtime)
+  const applyTemplate = templateApplier(runtime)
   const rateLimit = rateLimiter(runtime)
   const record = recorder(runtime)
   const enqueue = enqueuer(runtime)
@@ -38,8 +40,9 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
         await checkMediaContent(request)
         const channel = await ownChannel(c, c.req.param('channelId') ?? request.channelId)
         await checkAgainstChannel(c, request, channel)
+        const message = await applyTemplate(c, request.message, channel)
         await rateLimit(c)
-        await record(c, request, channel)
+        await record(c, { ...request, message }, channel)
         await enqueue(c)
         return c.json({ requestId: c.var.requestId }, 202)
       },

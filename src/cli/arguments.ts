@@ -8,11 +8,12 @@ import { CliError } from './answer.ts'
 
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 const largestInteger = 2_147_483_647
+const longestWindowSeconds = 86_400
 
 export function rateLimit(text: string): RateLimit {
   const [points, seconds] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? []
-  if (!points || !seconds || points > largestInteger || seconds > largestInteger) {
-    throw new InvalidArgumentError('Use POINTS/SECONDS, e.g. 600/60.')
+  if (!points || !seconds || points > largestInteger || seconds > longestWindowSeconds) {
+    throw new InvalidArgumentError('Use POINTS/SECONDS, e.g. 600/60, and 86400 seconds at the most.')
   }
   return { points, seconds }
 }
@@ -20,7 +21,7 @@ export function rateLimit(text: string): RateLimit {
 /** A moment that far from now. */
 export function expiry(text: string): Date {
   const [, count, unit = ''] = /^(\d{1,5})([smhd])$/.exec(text) ?? []
-  if (!count) throw new InvalidArgumentError('Use a number and s, m, h or d, e.g. 90d.')
+  if (!Number(count)) throw new InvalidArgumentError('Use a number above 0 and s, m, h or d, e.g. 90d.')
   return new Date(Date.now() + Number(count) * (unitSeconds[unit] ?? 0) * 1000)
 }
 
@@ -52,6 +53,14 @@ export function contact(text: string): { type: ContactType; value: string } {
 export function name(text: string): string {
   if (text.trim() === '' || text.length > 256 || /\p{Cc}/u.test(text)) {
     throw new InvalidArgumentError('Use 1 to 256 characters on one line.')
+  }
+  return text
+}
+
+/** As sends may name a template (docs/api.md#body). */
+export function templateName(text: string): string {
+  if (text === '' || text.length > 512 || /\p{Cc}/u.test(text)) {
+    throw new InvalidArgumentError('Use 1 to 512 characters on one line.')
   }
   return text
 }

@@ -6,7 +6,11 @@ import { channelCommands } from './channel.ts'
 import { conversationCommands } from './conversation.ts'
 import { flowCommands } from './flow.ts'
 import { keyCommands } from './key.ts'
+import { templateCommands } from './template.ts'
 import { traceCommand } from './trace.ts'
+
+// Of libraries, for developers; stderr is for the one line that tells an operator what to do.
+process.removeAllListeners('warning')
 
 /** Faults are printed below, in one line. */
 const silent = { outputError: () => {}, writeErr: () => {} }
@@ -23,6 +27,7 @@ keyCommands(program)
 channelCommands(program)
 flowCommands(program)
 conversationCommands(program)
+templateCommands(program)
 traceCommand(program)
 overrideExits(program)
 
@@ -45,10 +50,15 @@ function overrideExits(command: Command): void {
 
 function oneLine(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (isUnavailable(error)) return 'PostgreSQL does not answer; check DATABASE_URL and that it runs'
-  const cause = error instanceof DrizzleQueryError ? error.cause : error
   if (error instanceof CommanderError && error.code === 'commander.help') return 'Name a command; see --help'
-  if (/relation .* does not exist/.test(cause?.message ?? ''))
+  const { message } = error instanceof DrizzleQueryError ? (error.cause ?? error) : error
+  if (/relation .* does not exist/.test(message))
     return 'The database has no schema yet; run: npm run migrate'
-  return (cause ?? error).message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, '; ')
+  if (/(database|role) .* does not exist|authentication failed/.test(message))
+    return `${message}; check DATABASE_URL`
+  if (isUnavailable(error)) return 'PostgreSQL does not answer; check DATABASE_URL and that it runs'
+  return message
+    .replace(/^error: /, '')
+    .replaceAll(/:\s*\n\s*/g, ': ')
+    .replaceAll(/\s*\n\s*/g, '; ')
 }

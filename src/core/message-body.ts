@@ -142,7 +142,8 @@ function urlFault(value: string, allowedPrivateNetworks: readonly Network[]): st
     return 'has to be a URL that starts with http:// or https://'
   if (!URL.canParse(value)) return 'has to be a URL'
   const url = new URL(value)
-  if (url.username || url.password) return 'must not hold a user name or password'
+  const [authority = ''] = value.replace(/^https?:\/\//i, '').split(/[/?#]/)
+  if (authority.includes('@')) return 'must not hold a user name or password'
   const address = literalAddress(url.hostname)
   if (address && !isReachable(address, allowedPrivateNetworks)) return 'names an address that is not public'
   return undefined

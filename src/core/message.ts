@@ -19,8 +19,15 @@ export interface MediaDescription {
   sizeBytes?: number | undefined
 }
 
+export interface TemplateMessage {
+  name: string
+  variables: TemplateVariable[]
+  /** The template's registration with the channel, as it was when the send was accepted. */
+  definition?: object | undefined
+}
+
 /** A message without the bytes of its media, which have a table of their own and never enter Redis or a log. */
 export type Message =
   | { type: 'text'; text: { value: string } }
-  | { type: 'template'; template: { name: string; variables: TemplateVariable[] } }
+  | { type: 'template'; template: TemplateMessage }
   | { type: 'media'; media: MediaDescription }

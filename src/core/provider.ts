@@ -3,6 +3,14 @@ import type { ContactType } from './contact.ts'
 import type { MessageType } from './message.ts'
 import type { OnUncertain } from './outcome.ts'
 
+/** How a provider's templates are registered with a channel. */
+export interface TemplateRules {
+  /** What `template set` takes; strict. */
+  definition: z.ZodType
+  /** The variables that a send of it has to give, no more and no less. */
+  variablesOf(definition: object): string[]
+}
+
 /**
  * What a provider takes, as far as it can be told without calling it: checked when a channel is created and when a
  * send is accepted. How it sends stands in workers/providers/, in a file of the same name.
@@ -13,6 +21,7 @@ export interface ProviderRules {
   maxTextCharacters: number
   /** Whether a call that may or may not have gone through is made again; a channel can override it. */
   onUncertain: OnUncertain
+  template: TemplateRules
   /** Strict: an unknown field is a fault. Its output is sealed and stored. */
   config: z.ZodType
 }

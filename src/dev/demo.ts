@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { renderTimeline } from '../cli/trace.ts'
 import type { SendStatus, Timeline } from '../core/timeline.ts'
+import { runProcess } from '../platform/process.ts'
 import { type Seed, seedDemoAccount } from './seed.ts'
-import { startStack } from './stack.ts'
+import { type Stack, startStack } from './stack.ts'
 
 interface Example {
   title: string
@@ -58,8 +59,14 @@ const examples: Example[] = [
   },
 ]
 
-const stack = await startStack({ settings: { RETRY_DELAYS_SECONDS: '1,1,1' } })
-try {
+let stack: Stack
+
+await runProcess(async () => {
+  stack = await startStack({ settings: { RETRY_DELAYS_SECONDS: '1,1,1' } })
+  await playAll().finally(() => stack.stop())
+})
+
+async function playAll(): Promise<void> {
   const seed = await seedDemoAccount(stack.environment)
   const results: boolean[] = []
   for (const example of examples) results.push(await play(example, seed))
@@ -69,8 +76,6 @@ try {
     for (const { lastLines } of stack.processes) console.error(lastLines())
     process.exitCode = 1
   }
-} finally {
-  await stack.stop()
 }
 
 async function play({ title, contact, message, ends, attempts }: Example, seed: Seed): Promise<boolean> {

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { announceRunningDev, findRunningDev, withdrawRunningDev } from '../cli/running-dev.ts'
+import { runProcess } from '../platform/process.ts'
 import { dataFolder } from './embedded/index.ts'
 import { curlFor, type Seed, seedDemoAccount } from './seed.ts'
 import { type Stack, startStack } from './stack.ts'
@@ -11,47 +11,54 @@ import { type Stack, startStack } from './stack.ts'
 interface Kept {
   CREDENTIALS_KEY: string
   API_KEY_PEPPER: string
-  seed?: Seed
+  seed: Seed
 }
 
 const folder = 'dev'
 const usualPort = 3000
 
-const running = await findRunningDev()
-if (running) {
-  console.log(`Already running here, as process ${running.pid}.\n\n${running.curl}`)
-} else {
-  await run()
-}
+await runProcess(async () => {
+  const running = await findRunningDev()
+  if (running) console.log(`Already running here, as process ${running.pid}.\n\n${running.curl}`)
+  else await run()
+})
 
 async function run(): Promise<void> {
-  const embedded = !process.env.DATABASE_URL
   const keptFile = join(await dataFolder(folder), 'secrets.json')
-  const kept: Kept =
-    embedded && existsSync(keptFile)
-      ? JSON.parse(readFileSync(keptFile, 'utf8'))
-      : {
-          CREDENTIALS_KEY: randomBytes(32).toString('base64'),
-          API_KEY_PEPPER: randomBytes(32).toString('base64'),
-        }
-  const { seed: keptSeed, ...secrets } = kept
+  const kept = process.env.DATABASE_URL ? undefined : readKept(keptFile)
+  const { seed: keptSeed, ...keptSecrets } = kept ?? {}
   const port = (await isTaken(usualPort)) ? 0 : usualPort
   const stack = await startStack({
     folder,
-    settings: { ...secrets, PORT: String(port) },
+    settings: { ...keptSecrets, PORT: String(port) },
     onLine: (line) => console.log(line),
   })
-  const seed = keptSeed ?? (await seedDemoAccount(stack.environment))
-  if (embedded) writeFileSync(keptFile, JSON.stringify({ ...secrets, seed }), { mode: 0o600 })
+  const { DATABASE_URL = '', CREDENTIALS_KEY = '', API_KEY_PEPPER = '' } = stack.environment
+  const isSameAsKept = kept?.CREDENTIALS_KEY === CREDENTIALS_KEY && kept.API_KEY_PEPPER === API_KEY_PEPPER
+  const seed = (isSameAsKept && keptSeed) || (await seedDemoAccount(stack.environment))
+  if (!process.env.DATABASE_URL) keep(keptFile, { CREDENTIALS_KEY, API_KEY_PEPPER, seed })
 
   const curl = curlFor(stack.apiUrl, seed)
-  const { DATABASE_URL = '', CREDENTIALS_KEY = '', API_KEY_PEPPER = '' } = stack.environment
   const environment = { DATABASE_URL, CREDENTIALS_KEY, API_KEY_PEPPER }
   announceRunningDev({ pid: process.pid, apiUrl: stack.apiUrl, environment, curl })
   console.log(
     `\nReady at ${stack.apiUrl}. Send one:\n\n${curl}\n\nTrace it: npm run -s cli -- trace REQUEST_ID\n`,
   )
   stopWithUs(stack)
+}
+
+/** Undefined where nothing is kept, or it can't be read: then all is made anew. */
+function readKept(file: string): Kept | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function keep(file: string, kept: Kept): void {
+  writeFileSync(`${file}.new`, JSON.stringify(kept), { mode: 0o600 })
+  renameSync(`${file}.new`, file)
 }
 
 function stopWithUs(stack: Stack): void {

@@ -32,8 +32,19 @@ export async function startStack({ folder, settings, onLine }: StackOptions): Pr
     const environment = stackEnvironment(servers, settings)
     await migrateDatabase(environment.DATABASE_URL ?? '')
     const common = { environment, reaper: servers.reaper, ...(onLine && { onLine }) }
+    const startApi = (changes: Record<string, string> = {}) =>
+      startService({
+        ...common,
+        environment: { ...environment, ...changes },
+        entry: 'src/server.ts',
+        readyEvent: 'listening',
+      })
     const [api, worker] = await Promise.all([
-      startService({ ...common, entry: 'src/server.ts', readyEvent: 'listening' }),
+      // Somebody else may have taken the port meanwhile, say the dev of another checkout.
+      startApi().catch((error: Error) => {
+        if (process.env.PORT || !error.message.includes('EADDRINUSE')) throw error
+        return startApi({ PORT: '0' })
+      }),
       startService({ ...common, entry: 'workers/main.ts', readyEvent: 'working' }),
     ])
     return {

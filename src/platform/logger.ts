@@ -11,7 +11,8 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: levelName },
   }
-  return destination ? pino(options, destination) : pino(options)
+  // Written at once: pino's own destination would try for ever to write its rest when a process ends whose stdout is gone.
+  return pino(options, destination ?? pino.destination({ dest: 1, sync: true }))
 }
 
 /** A line of a send's timeline. Fields must hold no key, credential, content or whole contact value. */

@@ -1,4 +1,5 @@
 import closeWithGrace from 'close-with-grace'
+import { isUnavailable } from '../../db/errors.ts'
 import { type Logger, logFault } from './logger.ts'
 import { safeError } from './safe-error.ts'
 import { SettingsError } from './settings.ts'
@@ -8,8 +9,7 @@ export async function runProcess(main: () => Promise<void>): Promise<void> {
   try {
     await main()
   } catch (error) {
-    const { message, stack } = safeError(error)
-    const text = error instanceof SettingsError ? error.message : `${message}\n${stack}`
+    const text = startFault(error)
     process.stderr.write(`${text}\n`)
     // Connections that are open already would keep it alive.
     process.exit(1)
@@ -27,4 +27,12 @@ export function closeOnSignal(log: Logger, withinMs: number, close: () => Promis
     await close()
     log.info({ event: 'stopped' })
   })
+}
+
+function startFault(error: unknown): string {
+  if (error instanceof SettingsError) return error.message
+  const { message, stack } = safeError(error)
+  return isUnavailable(error)
+    ? `${message}: check DATABASE_URL, and that PostgreSQL runs`
+    : `${message}\n${stack}`
 }

@@ -55,6 +55,7 @@ const environment = z.object({
     .regex(/^\d{1,7}(,\d{1,7})*$/, 'has to be a list of whole seconds, e.g. 1,5,25')
     .transform((text) => text.split(',').map(Number))
     .default([1, 5, 25, 120, 600, 2400, 7200]),
+  PUBLIC_BASE_URL: url(['http:', 'https:'], 'https://messages.example.com').optional(),
   ALLOWED_PRIVATE_NETWORKS: networks.default([]),
   TRUST_PROXY: networks.default([]),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),

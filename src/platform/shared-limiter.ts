@@ -2,6 +2,9 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limite
 import { keyPrefix } from '../core/send-job.ts'
 import type { Runtime } from './runtime.ts'
 
+/** What Node's timers can hold: beyond it they fire at once, and the count would be lost. */
+const longestTimerSeconds = 2_000_000
+
 export interface Count {
   isOver: boolean
   remaining: number
@@ -21,7 +24,7 @@ export function createSharedLimiter(
 ): (key: string) => Promise<Count> {
   const options = { points: limit.points, duration: limit.seconds }
   const shared = new RateLimiterRedis({ ...options, storeClient: redis, keyPrefix: `${keyPrefix}:${name}` })
-  const own = new RateLimiterMemory(options)
+  const own = new RateLimiterMemory({ ...options, duration: Math.min(limit.seconds, longestTimerSeconds) })
   return async (key) => {
     try {
       return await throughBreaker(() => consume(shared, key))

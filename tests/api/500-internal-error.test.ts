@@ -15,9 +15,9 @@ afterAll(() => service.stop())
 
 async function withoutTable(work: () => Promise<void>) {
   const { db } = service.runtime
-  await db.execute(sql`alter table sends rename to elsewhere`)
+  await db.execute(sql`alter table sends rename column flow_id to elsewhere`)
   await work()
-  await db.execute(sql`alter table elsewhere rename to sends`)
+  await db.execute(sql`alter table sends rename column elsewhere to flow_id`)
 }
 
 test('a fault of ours shows no internals to the client, and is found in the log by its requestId', async () => {

@@ -103,7 +103,18 @@ test('an outcome counts only for the claim it belongs to', async () => {
   expect((await rowOf(requestId))?.status).toBe('sending')
   expect(await recordOutcomes(db, [{ requestId, claimId: claim.id, ...sent }])).toHaveLength(1)
   expect((await rowOf(requestId))?.status).toBe('sent')
-  expect(await recordOutcomes(db, [{ requestId, claimId: claim.id, ...sent }])).toEqual([])
+})
+
+test('an outcome whose answer was lost is found again, and changes nothing more', async () => {
+  const { db } = service.runtime
+  const requestId = await acceptText()
+  const claim = by('a')
+  await claimSends(db, [requestId], claim)
+  const outcome = { requestId, claimId: claim.id, ...sent }
+  const first = await recordOutcomes(db, [outcome])
+  const row = await rowOf(requestId)
+  expect(await recordOutcomes(db, [outcome])).toEqual(first)
+  expect(await rowOf(requestId)).toEqual(row)
 })
 
 test.each([60_000, 2_592_000_000])(

@@ -55,7 +55,7 @@ const userAgent = 'outbound-messaging-api'
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const agent = new Agent({
     connect: guardedConnector(options),
-    // With more than one call on a connection, undici writes those a second time whose connection failed.
+    // undici writes calls a second time that stood behind one whose connection failed: so none stands behind another.
     pipelining: 1,
     maxResponseSize: maxAnswerBytes,
     keepAliveMaxTimeout: longestIdleMs,

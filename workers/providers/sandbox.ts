@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../db/client.ts'
+import { isUnavailable } from '../../db/errors.ts'
 import { keepSandboxMessage } from '../../db/sandbox-messages.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { Delivery, Provider } from '../provider.ts'
@@ -47,7 +48,8 @@ export function sandbox(db: Database): Provider {
       if (behaviour === 'slow' && !(await passes(slowMs, signal))) {
         return { outcome: 'uncertain', reason: 'no answer in time' }
       }
-      const providerMessageId = await keep(db, delivery)
+      const providerMessageId = await keep(db, delivery).catch(outOfService)
+      if (typeof providerMessageId !== 'string') return providerMessageId
       if (behaviour === 'uncertain')
         return { outcome: 'uncertain', reason: 'the connection was lost before the answer' }
       return { outcome: 'sent', providerMessageId, providerStatus: 200 }
@@ -73,4 +75,10 @@ function keep(db: Database, delivery: Delivery<unknown>): Promise<string> {
 /** @returns whether the time passed before the signal. */
 async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
   return await sleep(ms, true, { signal }).catch(() => false)
+}
+
+/** The sandbox is as good as its database: while that is away, nothing is taken. */
+function outOfService(error: unknown): Outcome {
+  if (!isUnavailable(error)) throw error
+  return { outcome: 'retry_later', reason: 'the sandbox is out of service', providerStatus: 503 }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ProviderRules } from '../provider.ts'
+import { textTemplate } from '../text-template.ts'
 
 /** Takes everything and reaches nobody: for trying out the service. */
 export const sandbox = {
@@ -7,5 +8,6 @@ export const sandbox = {
   messageTypes: ['text', 'template', 'media'],
   maxTextCharacters: 4096,
   onUncertain: 'hold',
+  template: textTemplate,
   config: z.strictObject({}),
 } as const satisfies ProviderRules

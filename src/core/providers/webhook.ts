@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { string } from '../fields.ts'
 import type { ProviderRules } from '../provider.ts'
+import { textTemplate } from '../text-template.ts'
 
 const maxUrlLength = 2048
 const secretBytes = { min: 24, max: 64 }
@@ -19,6 +20,7 @@ export const webhook = {
   maxTextCharacters: 4096,
   // The receiver knows a repeat by its webhook-id.
   onUncertain: 'resend',
+  template: textTemplate,
   config: z.strictObject({ url: checked(urlFault), secret: checked(secretFault) }),
 } as const satisfies ProviderRules
 

@@ -1,0 +1,30 @@
+import { fileTypeFromBuffer } from 'file-type'
+import { findMedia } from '../../db/sends.ts'
+import { readMediaToken } from '../core/media-link.ts'
+import { canBeRecordId } from '../core/record-id.ts'
+import type { Runtime } from '../platform/runtime.ts'
+import { factory } from './context.ts'
+import { ApiError } from './errors.ts'
+
+/** Hands a send's media to a provider that was given a link to it (docs/api.md#media-links). */
+export function getMedia({ db, settings }: Runtime) {
+  return factory.createHandlers(async (c) => {
+    const token = settings.PUBLIC_BASE_URL === undefined ? '' : (c.req.param('token') ?? '')
+    const requestId = readMediaToken(token, settings.CREDENTIALS_KEY, new Date())
+    const media =
+      requestId !== undefined && canBeRecordId(requestId)
+        ? await c.var.budget.spend(findMedia(db, requestId))
+        : undefined
+    if (!media) throw new ApiError(404, 'No such media, or its link has expired.')
+    const { content, mimetype, filename } = media
+    const recognised = mimetype ?? (await fileTypeFromBuffer(content).catch(() => undefined))?.mime
+    return c.body(new Uint8Array(content), 200, {
+      'Content-Type': recognised ?? 'application/octet-stream',
+      'Content-Disposition': `attachment; filename*=UTF-8''${encodeURIComponent(filename ?? 'media')}`,
+      'Cache-Control': 'private, no-store',
+      'X-Content-Type-Options': 'nosniff',
+      // A page among the media must not act in this origin.
+      'Content-Security-Policy': "default-src 'none'; sandbox",
+    })
+  })
+}

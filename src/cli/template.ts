@@ -1,0 +1,41 @@
+import type { Command } from 'commander'
+import { findProvider } from '../../db/channels.ts'
+import { setTemplate } from '../../db/templates.ts'
+import { describeFaults, describeIssue } from '../core/faults.ts'
+import { providerRules } from '../core/providers/index.ts'
+import { canBeRecordId } from '../core/record-id.ts'
+import { answer, CliError } from './answer.ts'
+import { json, templateName } from './arguments.ts'
+
+interface SetOptions {
+  channel: string
+  name: string
+  definition: unknown
+}
+
+export function templateCommands(program: Command): void {
+  program
+    .command('template')
+    .description('templates registered with a channel')
+    .command('set')
+    .requiredOption('--channel <id>', 'whose template it is')
+    .requiredOption('--name <name>', 'as sends name it', templateName)
+    .requiredOption('--definition <json>', 'what it is at the provider', json)
+    .action((options: SetOptions, command: Command) =>
+      answer(command, async ({ db }) => {
+        const { channel: channelId, name } = options
+        const provider = canBeRecordId(channelId) ? await findProvider(db, channelId) : undefined
+        if (!provider) throw new CliError(`No channel ${channelId}; see them with: channel list --account ID`)
+        const parsed = providerRules[provider].template.definition.safeParse(options.definition, {
+          error: describeIssue,
+        })
+        if (!parsed.success) {
+          throw new CliError(
+            `The --definition doesn't suit ${provider}: ${describeFaults(parsed.error.issues)}`,
+          )
+        }
+        await setTemplate(db, { channelId, name, definition: parsed.data as object })
+        return { channelId, name }
+      }),
+    )
+}

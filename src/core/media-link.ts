@@ -1,0 +1,28 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/**
+ * A link to the media of one send, for providers that only take links: signed, so that nobody can make one up, and
+ * expiring. The token is `<requestId>.<expiry, seconds since 1970>.<signature>`.
+ */
+export function mintMediaLink(
+  publicBaseUrl: string,
+  requestId: string,
+  expiresAt: Date,
+  key: Buffer,
+): string {
+  const payload = `${requestId}.${Math.floor(expiresAt.getTime() / 1000)}`
+  return `${publicBaseUrl.replace(/\/+$/, '')}/media/${payload}.${sign(payload, key)}`
+}
+
+/** The send whose media the token is for; undefined where it was altered or has expired. */
+export function readMediaToken(token: string, key: Buffer, now: Date): string | undefined {
+  const [requestId = '', expiry = '', signature = '', ...more] = token.split('.')
+  const good = Buffer.from(sign(`${requestId}.${expiry}`, key))
+  const given = Buffer.from(signature)
+  if (more.length > 0 || given.length !== good.length || !timingSafeEqual(given, good)) return undefined
+  return Number(expiry) * 1000 > now.getTime() ? requestId : undefined
+}
+
+function sign(payload: string, key: Buffer): string {
+  return createHmac('sha256', key).update(`media-link:${payload}`).digest('base64url')
+}

@@ -1,0 +1,28 @@
+import type { TemplateVariable } from './message.ts'
+
+const placeholder = /\{\{\s*([^{}]+?)\s*\}\}/g
+
+/** The keys of the `{{key}}` placeholders of a text, each once. */
+export function placeholdersOf(text: string): string[] {
+  return [...new Set([...text.matchAll(placeholder)].map(([, key = '']) => key))]
+}
+
+/** The text with its placeholders replaced; what a variable's value holds is not looked at again. */
+export function renderTemplate(text: string, variables: readonly TemplateVariable[]): string {
+  const values = new Map(variables.map(({ key, value }) => [key, value]))
+  return text.replace(placeholder, (whole, key: string) => values.get(key) ?? whole)
+}
+
+/** Names each variable that the template needs and that is missing, and each that it doesn't know. */
+export function variableFaults(needed: readonly string[], given: readonly TemplateVariable[]): string[] {
+  const keys = given.map(({ key }) => key)
+  const missing = needed.filter((key) => !keys.includes(key))
+  return [
+    ...missing.map((key) => `message.template.variables: ${key} is missing`),
+    ...keys.flatMap((key, index) =>
+      needed.includes(key)
+        ? []
+        : [`message.template.variables[${index}].key: the template has no such variable`],
+    ),
+  ]
+}

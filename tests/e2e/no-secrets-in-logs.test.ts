@@ -1,0 +1,126 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { Redis } from 'ioredis'
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createChannel } from '../../db/channels.ts'
+import { sealConfig } from '../../src/core/sealed-config.ts'
+import { type Account, accept, buildAccount, post } from '../support/builders.ts'
+import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
+
+const content = 'Zebrastreifen'
+const contactName = 'Rumpelstilz'
+const phone = '+4915155501234'
+const address = 'knusperhaus@example.com'
+const secret = `whsec_${Buffer.from('a secret that is 32 bytes long!!').toString('base64')}`
+const hostileField = `field-${content}`
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+
+/** A receiver that fails in every way, and repeats in its answers what it was sent. */
+async function buildFailingChannel(): Promise<string> {
+  const answers = [500, 429, 400, 410, 200]
+  let turn = 0
+  const receiver = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk) => chunks.push(chunk))
+    request.on('end', () => {
+      const status = answers[turn++ % answers.length] ?? 200
+      response.writeHead(status, { 'retry-after': '0' }).end(Buffer.concat(chunks))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  const { port } = receiver.address() as { port: number }
+  const id = uuidv7()
+  const config = { url: `http://127.0.0.1:${port}/?token=${content}`, secret }
+  const sealedConfig = sealConfig(config, id, Buffer.from(testSecrets.CREDENTIALS_KEY, 'base64'))
+  const { accountId } = account
+  const fields = { provider: 'webhook', name: 'x', sealedConfig, onUncertain: 'resend' } as const
+  await createChannel(service.runtime.db, { id, accountId, ...fields })
+  return id
+}
+
+async function dumpRedis(): Promise<string> {
+  const redis = new Redis(service.stores.redisUrl)
+  const dump: string[] = []
+  for (const key of await redis.keys('*')) {
+    const type = await redis.type(key)
+    if (type === 'hash') dump.push(key, JSON.stringify(await redis.hgetall(key)))
+    else if (type === 'string') dump.push(key, String(await redis.get(key)))
+    else dump.push(key)
+  }
+  redis.disconnect()
+  return dump.join('\n')
+}
+
+test('no log line and nothing in Redis holds a key, a credential, content or a whole contact', async () => {
+  const failing = await buildFailingChannel()
+  const bodies = [
+    { contact: { value: phone, name: contactName }, message: { type: 'text', text: { value: content } } },
+    {
+      contact: { value: address, type: 'email', name: contactName },
+      message: { type: 'template', template: { name: 'x', variables: [{ key: content, value: content }] } },
+    },
+    {
+      contact: { value: phone },
+      message: {
+        type: 'media',
+        media: {
+          mediaType: 'document',
+          base64: Buffer.from(content.repeat(9)).toString('base64'),
+          caption: content,
+        },
+      },
+      closeConversation: true,
+    },
+    {
+      contact: { value: '+15550100102', name: contactName },
+      message: { type: 'text', text: { value: content } },
+    },
+  ]
+  const requestIds: string[] = []
+  for (const body of bodies) {
+    requestIds.push(await accept(service, account, body))
+    await accept(service, { ...account, channelId: failing }, body)
+  }
+  // Refused in every stage, with what must not be repeated in odd places.
+  await post(service, account, { contact: { value: phone, [hostileField]: 1 }, message: { type: content } })
+  await post(service, account, `{"${content}": ${phone}`)
+  await post(service, { ...account, apiKey: `${account.apiKey.slice(0, -1)}x` }, bodies[0])
+  await post(service, { ...account, channelId: content }, bodies[0])
+  const queued = await dumpRedis()
+  await service.startWorker()
+  for (const requestId of requestIds) await finishedTimeline(service, requestId, account.apiKey)
+
+  const logs = service.logs.map((line) => JSON.stringify(line)).join('\n')
+  const { rows: events } = await service.runtime.db.$client.query(
+    `select fields::text from send_events union all select attempt_record::text from sends`,
+  )
+  const base64 = Buffer.from(content.repeat(9)).toString('base64').slice(0, 24)
+  const everywhere = [logs, queued, await dumpRedis(), JSON.stringify(events)].join('\n')
+  expect(logs).toContain('attempt_finished')
+  expect(queued).toContain(requestIds[0])
+  for (const hidden of [
+    content,
+    contactName,
+    phone,
+    phone.slice(1),
+    address,
+    'knusperhaus',
+    secret,
+    account.apiKey,
+    account.apiKey.slice(4, 30),
+    base64,
+    testSecrets.API_KEY_PEPPER,
+    testSecrets.CREDENTIALS_KEY,
+  ]) {
+    expect(everywhere).not.toContain(hidden)
+  }
+})

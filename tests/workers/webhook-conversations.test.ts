@@ -1,0 +1,159 @@
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createChannel, resumeChannel } from '../../db/channels.ts'
+import { listConversations } from '../../db/conversations.ts'
+import { sealConfig } from '../../src/core/sealed-config.ts'
+import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+import {
+  accept as accepting,
+  answer,
+  type Behaviour,
+  openWebhookReceiver,
+  resetAfterReading,
+  type WebhookReceiver,
+  webhookSecret,
+} from '../support/webhook-receiver.ts'
+
+let service: TestService
+let account: Account
+let receiver: WebhookReceiver
+let lastNumber = 0
+
+beforeAll(async () => {
+  receiver = await openWebhookReceiver()
+  service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  account = await buildAccount(service)
+  await service.startWorker('one')
+  await service.startWorker('two')
+})
+afterAll(async () => {
+  await service.stop()
+  await receiver.stop()
+})
+
+const newContact = () => `+4915120${String(++lastNumber).padStart(5, '0')}`
+
+const conversationsWith = (contact: string) =>
+  listConversations(service.runtime.db, account.accountId, { type: 'phone', value: contact })
+
+type Conversations = Awaited<ReturnType<typeof conversationsWith>>
+
+/** A webhook channel whose receiver looks into the database at every call, before it behaves as it is told. */
+async function buildWatcher(contact: string, behaviours: Behaviour[]) {
+  const { db, settings } = service.runtime
+  const channelId = uuidv7()
+  const seen: Conversations[] = []
+  const url = receiver.at(async (incoming, response) => {
+    seen.push(await conversationsWith(contact))
+    await (behaviours[seen.length - 1] ?? accepting)(incoming, response)
+  })
+  const sealedConfig = sealConfig({ url, secret: webhookSecret }, channelId, settings.CREDENTIALS_KEY)
+  const fields = { provider: 'webhook', name: 'Watcher', sealedConfig, onUncertain: 'resend' } as const
+  await createChannel(db, { id: channelId, accountId: account.accountId, ...fields })
+  return { channelId, seen }
+}
+
+/** The conversation that a plain send to the contact opened. */
+async function openConversation(contact: string): Promise<string | null> {
+  const requestId = await accept(service, account, textBody('Hi', contact))
+  return (await finishedTimeline(service, requestId, account.apiKey)).conversationId
+}
+
+const sendClosing = (contact: string, channelId: string) =>
+  accept(service, { ...account, channelId }, { ...textBody('Bye', contact), closeConversation: true })
+
+const toldIn = (requestId: string) =>
+  receiver.callsOf(requestId).map(({ body }) => JSON.parse(body).conversationId as string)
+
+const closings = (events: { event: string }[]) =>
+  events.filter(({ event }) => event === 'conversation_closed')
+
+test.each([
+  ['the first attempt succeeds', [accepting]],
+  ['the first two attempts fail', [answer(503), answer(503), accepting]],
+  ['nobody knows what became of the first attempt', [resetAfterReading, accepting]],
+])(
+  'the open conversation is closed, once, before the receiver sees the message: %s',
+  async (_when, behaviours) => {
+    const contact = newContact()
+    const old = await openConversation(contact)
+    const { channelId, seen } = await buildWatcher(contact, behaviours)
+    const requestId = await sendClosing(contact, channelId)
+    const timeline = await finishedTimeline(service, requestId, account.apiKey)
+    expect(timeline).toMatchObject({ status: 'sent', attempts: behaviours.length })
+    expect(timeline.conversationId).not.toBe(old)
+
+    const both = [
+      { conversationId: old, closedAt: expect.any(Date), closedBy: requestId, openedAt: expect.any(Date) },
+      {
+        conversationId: timeline.conversationId,
+        closedAt: null,
+        closedBy: null,
+        openedAt: expect.any(Date),
+      },
+    ]
+    expect(seen).toEqual(behaviours.map(() => both))
+    expect(await conversationsWith(contact)).toEqual(seen[0])
+    expect(toldIn(requestId)).toEqual(behaviours.map(() => timeline.conversationId))
+    expect(closings(timeline.events)).toMatchObject([{ conversationId: old }])
+    expect(timeline.events.slice(0, 3).map(({ event }) => event)).toEqual([
+      'accepted',
+      'conversation_closed',
+      'attempt_started',
+    ])
+  },
+)
+
+test('where none was open, the receiver sees the one that the message opened', async () => {
+  const contact = newContact()
+  const { channelId, seen } = await buildWatcher(contact, [answer(503), accepting])
+  const requestId = await sendClosing(contact, channelId)
+  const timeline = await finishedTimeline(service, requestId, account.apiKey)
+  const { conversationId } = timeline
+  expect(seen).toMatchObject([[{ conversationId, closedAt: null }], [{ conversationId, closedAt: null }]])
+  expect(closings(timeline.events)).toMatchObject([{ conversationId: null }])
+  expect(toldIn(requestId)).toEqual([conversationId, conversationId])
+})
+
+test('without closeConversation the message stays in the open one, on every attempt', async () => {
+  const contact = newContact()
+  const old = await openConversation(contact)
+  const { channelId, seen } = await buildWatcher(contact, [answer(503), answer(503), accepting])
+  const requestId = await accept(service, { ...account, channelId }, textBody('Hi', contact))
+  const timeline = await finishedTimeline(service, requestId, account.apiKey)
+  expect(timeline).toMatchObject({ attempts: 3, conversationId: old })
+  expect(seen).toMatchObject(Array(3).fill([{ conversationId: old, closedAt: null }]))
+  expect(toldIn(requestId)).toEqual([old, old, old])
+  expect(closings(timeline.events)).toEqual([])
+})
+
+test('a channel held in between closes nothing again after it is resumed', async () => {
+  const contact = newContact()
+  const old = await openConversation(contact)
+  const { channelId } = await buildWatcher(contact, [answer(410), accepting])
+  const requestId = await sendClosing(contact, channelId)
+  await eventually('the refusal', async () =>
+    service.logsOf(requestId).some(({ event }) => event === 'channel_held'),
+  )
+  await resumeChannel(service.runtime.db, channelId)
+  const timeline = await finishedTimeline(service, requestId, account.apiKey)
+  expect(closings(timeline.events)).toMatchObject([{ conversationId: old }])
+  expect(toldIn(requestId)).toEqual([timeline.conversationId, timeline.conversationId])
+  expect(await conversationsWith(contact)).toMatchObject([
+    { conversationId: old, closedBy: requestId },
+    { conversationId: timeline.conversationId, closedAt: null },
+  ])
+})
+
+test('a send that failed has closed the conversation all the same, once', async () => {
+  const contact = newContact()
+  const old = await openConversation(contact)
+  const { channelId, seen } = await buildWatcher(contact, Array(4).fill(answer(503)))
+  const requestId = await sendClosing(contact, channelId)
+  const timeline = await finishedTimeline(service, requestId, account.apiKey)
+  expect(timeline).toMatchObject({ status: 'failed', attempts: 4 })
+  expect(seen.map((conversations) => conversations.length)).toEqual([2, 2, 2, 2])
+  expect(closings(timeline.events)).toMatchObject([{ conversationId: old }])
+})
