@@ -16,7 +16,15 @@ export function createRedisBreaker(log: Logger): RedisBreaker {
     halfOpenAfter: tryAgainAfterMs,
     breaker: new ConsecutiveBreaker(failuresToOpen),
   })
-  breaker.onBreak(() => log.warn({ event: 'redis_given_up', tryingAgainAfterMs: tryAgainAfterMs }))
-  breaker.onReset(() => log.info({ event: 'redis_taken_up' }))
+  let givenUp = false
+  breaker.onBreak(() => {
+    // Told once, though every try that fails breaks it anew.
+    if (!givenUp) log.warn({ event: 'redis_given_up', tryingAgainEveryMs: tryAgainAfterMs })
+    givenUp = true
+  })
+  breaker.onReset(() => {
+    givenUp = false
+    log.info({ event: 'redis_taken_up' })
+  })
   return (work) => breaker.execute(work)
 }

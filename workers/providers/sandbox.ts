@@ -3,6 +3,7 @@ import type { Database } from '../../db/client.ts'
 import { isUnavailable } from '../../db/errors.ts'
 import { keepSandboxMessage } from '../../db/sandbox-messages.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
+import { withTemplateText } from '../../src/core/text-template.ts'
 import type { Delivery, Provider } from '../provider.ts'
 
 const slowMs = 3000
@@ -65,7 +66,7 @@ function keep(db: Database, delivery: Delivery<unknown>): Promise<string> {
     contactType: contact.type,
     contactValue: contact.value,
     contactName: contact.name ?? null,
-    message,
+    message: withTemplateText(message),
     mediaContent: mediaContent ?? null,
     conversationId,
     flowId,

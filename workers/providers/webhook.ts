@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { WebhookConfig } from '../../src/core/providers/webhook.ts'
+import { withTemplateText } from '../../src/core/text-template.ts'
 import type { Delivery, Provider } from '../provider.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs } from './http.ts'
 
@@ -66,9 +67,9 @@ function payloadOf(delivery: Delivery<WebhookConfig>) {
   return { requestId, channelId, contact, message: messageOf(delivery), flowId, conversationId }
 }
 
-/** The message as the API takes it: media content is base64 again. */
+/** The message as the API takes it: media content is base64 again, and a registered template has its text. */
 function messageOf({ message, mediaContent }: Delivery<WebhookConfig>) {
-  if (message.type !== 'media') return message
+  if (message.type !== 'media') return withTemplateText(message)
   const { sizeBytes: _, ...media } = message.media
   return { ...message, media: { ...media, base64: mediaContent?.toString('base64') } }
 }
