@@ -19,12 +19,21 @@ export function getMedia({ db, settings }: Runtime) {
     const { content, mimetype, filename } = media
     const recognised = mimetype ?? (await fileTypeFromBuffer(content).catch(() => undefined))?.mime
     return c.body(new Uint8Array(content), 200, {
+      'Content-Length': String(content.length),
       'Content-Type': recognised ?? 'application/octet-stream',
-      'Content-Disposition': `attachment; filename*=UTF-8''${encodeURIComponent(filename ?? 'media')}`,
+      'Content-Disposition': `attachment; filename*=UTF-8''${encodeFilename(filename ?? 'media')}`,
       'Cache-Control': 'private, no-store',
       'X-Content-Type-Options': 'nosniff',
       // A page among the media must not act in this origin.
       'Content-Security-Policy': "default-src 'none'; sandbox",
     })
   })
+}
+
+/** As RFC 8187 has it, which allows less than encodeURIComponent leaves. */
+function encodeFilename(name: string): string {
+  return encodeURIComponent(name).replace(
+    /['()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
 }

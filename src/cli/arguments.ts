@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import { accountExists, type RateLimit } from '../../db/accounts.ts'
 import type { Database } from '../../db/client.ts'
 import { type Permission, permissions } from '../core/api-key.ts'
+import { isLongerThan } from '../core/characters.ts'
 import { type ContactType, parseContactValue } from '../core/contact.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { CliError } from './answer.ts'
@@ -59,7 +60,7 @@ export function name(text: string): string {
 
 /** As sends may name a template (docs/api.md#body). */
 export function templateName(text: string): string {
-  if (text === '' || text.length > 512 || /\p{Cc}/u.test(text)) {
+  if (text === '' || isLongerThan(text, 512) || /\p{Cc}/u.test(text)) {
     throw new InvalidArgumentError('Use 1 to 512 characters on one line.')
   }
   return text

@@ -16,7 +16,7 @@ const maxMimetypeLength = 255
 
 /** Types a client may name: `type/subtype` and parameters, nothing that could end a header line. */
 const mimetypePattern =
-  /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}( *; *[\w!#$&^.+-]+=("[^"\p{Cc}\\]*"|[\w!#$&^.+-]+))*$/u
+  /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}( *; *[\w!#$&^.+-]+=("[ !#-[\]-~]*"|[\w!#$&^.+-]+))*$/u
 
 const mimetype = string
   .max(maxMimetypeLength)
@@ -32,9 +32,12 @@ const filename = singleLine(1, 255).refine(
 
 const text = z.strictObject({ value: characters(1, 4096) })
 
+export const maxVariables = 100
+export const variableKey = singleLine(1, 64)
+
 const variables = z
-  .array(z.strictObject({ key: singleLine(1, 64), value: characters(0, 4096) }))
-  .max(100)
+  .array(z.strictObject({ key: variableKey, value: characters(0, 4096) }))
+  .max(maxVariables)
   .superRefine((list, context) => {
     const seen = new Set<string>()
     for (const [index, { key }] of list.entries()) {

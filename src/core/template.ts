@@ -1,16 +1,16 @@
 import type { TemplateVariable } from './message.ts'
 
-const placeholder = /\{\{\s*([^{}]+?)\s*\}\}/g
+const placeholder = /\{\{([^{}]+)\}\}/g
 
 /** The keys of the `{{key}}` placeholders of a text, each once. */
 export function placeholdersOf(text: string): string[] {
-  return [...new Set([...text.matchAll(placeholder)].map(([, key = '']) => key))]
+  return [...new Set([...text.matchAll(placeholder)].map(([, key = '']) => key.trim()))]
 }
 
 /** The text with its placeholders replaced; what a variable's value holds is not looked at again. */
 export function renderTemplate(text: string, variables: readonly TemplateVariable[]): string {
   const values = new Map(variables.map(({ key, value }) => [key, value]))
-  return text.replace(placeholder, (whole, key: string) => values.get(key) ?? whole)
+  return text.replace(placeholder, (whole, key: string) => values.get(key.trim()) ?? whole)
 }
 
 /** Names each variable that the template needs and that is missing, and each that it doesn't know. */
@@ -22,7 +22,7 @@ export function variableFaults(needed: readonly string[], given: readonly Templa
     ...keys.flatMap((key, index) =>
       needed.includes(key)
         ? []
-        : [`message.template.variables[${index}].key: the template has no such variable`],
+        : [`message.template.variables[${index}].key: the template has no variable ${key}`],
     ),
   ]
 }

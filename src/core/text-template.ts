@@ -1,10 +1,18 @@
 import { z } from 'zod'
 import { characters } from './fields.ts'
 import type { Message } from './message.ts'
+import { maxVariables, variableKey } from './message-body.ts'
 import type { TemplateRules } from './provider.ts'
 import { placeholdersOf, renderTemplate } from './template.ts'
 
-const definition = z.strictObject({ text: characters(1, 4096) })
+const variableKeys = z.array(variableKey).max(maxVariables)
+
+const definition = z.strictObject({
+  // What no send could give must not be registered.
+  text: characters(1, 4096).refine((text) => variableKeys.safeParse(placeholdersOf(text)).success, {
+    error: `at most ${maxVariables} placeholders, each of 1 to 64 characters on one line`,
+  }),
+})
 
 /** Templates of providers that have none of their own: a text with `{{key}}` placeholders. */
 export const textTemplate: TemplateRules = {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mintMediaLink } from '../../src/core/media-link.ts'
-import { type Account, accept, buildAccount, request, textBody } from '../support/builders.ts'
+import { type Account, accept, buildAccount, post, request, textBody } from '../support/builders.ts'
 import { startTestService, type TestService, testSecrets } from '../support/service.ts'
-import { expectError, requestIdForm } from './expect-error.ts'
+import { expectError, expectFault, requestIdForm } from './expect-error.ts'
 
 let service: TestService
 let account: Account
@@ -84,10 +84,13 @@ test.each([
   expect(decodeURIComponent(value), disposition).toBe(filename)
 })
 
-test.each(['text/plain; charset=utf-8', 'text/plain; name="größe €.txt"'])(
-  'every mimetype that was accepted can be handed out: %s',
+test.each(['text/plain; charset=utf-8', 'text/plain; name="a b.txt"', 'text/plain; name="größe €.txt"'])(
+  'a mimetype is refused with the send, or the media can be handed out: %s',
   async (mimetype) => {
-    const { status, headers } = await get(pathFor(await acceptMedia({ mimetype }, 'text')))
+    const message = { type: 'media', media: { mediaType: 'document', base64: 'dGV4dA==', mimetype } }
+    const answer = await post(service, account, { contact: { value: '+4915112345678' }, message })
+    if (answer.status === 400) return await expectFault(service, answer, 'message.media.mimetype')
+    const { status, headers } = await get(pathFor(answer.body.requestId))
     expect(status).toBe(200)
     expect(headers.get('Content-Type')).toMatch(/^text\/plain/)
   },

@@ -70,8 +70,8 @@ test('a key in other letters or with spaces is another variable', async () => {
   expect(answer.body.message.split('; ')).toEqual([
     'message.template.variables: name is missing',
     'message.template.variables: code is missing',
-    'message.template.variables[0].key: the template has no such variable',
-    'message.template.variables[1].key: the template has no such variable',
+    'message.template.variables[0].key: the template has no variable Name',
+    'message.template.variables[1].key: the template has no variable  code',
   ])
 })
 

@@ -32,7 +32,7 @@ async function expectSet(channelId: string, name: string, definition: object) {
     stdout
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line)),
+      .map((line: string) => JSON.parse(line)),
   ).toEqual([{ channelId, name }])
 }
 
