@@ -5,8 +5,10 @@ import pg from 'pg'
 const valueFaultClasses = ['22', '23']
 /** Connection lost, resources short, shut down or starting up. */
 const unavailableClasses = ['08', '53', '57', '58']
-/** There, but not set up for us yet: no such database, not let in, not migrated. */
-const notSetUpCodes = ['3D000', '28000', '28P01', '42P01']
+/** What a server answers that has just stopped being the primary. */
+const readOnly = '25006'
+/** There, but not set up for us yet: no such database, not let in, not migrated, or no longer. */
+const notSetUpCodes = ['3D000', '28000', '28P01', '42P01', readOnly]
 const unavailableNodeCodes = [
   'ECONNREFUSED',
   'ECONNRESET',

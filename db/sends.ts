@@ -172,6 +172,8 @@ export interface AttemptOutcome {
   delayMs: number | undefined
   /** Holds the channel; then the attempt doesn't count. */
   holdsChannel?: boolean
+  /** The channel's config that was used: one that was mended meanwhile is not held for the old one's sake. */
+  sealedConfig?: string | undefined
 }
 
 /**
@@ -185,7 +187,7 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
   `with outcomes as materialized (
      select * from json_to_recordset($1) as
        ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
-        "holdsChannel" boolean)),
+        "holdsChannel" boolean, "sealedConfig" text)),
    ours as materialized (
      select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
      from sends s join outcomes o on o."requestId" = s.request_id
@@ -208,9 +210,10 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
      returning s.request_id, s.status, s.next_attempt_at),
    held as (
      update channels set held_at = now(), held_reason = refusal.reason
-     from (select distinct on (ours.channel_id) ours.channel_id, o.reason
+     from (select distinct on (ours.channel_id) ours.channel_id, o.reason, o."sealedConfig"
            from ours join outcomes o on o."requestId" = ours.request_id where o."holdsChannel") refusal
-     where channels.id = refusal.channel_id and held_at is null),
+     where channels.id = refusal.channel_id and held_at is null
+       and channels.sealed_config = refusal."sealedConfig"),
    retried as (
      insert into send_events (request_id, at, event, fields)
      select ours.request_id, story.at, story.event, story.fields

@@ -61,8 +61,8 @@ export function startQueueWorker(
       while (inHand.size > 0) await Promise.allSettled(inHand)
       // All is recorded in PostgreSQL. What Redis, being away, isn't told now, the next worker finds out.
       if (await isDoneWithin(closed, tellRedisWithinMs)) return
-      await isDoneWithin(worker.close(true), tellRedisWithinMs)
       redis.disconnect()
+      while (inHand.size > 0) await Promise.allSettled(inHand)
     },
   }
 }

@@ -29,12 +29,21 @@ export function outcomeRecorder({ db, log, settings }: Runtime) {
 
   return async (send: EnteredSend, { outcome: told, durationMs }: Attempt): Promise<NextWakeUp> => {
     const outcome = tidy(told)
-    const { requestId, attempt, claimId, onUncertain } = send
+    const { requestId, attempt, claimId, sealedConfig, onUncertain } = send
     const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
     const verdict = judge(outcome, attempt, { retryDelaysSeconds, onUncertain, random: Math.random() })
     const record = recordOf(attempt, outcome, durationMs)
     const { status, reason, delayMs, holdsChannel } = { ...nothingMore, ...verdict }
-    const recorded = await outcomes.add({ requestId, claimId, status, record, reason, delayMs, holdsChannel })
+    const recorded = await outcomes.add({
+      requestId,
+      claimId,
+      status,
+      record,
+      reason,
+      delayMs,
+      holdsChannel,
+      sealedConfig: holdsChannel ? sealedConfig : undefined,
+    })
 
     logEvent(log, requestId, 'attempt_finished', record)
     if (!recorded) log.warn({ requestId, event: 'outcome_too_late' }, 'the claim no longer held')

@@ -39,7 +39,7 @@ export function createApp(runtime: Runtime, readiness = new Readiness(runtime)):
   app.post('/v1/channels/:channelId/messages', ...send.channelInPath)
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
 
-  app.get('/media/:token', ...getMedia(runtime))
+  if (runtime.settings.PUBLIC_BASE_URL !== undefined) app.get('/media/:token', ...getMedia(runtime))
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
   app.get('/readyz', async (c) => {
     const hindrance = await readiness.hindrance()

@@ -9,7 +9,7 @@ import { ApiError } from './errors.ts'
 /** Hands a send's media to a provider that was given a link to it (docs/api.md#media-links). */
 export function getMedia({ db, settings }: Runtime) {
   return factory.createHandlers(async (c) => {
-    const token = settings.PUBLIC_BASE_URL === undefined ? '' : (c.req.param('token') ?? '')
+    const token = c.req.param('token') ?? ''
     const requestId = readMediaToken(token, settings.CREDENTIALS_KEY, new Date())
     const media =
       requestId !== undefined && canBeRecordId(requestId)

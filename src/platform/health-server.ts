@@ -19,7 +19,7 @@ export async function serveHealth(
     '/readyz': () => readiness.hindrance(),
   }
   const server = createServer(async (request, response) => {
-    const route = routes[request.url ?? '']
+    const route = routes[request.url?.split('?')[0] ?? '']
     const hindrance = route ? await route() : 'No such route.'
     const statusCode = route ? (hindrance === undefined ? 200 : 503) : 404
     const requestId = uuidv7()

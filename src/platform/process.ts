@@ -18,14 +18,23 @@ export async function runProcess(main: () => Promise<void>): Promise<void> {
 
 /**
  * On SIGTERM, SIGINT or a fault that nobody caught: finishes what was begun, then exits; after `withinMs` it exits
- * with what is left unfinished.
+ * with what is left unfinished. A second SIGINT ends it at once; a second SIGTERM changes nothing, since supervisors
+ * signal a group whose members pass the signal on.
  */
 export function closeOnSignal(log: Logger, withinMs: number, close: () => Promise<void>): void {
-  closeWithGrace({ delay: withinMs, logger: false }, async ({ signal, err }) => {
-    if (err) logFault(log, 'crashed', err)
-    else log.info({ event: 'stopping', signal })
-    await close()
-    log.info({ event: 'stopped' })
+  const grace = closeWithGrace(
+    { delay: withinMs, logger: false, skip: ['SIGTERM'] },
+    async ({ signal = 'SIGTERM', err }) => {
+      if (err) logFault(log, 'crashed', err)
+      else log.info({ event: 'stopping', signal })
+      await close()
+      log.info({ event: 'stopped' })
+    },
+  )
+  let isClosing = false
+  process.on('SIGTERM', () => {
+    if (!isClosing) grace.close()
+    isClosing = true
   })
 }
 

@@ -79,6 +79,7 @@ test('an API says on its own port too that it is ready, and that it is about to 
   expect((await ask(`${url}/readyz`)).status).toBe(200)
   const exited = once(service.child, 'exit')
   service.child.kill('SIGTERM')
+  service.child.kill('SIGTERM')
   const draining = await eventually('it drains', async () => {
     const answer = await ask(`${url}/readyz`)
     return answer.status === 503 && answer

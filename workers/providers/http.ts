@@ -87,7 +87,12 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, timeo
       signal.removeEventListener('abort', giveUp)
       resolve(result)
     }
-    const fail = (reason: string) => end({ kind: call ? 'maybe_sent' : 'not_sent', reason })
+    const answer = () => end({ kind: 'answer', ...head, body: Buffer.concat(chunks).toString() })
+    const fail = (reason: string) => {
+      // A status that has arrived has told what matters, whatever becomes of the rest of the answer.
+      if (head.status >= 200) answer()
+      else end({ kind: call ? 'maybe_sent' : 'not_sent', reason })
+    }
     const giveUp = () => {
       isGivenUp = true
       fail(call ? 'no whole answer in time' : 'no connection in time')
@@ -118,7 +123,7 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, timeo
           chunks.push(chunk)
         },
         onResponseEnd() {
-          end({ kind: 'answer', ...head, body: Buffer.concat(chunks).toString() })
+          answer()
         },
         onResponseError(_controller, error) {
           fail(describe(error))
