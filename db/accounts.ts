@@ -14,10 +14,8 @@ export async function createAccount(db: Database, name: string, limit?: RateLimi
   return id
 }
 
-/** @returns whether there is such an account. */
-export async function updateRateLimit(db: Database, id: string, limit: RateLimit): Promise<boolean> {
-  const updated = await db.update(accounts).set(limitColumns(limit)).where(eq(accounts.id, id)).returning()
-  return updated.length === 1
+export async function updateRateLimit(db: Database, id: string, limit: RateLimit): Promise<void> {
+  await db.update(accounts).set(limitColumns(limit)).where(eq(accounts.id, id))
 }
 
 export async function accountExists(db: Database, id: string): Promise<boolean> {

@@ -178,9 +178,8 @@ export interface AttemptOutcome {
 
 /**
  * Fenced by the claim: an outcome of one that no longer holds changes nothing, and one that is recorded already, its
- * answer lost, is found again. Rows
- * are locked in the order of their ids, or two batches could wait for each other. A retry moves the attempt from the
- * row to send_events, so that the row can hold the next one.
+ * answer lost, is found again. Rows are locked in the order of their ids, or two batches could wait for each other. A
+ * retry moves the attempt from the row to send_events, so that the row can hold the next one.
  */
 const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | null }>(
   'record_outcomes',
@@ -222,8 +221,8 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
        (1, ours.claimed_at, 'attempt_started', json_build_object('attempt', ours.attempt, 'worker', ours.worker)),
        (2, ours.ended_at, 'attempt_finished', o.record),
        (3, ours.ended_at, case when o."holdsChannel" then 'channel_held' else 'retry_scheduled' end,
-        case when o."holdsChannel" then json_build_object('reason', o.reason) else json_build_object('reason', o.reason, 'nextAttemptAt',
-          to_char(w.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end)
+        case when o."holdsChannel" then json_build_object('reason', o.reason)
+             else json_build_object('reason', o.reason, 'nextAttemptAt', to_char(w.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end)
      ) as story (place, at, event, fields)
      where o.status = 'queued'
      order by ours.request_id, story.place)

@@ -59,7 +59,6 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
   })
   const died = exited.then(([code]) => Promise.reject(fail(`ended with code ${code}`)))
   const readyLine = await Promise.race([ready, tooLate, died]).finally(() => clearTimeout(timer))
-  died.catch(() => {})
 
   return {
     child,

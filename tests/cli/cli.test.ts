@@ -111,6 +111,8 @@ const nobody = '01890000-0000-7000-8000-000000000000'
 test.each([
   [['account', 'create'], '--name'],
   [['account', 'create', '--name', 'x', '--rate-limit', '5'], 'POINTS/SECONDS'],
+  [['account', 'create', '--name', 'x', '--rate-limit', '3/86401'], '86400 seconds'],
+  [['key', 'create', '--account', nobody, '--permission', 'messages:send', '--expires-in', '0d'], 'above 0'],
   [['account', 'update', nobody, '--rate-limit', '5/60'], 'account create'],
   [['key', 'create', '--account', nobody, '--permission', 'messages:send'], 'account create'],
   [['key', 'create', '--account', nobody, '--permission', 'messages:write'], 'messages:send'],

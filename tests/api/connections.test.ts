@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Account, buildAccount, textBody } from '../support/builders.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+
+async function open({ url }: TestService): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  return socket
+}
+
+test('a good send that is followed by garbage on its connection gets its own answer, and nothing else', async () => {
+  const socket = await open(service)
+  const body = JSON.stringify(textBody())
+  const head = [
+    `POST /v1/channels/${account.channelId}/messages HTTP/1.1`,
+    'Host: localhost',
+    `Authorization: Bearer ${account.apiKey}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ].join('\r\n')
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk) => chunks.push(chunk))
+  socket.write(`${head}\r\n\r\n${body}GARBAGE\r\n\r\n`)
+  await once(socket, 'close')
+  const answers = Buffer.concat(chunks)
+    .toString()
+    .match(/HTTP\/1\.1 \d+/g)
+  expect(answers).toEqual(['HTTP/1.1 202'])
+})
+
+test('a connection that never asks anything does not hold up the end of the process', async () => {
+  const ending = await startTestService({}, service.stores)
+  const silent = await open(ending)
+  const closed = once(silent, 'close')
+  const startedAt = performance.now()
+  await ending.stop()
+  await closed
+  expect(performance.now() - startedAt).toBeLessThan(2000)
+})
