@@ -8,6 +8,8 @@ import { channels } from './schema.ts'
 export interface Channel {
   channelId: string
   provider: ProviderName
+  /** How long its sends may wait; null: without an end. */
+  expireAfterSeconds: number | null
 }
 
 /** One statement whether the channel is absent or another account's, so that nothing tells them apart. */
@@ -17,7 +19,11 @@ export async function findOwnChannel(
   accountId: string,
 ): Promise<Channel | undefined> {
   const [channel] = await db
-    .select({ channelId: channels.id, provider: channels.provider })
+    .select({
+      channelId: channels.id,
+      provider: channels.provider,
+      expireAfterSeconds: channels.expireAfterSeconds,
+    })
     .from(channels)
     .where(and(eq(channels.id, channelId), eq(channels.accountId, accountId)))
   return channel
@@ -27,6 +33,7 @@ export interface ChannelFields {
   name: string
   sealedConfig: string
   onUncertain: OnUncertain
+  expireAfterSeconds?: number | null
 }
 
 export async function createChannel(
@@ -71,6 +78,7 @@ export function listChannels(db: Database, accountId: string) {
       provider: channels.provider,
       name: channels.name,
       onUncertain: channels.onUncertain,
+      expireAfterSeconds: channels.expireAfterSeconds,
       heldAt: channels.heldAt,
       heldReason: channels.heldReason,
       createdAt: channels.createdAt,

@@ -59,6 +59,8 @@ export const channels = pgTable('channels', {
   /** While it is set, the channel's sends wait. */
   heldAt: moment('held_at'),
   heldReason: text('held_reason'),
+  /** How long its sends may wait; null: without an end. */
+  expireAfterSeconds: integer('expire_after_seconds'),
   createdAt: moment('created_at').notNull().defaultNow(),
 })
 
@@ -102,6 +104,7 @@ export const conversations = pgTable(
     uniqueIndex('conversations_one_open')
       .on(table.accountId, table.contactType, table.contactValue)
       .where(sql`closed_at is null`),
+    index('conversations_closed').on(table.closedAt).where(sql`closed_at is not null`),
     index('conversations_of_contact').on(table.accountId, table.contactValue),
   ],
 )
@@ -131,8 +134,14 @@ export const sends = pgTable(
     acceptedAt: moment('accepted_at').notNull().default(sql`clock_timestamp()`),
     nextAttemptAt: moment('next_attempt_at').notNull().default(sql`clock_timestamp()`),
     finishedAt: moment('finished_at'),
+    /** While it is still queued then, it fails; null where its channel's sends don't expire. */
+    expiresAt: moment('expires_at'),
     /** Attempts begun so far. */
     attempt: integer('attempt').notNull().default(0),
+    /** Of these, the ones before it was last replayed: a replay starts a new series of retries. */
+    attemptsBeforeReplay: integer('attempts_before_replay').notNull().default(0),
+    /** How many workers were lost in the middle of it, since it was last replayed. */
+    losses: integer('losses').notNull().default(0),
     /** The latest attempt, until a retry moves it to send_events: who made it, when it was claimed, what came of it. */
     worker: text('worker'),
     /** Fences the attempt: only who holds the claim may record its outcome. */
@@ -143,8 +152,35 @@ export const sends = pgTable(
     /** Why it ended failed or uncertain. */
     failure: text('failure'),
   },
-  (table) => [index('sends_unfinished').on(table.nextAttemptAt).where(sql`finished_at is null`)],
+  // None speaks of the status: it would make every claim write to the indexes.
+  (table) => [
+    index('sends_unfinished').on(table.nextAttemptAt).where(sql`finished_at is null`),
+    index('sends_expiring').on(table.expiresAt).where(sql`finished_at is null and expires_at is not null`),
+    index('sends_not_sent').on(table.channelId, table.seq).where(sql`failure is not null`),
+  ],
 )
+
+/** What a client's Idempotency-Key stands for: written with the send, forgotten after a day. */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    /** Of account and key. */
+    hash: bytea('hash').primaryKey(),
+    /** Of all that was asked for. */
+    fingerprint: bytea('fingerprint').notNull(),
+    requestId: uuid('request_id').notNull(),
+    createdAt: moment('created_at').notNull().default(sql`clock_timestamp()`),
+  },
+  (table) => [index('idempotency_keys_by_age').on(table.createdAt)],
+)
+
+/** The workers that are alive, and those whose claims have yet to be given up. */
+export const workers = pgTable('workers', {
+  name: text('name').primaryKey(),
+  startedAt: moment('started_at').notNull().default(sql`clock_timestamp()`),
+  /** Its lease: beyond it, its claims count as lost. */
+  aliveUntil: moment('alive_until').notNull(),
+})
 
 /** What the send's row doesn't tell, or no longer: append-only. */
 export const sendEvents = pgTable(

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
+import { type ClaimedSend, claimSends } from '../db/claims.ts'
+import { dueInMs } from '../db/due-sends.ts'
 import { isValueFault } from '../db/errors.ts'
-import { type ClaimedSend, claimSends, dueInMs } from '../db/sends.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { NextWakeUp } from './deliver.ts'

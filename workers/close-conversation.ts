@@ -1,6 +1,6 @@
+import type { ClaimedSend } from '../db/claims.ts'
 import { type Entered, type Entry, enterConversations } from '../db/conversations.ts'
 import { isValueFault } from '../db/errors.ts'
-import type { ClaimedSend } from '../db/sends.ts'
 import { logEvent } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
 import type { Runtime } from '../src/platform/runtime.ts'

@@ -1,8 +1,9 @@
-import type { ClaimedSend } from '../db/sends.ts'
+import type { ClaimedSend } from '../db/claims.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { claimer } from './claim.ts'
 import { conversationCloser } from './close-conversation.ts'
 import { dispatcher } from './dispatch.ts'
+import type { Heartbeat } from './heartbeat.ts'
 import type { Providers } from './providers/index.ts'
 import { outcomeRecorder } from './record-outcome.ts'
 
@@ -18,13 +19,11 @@ export interface NextWakeUp {
  * The way of a send through a worker, from a wake-up to its recorded outcome. The order is a promise
  * (docs/api.md#delivery): the claim is committed before the provider is called and the outcome after, so that a call
  * is never repeated blindly, and the contact's conversation is closed before the contact sees the message.
- *
- * @param worker names this worker in claims and timelines.
  */
-export function deliverer(runtime: Runtime, providers: Providers, worker: string) {
-  const claim = claimer(runtime, worker)
+export function deliverer(runtime: Runtime, providers: Providers, heartbeat: Heartbeat) {
+  const claim = claimer(runtime, heartbeat.worker)
   const closeConversation = conversationCloser(runtime)
-  const dispatch = dispatcher(runtime, providers)
+  const dispatch = dispatcher(runtime, providers, heartbeat)
   const recordOutcome = outcomeRecorder(runtime)
 
   return async (requestId: string): Promise<NextWakeUp> => {

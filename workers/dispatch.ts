@@ -1,24 +1,29 @@
 import { LRUCache } from 'lru-cache'
 import { findMediaContent } from '../db/sends.ts'
-import type { Outcome } from '../src/core/outcome.ts'
+import type { AttemptResult, Outcome } from '../src/core/outcome.ts'
 import { providerRules } from '../src/core/providers/index.ts'
 import { openConfig } from '../src/core/sealed-config.ts'
 import { logEvent, logFault } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { EnteredSend } from './deliver.ts'
+import type { Heartbeat } from './heartbeat.ts'
 import type { Delivery } from './provider.ts'
 import type { Providers } from './providers/index.ts'
 
 export interface Attempt {
-  outcome: Outcome
+  outcome: AttemptResult
   durationMs: number
 }
 
 const cachedConfigs = 1000
+const timeToReadMs = 50
 const timeToHeedMs = 500
 
-/** Calls the channel's provider once, for `PROVIDER_TIMEOUT_SECONDS` at most. */
-export function dispatcher(runtime: Runtime, providers: Providers) {
+/**
+ * Calls the channel's provider once, for `PROVIDER_TIMEOUT_SECONDS` at most. Without a lease it calls nobody: others
+ * may have given this worker's claims up.
+ */
+export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: Heartbeat) {
   const { settings, log } = runtime
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
   const prepare = deliveryPreparer(runtime)
@@ -30,7 +35,7 @@ export function dispatcher(runtime: Runtime, providers: Providers) {
     return { outcome, durationMs: Math.round(performance.now() - startedAt) }
   }
 
-  async function attempt(send: EnteredSend): Promise<Outcome> {
+  async function attempt(send: EnteredSend): Promise<AttemptResult> {
     const { requestId } = send
     let delivery: Delivery<unknown> | undefined
     try {
@@ -40,6 +45,12 @@ export function dispatcher(runtime: Runtime, providers: Providers) {
       return { outcome: 'retry_later', reason: 'the call to the provider could not be prepared; see the log' }
     }
     if (!delivery) return { outcome: 'rejected', reason: 'the media is no longer kept' }
+    if (!heartbeat.holdsLease()) {
+      return {
+        outcome: 'not_called',
+        reason: 'the worker could not tell PostgreSQL for too long that it lives',
+      }
+    }
     try {
       return await withinTime(timeoutMs, (signal) => providers[send.provider].send(delivery, signal))
     } catch (error) {
@@ -55,16 +66,23 @@ async function withinTime(
   call: (signal: AbortSignal) => Promise<Outcome>,
 ): Promise<Outcome> {
   const abort = new AbortController()
-  const timers: NodeJS.Timeout[] = []
+  let timer: NodeJS.Timeout | undefined
+  const after = (ms: number, then: () => void) => {
+    timer = setTimeout(then, ms)
+  }
   const leftBehind = new Promise<Outcome>((resolve) => {
-    const outcome: Outcome = { outcome: 'uncertain', reason: 'the provider did not answer in time' }
-    timers.push(setTimeout(() => abort.abort(), timeoutMs))
-    timers.push(setTimeout(() => resolve(outcome), timeoutMs + timeToHeedMs))
+    const giveUp = () => resolve({ outcome: 'uncertain', reason: 'the provider did not answer in time' })
+    const end = () => {
+      abort.abort()
+      after(timeToHeedMs, giveUp)
+    }
+    // A process that was frozen finds its time over and the answers come: these are read first.
+    after(timeoutMs, () => after(timeToReadMs, end))
   })
   try {
     return await Promise.race([call(abort.signal), leftBehind])
   } finally {
-    for (const timer of timers) clearTimeout(timer)
+    clearTimeout(timer)
   }
 }
 

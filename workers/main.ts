@@ -6,10 +6,7 @@ import { closeOnSignal, runProcess } from '../src/platform/process.ts'
 import { Readiness } from '../src/platform/readiness.ts'
 import { openRuntime } from '../src/platform/runtime.ts'
 import { readSettings } from '../src/platform/settings.ts'
-import { deliverer } from './deliver.ts'
-import { openProviders } from './providers/index.ts'
-import { startQueueWorker } from './queue-worker.ts'
-import { startReconciler } from './reconcile.ts'
+import { startWorker } from './worker.ts'
 
 /** Longer than a provider's call may take, so that each is seen to its end. */
 const drainMs = 30_000
@@ -19,17 +16,14 @@ await runProcess(async () => {
   const log = createLogger(settings.LOG_LEVEL)
   const runtime = openRuntime('worker', settings, log)
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
-  const { providers, close: closeProviders } = openProviders(runtime.db, settings)
   const readiness = new Readiness(runtime)
   const health = await serveHealth(settings, readiness, log)
-  const worker = startQueueWorker(runtime, deliverer(runtime, providers, name))
-  const reconciler = startReconciler(runtime)
+  const worker = startWorker(runtime, name)
   log.info({ event: 'working', worker: name, concurrency: settings.WORKER_CONCURRENCY })
   closeOnSignal(log, drainMs, async () => {
     readiness.drain()
-    await Promise.all([worker.stop(), reconciler.stop()])
+    await worker.stop()
     health.close()
-    await closeProviders()
     await runtime.close()
   })
 })

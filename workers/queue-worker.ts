@@ -6,8 +6,8 @@ import type { Runtime } from '../src/platform/runtime.ts'
 import type { NextWakeUp } from './deliver.ts'
 
 /** A killed worker's jobs are taken up again within lock and check together. */
-const lockDurationMs = 10_000
-const stalledCheckMs = 5_000
+const lockDurationMs = 8_000
+const stalledCheckMs = 3_000
 /** How often a job may lose its worker; whether a send kills workers is counted in PostgreSQL, not here. */
 const maxStalls = 1_000_000
 const wakeAfterFaultMs = 1_000

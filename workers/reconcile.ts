@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type DueSend, findDueSends } from '../db/sends.ts'
-import { logWarning } from '../src/platform/logger.ts'
+import { type DueSend, findDueSends } from '../db/due-sends.ts'
 import { addWakeUps, missingWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
+import { type Rounds, startRounds } from './rounds.ts'
 
 const pageSize = 1000
 const pagesPerPass = 10
@@ -16,28 +15,12 @@ const overdueByMs = 2000
  * Gives back their wake-ups to sends that are queued and due but have none: because Redis was away when they were
  * accepted, or lost what it held. Any number of workers may do it at once, since adding a wake-up again changes nothing.
  */
-export function startReconciler(runtime: Runtime): { stop(): Promise<void> } {
-  const { log } = runtime
-  const stopping = new AbortController()
-  const run = async () => {
-    let from: DueSend | undefined
-    while (!stopping.signal.aborted) {
-      try {
-        from = await reconcile(runtime, from)
-      } catch (error) {
-        logWarning(log, 'reconcile_failed', error)
-      }
-      const pause = from ? shortPauseMs : pauseMs
-      await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {})
-    }
-  }
-  const ended = run()
-  return {
-    async stop() {
-      stopping.abort()
-      await ended
-    },
-  }
+export function startReconciler(runtime: Runtime): Rounds {
+  let from: DueSend | undefined
+  return startRounds({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
+    from = await reconcile(runtime, from)
+    return from && shortPauseMs
+  })
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isValueFault } from '../db/errors.ts'
-import { type AttemptOutcome, recordOutcomes } from '../db/sends.ts'
-import { judge, type Outcome, tidy } from '../src/core/outcome.ts'
+import { type LateOutcome, recordLateOutcome } from '../db/lost-claims.ts'
+import { type AttemptOutcome, recordOutcomes } from '../db/outcomes.ts'
+import { type AttemptResult, judge, judgeLate, tidy } from '../src/core/outcome.ts'
 import type { AttemptRecord } from '../src/core/timeline.ts'
 import { logEvent } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
@@ -12,12 +13,14 @@ import { patient } from './patience.ts'
 const maxOutcomesPerFlush = 200
 
 /** What a verdict leaves out. */
-const nothingMore = { reason: undefined, delayMs: undefined, holdsChannel: false }
+const nothingMore = { reason: undefined, delayMs: undefined, isUncounted: false, holdsChannel: false }
 
 type Recorded = { nextAttemptAt: Date | null } | undefined
 
 /** Decides what follows from an attempt, commits it, and tells the log and the queue. */
-export function outcomeRecorder({ db, log, settings }: Runtime) {
+export function outcomeRecorder(runtime: Runtime) {
+  const { db, log, settings } = runtime
+  const recordLate = lateRecorder(runtime)
   const outcomes = new MicroBatch<AttemptOutcome, Recorded>({
     maxItems: maxOutcomesPerFlush,
     isItemsFault: isValueFault,
@@ -29,32 +32,42 @@ export function outcomeRecorder({ db, log, settings }: Runtime) {
 
   return async (send: EnteredSend, { outcome: told, durationMs }: Attempt): Promise<NextWakeUp> => {
     const outcome = tidy(told)
-    const { requestId, attempt, claimId, sealedConfig, onUncertain } = send
+    const { requestId, attempt, attemptsBeforeReplay, claimId, sealedConfig, onUncertain } = send
     const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
-    const verdict = judge(outcome, attempt, { retryDelaysSeconds, onUncertain, random: Math.random() })
+    const rules = { retryDelaysSeconds, onUncertain, random: Math.random() }
+    const verdict = { ...nothingMore, ...judge(outcome, attempt - attemptsBeforeReplay, rules) }
+    const { status, reason, delayMs, holdsChannel } = verdict
     const record = recordOf(attempt, outcome, durationMs)
-    const { status, reason, delayMs, holdsChannel } = { ...nothingMore, ...verdict }
-    const recorded = await outcomes.add({
-      requestId,
-      claimId,
-      status,
-      record,
-      reason,
-      delayMs,
-      holdsChannel,
-      sealedConfig: holdsChannel ? sealedConfig : undefined,
-    })
+    const configUsed = holdsChannel ? sealedConfig : undefined
+    const recorded = await outcomes.add({ requestId, claimId, record, ...verdict, sealedConfig: configUsed })
+    if (!recorded) return await recordLate(send, outcome, record)
 
     logEvent(log, requestId, 'attempt_finished', record)
-    if (!recorded) log.warn({ requestId, event: 'outcome_too_late' }, 'the claim no longer held')
-    else if (holdsChannel) logEvent(log, requestId, 'channel_held', { reason, channelId: send.channelId })
+    if (holdsChannel) logEvent(log, requestId, 'channel_held', { reason, channelId: send.channelId })
     else if (status !== 'queued') logEvent(log, requestId, status, { reason })
     else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
     return { wakeInMs: delayMs }
   }
 }
 
-function recordOf(attempt: number, outcome: Outcome, durationMs: number): AttemptRecord {
+/** Records an outcome whose claim was given up while this worker was thought dead. */
+function lateRecorder({ db, log }: Runtime) {
+  const record = patient(log, (late: LateOutcome) => recordLateOutcome(db, late))
+  return async (
+    { requestId, claimId }: EnteredSend,
+    outcome: AttemptResult,
+    attemptRecord: AttemptRecord,
+  ): Promise<NextWakeUp> => {
+    const late: AttemptRecord = { ...attemptRecord, late: true }
+    const verdict = judgeLate(outcome)
+    const status = await record({ requestId, claimId, record: late, verdict })
+    logEvent(log, requestId, 'attempt_finished', late)
+    if (status) logEvent(log, requestId, status, { reason: late.reason })
+    return { wakeInMs: undefined }
+  }
+}
+
+function recordOf(attempt: number, outcome: AttemptResult, durationMs: number): AttemptRecord {
   return {
     attempt,
     outcome: outcome.outcome,

@@ -51,9 +51,9 @@ function hasExpired(caller: Caller): boolean {
 function refuser(runtime: Runtime) {
   const clientAddress = clientAddressReader(runtime)
   const limit = { points: runtime.settings.AUTH_FAILURE_LIMIT, seconds: failureWindowSeconds }
-  const countFailure = createSharedLimiter(runtime, 'auth-failures', limit)
+  const failures = createSharedLimiter(runtime, 'auth-failures', limit)
   return async (c: Context<ApiEnv>): Promise<never> => {
-    const { isOver, resetSeconds } = await c.var.budget.spend(countFailure(subscriber(clientAddress(c))))
+    const { isOver, resetSeconds } = await c.var.budget.spend(failures.useUp(subscriber(clientAddress(c))))
     if (isOver) {
       const retryAfter = { 'Retry-After': String(resetSeconds) }
       throw new ApiError(429, 'Too many requests with a faulty API key from this address.', retryAfter)

@@ -11,6 +11,7 @@ export interface ApiEnv {
     budget: WaitBudget
     /** Set by `authenticate`. */
     caller: Caller
+    hasUsedRateLimit: boolean | undefined
     /** Why the request was refused, for the log; set with every error body. */
     refusal: string
   }

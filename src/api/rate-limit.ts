@@ -1,15 +1,15 @@
 import type { Context } from 'hono'
 import type { RateLimit } from '../../db/accounts.ts'
 import type { Runtime } from '../platform/runtime.ts'
-import { createSharedLimiter } from '../platform/shared-limiter.ts'
+import { type Count, createSharedLimiter, type SharedLimiter } from '../platform/shared-limiter.ts'
 import type { ApiEnv } from './context.ts'
 import { ApiError } from './errors.ts'
 
-/** Counts an account's requests, and answers 429 beyond its limit (docs/api.md#rate-limit). */
+/** What a request uses up of its account's limit (docs/api.md#rate-limit). */
 export function rateLimiter(runtime: Runtime) {
   const { settings } = runtime
   const ours = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
-  const limiters = new Map<string, ReturnType<typeof createSharedLimiter>>()
+  const limiters = new Map<string, SharedLimiter>()
   const limiterFor = (limit: RateLimit) => {
     const policy = `${limit.points}/${limit.seconds}`
     const limiter = limiters.get(policy) ?? createSharedLimiter(runtime, 'rate', limit)
@@ -17,15 +17,31 @@ export function rateLimiter(runtime: Runtime) {
     return limiter
   }
 
-  return async (c: Context<ApiEnv>): Promise<void> => {
-    const { caller, budget } = c.var
-    const limit = caller.rateLimit ?? ours
-    const { isOver, remaining, resetSeconds } = await budget.spend(limiterFor(limit)(caller.accountId))
+  const tell = (c: Context<ApiEnv>, limit: RateLimit, { remaining, resetSeconds }: Count) => {
     c.header('RateLimit-Policy', `"default";q=${limit.points};w=${limit.seconds}`)
     c.header('RateLimit', `"default";r=${remaining};t=${resetSeconds}`)
-    if (!isOver) return
-    throw new ApiError(429, `More than ${limit.points} requests in ${limit.seconds} s. Slow down.`, {
-      'Retry-After': String(resetSeconds),
-    })
+  }
+
+  return {
+    /** @throws ApiError 429 beyond the limit. */
+    async rateLimit(c: Context<ApiEnv>): Promise<void> {
+      const { caller, budget } = c.var
+      const limit = caller.rateLimit ?? ours
+      const count = await budget.spend(limiterFor(limit).useUp(caller.accountId))
+      c.set('hasUsedRateLimit', true)
+      tell(c, limit, count)
+      if (!count.isOver) return
+      throw new ApiError(429, `More than ${limit.points} requests in ${limit.seconds} s. Slow down.`, {
+        'Retry-After': String(count.resetSeconds),
+      })
+    },
+
+    /** Gives back what the request has used up, if it has: nothing new came of it. */
+    async spareRateLimit(c: Context<ApiEnv>): Promise<void> {
+      const { caller, budget, hasUsedRateLimit } = c.var
+      const limit = caller.rateLimit ?? ours
+      const points = hasUsedRateLimit ? 1 : 0
+      tell(c, limit, await budget.spend(limiterFor(limit).giveBack(caller.accountId, points)))
+    },
   }
 }

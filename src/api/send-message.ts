@@ -7,6 +7,7 @@ import { channelChecks } from './check-against-channel.ts'
 import { checkMediaContent } from './check-media-content.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { enqueuer } from './enqueue.ts'
+import { earlierSends, idempotencyOf, replayAnswer } from './idempotency.ts'
 import { channelLookup } from './own-channel.ts'
 import { rateLimiter } from './rate-limit.ts'
 import { readBody, refuseDeclaredOversize } from './read-body.ts'
@@ -24,8 +25,10 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
   const ownChannel = channelLookup(runtime)
   const checkAgainstChannel = channelChecks(runtime)
   const applyTemplate = templateApplier(runtime)
-  const rateLimit = rateLimiter(runtime)
-  const record = recorder(runtime)
+  const findEarlier = earlierSends(runtime)
+  const { rateLimit, spareRateLimit } = rateLimiter(runtime)
+  const replay = replayAnswer(runtime, spareRateLimit)
+  const record = recorder(runtime, findEarlier)
   const enqueue = enqueuer(runtime)
 
   const pipeline = (schema: typeof channelInBody | typeof channelInPath) =>
@@ -41,8 +44,12 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
         const channel = await ownChannel(c, c.req.param('channelId') ?? request.channelId)
         await checkAgainstChannel(c, request, channel)
         const message = await applyTemplate(c, request.message, channel)
+        const idempotency = idempotencyOf(c, request, channel)
+        const earlier = await findEarlier(c, idempotency)
+        if (earlier) return await replay(c, earlier)
         await rateLimit(c)
-        await record(c, { ...request, message }, channel)
+        const concurrent = await record(c, { ...request, message }, channel, idempotency)
+        if (concurrent) return await replay(c, concurrent)
         await enqueue(c)
         return c.json({ requestId: c.var.requestId }, 202)
       },

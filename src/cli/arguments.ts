@@ -19,6 +19,20 @@ export function rateLimit(text: string): RateLimit {
   return { points, seconds }
 }
 
+/** In seconds; null for none. */
+export function waitingTime(text: string): number | null {
+  if (text === 'none') return null
+  return wholeNumber(text)
+}
+
+export function wholeNumber(text: string): number {
+  const number = /^\d{1,10}$/.test(text) ? Number(text) : 0
+  if (number < 1 || number > largestInteger) {
+    throw new InvalidArgumentError(`Use a whole number from 1 to ${largestInteger}.`)
+  }
+  return number
+}
+
 /** A moment that far from now. */
 export function expiry(text: string): Date {
   const [, count, unit = ''] = /^(\d{1,5})([smhd])$/.exec(text) ?? []

@@ -14,12 +14,13 @@ import { type ProviderName, providerNames, providerRules } from '../core/provide
 import { canBeRecordId } from '../core/record-id.ts'
 import { sealConfig } from '../core/sealed-config.ts'
 import { answer, CliError } from './answer.ts'
-import { existingAccount, json, name } from './arguments.ts'
+import { existingAccount, json, name, waitingTime } from './arguments.ts'
 
 interface ChannelOptions {
   name: string
   config: unknown
   onUncertain?: OnUncertain
+  expireAfter?: number | null
 }
 
 export function channelCommands(program: Command): void {
@@ -49,6 +50,7 @@ function createCommand(channel: Command): void {
     .requiredOption('--name <name>', 'what people call it', name)
     .requiredOption('--config <json>', "the provider's config; {} for the sandbox", json)
     .addOption(onUncertainOption())
+    .option(...expireAfterOption)
     .action((options: ChannelOptions & { account: string; provider: ProviderName }, command: Command) =>
       answer(command, async ({ db, setting }) => {
         const { provider } = options
@@ -56,7 +58,16 @@ function createCommand(channel: Command): void {
         const id = uuidv7()
         const sealedConfig = seal(provider, options.config, id, setting('CREDENTIALS_KEY'))
         const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
-        await createChannel(db, { id, accountId, provider, name: options.name, sealedConfig, onUncertain })
+        const { name, expireAfter: expireAfterSeconds = null } = options
+        await createChannel(db, {
+          id,
+          accountId,
+          provider,
+          name,
+          sealedConfig,
+          onUncertain,
+          expireAfterSeconds,
+        })
         return { channelId: id }
       }),
     )
@@ -69,14 +80,16 @@ function updateCommand(channel: Command): void {
     .option('--name <name>', 'what people call it', name)
     .option('--config <json>', "the provider's config, whole", json)
     .addOption(onUncertainOption())
+    .option(...expireAfterOption)
     .action((id: string, options: Partial<ChannelOptions>, command: Command) =>
       answer(command, async ({ db, setting }) => {
-        const { config, ...fields } = options
+        const { config, expireAfter, ...fields } = options
         const provider = canBeRecordId(id) ? await findProvider(db, id) : undefined
         if (!provider) throw noChannel(id)
         const sealed =
           config === undefined ? {} : { sealedConfig: seal(provider, config, id, setting('CREDENTIALS_KEY')) }
-        const changes = { ...fields, ...sealed }
+        const expiry = expireAfter === undefined ? {} : { expireAfterSeconds: expireAfter }
+        const changes = { ...fields, ...expiry, ...sealed }
         if (Object.keys(changes).length === 0)
           throw new CliError('Nothing to change; see: channel update --help')
         await updateChannel(db, id, changes)
@@ -111,6 +124,12 @@ function holdCommands(channel: Command): void {
 function noChannel(id: string): CliError {
   return new CliError(`No channel ${id}; see them with: channel list --account ID`)
 }
+
+const expireAfterOption = [
+  '--expire-after <seconds>',
+  'fail sends that wait longer, counted from their accept; "none": let them wait',
+  waitingTime,
+] as const
 
 function onUncertainOption(): Option {
   return new Option(

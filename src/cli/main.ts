@@ -6,6 +6,7 @@ import { channelCommands } from './channel.ts'
 import { conversationCommands } from './conversation.ts'
 import { flowCommands } from './flow.ts'
 import { keyCommands } from './key.ts'
+import { replayCommand } from './replay.ts'
 import { templateCommands } from './template.ts'
 import { traceCommand } from './trace.ts'
 
@@ -29,6 +30,7 @@ flowCommands(program)
 conversationCommands(program)
 templateCommands(program)
 traceCommand(program)
+replayCommand(program)
 overrideExits(program)
 
 try {

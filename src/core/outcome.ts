@@ -16,12 +16,15 @@ export type Outcome =
   | ({ outcome: 'uncertain'; reason: string } & ProviderAnswer)
   | ({ outcome: 'channel_refused'; reason: string } & ProviderAnswer)
 
+/** What may come of an attempt: besides what the provider's module says, that the worker didn't call it after all. */
+export type AttemptResult = Outcome | ({ outcome: 'not_called'; reason: string } & ProviderAnswer)
+
 export type OnUncertain = 'resend' | 'hold'
 
 const longestProviderText = 500
 
 /** An outcome whose texts, which are the provider's, can be stored and printed: short, on one line, without NUL. */
-export function tidy(outcome: Outcome): Outcome {
+export function tidy(outcome: AttemptResult): AttemptResult {
   const texts = Object.entries(outcome).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
@@ -38,7 +41,7 @@ export type Verdict =
   | { status: 'sent' }
   | { status: 'failed'; reason: string }
   | { status: 'uncertain'; reason: string }
-  | { status: 'queued'; reason: string; delayMs: number; holdsChannel?: true }
+  | { status: 'queued'; reason: string; delayMs: number; isUncounted?: true; holdsChannel?: true }
 
 export interface RetryRules {
   /** Delays before the second, third, … attempt; one more attempt than there are delays. */
@@ -48,8 +51,8 @@ export interface RetryRules {
   random: number
 }
 
-/** @param attempt the attempt that just ended, counted from 1. */
-export function judge(outcome: Outcome, attempt: number, rules: RetryRules): Verdict {
+/** @param attempt the attempt that just ended, counted from 1 anew where the send was replayed. */
+export function judge(outcome: AttemptResult, attempt: number, rules: RetryRules): Verdict {
   switch (outcome.outcome) {
     case 'sent':
       return { status: 'sent' }
@@ -60,16 +63,58 @@ export function judge(outcome: Outcome, attempt: number, rules: RetryRules): Ver
       if (delayMs !== undefined) return { status: 'queued', reason: outcome.reason, delayMs }
       return { status: 'failed', reason: `${outcome.reason} (attempt ${attempt}, the last)` }
     }
-    case 'uncertain': {
-      const delayMs = rules.onUncertain === 'resend' ? retryDelayMs(attempt, rules) : undefined
-      if (delayMs !== undefined) return { status: 'queued', reason: outcome.reason, delayMs }
-      return { status: 'uncertain', reason: outcome.reason }
-    }
+    case 'uncertain':
+      return judgeUncertain(outcome.reason, attempt, rules)
     case 'channel_refused':
-      return { status: 'queued', reason: outcome.reason, delayMs: 0, holdsChannel: true }
+      return { status: 'queued', reason: outcome.reason, delayMs: 0, isUncounted: true, holdsChannel: true }
+    case 'not_called':
+      return { status: 'queued', reason: outcome.reason, delayMs: 0, isUncounted: true }
     default:
       return outcome satisfies never
   }
+}
+
+function judgeUncertain(reason: string, attempt: number, rules: RetryRules) {
+  const delayMs = rules.onUncertain === 'resend' ? retryDelayMs(attempt, rules) : undefined
+  if (delayMs === undefined) return { status: 'uncertain', reason } as const
+  return { status: 'queued', reason, delayMs } as const
+}
+
+/** What a late outcome makes of a send that was given up as uncertain; undefined where it doesn't know either. */
+export function judgeLate(
+  outcome: AttemptResult,
+): { status: 'sent' } | { status: 'failed'; reason: string } | undefined {
+  switch (outcome.outcome) {
+    case 'sent':
+      return { status: 'sent' }
+    case 'rejected':
+    case 'retry_later':
+    case 'channel_refused':
+    case 'not_called':
+      // No retry: what follows to the same contact may be on its way already.
+      return { status: 'failed', reason: outcome.reason }
+    case 'uncertain':
+      return undefined
+    default:
+      return outcome satisfies never
+  }
+}
+
+const mostLosses = 5
+
+/** What becomes of a send whose worker was lost in the middle of an attempt; one that kills its workers is parked. */
+export function judgeLoss(
+  claim: { worker: string; losses: number; attempt: number; attemptsBeforeReplay: number },
+  rules: RetryRules,
+) {
+  if (claim.losses + 1 >= mostLosses) {
+    return {
+      status: 'failed',
+      reason: `parked: ${mostLosses} workers were lost in the middle of it`,
+    } as const
+  }
+  const reason = `worker ${claim.worker} was lost before it could tell what the provider answered`
+  return judgeUncertain(reason, claim.attempt - claim.attemptsBeforeReplay, rules)
 }
 
 /** Longer ones are as good as never. */

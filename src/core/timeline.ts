@@ -1,18 +1,20 @@
 import { type Contact, maskContact } from './contact.ts'
 import type { MessageType } from './message.ts'
-import type { Outcome } from './outcome.ts'
+import type { AttemptResult } from './outcome.ts'
 
 export type SendStatus = 'queued' | 'sending' | 'sent' | 'failed' | 'uncertain'
 
 /** What came of an attempt, as it is kept: no content, no credential. */
 export interface AttemptRecord {
   attempt: number
-  outcome: Outcome['outcome']
+  outcome: AttemptResult['outcome']
   durationMs: number
   providerStatus: number | null
   providerCode: string | null
   providerMessageId: string | null
   reason?: string
+  /** Its claim had been given up before it came. */
+  late?: true
 }
 
 /** What a timeline needs of a send's row. */
@@ -98,9 +100,13 @@ export function buildTimeline(
 function latestAttempt(send: SendRecord): StoredEvent[] {
   const { attempt, worker, claimedAt, finishedAt, attemptRecord, status, failure } = send
   const events: StoredEvent[] = []
+  // A lost attempt that is to be followed by another is told by stored events already.
+  if (status === 'queued') return events
   if (claimedAt) events.push({ at: claimedAt, event: 'attempt_started', fields: { attempt, worker } })
   if (!finishedAt) return events
   if (attemptRecord) events.push({ at: finishedAt, event: 'attempt_finished', fields: { ...attemptRecord } })
+  else if (claimedAt)
+    events.push({ at: finishedAt, event: 'attempt_lost', fields: { attempt, reason: failure } })
   events.push({ at: finishedAt, event: status, fields: failure === null ? {} : { reason: failure } })
   return events
 }

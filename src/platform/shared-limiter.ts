@@ -5,10 +5,18 @@ import type { Runtime } from './runtime.ts'
 /** What Node's timers can hold: beyond it they fire at once, and the count would be lost. */
 const longestTimerSeconds = 2_000_000
 
+type Limiter = RateLimiterRedis | RateLimiterMemory
+
 export interface Count {
   isOver: boolean
   remaining: number
   resetSeconds: number
+}
+
+export interface SharedLimiter {
+  useUp(key: string): Promise<Count>
+  /** @param points that were used up in vain; 0 only asks for the count. */
+  giveBack(key: string, points: 0 | 1): Promise<Count>
 }
 
 /**
@@ -21,21 +29,25 @@ export function createSharedLimiter(
   { redis, throughBreaker }: Pick<Runtime, 'redis' | 'throughBreaker'>,
   name: string,
   limit: { points: number; seconds: number },
-): (key: string) => Promise<Count> {
+): SharedLimiter {
   const options = { points: limit.points, duration: limit.seconds }
   const shared = new RateLimiterRedis({ ...options, storeClient: redis, keyPrefix: `${keyPrefix}:${name}` })
   const own = new RateLimiterMemory({ ...options, duration: Math.min(limit.seconds, longestTimerSeconds) })
-  return async (key) => {
+  const count = async (by: (limiter: Limiter) => Promise<Count>): Promise<Count> => {
     try {
-      return await throughBreaker(() => consume(shared, key))
+      return await throughBreaker(() => by(shared))
     } catch {
-      return await consume(own, key)
+      return await by(own)
     }
+  }
+  return {
+    useUp: (key) => count((limiter) => consume(limiter, key)),
+    giveBack: (key, points) => count(async (limiter) => toCount(await limiter.reward(key, points), false)),
   }
 }
 
 /** The limiter throws its count when the limit is reached, and an error when something is broken. */
-async function consume(limiter: RateLimiterRedis | RateLimiterMemory, key: string): Promise<Count> {
+async function consume(limiter: Limiter, key: string): Promise<Count> {
   try {
     return toCount(await limiter.consume(key), false)
   } catch (error) {

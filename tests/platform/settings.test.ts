@@ -34,6 +34,8 @@ describe('the default of', () => {
     ['PROVIDER_TIMEOUT_SECONDS', 15],
     ['DATABASE_POOL_SIZE', 10],
     ['RETRY_DELAYS_SECONDS', [1, 5, 25, 120, 600, 2400, 7200]],
+    ['RETENTION_DAYS', 90],
+    ['MEDIA_RETENTION_HOURS', 24],
     ['ALLOWED_PRIVATE_NETWORKS', []],
     ['TRUST_PROXY', []],
     ['LOG_LEVEL', 'info'],

@@ -42,7 +42,7 @@ const farSides: Record<FarSide, Behaviour> = {
 
 describeProvider('webhook', async () => {
   const receiver = await openWebhookReceiver()
-  const http = createHttpClient({ allowedPrivateNetworks: loopback, timeoutMs: 15_000 })
+  const http = createHttpClient({ allowedPrivateNetworks: loopback })
   return {
     provider: webhook(http),
     goodConfig: { url: 'https://example.com/messages?from=us', secret },
@@ -70,18 +70,18 @@ afterEach(async () => {
 })
 
 function openClient(changes: Partial<HttpClientOptions> = {}): HttpClient {
-  const client = createHttpClient({ allowedPrivateNetworks: loopback, timeoutMs, ...changes })
+  const client = createHttpClient({ allowedPrivateNetworks: loopback, ...changes })
   clients.push(client)
   return client
 }
 
-function open(changes: Partial<HttpClientOptions> = {}) {
+function open(changes: Partial<HttpClientOptions> = {}, withinMs = timeoutMs) {
   const provider = webhook(openClient(changes))
   return async (to: string | Behaviour, parts: Partial<Delivery<unknown>> = {}) => {
     const url = typeof to === 'string' ? to : receiver.at(to)
     const delivery = buildDelivery(rules, { url, secret }, parts) as Delivery<WebhookConfig>
     const startedAt = performance.now()
-    const outcome = await provider.send(delivery, new AbortController().signal)
+    const outcome = await provider.send(delivery, AbortSignal.timeout(withinMs))
     const calls = receiver.callsOf(delivery.requestId)
     return { delivery, outcome, calls, durationMs: performance.now() - startedAt }
   }
@@ -341,7 +341,7 @@ describe('what was not sent is to be tried later', () => {
     const late = () => new Promise<[typeof address]>((resolve) => setTimeout(resolve, 300, [address]))
     const before = receiver.connections
     const url = receiver.at(accept).replace('127.0.0.1', 'late.test')
-    const { outcome, delivery } = await open({ resolve: late, timeoutMs: 100 })(url)
+    const { outcome, delivery } = await open({ resolve: late }, 100)(url)
     expect(outcome.outcome).toBe('retry_later')
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect(receiver.connections - before).toBeLessThanOrEqual(1)
@@ -359,7 +359,7 @@ describe('what was not sent is to be tried later', () => {
 
 describe('connections', () => {
   test('many sends share few', async () => {
-    const send = open({ timeoutMs: 10_000 })
+    const send = open({}, 10_000)
     const before = receiver.connections
     const url = receiver.at(accept)
     const outcomes = await Promise.all(

@@ -5,10 +5,7 @@ import type { Timeline } from '../../src/core/timeline.ts'
 import { createLogger } from '../../src/platform/logger.ts'
 import { openRuntime, type Runtime } from '../../src/platform/runtime.ts'
 import { readSettings } from '../../src/platform/settings.ts'
-import { deliverer } from '../../workers/deliver.ts'
-import { openProviders } from '../../workers/providers/index.ts'
-import { startQueueWorker } from '../../workers/queue-worker.ts'
-import { startReconciler } from '../../workers/reconcile.ts'
+import { startWorker } from '../../workers/worker.ts'
 import { freshStores, type Stores } from './stores.ts'
 import { eventually } from './wait.ts'
 
@@ -73,12 +70,9 @@ export async function startTestService(
     logsOf: (requestId) => logs.filter((line) => line.requestId === requestId),
     async startWorker(name = 'test-worker') {
       const workerRuntime = openRuntime('worker', read, log)
-      const { providers, close } = openProviders(workerRuntime.db, read)
-      const worker = startQueueWorker(workerRuntime, deliverer(workerRuntime, providers, name))
-      const reconciler = startReconciler(workerRuntime)
+      const worker = startWorker(workerRuntime, name)
       const stop = once(async () => {
-        await Promise.all([worker.stop(), reconciler.stop()])
-        await close()
+        await worker.stop()
         await workerRuntime.close()
       })
       stops.push(stop)

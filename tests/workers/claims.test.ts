@@ -2,14 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { claimSends } from '../../db/claims.ts'
 import type { Database } from '../../db/client.ts'
 import { enterConversations, listConversations } from '../../db/conversations.ts'
+import { dueInMs } from '../../db/due-sends.ts'
+import { recordOutcomes } from '../../db/outcomes.ts'
 import { sandboxMessages, sends } from '../../db/schema.ts'
-import { claimSends, dueInMs, recordOutcomes } from '../../db/sends.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { livingWorker } from '../support/living-worker.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -19,6 +22,7 @@ let providers: Providers
 beforeAll(async () => {
   service = await startTestService()
   account = await buildAccount(service)
+  for (const worker of ['a', 'b', 'c', 'd']) await livingWorker(service, worker)
   ;({ providers } = openProviders(service.runtime.db, service.runtime.settings))
 })
 afterAll(() => service.stop())
@@ -126,14 +130,18 @@ test.each([60_000, 2_592_000_000])(
     await claimSends(db, [requestId], claim)
     const later = { status: 'queued', record, reason: 'later', delayMs } as const
     await recordOutcomes(db, [{ requestId, claimId: claim.id, ...later }])
-    const { wakeInMs } = await deliverer(service.runtime, providers, 'b')(requestId)
+    const { wakeInMs } = await deliverer(
+      service.runtime,
+      providers,
+      await livingWorker(service, 'b'),
+    )(requestId)
     expect(wakeInMs).toBeGreaterThan(delayMs - 1000)
     expect(wakeInMs).toBeLessThanOrEqual(delayMs)
   },
 )
 
 test('ten wake-ups of one send call the provider once', async () => {
-  const deliver = deliverer(service.runtime, providers, 'a')
+  const deliver = deliverer(service.runtime, providers, await livingWorker(service, 'a'))
   const requestId = await acceptText()
   await Promise.all(Array.from({ length: 10 }, () => deliver(requestId)))
   expect(await callsFor(requestId)).toHaveLength(1)

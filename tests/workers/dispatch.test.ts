@@ -5,6 +5,7 @@ import { sealConfig } from '../../src/core/sealed-config.ts'
 import type { EnteredSend } from '../../workers/deliver.ts'
 import { dispatcher } from '../../workers/dispatch.ts'
 import type { Provider } from '../../workers/provider.ts'
+import { livingWorker } from '../support/living-worker.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -26,6 +27,7 @@ function buildSend(changes: Partial<EnteredSend> = {}): EnteredSend {
     closeConversation: false,
     conversationId: uuidv7(),
     attempt: 1,
+    attemptsBeforeReplay: 0,
     worker: 'a',
     claimId: uuidv7(),
     provider: 'sandbox',
@@ -36,7 +38,12 @@ function buildSend(changes: Partial<EnteredSend> = {}): EnteredSend {
 }
 
 async function dispatchBy(send: Provider['send'], changes: Partial<EnteredSend> = {}) {
-  return await dispatcher(service.runtime, { sandbox: { send }, webhook: { send } })(buildSend(changes))
+  const heartbeat = await livingWorker(service, 'a')
+  return await dispatcher(
+    service.runtime,
+    { sandbox: { send }, webhook: { send } },
+    heartbeat,
+  )(buildSend(changes))
 }
 
 const sent = async (): Promise<Outcome> => ({ outcome: 'sent' })

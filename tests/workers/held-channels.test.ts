@@ -4,14 +4,15 @@ import { eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createChannel, holdChannel, listChannels, resumeChannel } from '../../db/channels.ts'
+import { dueInMs, findDueSends } from '../../db/due-sends.ts'
 import { sends } from '../../db/schema.ts'
-import { dueInMs, findDueSends } from '../../db/sends.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { addWakeUps } from '../../src/platform/queue.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import { type Account, accept, buildAccount, request, textBody } from '../support/builders.ts'
+import { livingWorker } from '../support/living-worker.ts'
 import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
@@ -137,7 +138,7 @@ test('the wake-up of a send on a held channel ends, and nothing wakes it again b
   const waiting = await sendBy(channelId)
   await wakeUpEnded(waiting)
   const { providers, close } = openProviders(db, settings)
-  const deliver = deliverer(service.runtime, providers, 'another')
+  const deliver = deliverer(service.runtime, providers, await livingWorker(service, 'another'))
   const page = { overdueByMs: 0, after: undefined, limit: 1000 }
   for (const requestId of [first, waiting]) {
     expect(await deliver(requestId)).toEqual({ wakeInMs: undefined })

@@ -29,7 +29,7 @@ export type HttpResult =
   | { kind: 'maybe_sent'; reason: string }
 
 export interface HttpClient {
-  /** Makes one call, and never repeats it. Never throws, and ends within `timeoutMs` or at the signal. */
+  /** Makes one call, and never repeats it. Never throws, and ends at the signal. */
   post(request: HttpRequest, signal: AbortSignal): Promise<HttpResult>
   /** Lets calls under way end. */
   close(): Promise<void>
@@ -38,8 +38,6 @@ export interface HttpClient {
 export interface HttpClientOptions {
   /** What may be reached besides public addresses. */
   allowedPrivateNetworks: readonly Network[]
-  /** For a whole call, from the look-up of the name to the last byte of the answer. */
-  timeoutMs: number
   resolve?: (hostname: string) => Promise<LookupAddress[]>
 }
 
@@ -59,12 +57,12 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     pipelining: 1,
     maxResponseSize: maxAnswerBytes,
     keepAliveMaxTimeout: longestIdleMs,
-    // The deadline of the whole call covers both; they would each start anew with every byte of a trickled answer.
+    // The signal covers both; they would each start anew with every byte of a trickled answer.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
   return {
-    post: (request, signal) => exchange(agent, request, signal, options.timeoutMs),
+    post: (request, signal) => exchange(agent, request, signal),
     close: () => agent.close(),
   }
 }
@@ -74,7 +72,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
  * the socket: what fails before it was not sent, and what fails after it may have been. (The socket's `bytesWritten`
  * tells no more: it counts bytes that the kernel refused, too.)
  */
-function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, timeoutMs: number) {
+function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
   const url = new URL(request.url)
   return new Promise<HttpResult>((resolve) => {
     let call: Dispatcher.DispatchController | undefined
@@ -83,7 +81,6 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, timeo
     const chunks: Buffer[] = []
 
     const end = (result: HttpResult) => {
-      clearTimeout(timer)
       signal.removeEventListener('abort', giveUp)
       resolve(result)
     }
@@ -98,7 +95,6 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, timeo
       fail(call ? 'no whole answer in time' : 'no connection in time')
       call?.abort(new Error('given up'))
     }
-    const timer = setTimeout(giveUp, timeoutMs)
     if (signal.aborted) return giveUp()
     signal.addEventListener('abort', giveUp)
     agent.dispatch(
@@ -138,7 +134,6 @@ const addressNotAllowed = 'ADDRESS_NOT_ALLOWED'
 /** Opens connections to checked addresses only: a URL is a client's word, and must not reach into our network. */
 function guardedConnector({
   allowedPrivateNetworks,
-  timeoutMs,
   resolve = (hostname) => dns.lookup(hostname, { all: true }),
 }: HttpClientOptions): buildConnector.connector {
   const isAllowed = (address: string) => isReachable(address, allowedPrivateNetworks)
@@ -159,7 +154,7 @@ function guardedConnector({
       (error: Error) => callback(error, '', 0),
     )
   }
-  const connect = buildConnector({ timeout: Math.min(timeoutMs, longestConnectMs), allowH2: false, lookup })
+  const connect = buildConnector({ timeout: longestConnectMs, allowH2: false, lookup })
 
   return (target, callback) => {
     // Node doesn't look up what is an address already.

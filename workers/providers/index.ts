@@ -19,7 +19,6 @@ export interface OpenProviders {
 export function openProviders(db: Database, settings: Settings): OpenProviders {
   const http = createHttpClient({
     allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS,
-    timeoutMs: settings.PROVIDER_TIMEOUT_SECONDS * 1000,
   })
   return { providers: { sandbox: sandbox(db), webhook: webhook(http) }, close: () => http.close() }
 }

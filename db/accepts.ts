@@ -1,0 +1,81 @@
+import type { Contact } from '../src/core/contact.ts'
+import type { Message } from '../src/core/message.ts'
+import type { Database } from './client.ts'
+import { idempotencyKeptHours } from './idempotency-keys.ts'
+import { prepared } from './statement.ts'
+
+/** A send as it is recorded at accept. */
+export interface NewSend {
+  requestId: string
+  accountId: string
+  channelId: string
+  contact: Contact
+  message: Message
+  flowId: string | undefined
+  closeConversation: boolean
+  /** How long it may wait; undefined: without an end. */
+  expireAfterSeconds: number | undefined
+  /** Of its Idempotency-Key, and of all that was asked for with it; both in hex. */
+  idempotency: { hash: string; fingerprint: string } | undefined
+  /** By PostgreSQL's clock. After it nothing is inserted: by then the client has been told 503. */
+  recordBy: Date
+}
+
+interface RecordedSend {
+  requestId: string
+  acceptedAt: Date
+}
+
+/**
+ * Keys are inserted in the order of their hashes, or two batches could wait for each other. Of several sends with one
+ * key in a batch, the first one counts.
+ */
+const recording = `
+  given as materialized (
+    select given.* from rows from (json_to_recordset($1) as
+      ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
+       "closeConversation" boolean, "expireAfterSeconds" float8, idempotency json, "recordBy" timestamptz))
+      with ordinality as given
+    where clock_timestamp() < "recordBy"),
+  keyed as (
+    insert into idempotency_keys as kept (hash, fingerprint, request_id)
+    select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
+           decode(idempotency->>'fingerprint', 'hex'), "requestId"
+    from given where idempotency is not null
+    order by idempotency->>'hash', ordinality
+    on conflict (hash) do update
+      set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
+      where kept.created_at < clock_timestamp() - interval '${idempotencyKeptHours} hours'
+    returning request_id),
+  recorded as (
+    insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
+                       message, flow_id, close_conversation, expires_at)
+    select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
+           message->>'type', message, "flowId", "closeConversation",
+           clock_timestamp() + "expireAfterSeconds" * interval '1 s'
+    from given
+    where idempotency is null or "requestId" in (select request_id from keyed)
+    order by ordinality
+    returning request_id as "requestId", accepted_at as "acceptedAt")`
+
+const insertStatement = prepared<RecordedSend>('insert_sends', `with ${recording} select * from recorded`)
+
+const insertWithMediaStatement = prepared<RecordedSend>(
+  'insert_send_with_media',
+  `with ${recording},
+        stored as (insert into media (request_id, content) select "requestId", $2 from recorded)
+   select * from recorded`,
+)
+
+/**
+ * Records sends in the order given, each with its Idempotency-Key, both or neither. Missing from the answer are those
+ * that came too late for their `recordBy`, and those whose key is taken.
+ */
+export function insertSends(db: Database, rows: readonly NewSend[]) {
+  return insertStatement(db, [JSON.stringify(rows)])
+}
+
+/** Records one send with its media, both or neither. */
+export function insertSendWithMedia(db: Database, row: NewSend, content: Buffer) {
+  return insertWithMediaStatement(db, [JSON.stringify([row]), content])
+}

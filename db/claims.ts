@@ -1,0 +1,75 @@
+import type { Contact } from '../src/core/contact.ts'
+import type { Message } from '../src/core/message.ts'
+import type { OnUncertain } from '../src/core/outcome.ts'
+import type { ProviderName } from '../src/core/providers/index.ts'
+import type { Database } from './client.ts'
+import { prepared } from './statement.ts'
+
+/** A send that this worker may now hand to its provider, with all that takes but the bytes of its media. */
+export interface ClaimedSend {
+  requestId: string
+  accountId: string
+  channelId: string
+  contact: Contact
+  message: Message
+  flowId: string | null
+  closeConversation: boolean
+  /** Null where the send has yet to enter a conversation. */
+  conversationId: string | null
+  /** Counted from 1. */
+  attempt: number
+  /** Of these, the ones before it was last replayed. */
+  attemptsBeforeReplay: number
+  worker: string
+  claimId: string
+  provider: ProviderName
+  sealedConfig: string
+  onUncertain: OnUncertain
+}
+
+/**
+ * Claims nothing for a worker without a lease: its claims would count as lost at once. Leaves out what has expired,
+ * which a sweep ends. `skip locked`: a send that another worker is claiming at this moment is that worker's. A claim whose answer was lost
+ * is found again by its own id.
+ */
+const claimStatement = prepared<ClaimedSend>(
+  'claim_sends',
+  `update sends s
+   set status = 'sending', worker = $2, claim_id = $3,
+       attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
+       claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
+       conversation_id = coalesce(s.conversation_id, case when not s.close_conversation then
+         (select c.id from conversations c
+          where c.account_id = s.account_id and c.contact_type = s.contact_type
+            and c.contact_value = s.contact_value and c.closed_at is null) end)
+   from (select request_id from sends
+         where request_id = any($1::uuid[])
+           and ((status = 'queued' and next_attempt_at <= clock_timestamp()
+                 and (expires_at is null or expires_at > clock_timestamp())) or
+                (status = 'sending' and claim_id = $3))
+           and (select alive_until > clock_timestamp() from workers where name = $2)
+         order by request_id
+         for no key update skip locked) due,
+        channels
+   where s.request_id = due.request_id and channels.id = s.channel_id and (channels.held_at is null or s.status = 'sending')
+   returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
+     jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
+                                          'name', s.contact_name)) as contact,
+     s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation",
+     s.conversation_id as "conversationId", s.attempt,
+     s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
+     channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain"`,
+)
+
+/**
+ * Claims those of the sends that are queued and due; the others are missing from the answer.
+ *
+ * @param claim whose claim it is; its id is new for every batch, and the same when the batch is tried again.
+ */
+export function claimSends(
+  db: Database,
+  requestIds: readonly string[],
+  claim: { id: string; worker: string },
+) {
+  return claimStatement(db, [requestIds, claim.worker, claim.id])
+}

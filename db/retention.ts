@@ -1,0 +1,79 @@
+import type { Database } from './client.ts'
+import { idempotencyKeptHours } from './idempotency-keys.ts'
+import { prepared } from './statement.ts'
+
+/**
+ * What is to go, each statement a page of the oldest at once. Ids begin with the moment at which they were made, so
+ * that the primary key leads to what is old, and no index on the end of a send is needed: none ends before it begins.
+ */
+const madeBefore = (id: string) =>
+  `${id} < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
+            || '00000000000000000000')::uuid`
+
+const trimSendsStatement = prepared<{ trimmed: number }>(
+  'trim_sends',
+  `with old as materialized (
+     select request_id from sends
+     where ${madeBefore('request_id')} and finished_at < now() - $1::interval
+     order by request_id limit $2
+     for update skip locked),
+   old_events as (delete from send_events e using old where e.request_id = old.request_id),
+   old_media as (delete from media m using old where m.request_id = old.request_id),
+   old_messages as (delete from sandbox_messages m using old where m.request_id = old.request_id),
+   trimmed as (delete from sends s using old where s.request_id = old.request_id returning 1)
+   select count(*)::int as trimmed from trimmed`,
+)
+
+const trimMediaStatement = prepared<{ trimmed: number }>(
+  'trim_media',
+  `with trimmed as (
+     delete from media m
+     using (select m.request_id from media m join sends s on s.request_id = m.request_id
+            where ${madeBefore('m.request_id')} and s.finished_at < now() - $1::interval
+            order by m.request_id limit $2
+            for update of m skip locked) old
+     where m.request_id = old.request_id
+     returning 1)
+   select count(*)::int as trimmed from trimmed`,
+)
+
+const trimConversationsStatement = prepared<{ trimmed: number }>(
+  'trim_conversations',
+  `with trimmed as (
+     delete from conversations c
+     using (select id from conversations where closed_at < now() - $1::interval
+            order by closed_at limit $2
+            for update skip locked) old
+     where c.id = old.id
+     returning 1)
+   select count(*)::int as trimmed from trimmed`,
+)
+
+const trimKeysStatement = prepared<{ trimmed: number }>(
+  'trim_idempotency_keys',
+  `with trimmed as (
+     delete from idempotency_keys k
+     using (select hash from idempotency_keys where created_at < now() - $1::interval
+            order by created_at limit $2
+            for update skip locked) old
+     where k.hash = old.hash
+     returning 1)
+   select count(*)::int as trimmed from trimmed`,
+)
+
+type Trim = (db: Database, limit: number) => Promise<number>
+
+const trim =
+  (statement: typeof trimSendsStatement, interval: string): Trim =>
+  async (db, limit) =>
+    (await statement(db, [interval, limit]))[0]?.trimmed ?? 0
+
+/** What is kept for how long: each removes a page of what is older, and says how much it was. */
+export function retentionTrims(kept: { days: number; mediaHours: number }): Record<string, Trim> {
+  return {
+    sends: trim(trimSendsStatement, `${kept.days} days`),
+    media: trim(trimMediaStatement, `${kept.mediaHours} hours`),
+    conversations: trim(trimConversationsStatement, `${kept.days} days`),
+    idempotencyKeys: trim(trimKeysStatement, `${idempotencyKeptHours} hours`),
+  }
+}

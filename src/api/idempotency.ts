@@ -1,0 +1,68 @@
+import type { Context } from 'hono'
+import type { Channel } from '../../db/channels.ts'
+import { findIdempotencyKeys, type KeptKey } from '../../db/idempotency-keys.ts'
+import { fingerprint, hashIdempotencyKey, parseIdempotencyKey } from '../core/idempotency-key.ts'
+import type { SendRequest } from '../core/send-request.ts'
+import { logEvent } from '../platform/logger.ts'
+import { MicroBatch } from '../platform/micro-batch.ts'
+import type { Runtime } from '../platform/runtime.ts'
+import type { ApiEnv } from './context.ts'
+import { ApiError } from './errors.ts'
+
+const header = 'Idempotency-Key'
+const maxKeysPerLookup = 200
+
+/** A request's Idempotency-Key and what was asked for with it, as they are kept. */
+export interface Idempotency {
+  hash: string
+  fingerprint: string
+}
+
+/** What the request's Idempotency-Key stands for (docs/api.md#idempotency); undefined where it has none. */
+export function idempotencyOf(
+  c: Context<ApiEnv>,
+  request: SendRequest,
+  { channelId }: Channel,
+): Idempotency | undefined {
+  const values = c.env.incoming.headersDistinct[header.toLowerCase()] ?? []
+  if (values.length === 0) return undefined
+  if (values.length > 1) throw new ApiError(400, `${header}: send it once`)
+  const key = parseIdempotencyKey(values[0] ?? '')
+  if (key === undefined)
+    throw new ApiError(400, `${header}: has to be 1 to 255 characters, bare or in double quotes`)
+  const { accountId } = c.var.caller
+  return { hash: hashIdempotencyKey(accountId, key), fingerprint: fingerprint(request, channelId) }
+}
+
+/**
+ * Finds the send that was accepted under the same key before, if any.
+ *
+ * @throws ApiError 422 where something else was asked for then.
+ */
+export function earlierSends({ db }: Runtime) {
+  const lookups = new MicroBatch<string, KeptKey | undefined>({
+    maxItems: maxKeysPerLookup,
+    isItemsFault: () => false,
+    flush: async (hashes) => {
+      const kept = new Map((await findIdempotencyKeys(db, hashes)).map((key) => [key.hash, key]))
+      return hashes.map((hash) => kept.get(hash))
+    },
+  })
+  return async (c: Context<ApiEnv>, idempotency: Idempotency | undefined): Promise<string | undefined> => {
+    if (!idempotency) return undefined
+    const kept = await c.var.budget.spend(lookups.add(idempotency.hash))
+    if (kept && kept.fingerprint !== idempotency.fingerprint) {
+      throw new ApiError(422, `${header}: was used for another request; use a new key for each send`)
+    }
+    return kept?.requestId
+  }
+}
+
+/** Answers as the first request with the key was answered; uses up no rate limit. */
+export function replayAnswer({ log }: Runtime, spareRateLimit: (c: Context<ApiEnv>) => Promise<void>) {
+  return async (c: Context<ApiEnv>, requestId: string): Promise<Response> => {
+    await spareRateLimit(c)
+    logEvent(log, requestId, 'idempotent_replay', { accountId: c.var.caller.accountId })
+    return c.json({ requestId }, 202, { 'X-Request-Id': requestId, 'Idempotent-Replayed': 'true' })
+  }
+}

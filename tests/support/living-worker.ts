@@ -1,0 +1,11 @@
+import { beat } from '../../db/workers.ts'
+import type { Heartbeat } from '../../workers/heartbeat.ts'
+import type { TestService } from './service.ts'
+
+const leaseMs = 3_600_000
+
+/** A worker that counts as alive for as long as a test lasts, without a process of its own. */
+export async function livingWorker(service: TestService, worker: string): Promise<Heartbeat> {
+  await beat(service.runtime.db, worker, leaseMs)
+  return { worker, holdsLease: () => true, canJudgeOthers: () => true, stop: async () => {} }
+}

@@ -1,0 +1,52 @@
+import { beat, retire } from '../db/workers.ts'
+import { logWarning } from '../src/platform/logger.ts'
+import type { Runtime } from '../src/platform/runtime.ts'
+import { type Rounds, startRounds } from './rounds.ts'
+
+/** Without a beat for so long a worker counts as dead, and its claims as lost. */
+const leaseMs = 8000
+const beatEveryMs = 2000
+const beatAgainAfterFaultMs = 500
+/** A longer gap between two beats says that PostgreSQL, or this worker, was away. */
+const longestGapMs = 3000
+
+/** This worker's sign of life, on which all its claims hang. */
+export interface Heartbeat {
+  /** Names this worker in claims and timelines. */
+  worker: string
+  /** Whether others still count this worker as alive, as far as it knows; it errs on the side of no. */
+  holdsLease(): boolean
+  /**
+   * Whether this worker's own beats have gone through for a lease's time. Only then may it count others as dead: if
+   * PostgreSQL was away, theirs couldn't go through either.
+   */
+  canJudgeOthers(): boolean
+  /** Ends the lease. To be called when the worker has nothing in hand any more. */
+  stop(): Promise<void>
+}
+
+export function startHeartbeat({ db, log }: Runtime, worker: string): Heartbeat {
+  let lastBeatAt = Number.NEGATIVE_INFINITY
+  let steadySince = Number.POSITIVE_INFINITY
+  const isWithin = (ms: number) => performance.now() - lastBeatAt < ms
+  const rounds: Rounds = startRounds(
+    { log, event: 'heartbeat_failed', pauseMs: beatAgainAfterFaultMs },
+    async () => {
+      // PostgreSQL begins the lease later than this: it can only be longer there.
+      const beganAt = performance.now()
+      await beat(db, worker, leaseMs)
+      if (!isWithin(longestGapMs)) steadySince = performance.now()
+      lastBeatAt = beganAt
+      return beatEveryMs
+    },
+  )
+  return {
+    worker,
+    holdsLease: () => isWithin(leaseMs),
+    canJudgeOthers: () => isWithin(longestGapMs) && performance.now() - steadySince >= leaseMs,
+    async stop() {
+      await rounds.stop()
+      await retire(db, worker).catch((error: unknown) => logWarning(log, 'heartbeat_failed', error))
+    },
+  }
+}
