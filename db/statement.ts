@@ -8,10 +8,12 @@ import type { Database } from './client.ts'
  * (docs/decisions/0007-json-recordset.md).
  *
  * @param name unique in the service.
+ * @param timeoutMs after which it fails, where that has to be sooner than the process's other statements do.
  */
-export function prepared<Result extends QueryResultRow>(name: string, text: string) {
+export function prepared<Result extends QueryResultRow>(name: string, text: string, timeoutMs?: number) {
   return async (db: Database, values: unknown[]): Promise<Result[]> => {
-    const { rows } = await db.$client.query<Result>({ name, text, values })
+    const query = { name, text, values, query_timeout: timeoutMs }
+    const { rows } = await db.$client.query<Result>(query)
     return rows
   }
 }

@@ -51,6 +51,8 @@ export interface RetryRules {
   random: number
 }
 
+const notCalledDelayMs = 1000
+
 /** @param attempt the attempt that just ended, counted from 1 anew where the send was replayed. */
 export function judge(outcome: AttemptResult, attempt: number, rules: RetryRules): Verdict {
   switch (outcome.outcome) {
@@ -68,7 +70,7 @@ export function judge(outcome: AttemptResult, attempt: number, rules: RetryRules
     case 'channel_refused':
       return { status: 'queued', reason: outcome.reason, delayMs: 0, isUncounted: true, holdsChannel: true }
     case 'not_called':
-      return { status: 'queued', reason: outcome.reason, delayMs: 0, isUncounted: true }
+      return { status: 'queued', reason: outcome.reason, delayMs: notCalledDelayMs, isUncounted: true }
     default:
       return outcome satisfies never
   }
