@@ -3,15 +3,15 @@ import type { AttemptRecord } from '../src/core/timeline.ts'
 import type { Database } from './client.ts'
 import { prepared } from './statement.ts'
 
-/** True of a send `s` that is no longer `sending` because its claim was given up, with no outcome recorded. */
-export const isLost = '(s.claimed_at is not null and s.attempt_record is null)'
+/** SQL that is true of a send `s` whose claim was given up, with no outcome recorded since. */
+export const claimIsLost = '(s.claimed_at is not null and s.attempt_record is null)'
 
 /** How long a claim may last whose worker isn't known: workers that live are. */
-const strangersClaimMinutes = 1
+const unknownWorkersMinutes = 1
 
 const workerIsDead = `(
   w.alive_until < clock_timestamp() or
-  (w.name is null and s.claimed_at < clock_timestamp() - interval '${strangersClaimMinutes} minutes'))`
+  (w.name is null and s.claimed_at < clock_timestamp() - interval '${unknownWorkersMinutes} minutes'))`
 
 /** A send in `sending` whose worker is dead: its provider may have been called or not. */
 export interface LostClaim {
@@ -49,7 +49,7 @@ export interface GivenUp {
   delayMs: number | undefined
 }
 
-/** The claim stays on the row, marked by `isLost`, so that a late outcome finds what it belongs to. */
+/** The claim stays on the row, marked by `claimIsLost`, so that a late outcome finds what it belongs to. */
 const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null }>(
   'give_up_claims',
   `with given_up as materialized (
@@ -100,30 +100,30 @@ export interface LateOutcome {
 }
 
 /**
- * An uncertain send takes the late verdict over. One that waits for its next attempt takes only a success, which
- * spares it that attempt. Any other send, say one that a further attempt has ended, has the late attempt told in its
+ * An uncertain send takes the late verdict over. One that waits for its next attempt, or is parked, takes only a
+ * success, which spares it further attempts. Any other send, say one that a further attempt has ended, has the late attempt told in its
  * timeline and stays as it is.
  */
 const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
   'record_late_outcome',
   `with s as (
      select *, clock_timestamp() as ended_at,
-            $5::text is not null and claim_id = $2 and ${isLost} and
-              (status = 'uncertain' or (status = 'queued' and $5 = 'sent')) as is_settled
+            $5::text is not null and claim_id = $2 and ${claimIsLost} and
+              (status = 'uncertain' or $5 = 'sent') as is_settled
      from sends s where request_id = $1 for no key update),
    written as (
      update sends
      set status = $5, failure = $6, attempt_record = $3, finished_at = s.ended_at, provider_message_id = $4,
-         claimed_at = case when s.status = 'uncertain' then s.claimed_at end
+         claimed_at = case when s.status <> 'queued' then s.claimed_at end
      from s where sends.request_id = s.request_id and s.is_settled
      returning sends.status),
    told as (
      insert into send_events (request_id, at, event, fields)
      select s.request_id, story.at, story.event, story.fields
      from s cross join lateral (values
-       (1, s.is_settled and s.status = 'uncertain', s.finished_at, 'attempt_lost',
+       (1, s.is_settled and s.status <> 'queued', s.finished_at, 'attempt_lost',
         json_build_object('attempt', s.attempt, 'reason', s.failure)),
-       (2, s.is_settled and s.status = 'uncertain', s.finished_at, 'uncertain', json_build_object('reason', s.failure)),
+       (2, s.is_settled and s.status <> 'queued', s.finished_at, s.status, json_build_object('reason', s.failure)),
        (3, not s.is_settled, s.ended_at, 'attempt_finished', $3::json)
      ) as story (place, is_told, at, event, fields)
      where story.is_told

@@ -1,6 +1,6 @@
 import type { AttemptRecord, SendStatus } from '../src/core/timeline.ts'
 import type { Database } from './client.ts'
-import { isLost } from './lost-claims.ts'
+import { claimIsLost } from './lost-claims.ts'
 import { prepared } from './statement.ts'
 
 /** What an attempt came to, for `recordOutcomes`. */
@@ -75,7 +75,7 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
    union all
    select s.request_id, case when s.status = 'queued' then s.next_attempt_at end
    from sends s join outcomes o on o."requestId" = s.request_id
-   where s.status <> 'sending' and s.claim_id = o."claimId" and not ${isLost}`,
+   where s.status <> 'sending' and s.claim_id = o."claimId" and not ${claimIsLost}`,
 )
 
 /** Records what attempts came to. Those whose claim no longer holds are missing from the answer. */

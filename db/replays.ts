@@ -1,5 +1,5 @@
 import type { Database } from './client.ts'
-import { isLost } from './lost-claims.ts'
+import { claimIsLost } from './lost-claims.ts'
 import { prepared } from './statement.ts'
 
 /** What sends may be replayed: those that have ended other than well. */
@@ -23,7 +23,7 @@ const replay = (chosen: string) => `
     select s.request_id, story.at, story.event, story.fields
     from due s cross join lateral (values
       (1, s.claimed_at is not null, s.claimed_at, 'attempt_started', json_build_object('attempt', s.attempt, 'worker', s.worker)),
-      (2, ${isLost}, s.finished_at, 'attempt_lost', json_build_object('attempt', s.attempt, 'reason', s.failure)),
+      (2, ${claimIsLost}, s.finished_at, 'attempt_lost', json_build_object('attempt', s.attempt, 'reason', s.failure)),
       (3, s.attempt_record is not null, s.finished_at, 'attempt_finished', s.attempt_record),
       (4, true, s.finished_at, s.status, json_build_object('reason', s.failure)),
       (5, true, s.replayed_at, 'replayed', json_build_object('nextAttemptAt', to_char(s.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))

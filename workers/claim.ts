@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { type ClaimedSend, claimSends } from '../db/claims.ts'
 import { dueInMs } from '../db/due-sends.ts'
 import { isValueFault } from '../db/errors.ts'
+import { logEvent } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { NextWakeUp } from './deliver.ts'
@@ -38,6 +39,7 @@ export function claimer({ db, log }: Runtime, worker: string) {
   })
   return async (requestId: string): Promise<Claimed> => {
     const send = await claims.add(requestId)
+    if (send && isFirstSinceReplay(send)) logEvent(log, requestId, 'replayed')
     return send ? { send } : { send, next: { wakeInMs: await wakeInMs(requestId) } }
   }
 
@@ -45,4 +47,9 @@ export function claimer({ db, log }: Runtime, worker: string) {
     const ms = await patient(log, (id: string) => dueInMs(db, id))(requestId)
     return ms === undefined ? undefined : Math.max(ms, shortestWaitMs)
   }
+}
+
+/** Whoever replays a send, say on the command line, writes no log of the service. */
+function isFirstSinceReplay({ attempt, attemptsBeforeReplay }: ClaimedSend): boolean {
+  return attemptsBeforeReplay > 0 && attempt === attemptsBeforeReplay + 1
 }

@@ -9,8 +9,8 @@ import type { Runtime } from '../src/platform/runtime.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { type Rounds, startRounds } from './rounds.ts'
 
-const soonMs = 1000
-const seldomMs = 60_000
+const secondMs = 1000
+const minuteMs = 60_000
 const pageSize = 500
 
 /**
@@ -20,26 +20,27 @@ const pageSize = 500
 export function startSweeps(runtime: Runtime, heartbeat: Heartbeat): Rounds {
   const { db, log, settings } = runtime
   const trims = retentionTrims({ days: settings.RETENTION_DAYS, mediaHours: settings.MEDIA_RETENTION_HOURS })
-  let looksForStrangersAt = 0
+  let looksForUnknownAt = 0
   const sweeps = [
-    startRounds({ log, event: 'sweep_failed', pauseMs: soonMs }, async () => {
+    startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
       if (!heartbeat.canJudgeOthers()) return
       const dead = await findDeadWorkers(db)
-      if (dead.length === 0 && Date.now() < looksForStrangersAt) return
+      // Claims of workers that left no row are looked for now and then.
+      if (dead.length === 0 && Date.now() < looksForUnknownAt) return
       await giveUpLostClaims(runtime)
       await forgetDeadWorkers(db, dead)
-      looksForStrangersAt = Date.now() + seldomMs
+      looksForUnknownAt = Date.now() + minuteMs
     }),
-    startRounds({ log, event: 'sweep_failed', pauseMs: soonMs }, async () => {
+    startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
       const expired = await expireSends(db, pageSize)
       for (const requestId of expired) logEvent(log, requestId, 'failed', { reason: 'expired' })
-      return expired.length < pageSize ? soonMs : 0
+      return expired.length < pageSize ? secondMs : 0
     }),
     ...Object.entries(trims).map(([what, trim]) =>
-      startRounds({ log, event: 'sweep_failed', pauseMs: seldomMs }, async () => {
+      startRounds({ log, event: 'sweep_failed', pauseMs: minuteMs }, async () => {
         const trimmed = await trim(db, pageSize)
         if (trimmed > 0) log.info({ event: 'trimmed', what, count: trimmed })
-        return trimmed < pageSize ? seldomMs : 0
+        return trimmed < pageSize ? minuteMs : 0
       }),
     ),
   ]

@@ -62,7 +62,8 @@ export function earlierSends({ db }: Runtime) {
 export function replayAnswer({ log }: Runtime, spareRateLimit: (c: Context<ApiEnv>) => Promise<void>) {
   return async (c: Context<ApiEnv>, requestId: string): Promise<Response> => {
     await spareRateLimit(c)
-    logEvent(log, requestId, 'idempotent_replay', { accountId: c.var.caller.accountId })
+    const { caller, requestId: repeatId } = c.var
+    logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })
     return c.json({ requestId }, 202, { 'X-Request-Id': requestId, 'Idempotent-Replayed': 'true' })
   }
 }

@@ -19,10 +19,9 @@ export function rateLimit(text: string): RateLimit {
   return { points, seconds }
 }
 
-/** In seconds; null for none. */
-export function waitingTime(text: string): number | null {
-  if (text === 'none') return null
-  return wholeNumber(text)
+/** In seconds; 0 for none: commander takes a null for an empty text. */
+export function waitingTime(text: string): number {
+  return text === 'none' ? 0 : wholeNumber(text)
 }
 
 export function wholeNumber(text: string): number {

@@ -20,7 +20,8 @@ interface ChannelOptions {
   name: string
   config: unknown
   onUncertain?: OnUncertain
-  expireAfter?: number | null
+  /** In seconds; 0 for none. */
+  expireAfter?: number
 }
 
 export function channelCommands(program: Command): void {
@@ -58,7 +59,8 @@ function createCommand(channel: Command): void {
         const id = uuidv7()
         const sealedConfig = seal(provider, options.config, id, setting('CREDENTIALS_KEY'))
         const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
-        const { name, expireAfter: expireAfterSeconds = null } = options
+        const { name, expireAfter } = options
+        const expireAfterSeconds = expireAfter || null
         await createChannel(db, {
           id,
           accountId,
@@ -88,7 +90,7 @@ function updateCommand(channel: Command): void {
         if (!provider) throw noChannel(id)
         const sealed =
           config === undefined ? {} : { sealedConfig: seal(provider, config, id, setting('CREDENTIALS_KEY')) }
-        const expiry = expireAfter === undefined ? {} : { expireAfterSeconds: expireAfter }
+        const expiry = expireAfter === undefined ? {} : { expireAfterSeconds: expireAfter || null }
         const changes = { ...fields, ...expiry, ...sealed }
         if (Object.keys(changes).length === 0)
           throw new CliError('Nothing to change; see: channel update --help')
@@ -127,7 +129,7 @@ function noChannel(id: string): CliError {
 
 const expireAfterOption = [
   '--expire-after <seconds>',
-  'fail sends that wait longer, counted from their accept; "none": let them wait',
+  'fail sends that wait longer, from their accept or replay on; "none": let them wait',
   waitingTime,
 ] as const
 
