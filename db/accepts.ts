@@ -26,9 +26,13 @@ interface RecordedSend {
   acceptedAt: Date
 }
 
+/** Shorter than what is left between `recordBy` and the client's 503: nothing is inserted after that. */
+const longestWaitForKeyMs = 150
+
 /**
  * Keys are inserted in the order of their hashes, or two batches could wait for each other. Of several sends with one
- * key in a batch, the first one counts.
+ * key in a batch, the first one counts. A key that another transaction is inserting at this moment is waited for, but
+ * not for long: then the statement fails, with SQLSTATE 55P03.
  */
 const recording = `
   given as materialized (
@@ -36,7 +40,8 @@ const recording = `
       ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
        "closeConversation" boolean, "expireAfterSeconds" float8, idempotency json, "recordBy" timestamptz))
       with ordinality as given
-    where clock_timestamp() < "recordBy"),
+    where clock_timestamp() < "recordBy"
+      and (idempotency is null or set_config('lock_timeout', '${longestWaitForKeyMs}', true) is not null)),
   keyed as (
     insert into idempotency_keys as kept (hash, fingerprint, request_id)
     select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),

@@ -7,6 +7,8 @@ const valueFaultClasses = ['22', '23']
 const unavailableClasses = ['08', '53', '57', '58']
 /** What a server answers that has just stopped being the primary. */
 const readOnly = '25006'
+/** A row was held by another transaction for longer than the statement was to wait. */
+const lockNotAvailable = '55P03'
 /** There, but not set up for us yet: no such database, not let in, not migrated, or no longer. */
 const notSetUpCodes = ['3D000', '28000', '28P01', '42P01', readOnly]
 const unavailableNodeCodes = [
@@ -22,9 +24,13 @@ const unavailableNodeCodes = [
 const unavailableMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/
 
-/** Whether the statement failed for what was in it, so that its other rows would do without the bad one. */
-export function isValueFault(error: unknown): boolean {
-  return valueFaultClasses.includes(sqlState(error).slice(0, 2))
+/**
+ * Whether the statement failed for what was in it, or for a row that somebody else holds, so that its other rows would
+ * do without that one.
+ */
+export function isRowFault(error: unknown): boolean {
+  const state = sqlState(error)
+  return valueFaultClasses.includes(state.slice(0, 2)) || state === lockNotAvailable
 }
 
 /** Whether the statement lost against another one, by deadlock or serialization, and may be run again as it is. */
@@ -37,6 +43,7 @@ export function isUnavailable(error: unknown): boolean {
   const cause = root(error)
   const state = sqlState(cause)
   if (unavailableClasses.includes(state.slice(0, 2)) || notSetUpCodes.includes(state)) return true
+  if (state === lockNotAvailable) return true
   if (!(cause instanceof Error)) return false
   const { code } = cause as NodeJS.ErrnoException
   return (

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { type ClaimedSend, claimSends } from '../db/claims.ts'
 import { dueInMs } from '../db/due-sends.ts'
-import { isValueFault } from '../db/errors.ts'
+import { isRowFault } from '../db/errors.ts'
 import { logEvent } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
@@ -30,7 +30,7 @@ export function claimer({ db, log }: Runtime, worker: string) {
   )
   const claims = new MicroBatch<string, ClaimedSend | undefined>({
     maxItems: maxSendsPerClaim,
-    isItemsFault: isValueFault,
+    isItemsFault: isRowFault,
     flush: async (requestIds) => {
       const claimed = await claimPatiently({ requestIds, claim: { id: uuidv7(), worker } })
       const byId = new Map(claimed.map((send) => [send.requestId, send]))

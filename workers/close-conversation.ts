@@ -1,6 +1,6 @@
 import type { ClaimedSend } from '../db/claims.ts'
 import { type Entered, type Entry, enterConversations } from '../db/conversations.ts'
-import { isValueFault } from '../db/errors.ts'
+import { isRowFault } from '../db/errors.ts'
 import { logEvent } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
@@ -17,7 +17,7 @@ const maxSendsPerEntry = 200
 export function conversationCloser({ db, log }: Runtime) {
   const entries = new MicroBatch<Entry, Entered>({
     maxItems: maxSendsPerEntry,
-    isItemsFault: isValueFault,
+    isItemsFault: isRowFault,
     flush: patient(log, (batch) => enterConversations(db, batch)),
   })
   return async (send: ClaimedSend): Promise<EnteredSend> => {

@@ -1,4 +1,4 @@
-import { isValueFault } from '../db/errors.ts'
+import { isRowFault } from '../db/errors.ts'
 import { type LateOutcome, recordLateOutcome } from '../db/lost-claims.ts'
 import { type AttemptOutcome, recordOutcomes } from '../db/outcomes.ts'
 import { type AttemptResult, judge, judgeLate, tidy } from '../src/core/outcome.ts'
@@ -23,7 +23,7 @@ export function outcomeRecorder(runtime: Runtime) {
   const recordLate = lateRecorder(runtime)
   const outcomes = new MicroBatch<AttemptOutcome, Recorded>({
     maxItems: maxOutcomesPerFlush,
-    isItemsFault: isValueFault,
+    isItemsFault: isRowFault,
     flush: patient(log, async (batch) => {
       const recorded = new Map((await recordOutcomes(db, batch)).map((row) => [row.requestId, row]))
       return batch.map(({ requestId }) => recorded.get(requestId))

@@ -35,11 +35,11 @@ export function idempotencyOf(
 }
 
 /**
- * Finds the send that was accepted under the same key before, if any.
+ * Finds the send that was accepted under the same key before, if any. Then the request uses up no rate limit.
  *
  * @throws ApiError 422 where something else was asked for then.
  */
-export function earlierSends({ db }: Runtime) {
+export function earlierSends({ db }: Runtime, spareRateLimit: (c: Context<ApiEnv>) => Promise<void>) {
   const lookups = new MicroBatch<string, KeptKey | undefined>({
     maxItems: maxKeysPerLookup,
     isItemsFault: () => false,
@@ -51,17 +51,18 @@ export function earlierSends({ db }: Runtime) {
   return async (c: Context<ApiEnv>, idempotency: Idempotency | undefined): Promise<string | undefined> => {
     if (!idempotency) return undefined
     const kept = await c.var.budget.spend(lookups.add(idempotency.hash))
-    if (kept && kept.fingerprint !== idempotency.fingerprint) {
+    if (!kept) return undefined
+    await spareRateLimit(c)
+    if (kept.fingerprint !== idempotency.fingerprint) {
       throw new ApiError(422, `${header}: was used for another request; use a new key for each send`)
     }
-    return kept?.requestId
+    return kept.requestId
   }
 }
 
-/** Answers as the first request with the key was answered; uses up no rate limit. */
-export function replayAnswer({ log }: Runtime, spareRateLimit: (c: Context<ApiEnv>) => Promise<void>) {
-  return async (c: Context<ApiEnv>, requestId: string): Promise<Response> => {
-    await spareRateLimit(c)
+/** Answers as the first request with the key was answered. */
+export function replayAnswer({ log }: Runtime) {
+  return (c: Context<ApiEnv>, requestId: string): Response => {
     const { caller, requestId: repeatId } = c.var
     logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })
     return c.json({ requestId }, 202, { 'X-Request-Id': requestId, 'Idempotent-Replayed': 'true' })

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { insertSends, insertSendWithMedia, type NewSend } from '../../db/accepts.ts'
 import type { Channel } from '../../db/channels.ts'
 import { databaseClock } from '../../db/clock.ts'
-import { isValueFault } from '../../db/errors.ts'
+import { isRowFault } from '../../db/errors.ts'
 import { maskContact } from '../core/contact.ts'
 import type { SendRequest } from '../core/send-request.ts'
 import { logEvent } from '../platform/logger.ts'
@@ -28,7 +28,7 @@ export function recorder({ db, log }: Runtime, findEarlier: ReturnType<typeof ea
   const clockAheadMs = databaseClock(db)
   const inserts = new MicroBatch<NewSend, boolean>({
     maxItems: maxRowsPerInsert,
-    isItemsFault: isValueFault,
+    isItemsFault: isRowFault,
     flush: async (rows) => {
       const aheadMs = await clockAheadMs()
       const inserted = await insertSends(

@@ -13,6 +13,21 @@ export interface Count {
   resetSeconds: number
 }
 
+/**
+ * As the library's own, but what is refused isn't counted, and what is given back after its window is over isn't
+ * credited to the next one: else what is given back would not be room for exactly as much.
+ */
+const countScript = `
+  redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX')
+  local consumed = redis.call('incrby', KEYS[1], ARGV[1])
+  if consumed > tonumber(ARGV[3]) then
+    redis.call('decrby', KEYS[1], ARGV[1])
+  elseif consumed < 0 then
+    redis.call('set', KEYS[1], 0, 'KEEPTTL')
+    consumed = 0
+  end
+  return {consumed, redis.call('pttl', KEYS[1])}`
+
 export interface SharedLimiter {
   useUp(key: string): Promise<Count>
   /** @param points that were used up in vain; 0 only asks for the count. */
@@ -31,7 +46,12 @@ export function createSharedLimiter(
   limit: { points: number; seconds: number },
 ): SharedLimiter {
   const options = { points: limit.points, duration: limit.seconds }
-  const shared = new RateLimiterRedis({ ...options, storeClient: redis, keyPrefix: `${keyPrefix}:${name}` })
+  const shared = new RateLimiterRedis({
+    ...options,
+    storeClient: redis,
+    keyPrefix: `${keyPrefix}:${name}`,
+    customIncrTtlLuaScript: countScript,
+  })
   const own = new RateLimiterMemory({ ...options, duration: Math.min(limit.seconds, longestTimerSeconds) })
   const count = async (by: (limiter: Limiter) => Promise<Count>): Promise<Count> => {
     try {

@@ -1,0 +1,126 @@
+import { eq } from 'drizzle-orm'
+import pg from 'pg'
+import { v7 as uuidv7 } from 'uuid'
+import { expect } from 'vitest'
+import { idempotencyKeys, sends } from '../../db/schema.ts'
+import { hashIdempotencyKey } from '../../src/core/idempotency-key.ts'
+import { type Account, type Answer, post, request } from '../support/builders.ts'
+import type { TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+import { requestIdForm } from './expect-error.ts'
+
+export type Sender = Pick<Account, 'apiKey' | 'channelId'>
+
+export function newKey(): string {
+  return `key-${uuidv7()}`
+}
+
+export function postKeyed(service: TestService, account: Sender, key: string, body: unknown) {
+  return post(service, account, body, { 'Idempotency-Key': key })
+}
+
+/** The same on the endpoint with the channel in the body. */
+export function postKeyedInBody(service: TestService, account: Sender, key: string, body: object) {
+  return request(service, '/v1/messages', {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${account.apiKey}`,
+      'Content-Type': 'application/json',
+      'Idempotency-Key': key,
+    },
+    body: JSON.stringify({ channelId: account.channelId, ...body }),
+  })
+}
+
+/** @returns the id of the send that was accepted, as one that nobody had asked for before. */
+export function expectAccepted(answer: Answer): string {
+  expect(answer.status, JSON.stringify(answer.body)).toBe(202)
+  expect(answer.body).toStrictEqual({ requestId: expect.stringMatching(requestIdForm) })
+  expect(answer.headers.get('X-Request-Id')).toBe(answer.body.requestId)
+  expect(answer.headers.get('Idempotent-Replayed')).toBeNull()
+  return answer.body.requestId
+}
+
+export function expectReplay(answer: Answer, requestId: string): void {
+  expect(answer.status, JSON.stringify(answer.body)).toBe(202)
+  expect(answer.body).toStrictEqual({ requestId })
+  expect(answer.headers.get('X-Request-Id')).toBe(requestId)
+  expect(answer.headers.get('Idempotent-Replayed')).toBe('true')
+}
+
+/** Of answers to one key: exactly one is the first one's, all others are replays of it. */
+export function expectOneSend(answers: Answer[]): string {
+  const firsts = answers.filter(({ headers }) => headers.get('Idempotent-Replayed') === null)
+  expect(firsts.map(({ status, body }) => [status, body.message])).toEqual([[202, undefined]])
+  const requestId = expectAccepted(firsts[0] as Answer)
+  for (const answer of answers) if (answer !== firsts[0]) expectReplay(answer, requestId)
+  return requestId
+}
+
+/** What was recorded for an account, in the order of acceptance. */
+export function sendsOf({ runtime }: TestService, { accountId }: Pick<Account, 'accountId'>) {
+  return runtime.db.select().from(sends).where(eq(sends.accountId, accountId)).orderBy(sends.seq)
+}
+
+/** What is kept of an account's key. */
+export async function keptOf(service: TestService, { accountId }: Account, key: string) {
+  const hash = Buffer.from(hashIdempotencyKey(accountId, key), 'hex')
+  const { db } = service.runtime
+  const [row] = await db.select().from(idempotencyKeys).where(eq(idempotencyKeys.hash, hash))
+  return row
+}
+
+/** Makes a key as old as it would be after that time. */
+export async function ageKey(service: TestService, account: Account, key: string, bySeconds: number) {
+  const { rowCount } = await service.runtime.db.$client.query(
+    `update idempotency_keys set created_at = created_at - $2 * interval '1 s' where hash = decode($1, 'hex')`,
+    [hashIdempotencyKey(account.accountId, key), bySeconds],
+  )
+  expect(rowCount).toBe(1)
+}
+
+/** What the account's requests have used up in this window, those beyond the limit included. */
+export async function pointsUsed({ runtime }: TestService, { accountId }: Account): Promise<number> {
+  const [name] = await runtime.redis.keys(`*:rate:${accountId}`)
+  return name === undefined ? 0 : Number(await runtime.redis.get(name))
+}
+
+/** The key as another request would hold it that is about to be recorded under it, and then isn't. */
+export async function holdKey(service: TestService, account: Account, key: string) {
+  const client = new pg.Client({ connectionString: service.stores.databaseUrl })
+  await client.connect()
+  await client.query('begin')
+  await client.query(
+    `insert into idempotency_keys (hash, fingerprint, request_id) values (decode($1, 'hex'), '', $2)`,
+    [hashIdempotencyKey(account.accountId, key), uuidv7()],
+  )
+  return { giveUp: () => client.end() }
+}
+
+/** Until then PostgreSQL lets nobody record a send, and answers all else. */
+export async function holdInserts(service: TestService): Promise<{ release(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: service.stores.databaseUrl })
+  await client.connect()
+  await client.query('begin; lock table sends in share row exclusive mode')
+  return { release: () => client.end() }
+}
+
+/** Less than a request may wait to be recorded. */
+const longestHoldMs = 600
+
+/**
+ * Makes requests that all have come past the look-up of their keys before the first of them is recorded, but for those
+ * that a busy machine brings too late. They have to be the account's only ones in this window.
+ */
+export async function raceToInsert(
+  service: TestService,
+  account: Account,
+  requests: (() => Promise<Answer>)[],
+): Promise<Answer[]> {
+  const hold = await holdInserts(service)
+  const answers = Promise.all(requests.map((send) => send()))
+  const haveCome = async () => (await pointsUsed(service, account)) >= requests.length
+  await eventually('all requests', haveCome, longestHoldMs).catch(() => {})
+  await hold.release()
+  return await answers
+}
