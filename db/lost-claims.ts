@@ -101,15 +101,19 @@ export interface LateOutcome {
 
 /**
  * An uncertain send takes the late verdict over. One that waits for its next attempt, or is parked, takes only a
- * success, which spares it further attempts. Any other send, say one that a further attempt has ended, has the late attempt told in its
- * timeline and stays as it is.
+ * success, which spares it further attempts. Any other send, say one that a further attempt has ended, has the late
+ * attempt told in its timeline and stays as it is. What is recorded already, its answer lost, is found again.
  */
 const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
   'record_late_outcome',
   `with s as (
      select *, clock_timestamp() as ended_at,
+            claim_id = $2 and attempt_record is not null as is_recorded,
             $5::text is not null and claim_id = $2 and ${claimIsLost} and
-              (status = 'uncertain' or $5 = 'sent') as is_settled
+              (status = 'uncertain' or $5 = 'sent') as is_settled,
+            exists (select from send_events e
+                    where e.request_id = $1 and e.event = 'attempt_finished'
+                      and (e.fields->>'attempt')::int = ($3::json->>'attempt')::int) as is_told
      from sends s where request_id = $1 for no key update),
    written as (
      update sends
@@ -124,11 +128,13 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
        (1, s.is_settled and s.status <> 'queued', s.finished_at, 'attempt_lost',
         json_build_object('attempt', s.attempt, 'reason', s.failure)),
        (2, s.is_settled and s.status <> 'queued', s.finished_at, s.status, json_build_object('reason', s.failure)),
-       (3, not s.is_settled, s.ended_at, 'attempt_finished', $3::json)
+       (3, not s.is_settled and not s.is_recorded and not s.is_told, s.ended_at, 'attempt_finished', $3::json)
      ) as story (place, is_told, at, event, fields)
      where story.is_told
      order by story.place)
-   select status from written`,
+   select status from written
+   union all
+   select status from s where is_recorded`,
 )
 
 /** @returns what the send has become by it; undefined where it stays as it is. */

@@ -11,9 +11,12 @@ export const replaysPerSecond = 20
 const hasItsMedia = `(
   s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id))`
 
+/** Within so many a worker has found a replayed send, which comes without a wake-up: it must not expire before. */
+const foundWithinSeconds = 30
+
 /** The attempt that ended the send moves to send_events: the row is free for the next one, whose retries begin anew. */
-const replay = (chosen: string) => `
-  with chosen as materialized (${chosen} order by s.seq limit $3 for no key update of s skip locked),
+const replay = (chosen: string, lock: string) => `
+  with chosen as materialized (${chosen} order by s.seq limit $3 for no key update of s ${lock}),
   due as (
     select chosen.*, clock_timestamp() as replayed_at,
            clock_timestamp() + (row_number() over (order by seq) - 1) / ${replaysPerSecond}::float8 * interval '1 s' as due_at
@@ -34,21 +37,29 @@ const replay = (chosen: string) => `
   set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
       attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
       attempt_record = null, provider_message_id = null,
-      expires_at = due.due_at + channels.expire_after_seconds * interval '1 s'
+      expires_at = case when channels.expire_after_seconds is not null then
+        due.due_at + greatest(channels.expire_after_seconds, ${foundWithinSeconds}) * interval '1 s' end
   from due join channels on channels.id = due.channel_id
   where s.request_id = due.request_id
   returning s.request_id as "requestId"`
 
+// Waits where another replay of the same send is under way, so as to see what came of it.
 const replayOneStatement = prepared<{ requestId: string }>(
   'replay_send',
-  replay(`select s.* from sends s
-          where s.request_id = $1 and s.status = any($2) and s.failure is not null and ${hasItsMedia}`),
+  replay(
+    `select s.* from sends s
+     where s.request_id = $1 and s.status = any($2) and s.failure is not null and ${hasItsMedia}`,
+    '',
+  ),
 )
 
 const replaySetStatement = prepared<{ requestId: string }>(
   'replay_sends',
-  replay(`select s.* from sends s
-          where s.channel_id = $1 and s.status = any($2) and s.failure is not null and ${hasItsMedia}`),
+  replay(
+    `select s.* from sends s
+     where s.channel_id = $1 and s.status = any($2) and s.failure is not null and ${hasItsMedia}`,
+    'skip locked',
+  ),
 )
 
 /** Queues a send again that has failed or is uncertain. @returns whether there was such a one, with its media. */

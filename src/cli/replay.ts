@@ -12,7 +12,7 @@ const defaultLimit = 1000
 interface SetOptions {
   channel?: string
   status?: ReplayableStatus
-  limit: number
+  limit?: number
 }
 
 export function replayCommand(program: Command): void {
@@ -22,20 +22,22 @@ export function replayCommand(program: Command): void {
     .argument('[requestId]', 'one send')
     .option('--channel <id>', 'a set: the sends of this channel …')
     .addOption(new Option('--status <status>', '… that are').choices(['failed', 'uncertain']))
-    .option('--limit <n>', 'the oldest of them', wholeNumber, defaultLimit)
+    .option('--limit <n>', `the oldest of them; ${defaultLimit} unless told`, wholeNumber)
     .action((requestId: string | undefined, options: SetOptions, command: Command) =>
       answer(command, async ({ db }) => {
         const { channel, status, limit } = options
-        if (requestId !== undefined && channel === undefined && status === undefined) {
+        if (requestId !== undefined && Object.keys(options).length === 0)
           return await replayOne(db, requestId)
-        }
         if (requestId !== undefined || channel === undefined || status === undefined) {
           throw new CliError('Name one send, or a set by --channel and --status; see: replay --help')
         }
         if (!(canBeRecordId(channel) && (await findProvider(db, channel)))) {
           throw new CliError(`No channel ${channel}; see them with: channel list --account ID`)
         }
-        return { replayed: (await replaySends(db, { channelId: channel, status, limit })).length }
+        return {
+          replayed: (await replaySends(db, { channelId: channel, status, limit: limit ?? defaultLimit }))
+            .length,
+        }
       }),
     )
 }

@@ -63,7 +63,7 @@ export function judge(outcome: AttemptResult, attempt: number, rules: RetryRules
     case 'retry_later': {
       const delayMs = retryDelayMs(attempt, rules, outcome.retryAfterMs)
       if (delayMs !== undefined) return { status: 'queued', reason: outcome.reason, delayMs }
-      return { status: 'failed', reason: `${outcome.reason} (attempt ${attempt}, the last)` }
+      return { status: 'failed', reason: `${outcome.reason} (the last attempt)` }
     }
     case 'uncertain':
       return judgeUncertain(outcome.reason, attempt, rules)

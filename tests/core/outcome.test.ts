@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { judge, type OnUncertain, type Outcome, type RetryRules } from '../../src/core/outcome.ts'
+import {
+  type AttemptResult,
+  judge,
+  judgeLate,
+  judgeLoss,
+  type OnUncertain,
+  type Outcome,
+  type RetryRules,
+} from '../../src/core/outcome.ts'
 
 const schedule = [1, 5, 25, 120, 600, 2400, 7200]
 
@@ -91,7 +99,7 @@ describe('the last attempt', () => {
     expect(judge(later(), 7, rules()).status).toBe('queued')
     const verdict = judge(later(), 8, rules())
     expect(verdict.status).toBe('failed')
-    expect(verdict).toMatchObject({ reason: expect.stringMatching(/^HTTP 503.*8/) })
+    expect(verdict).toMatchObject({ reason: expect.stringMatching(/^HTTP 503.* \(the last attempt\)$/) })
   })
 
   test('is the first where there are no delays', () => {
@@ -137,3 +145,76 @@ test.each<[OnUncertain]>([['hold'], ['resend']])(
     expect(judge(later(), 1, rules({ onUncertain }))).toMatchObject({ status: 'queued', delayMs: 1000 })
   },
 )
+
+describe('a call that was not made after all', () => {
+  const notCalled: AttemptResult = { outcome: 'not_called', reason: 'no lease' }
+
+  test.each([1, 7, 8, 100])('is made a second later, and does not count, also at attempt %i', (attempt) => {
+    for (const onUncertain of ['hold', 'resend'] as const) {
+      expect(judge(notCalled, attempt, rules({ onUncertain }))).toEqual({
+        status: 'queued',
+        reason: 'no lease',
+        delayMs: 1000,
+        isUncounted: true,
+      })
+    }
+  })
+
+  test('does not hold the channel, unlike a refusal of the channel', () => {
+    expect(judge(notCalled, 1, rules())).not.toHaveProperty('holdsChannel')
+    expect(judge({ outcome: 'channel_refused', reason: 'gone' }, 1, rules())).toMatchObject({
+      holdsChannel: true,
+      isUncounted: true,
+    })
+  })
+})
+
+describe('a late outcome', () => {
+  test('that was sent makes the send sent', () => {
+    expect(judgeLate({ outcome: 'sent', providerMessageId: 'x' })).toEqual({ status: 'sent' })
+  })
+
+  test.each(['rejected', 'retry_later', 'channel_refused', 'not_called'] as const)(
+    'that was %s makes it failed, and never tries it again',
+    (outcome) => {
+      expect(judgeLate({ outcome, reason: 'why' })).toEqual({ status: 'failed', reason: 'why' })
+    },
+  )
+
+  test('that is uncertain tells nothing new', () => {
+    expect(judgeLate(uncertain)).toBeUndefined()
+  })
+})
+
+describe('a loss of the worker', () => {
+  const claim = { worker: 'w1', losses: 0, attempt: 1, attemptsBeforeReplay: 0 }
+  const resend = { onUncertain: 'resend' } as const
+  const reason = expect.stringContaining('w1')
+
+  test('is held where the channel holds, and names the worker', () => {
+    expect(judgeLoss(claim, rules())).toEqual({ status: 'uncertain', reason })
+  })
+
+  test('is followed by another attempt, after the delay, where the channel resends', () => {
+    const second = { ...claim, attempt: 2 }
+    expect(judgeLoss(second, rules(resend))).toEqual({ status: 'queued', reason, delayMs: 5000 })
+  })
+
+  test('leaves the send uncertain in the last attempt', () => {
+    expect(judgeLoss({ ...claim, attempt: 7 }, rules(resend)).status).toBe('queued')
+    expect(judgeLoss({ ...claim, attempt: 8 }, rules(resend)).status).toBe('uncertain')
+  })
+
+  test('counts attempts anew after a replay', () => {
+    const replayed = { ...claim, attempt: 10, attemptsBeforeReplay: 8 }
+    expect(judgeLoss(replayed, rules(resend))).toMatchObject({ status: 'queued', delayMs: 5000 })
+  })
+
+  test.each<[OnUncertain]>([['hold'], ['resend']])('for the fifth time parks the send: %s', (onUncertain) => {
+    const judgeAfter = (losses: number) => judgeLoss({ ...claim, losses }, rules({ onUncertain }))
+    for (const losses of [0, 1, 2, 3]) expect(judgeAfter(losses).status).not.toBe('failed')
+    for (const losses of [4, 5]) {
+      expect(judgeAfter(losses)).toEqual({ status: 'failed', reason: expect.stringMatching(/^parked/) })
+    }
+  })
+})

@@ -163,6 +163,71 @@ describe('stored events', () => {
   })
 })
 
+describe('an attempt whose worker was lost', () => {
+  const lost: SendRecord = { ...claimed, finishedAt: at(9), failure: 'worker w1 was lost' }
+  const attempt: StoredEvent[] = [
+    { at: at(1), event: 'attempt_started', fields: { attempt: 1, worker: 'w1' } },
+    { at: at(9), event: 'attempt_lost', fields: { attempt: 1, reason: 'worker w1 was lost' } },
+  ]
+  const late: AttemptRecord = { ...record, late: true }
+
+  test.each(['uncertain', 'failed'] as const)(
+    'that ended the send as %s is told as lost, not as finished',
+    (status) => {
+      expect(eventsOf({ ...lost, status }).slice(1)).toEqual([
+        { at: '2026-01-01T12:00:01.000Z', event: 'attempt_started', attempt: 1, worker: 'w1' },
+        { at: '2026-01-01T12:00:09.000Z', event: 'attempt_lost', attempt: 1, reason: 'worker w1 was lost' },
+        { at: '2026-01-01T12:00:09.000Z', event: status, reason: 'worker w1 was lost' },
+      ])
+    },
+  )
+
+  test('and that is to be followed by another is told once, from the stored events', () => {
+    const scheduled = { at: at(9), event: 'retry_scheduled', fields: {} }
+    const waiting: SendRecord = { ...claimed, status: 'queued' }
+    const told = ['accepted', 'attempt_started', 'attempt_lost', 'retry_scheduled']
+    expect(eventsOf(waiting, [...attempt, scheduled]).map(({ event }) => event)).toEqual(told)
+  })
+
+  test('and ended late is told as late, after its loss', () => {
+    const ofLoss = [...attempt.slice(1), { at: at(9), event: 'uncertain', fields: {} }]
+    const sent: SendRecord = {
+      ...lost,
+      status: 'sent',
+      finishedAt: at(20),
+      attemptRecord: late,
+      failure: null,
+    }
+    const events = eventsOf(sent, ofLoss)
+    expect(events.map(({ event }) => event)).toEqual([
+      'accepted',
+      'attempt_started',
+      'attempt_lost',
+      'uncertain',
+      'attempt_finished',
+      'sent',
+    ])
+    expect(events[4]).toMatchObject({ attempt: 1, late: true })
+  })
+
+  test('and ended late, its attempt moved to the stored events before, starts once', () => {
+    const sent: SendRecord = {
+      ...ended,
+      status: 'sent',
+      claimedAt: null,
+      attemptRecord: late,
+      finishedAt: at(20),
+    }
+    expect(eventsOf(sent, attempt).map(({ event }) => event)).toEqual([
+      'accepted',
+      'attempt_started',
+      'attempt_lost',
+      'attempt_finished',
+      'sent',
+    ])
+  })
+})
+
 describe('the contact', () => {
   const named: SendRecord = { ...queued, contactName: 'Jane Doe' }
 

@@ -1,0 +1,76 @@
+import { eq } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { media } from '../../db/schema.ts'
+import type { AttemptResult } from '../../src/core/outcome.ts'
+import { attemptedSend, beginAttempt, rowOf, timelineOf } from '../support/attempts.ts'
+import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { runCli } from '../support/cli.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+
+const rejected: AttemptResult = { outcome: 'rejected', reason: 'no such number' }
+
+/** Everything that a replay could change. */
+const stateOf = async (requestId: string) => [
+  await rowOf(service, requestId),
+  await timelineOf(service, requestId),
+]
+
+/** In one line, with nothing else done. */
+async function isRefused(args: string[], hint: string) {
+  const { status, stdout, stderr } = await runCli(service, 'replay', ...args)
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect(stderr.trim().split('\n')).toHaveLength(1)
+  expect(stderr).toContain(hint)
+}
+
+test('no replay of a send that was sent, is queued or is on its way', async () => {
+  const sent = await attemptedSend(service, account, { outcome: 'sent' })
+  const queued = await accept(service, account, textBody())
+  const sending = await accept(service, account, textBody())
+  await beginAttempt(service, sending, 'at work')
+  const hints = { [sent]: 'was sent', [queued]: 'on its way', [sending]: 'on its way' }
+  for (const [requestId, hint] of Object.entries(hints)) {
+    const before = await stateOf(requestId)
+    await isRefused([requestId], hint)
+    expect(await stateOf(requestId)).toEqual(before)
+  }
+})
+
+test.each([uuidv7(), 'x'])('no replay of a send that was never accepted: "%s"', async (requestId) => {
+  await isRefused([requestId], 'No send')
+})
+
+test('no replay of media that is no longer kept', async () => {
+  const mediaBody = { mediaType: 'document', base64: 'YQ==' }
+  const requestId = await attemptedSend(service, account, rejected, {
+    ...textBody(),
+    message: { type: 'media', media: mediaBody },
+  })
+  await service.runtime.db.delete(media).where(eq(media.requestId, requestId))
+  const before = await stateOf(requestId)
+  await isRefused([requestId], 'no longer kept')
+  expect(await stateOf(requestId)).toEqual(before)
+})
+
+test.each([
+  [[], 'replay --help'],
+  [['--channel', uuidv7()], 'replay --help'],
+  [[uuidv7(), '--channel', uuidv7()], 'replay --help'],
+  [[uuidv7(), '--status', 'failed'], 'replay --help'],
+  [['--channel', uuidv7(), '--status', 'sent'], 'failed, uncertain'],
+  [['--channel', uuidv7(), '--status', 'failed'], 'channel list'],
+  [['--channel', uuidv7(), '--status', 'failed', '--limit', '0'], '--limit'],
+  [['x', 'y'], 'argument'],
+])('no replay with faulty options: %j', async (args, hint) => {
+  await isRefused(args, hint)
+})

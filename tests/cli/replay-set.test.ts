@@ -1,0 +1,118 @@
+import { asc, eq, inArray } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { replaySends } from '../../db/replays.ts'
+import { media, sends } from '../../db/schema.ts'
+import { buildSendRow, namesOf, rowOf, timelineOf } from '../support/attempts.ts'
+import { type Account, buildAccount, buildChannel } from '../support/builders.ts'
+import { runCli } from '../support/cli.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const perSecond = 20
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+
+const withChannel = async () => ({ ...account, channelId: await buildChannel(service, account.accountId) })
+
+/** Sends that ended so, in the order of their acceptance. */
+async function buildEnded(by: Account, count: number, status: 'sent' | 'failed' | 'uncertain') {
+  const end = { status, finishedAt: new Date(), failure: status === 'sent' ? null : 'no such number' }
+  const attempt = { attempt: 1, worker: 'first', claimedAt: new Date(), nextAttemptAt: new Date() }
+  const rows = Array.from({ length: count }, () => buildSendRow(by, { ...end, ...attempt }))
+  await service.runtime.db.insert(sends).values(rows)
+  return rows.map(({ requestId }) => requestId)
+}
+
+async function statesOf(ids: string[]) {
+  const { db } = service.runtime
+  const rows = await db.select().from(sends).where(inArray(sends.requestId, ids)).orderBy(asc(sends.seq))
+  return rows.map(({ status }) => status)
+}
+
+async function replaySet(by: Account, status: string, ...options: string[]) {
+  const args = ['replay', '--channel', by.channelId, '--status', status, ...options]
+  const result = await runCli(service, ...args)
+  expect(result).toMatchObject({ status: 0, stderr: '' })
+  expect(result.stdout.trim().split('\n')).toHaveLength(1)
+  return JSON.parse(result.stdout)
+}
+
+test('a set is replayed the oldest first, up to its limit, at most 20 falling due in a second; nothing else is touched', async () => {
+  const [by, other] = [await withChannel(), await withChannel()]
+  const failed = await buildEnded(by, 70, 'failed')
+  const bystanders = [
+    ...(await buildEnded(by, 2, 'sent')),
+    ...(await buildEnded(by, 2, 'uncertain')),
+    ...(await buildEnded(other, 2, 'failed')),
+  ]
+  const before = await Promise.all(bystanders.map((requestId) => rowOf(service, requestId)))
+  const startedAt = Date.now()
+  expect(await replaySet(by, 'failed', '--limit', '65')).toEqual({ replayed: 65 })
+
+  expect(await statesOf(failed)).toEqual([...Array(65).fill('queued'), ...Array(5).fill('failed')])
+  expect(await Promise.all(bystanders.map((requestId) => rowOf(service, requestId)))).toEqual(before)
+  const due = await Promise.all(
+    failed.slice(0, 65).map(async (requestId) => {
+      const { nextAttemptAt } = await rowOf(service, requestId)
+      return nextAttemptAt?.getTime() ?? 0
+    }),
+  )
+  expect(due).toEqual([...due].sort((a, b) => a - b))
+  expect(due[0]).toBeGreaterThanOrEqual(startedAt)
+  for (const [i, at] of due.slice(perSecond).entries()) {
+    expect(at - (due[i] ?? 0)).toBeGreaterThanOrEqual(999)
+  }
+  // No slower than it has to be.
+  expect((due[64] ?? 0) - (due[0] ?? 0)).toBeLessThan(5000)
+  const { events } = await timelineOf(service, failed[64] ?? '')
+  expect(events.at(-1)).toMatchObject({
+    event: 'replayed',
+    nextAttemptAt: new Date(due[64] ?? 0).toISOString(),
+  })
+})
+
+test('a set of uncertain ones leaves the failed ones, and what is replayed is not replayed again', async () => {
+  const by = await withChannel()
+  const uncertain = await buildEnded(by, 3, 'uncertain')
+  const failed = await buildEnded(by, 3, 'failed')
+  expect(await replaySet(by, 'uncertain')).toEqual({ replayed: 3 })
+  expect(await replaySet(by, 'uncertain')).toEqual({ replayed: 0 })
+  expect(await statesOf(uncertain)).toEqual(Array(3).fill('queued'))
+  expect(await statesOf(failed)).toEqual(Array(3).fill('failed'))
+})
+
+test('a set leaves out what has lost its media, and does not count it for the limit', async () => {
+  const by = await withChannel()
+  const [gone = '', kept = '', linked = ''] = await buildEnded(by, 3, 'failed')
+  const { db } = service.runtime
+  const own = { mediaType: 'image' as const, sizeBytes: 3 }
+  for (const [requestId, told] of [
+    [gone, own],
+    [kept, own],
+    [linked, { mediaType: 'image' as const, mediaUrl: 'https://example.com/a.png' }],
+  ] as const) {
+    const message = { type: 'media' as const, media: told }
+    await db.update(sends).set({ messageType: 'media', message }).where(eq(sends.requestId, requestId))
+  }
+  await db.insert(media).values({ requestId: kept, content: Buffer.from('abc') })
+  expect(await replaySet(by, 'failed', '--limit', '2')).toEqual({ replayed: 2 })
+  expect(await statesOf([gone, kept, linked])).toEqual(['failed', 'queued', 'queued'])
+})
+
+test('a set that is replayed several times at once is replayed once', async () => {
+  const by = await withChannel()
+  const ids = await buildEnded(by, 60, 'failed')
+  const set = { channelId: by.channelId, status: 'failed', limit: 1000 } as const
+  const replayed = await Promise.all(Array.from({ length: 4 }, () => replaySends(service.runtime.db, set)))
+  expect(replayed.flat().sort()).toEqual([...ids].sort())
+  for (const requestId of ids) {
+    const names = namesOf(await timelineOf(service, requestId))
+    expect(names.filter((event) => event === 'replayed')).toHaveLength(1)
+  }
+})

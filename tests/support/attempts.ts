@@ -1,0 +1,112 @@
+import { eq, sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import { sandboxMessages, sends, workers } from '../../db/schema.ts'
+import { findSend } from '../../db/sends.ts'
+import type { AttemptResult } from '../../src/core/outcome.ts'
+import { buildTimeline, type Timeline } from '../../src/core/timeline.ts'
+import { claimer } from '../../workers/claim.ts'
+import { conversationCloser } from '../../workers/close-conversation.ts'
+import type { EnteredSend, NextWakeUp } from '../../workers/deliver.ts'
+import { outcomeRecorder } from '../../workers/record-outcome.ts'
+import { startSweeps } from '../../workers/sweep.ts'
+import { type Account, accept, textBody } from './builders.ts'
+import { livingWorker } from './living-worker.ts'
+import type { TestService } from './service.ts'
+
+/** An attempt that a living worker has begun, at the moment when it calls the provider. */
+export async function beginAttempt(
+  service: TestService,
+  requestId: string,
+  worker: string,
+): Promise<EnteredSend> {
+  await livingWorker(service, worker)
+  const { send } = await claimer(service.runtime, worker)(requestId)
+  if (!send) throw new Error(`${worker} could not claim ${requestId}`)
+  return await conversationCloser(service.runtime)(send)
+}
+
+/** The worker of the attempt tells what came of it, however late. */
+export async function endAttempt(
+  service: TestService,
+  send: EnteredSend,
+  outcome: AttemptResult,
+): Promise<NextWakeUp> {
+  return await outcomeRecorder(service.runtime)(send, { outcome, durationMs: 5 })
+}
+
+/** Lets the worker's lease run out. */
+export async function lapse(service: TestService, worker: string): Promise<void> {
+  const { db } = service.runtime
+  const past = sql`clock_timestamp() - interval '1 ms'`
+  await db.update(workers).set({ aliveUntil: past }).where(eq(workers.name, worker))
+}
+
+/** One round of all sweeps, by a worker that may judge others. */
+export async function sweepOnce(service: TestService): Promise<void> {
+  await startSweeps(service.runtime, await livingWorker(service, 'sweeper')).stop()
+}
+
+/** An attempt whose worker died in the middle of it, its claim given up. */
+export async function loseAttempt(
+  service: TestService,
+  requestId: string,
+  worker: string,
+): Promise<EnteredSend> {
+  const send = await beginAttempt(service, requestId, worker)
+  await lapse(service, worker)
+  await sweepOnce(service)
+  return send
+}
+
+/** A send whose first attempt ended so; nothing is left in the queue that would wake it. */
+export async function attemptedSend(
+  service: TestService,
+  by: Account,
+  outcome: AttemptResult,
+  body: object = textBody(),
+): Promise<string> {
+  const requestId = await accept(service, by, body)
+  await service.runtime.queue.remove(requestId)
+  await endAttempt(service, await beginAttempt(service, requestId, 'first'), outcome)
+  return requestId
+}
+
+export async function rowOf(service: TestService, requestId: string) {
+  const { db } = service.runtime
+  const [row] = await db.select().from(sends).where(eq(sends.requestId, requestId))
+  if (!row) throw new Error(`no send ${requestId}`)
+  return row
+}
+
+export async function timelineOf(service: TestService, requestId: string): Promise<Timeline> {
+  const found = await findSend(service.runtime.db, requestId)
+  if (!found) throw new Error(`no send ${requestId}`)
+  return buildTimeline(found.send, found.events, 'whole')
+}
+
+export const namesOf = ({ events }: Timeline) => events.map(({ event }) => event)
+
+/** What the sandbox got of the send. */
+export function received(service: TestService, requestId: string) {
+  const { db } = service.runtime
+  return db.select().from(sandboxMessages).where(eq(sandboxMessages.requestId, requestId))
+}
+
+/** The row of a send as it stands after some time, without what led there. */
+export function buildSendRow(
+  account: Account,
+  changes: Partial<typeof sends.$inferInsert> = {},
+): typeof sends.$inferInsert & { requestId: string } {
+  const { accountId, channelId } = account
+  return {
+    accountId,
+    channelId,
+    contactType: 'phone',
+    contactValue: '+4915112345678',
+    messageType: 'text',
+    message: { type: 'text', text: { value: 'Hello' } },
+    closeConversation: false,
+    ...changes,
+    requestId: changes.requestId ?? uuidv7(),
+  }
+}

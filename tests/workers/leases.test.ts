@@ -1,0 +1,173 @@
+import { eq, sql } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findLostClaims } from '../../db/lost-claims.ts'
+import { sends, workers } from '../../db/schema.ts'
+import { beat, findDeadWorkers, forgetDeadWorkers, retire } from '../../db/workers.ts'
+import { deliverer } from '../../workers/deliver.ts'
+import type { Heartbeat } from '../../workers/heartbeat.ts'
+import { openProviders, type Providers } from '../../workers/providers/index.ts'
+import { startSweeps } from '../../workers/sweep.ts'
+import {
+  beginAttempt,
+  endAttempt,
+  lapse,
+  received,
+  rowOf,
+  sweepOnce,
+  timelineOf,
+} from '../support/attempts.ts'
+import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { livingWorker } from '../support/living-worker.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let account: Account
+let providers: Providers
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+  ;({ providers } = openProviders(service.runtime.db, service.runtime.settings))
+})
+afterAll(() => service.stop())
+
+const acceptText = () => accept(service, account, textBody())
+const deliverAs = (heartbeat: Heartbeat) => deliverer(service.runtime, providers, heartbeat)
+const lostClaims = async () =>
+  (await findLostClaims(service.runtime.db, 1000)).map(({ requestId }) => requestId)
+const knownWorkers = async () =>
+  (await service.runtime.db.select().from(workers)).map(({ name }) => name).sort()
+
+/** Makes the claim older than it is. */
+async function age(requestId: string, seconds: number): Promise<void> {
+  const before = sql`clock_timestamp() - ${seconds} * interval '1 s'`
+  await service.runtime.db.update(sends).set({ claimedAt: before }).where(eq(sends.requestId, requestId))
+}
+
+const forget = (worker: string) => service.runtime.db.delete(workers).where(eq(workers.name, worker))
+
+test.each<[string, (worker: string) => Promise<unknown>]>([
+  ['no lease yet', forget],
+  ['a lease that has run out', (worker) => lapse(service, worker)],
+  ['a lease that it has ended', (worker) => retire(service.runtime.db, worker)],
+])('a worker with %s claims nothing, and asks to be woken again soon', async (what, end) => {
+  const worker = `without ${what}`
+  const heartbeat = await livingWorker(service, worker)
+  await end(worker)
+  const requestId = await acceptText()
+  const { wakeInMs } = await deliverAs(heartbeat)(requestId)
+  expect(wakeInMs).toBeGreaterThan(0)
+  expect(wakeInMs).toBeLessThanOrEqual(1000)
+  expect(await rowOf(service, requestId)).toMatchObject({ status: 'queued', attempt: 0, claimId: null })
+  expect(await received(service, requestId)).toEqual([])
+
+  await beat(service.runtime.db, worker, 60_000)
+  await deliverAs(heartbeat)(requestId)
+  expect(await rowOf(service, requestId)).toMatchObject({ status: 'sent', attempt: 1 })
+})
+
+test('a worker whose lease ran out after its claim calls nobody: the attempt does not count, and is made again', async () => {
+  const requestId = await acceptText()
+  const late = { ...(await livingWorker(service, 'late')), holdsLease: () => false }
+  // More often than there are attempts.
+  const beDue = () =>
+    service.runtime.db
+      .update(sends)
+      .set({ nextAttemptAt: new Date(0) })
+      .where(eq(sends.requestId, requestId))
+  for (let round = 0; round < 6; round++) {
+    await beDue()
+    expect(await deliverAs(late)(requestId)).toEqual({ wakeInMs: 1000 })
+    expect(await rowOf(service, requestId)).toMatchObject({ status: 'queued', attempt: 0, finishedAt: null })
+  }
+  expect(await received(service, requestId)).toEqual([])
+  const { events } = await timelineOf(service, requestId)
+  expect(events).toHaveLength(1 + 6 * 3)
+  expect(events.slice(0, 4)).toMatchObject([
+    { event: 'accepted' },
+    { event: 'attempt_started', attempt: 1, worker: 'late' },
+    { event: 'attempt_finished', attempt: 1, outcome: 'not_called', reason: expect.any(String) },
+    { event: 'retry_scheduled', nextAttemptAt: expect.any(String) },
+  ])
+
+  await beDue()
+  await deliverAs(await livingWorker(service, 'in time'))(requestId)
+  expect(await timelineOf(service, requestId)).toMatchObject({ status: 'sent', attempts: 1 })
+  expect(await received(service, requestId)).toHaveLength(1)
+})
+
+test('the claims of a worker that has ended its lease are lost at once, and those of one that lives are not', async () => {
+  const requestId = await acceptText()
+  await beginAttempt(service, requestId, 'quitter')
+  expect(await lostClaims()).not.toContain(requestId)
+  await retire(service.runtime.db, 'quitter')
+  expect(await lostClaims()).toContain(requestId)
+  await sweepOnce(service)
+  expect((await timelineOf(service, requestId)).status).toBe('uncertain')
+})
+
+test('a worker process that stops ends its lease', async () => {
+  const { stop } = await service.startWorker('stops')
+  await stop()
+  expect(await findDeadWorkers(service.runtime.db)).toContain('stops')
+})
+
+test('a claim of a living worker is never given up, however long its call takes', async () => {
+  const requestId = await acceptText()
+  const marker = await acceptText()
+  const send = await beginAttempt(service, requestId, 'patient')
+  await beginAttempt(service, marker, 'marker')
+  await age(requestId, 86_400)
+  await lapse(service, 'marker')
+  await sweepOnce(service)
+  expect((await rowOf(service, marker)).status).toBe('uncertain')
+  expect(await rowOf(service, requestId)).toMatchObject({ status: 'sending', claimId: send.claimId })
+  await endAttempt(service, send, { outcome: 'sent' })
+  const timeline = await timelineOf(service, requestId)
+  expect(timeline.status).toBe('sent')
+  expect(timeline.events.at(-2)).not.toHaveProperty('late')
+})
+
+test('a claim whose worker nobody knows is given up after a minute, and not before', async () => {
+  const ages = [70, 50, 0] as const
+  const ids = await Promise.all(ages.map(acceptText))
+  for (const [index, requestId] of ids.entries()) {
+    await beginAttempt(service, requestId, 'stranger')
+    await age(requestId, ages[index] ?? 0)
+  }
+  await forget('stranger')
+  await sweepOnce(service)
+  const states = await Promise.all(ids.map(async (requestId) => (await rowOf(service, requestId)).status))
+  expect(states).toEqual(['uncertain', 'sending', 'sending'])
+})
+
+test('a worker that cannot tell whether others live gives nothing up, and forgets nobody', async () => {
+  const requestId = await acceptText()
+  await beginAttempt(service, requestId, 'unjudged')
+  await lapse(service, 'unjudged')
+  const unsteady = { ...(await livingWorker(service, 'unsteady')), canJudgeOthers: () => false }
+  await startSweeps(service.runtime, unsteady).stop()
+  expect((await rowOf(service, requestId)).status).toBe('sending')
+  expect(await knownWorkers()).toContain('unjudged')
+  await sweepOnce(service)
+  expect((await rowOf(service, requestId)).status).toBe('uncertain')
+})
+
+test('dead workers are forgotten once their claims are given up, living ones are not', async () => {
+  for (const name of ['forgotten', 'remembered']) await livingWorker(service, name)
+  await lapse(service, 'forgotten')
+  await sweepOnce(service)
+  expect(await knownWorkers()).not.toContain('forgotten')
+  expect(await knownWorkers()).toEqual(expect.arrayContaining(['remembered', 'sweeper']))
+})
+
+test('a worker that was found dead and beats again is not forgotten', async () => {
+  const { db } = service.runtime
+  await livingWorker(service, 'revived')
+  await lapse(service, 'revived')
+  const dead = await findDeadWorkers(db)
+  expect(dead).toContain('revived')
+  await beat(db, 'revived', 60_000)
+  await forgetDeadWorkers(db, dead)
+  expect(await knownWorkers()).toContain('revived')
+})
