@@ -45,9 +45,9 @@ const claimStatement = prepared<ClaimedSend>(
    from (select request_id from sends
          where request_id = any($1::uuid[])
            and ((status = 'queued' and next_attempt_at <= clock_timestamp()
-                 and (expires_at is null or expires_at > clock_timestamp())) or
+                 and (expires_at is null or expires_at > clock_timestamp())
+                 and (select alive_until > clock_timestamp() from workers where name = $2)) or
                 (status = 'sending' and claim_id = $3))
-           and (select alive_until > clock_timestamp() from workers where name = $2)
          order by request_id
          for no key update skip locked) due,
         channels

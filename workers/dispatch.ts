@@ -48,7 +48,7 @@ export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: He
     if (!heartbeat.holdsLease()) {
       return {
         outcome: 'not_called',
-        reason: 'the worker could not tell PostgreSQL for too long that it lives',
+        reason: 'the worker had lost its lease; the provider was not called',
       }
     }
     try {

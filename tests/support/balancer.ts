@@ -30,6 +30,7 @@ export async function startBalancer(): Promise<Balancer> {
     const outgoing = request(upstream + path, { method, headers, agent }, (answer: IncomingMessage) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(response)
+      answer.once('close', () => answer.complete || response.destroy())
     })
     outgoing.on('error', (error) => response.writeHead(502).end(error.message))
     return incoming.pipe(outgoing)

@@ -17,11 +17,17 @@ export interface BreakableServers {
   databaseUrl: string
   redisUrl: string
   stopRedis(): Promise<void>
+  /** By SIGKILL: what it hasn't written to its append-only file is gone. */
+  killRedis(): Promise<void>
+  /** While it is stopped: it comes back empty. */
+  deleteRedisFile(): Promise<void>
   startRedis(): Promise<void>
   freezeRedis(): void
   thawRedis(): void
   emptyRedis(): Promise<void>
   stopPostgres(): Promise<void>
+  /** Immediate shutdown: all it was doing breaks off, and it recovers from its log at the next start. */
+  crashPostgres(): Promise<void>
   startPostgres(): Promise<void>
   freezePostgres(): void
   thawPostgres(): void
@@ -30,9 +36,10 @@ export interface BreakableServers {
 
 export async function startBreakableServers(reaper: Reaper): Promise<BreakableServers> {
   const folder = await dataFolder(`breakable-${uuidv7()}`)
+  const common = { reaper, folderToRemove: folder }
   const start = {
-    postgres: (port?: number) => startPostgres({ folder: join(folder, 'postgres'), reaper, ...at(port) }),
-    redis: (port?: number) => startRedis({ folder: join(folder, 'redis'), reaper, ...at(port) }),
+    postgres: (port?: number) => startPostgres({ ...common, folder: join(folder, 'postgres'), ...at(port) }),
+    redis: (port?: number) => startRedis({ ...common, folder: join(folder, 'redis'), ...at(port) }),
   }
   let [postgres, redis] = await Promise.all([start.postgres(), start.redis()])
   await migrateDatabase(postgres.url)
@@ -42,6 +49,11 @@ export async function startBreakableServers(reaper: Reaper): Promise<BreakableSe
     databaseUrl,
     redisUrl,
     stopRedis: () => redis.stop(),
+    killRedis() {
+      process.kill(redis.pid, 'SIGKILL')
+      return redis.stop()
+    },
+    deleteRedisFile: () => rm(join(folder, 'redis', 'appendonlydir'), { recursive: true }),
     async startRedis() {
       redis = await start.redis(portOf(redis))
     },
@@ -53,6 +65,10 @@ export async function startBreakableServers(reaper: Reaper): Promise<BreakableSe
       client.disconnect()
     },
     stopPostgres: () => postgres.stop(),
+    crashPostgres() {
+      process.kill(postgres.pid, 'SIGQUIT')
+      return postgres.stop()
+    },
     async startPostgres() {
       postgres = await start.postgres(portOf(postgres))
     },

@@ -53,7 +53,14 @@ export async function buildChannel(
   return id
 }
 
-export function textBody(text = 'Hello', contact = '+4915112345678') {
+let contacts = 0
+
+/** A phone number that no other send has. */
+export function newContact(): string {
+  return `+49151${String(contacts++).padStart(8, '0')}`
+}
+
+export function textBody(text = 'Hello', contact = newContact()) {
   const type = contact.includes('@') ? 'email' : 'phone'
   return { contact: { value: contact, type }, message: { type: 'text', text: { value: text } } }
 }

@@ -11,6 +11,7 @@ import { sandboxMessages, sends } from '../../db/schema.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
+import { lapse } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
@@ -95,6 +96,16 @@ test('a claim whose answer was lost is found again, as the same attempt', async 
   const requestId = await acceptText()
   const claim = by('a')
   const [first] = await claimSends(db, [requestId], claim)
+  expect(await claimSends(db, [requestId], claim)).toEqual([first])
+})
+
+test('a claim whose answer was lost is found again although the lease ran out meanwhile: nobody else would end it', async () => {
+  const { db } = service.runtime
+  const requestId = await acceptText()
+  await livingWorker(service, 'lapsing')
+  const claim = by('lapsing')
+  const [first] = await claimSends(db, [requestId], claim)
+  await lapse(service, 'lapsing')
   expect(await claimSends(db, [requestId], claim)).toEqual([first])
 })
 

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { faults } from './faults/index.ts'
+import { report } from './report.ts'
+import { runChaos } from './run.ts'
+import { scaleOf } from './scale.ts'
+
+const sends = 10_000
+
+test.each([1, 2, 3])(
+  `no send of ${sends} is lost, doubled or stuck: seed %i`,
+  async (seed) => {
+    const results = await runChaos({
+      seed,
+      sends,
+      faults,
+      scale: scaleOf(sends),
+      providerTimeoutSeconds: 15,
+      tell: () => {},
+    })
+    console.log(report(results))
+    expect(results.filter((result) => result.violations.length > 0)).toEqual([])
+  },
+  1_200_000,
+)

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import type { Phase } from './phase.ts'
+import type { World } from './world.ts'
+
+export interface Answer {
+  at: number
+  ms: number
+  /** Undefined where the connection broke. */
+  status: number | undefined
+  requestId: string | undefined
+  /** Undefined where the answer doesn't tell. */
+  retryAfterMs: number | undefined
+}
+
+/** What one client knows of its send: every answer it got, in order. */
+export interface ClientSend {
+  channelId: string
+  key: string
+  contact: string
+  answers: Answer[]
+}
+
+/** `apis`: to each in turn, without the balancer, which has answers of its own. */
+export type Way = 'balancer' | 'apis'
+
+export interface LoadOptions {
+  count: number
+  /** Over which the sends are spread evenly. */
+  seconds: number
+  /** The load goes on at the same rate until this is over. */
+  during?: Promise<unknown>
+  through?: Way
+  triesAgain?: boolean
+}
+
+const patienceMs = 60_000
+const firstBackoffMs = 200
+const longestBackoffMs = 4000
+const answerWithinMs = 10_000
+const mostPerSecond = 150
+
+const agent = new Agent({ headersTimeout: answerWithinMs, bodyTimeout: answerWithinMs })
+
+const noAnswer = { status: undefined, requestId: undefined, retryAfterMs: undefined }
+
+export function requestIdsTold({ answers }: ClientSend): string[] {
+  const told = answers.flatMap(({ status, requestId }) => (status === 202 && requestId ? [requestId] : []))
+  return [...new Set(told)]
+}
+
+/**
+ * Sends at a steady rate, whatever comes back, and resolves when each client was told a 202 or has lost patience. A
+ * client that gets no answer, a 429 or a 5xx asks again with the same key.
+ */
+export async function load(phase: Phase, options: LoadOptions): Promise<void> {
+  const { count, during, through = 'balancer', triesAgain = true } = options
+  const perSecond = Math.min(count / options.seconds, mostPerSecond)
+  let isOver = during === undefined
+  const over = during?.finally(() => {
+    isOver = true
+  })
+  // Told below, when the clients have their answers.
+  over?.catch(() => {})
+  const clients: Promise<void>[] = []
+  const startedAt = performance.now()
+  while (clients.length < count || !isOver) {
+    const due = Math.ceil(((performance.now() - startedAt) / 1000) * perSecond)
+    while (clients.length < (isOver ? Math.min(due, count) : due)) {
+      const send = phase.newSend()
+      clients.push(triesAgain ? askUntilTold(phase, send, through) : ask(phase, send, through))
+    }
+    await sleep(5)
+  }
+  await Promise.all([over, ...clients])
+}
+
+/** Sends all at once, and resolves as `load` does. */
+export async function burst(phase: Phase, count: number, through: Way = 'balancer'): Promise<void> {
+  await Promise.all(Array.from({ length: count }, () => askUntilTold(phase, phase.newSend(), through)))
+}
+
+async function askUntilTold(phase: Phase, send: ClientSend, through: Way): Promise<void> {
+  const deadline = Date.now() + patienceMs
+  for (let backoffMs = firstBackoffMs; Date.now() < deadline; ) {
+    await ask(phase, send, through)
+    const { status = 503, retryAfterMs = 0 } = send.answers.at(-1) ?? {}
+    if (status < 500 && status !== 429) return
+    await sleep(Math.max(backoffMs, retryAfterMs))
+    backoffMs = Math.min(backoffMs * 2, longestBackoffMs)
+  }
+}
+
+/** Asks once, and writes down what comes back. */
+export async function ask(phase: Phase, send: ClientSend, through: Way): Promise<void> {
+  const at = Date.now()
+  const startedAt = performance.now()
+  const answer = await post(phase.world, send, through).catch(() => noAnswer)
+  send.answers.push({ at, ms: performance.now() - startedAt, ...answer })
+}
+
+let turn = 0
+
+async function post({ fleet, apiKey }: World, { key, contact, channelId }: ClientSend, through: Way) {
+  const apis = fleet.apis()
+  const url = through === 'apis' ? apis[turn++ % apis.length]?.url : fleet.balancer.url
+  const { statusCode, headers, body } = await request(`${url}/v1/messages`, {
+    method: 'POST',
+    dispatcher: agent,
+    headers: {
+      Authorization: `Bearer ${apiKey}`,
+      'Content-Type': 'application/json',
+      'Idempotency-Key': key,
+    },
+    body: JSON.stringify({
+      channelId,
+      contact: { value: contact },
+      message: { type: 'text', text: { value: 'Hello' } },
+    }),
+  })
+  const { requestId } = Object(await body.json().catch(() => undefined)) as { requestId?: string }
+  const retryAfter = headers['retry-after']
+  return { status: statusCode, requestId, retryAfterMs: retryAfter ? Number(retryAfter) * 1000 : undefined }
+}

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ask, burst, load, requestIdsTold } from '../clients.ts'
+import { type Fault, violation } from '../fault.ts'
+import { statusesOf } from '../phase.ts'
+import { accepts } from '../provider.ts'
+import { between, pick } from '../random.ts'
+
+export const apiKill: Fault = {
+  name: 'api-kill',
+  share: 0.14,
+  times: ({ apiKills }) => apiKills,
+  async strike(phase, { apiKills }) {
+    const { random, sends } = phase
+    const { fleet } = phase.world
+    const kills = async () => {
+      for (let kill = 0; kill < apiKills; kill++) {
+        await sleep(between(random, 500, 1000))
+        const told = burst(phase, sends / apiKills / 2)
+        await sleep(between(random, 5, 60))
+        await fleet.kill(pick(random, fleet.apis()))
+        phase.faultsOver.push(Date.now())
+        await Promise.all([told, fleet.complete()])
+      }
+    }
+    await load(phase, { count: sends / 2, seconds: 4 * apiKills, during: kills() })
+    const again = phase.clients.filter(({ answers }) => answers.length > 1)
+    phase.notes.push(`${again.length} clients asked again`)
+  },
+  reach: () => [],
+}
+
+export const rollingRestarts: Fault = {
+  name: 'rolling-restarts',
+  share: 0.06,
+  times: ({ restarts }) => restarts,
+  async strike(phase, { restarts }) {
+    const { fleet } = phase.world
+    phase.provider.treat = () => sleep(between(phase.random, 0, 500), accepts)
+    const ended: Promise<number | null>[] = []
+    const restart = async () => {
+      await sleep(500)
+      for (let count = 0; count < restarts; count++) {
+        const replaced = await Promise.all([fleet.replaceOldest('api'), fleet.replaceOldest('worker')])
+        ended.push(...replaced.map((old) => old.ended))
+      }
+      const failed = (await Promise.all(ended)).filter((code) => code !== 0)
+      if (failed.length > 0) phase.violations.push(`ended with ${failed.join(', ')} and not with 0`)
+    }
+    await load(phase, { count: phase.sends, seconds: 3 * restarts, during: restart(), triesAgain: false })
+  },
+  reach: (phase, { comparison }) => [
+    ...otherStatuses(statusesOf(phase), [202]),
+    ...violation(comparison.uncertain > 0, `${comparison.uncertain} sends are uncertain`),
+  ],
+}
+
+export const sameKey: Fault = {
+  name: 'same-key',
+  share: 0.02,
+  times: ({ keys }) => keys,
+  async strike(phase, { keys, requestsPerKey }) {
+    for (let key = 0; key < keys; key++) {
+      const send = phase.newSend()
+      await Promise.all(Array.from({ length: requestsPerKey }, () => ask(phase, send, 'apis')))
+    }
+    phase.notes.push(`${requestsPerKey} requests at once with each of ${keys} keys`)
+  },
+  reach: (phase, { rows }, { keys }) => [
+    ...otherStatuses(statusesOf(phase), [202]),
+    ...phase.clients
+      .filter((send) => requestIdsTold(send).length !== 1)
+      .map((send) => `key ${send.key} was told ${requestIdsTold(send).length} requestIds`),
+    ...violation(rows.length !== keys, `${rows.length} sends recorded for ${keys} keys`),
+    ...violation(
+      phase.provider.calls.length !== keys,
+      `${phase.provider.calls.length} calls for ${keys} keys`,
+    ),
+  ],
+}
+
+export function otherStatuses(statuses: ReadonlyMap<number, number>, allowed: readonly number[]): string[] {
+  return [...statuses]
+    .filter(([status]) => !allowed.includes(status))
+    .map(([status, count]) => `${count} requests got ${status === 0 ? 'no answer' : `a ${status}`}`)
+}

@@ -1,0 +1,18 @@
+import type { Fault } from '../fault.ts'
+import { apiKill, rollingRestarts, sameKey } from './api.ts'
+import { poison } from './poison.ts'
+import { providerFaults } from './provider.ts'
+import { postgresFaults, redisFaults } from './stores.ts'
+import { workerFreeze, workerKill } from './workers.ts'
+
+export const faults: readonly Fault[] = [
+  workerKill,
+  workerFreeze,
+  apiKill,
+  ...redisFaults,
+  ...postgresFaults,
+  providerFaults,
+  poison,
+  rollingRestarts,
+  sameKey,
+]

@@ -1,0 +1,74 @@
+import { answer, answerRaw, neverAnswer, resetAfterReading, trickle } from '../../support/webhook-receiver.ts'
+import { load } from '../clients.ts'
+import { type Fault, violation, violationsOf } from '../fault.ts'
+import { groupBy } from '../group-by.ts'
+import { longestCallMs } from '../phase.ts'
+import { accepts, type ProviderCall, type Treatment } from '../provider.ts'
+
+const retryAfterMs = 2000
+/** Longer than any of the worker's own delays, so that it alone decides. */
+const retryWithinMs = 1000
+const slotFreeWithinMs = 30_000
+/** So few that the calls that are left open for the whole time-out never take all slots. */
+const sendsPerSecond = 12
+
+const whole = `HTTP/1.1 200 OK\r\nx-filler: ${'x'.repeat(2000)}\r\ncontent-length: 0\r\n\r\n`
+const head = 'HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n'
+
+/** Each for one call in ten, as often as it stands here; all others are accepted. */
+const treatments: Treatment[] = [
+  { name: '500', effect: 'refused', act: answer(500) },
+  { name: '503', effect: 'refused', act: answer(503) },
+  { name: '429', effect: 'refused', act: answer(429, { 'retry-after': String(retryAfterMs / 1000) }) },
+  { name: 'time-out', effect: 'unknown', act: neverAnswer },
+  { name: 'reset', effect: 'unknown', act: resetAfterReading },
+  { name: 'trickled answer', effect: 'unknown', act: trickle('', whole) },
+  { name: 'garbage', effect: 'unknown', act: answerRaw('SSH-2.0-OpenSSH_9.6\r\n') },
+]
+/** A status that has come counts, so this one is accepted. */
+const trickledBody: Treatment = {
+  name: 'trickled body',
+  effect: 'accepted',
+  act: trickle(head, ' '.repeat(2000)),
+}
+
+export const providerFaults: Fault = {
+  name: 'provider',
+  share: 0.03,
+  times: () => treatments.length,
+  async strike(phase) {
+    const { provider, random, sends } = phase
+    provider.treat = () => {
+      const treatment = treatments[Math.floor(random() * 10)] ?? accepts
+      return treatment.name === 'trickled answer' && random() < 0.5 ? trickledBody : treatment
+    }
+    await load(phase, { count: sends, seconds: sends / sendsPerSecond })
+    phase.notes.push(`${provider.calls.length} calls`)
+  },
+  reach(phase, { rows }) {
+    const { calls } = phase.provider
+    const unknown = new Set(calls.flatMap((call) => (call.effect === 'unknown' ? call.requestId : [])))
+    const groundless = rows.filter(
+      ({ requestId, status }) => status === 'uncertain' && !unknown.has(requestId),
+    )
+    const longestMs = longestCallMs(calls)
+    return [
+      ...[...groupBy(calls, ({ requestId }) => requestId).values()].flatMap(disregardOfRetryAfter),
+      ...violation(longestMs > slotFreeWithinMs, `a call kept its slot for ${longestMs} ms`),
+      ...violationsOf(groundless, 'the provider left nothing open'),
+    ]
+  },
+}
+
+function disregardOfRetryAfter(callsOfSend: readonly ProviderCall[]): string[] {
+  return callsOfSend.flatMap(({ requestId, treatment, answeredAt }, index) => {
+    const next = callsOfSend[index + 1]
+    if (treatment !== '429' || answeredAt === undefined || next === undefined) return []
+    const waitedMs = next.arrivedAt - answeredAt
+    const isHeeded = waitedMs >= retryAfterMs && waitedMs <= retryAfterMs + retryWithinMs
+    return violation(
+      !isHeeded,
+      `${requestId}: called again ${waitedMs} ms after a Retry-After of ${retryAfterMs} ms`,
+    )
+  })
+}

@@ -1,0 +1,114 @@
+import { once } from 'node:events'
+import type { Reaper } from '../../src/dev/embedded/index.ts'
+import { type ServiceProcess, startService } from '../../src/dev/service-process.ts'
+import { type Balancer, startBalancer } from '../support/balancer.ts'
+import { eventually } from '../support/wait.ts'
+
+type Role = 'api' | 'worker'
+
+export interface Member {
+  role: Role
+  pid: number
+  /** A worker's name, as it stands in claims. */
+  name: string
+  /** Where an API listens. */
+  url: string
+  service: ServiceProcess
+  /** Ended on purpose: nobody is to stand in for it. */
+  isRetired: boolean
+}
+
+/** The processes of the service, under a supervisor that starts another one at once where one is killed. */
+export interface Fleet {
+  balancer: Balancer
+  apis(): Member[]
+  workers(): Member[]
+  kill(member: Member): Promise<void>
+  /** Waits until all who should run do. */
+  complete(): Promise<void>
+  /** The new one first, then SIGTERM to the oldest, whose exit code this answers with when it has ended. */
+  replaceOldest(role: Role): Promise<{ ended: Promise<number | null> }>
+  stop(): Promise<void>
+}
+
+interface FleetOptions {
+  environment: Record<string, string>
+  reaper: Reaper
+  size: Record<Role, number>
+  onLine?: ((line: string) => void) | undefined
+}
+
+const entries = {
+  api: { entry: 'src/server.ts', readyEvent: 'listening' },
+  worker: { entry: 'workers/main.ts', readyEvent: 'working' },
+}
+
+export async function startFleet({ size, ...options }: FleetOptions): Promise<Fleet> {
+  const balancer = await startBalancer()
+  const members = new Set<Member>()
+  let isStopping = false
+  const of = (role: Role) => [...members].filter((member) => member.role === role && !member.isRetired)
+
+  async function start(role: Role): Promise<void> {
+    const member = await startMember(role, options)
+    const ended = once(member.service.child, 'exit')
+    members.add(member)
+    if (role === 'api') await balancer.add(member.url)
+    void ended.then(() => {
+      members.delete(member)
+      balancer.remove(member.url)
+      if (!member.isRetired && !isStopping) void start(role).catch(console.error)
+    })
+    if (isStopping) member.service.child.kill('SIGKILL')
+  }
+  const roles: Role[] = ['api', 'worker']
+  await Promise.all(roles.flatMap((role) => Array.from({ length: size[role] }, () => start(role))))
+
+  return {
+    balancer,
+    apis: () => of('api'),
+    workers: () => of('worker'),
+    async kill({ service }) {
+      service.child.kill('SIGKILL')
+      await service.stop()
+    },
+    complete: async () => {
+      await eventually(
+        'all processes run',
+        async () => roles.every((role) => of(role).length >= size[role]),
+        60_000,
+      )
+    },
+    async replaceOldest(role) {
+      const [oldest] = of(role)
+      await start(role)
+      return { ended: retire(oldest) }
+    },
+    async stop() {
+      isStopping = true
+      balancer.stop()
+      for (const { service } of members) service.child.kill('SIGKILL')
+      await Promise.all([...members].map(({ service }) => service.stop()))
+    },
+  }
+}
+
+async function retire(member: Member | undefined): Promise<number | null> {
+  if (!member) throw new Error('nobody to replace')
+  member.isRetired = true
+  await member.service.stop()
+  return member.service.child.exitCode
+}
+
+async function startMember(role: Role, { onLine, ...options }: Omit<FleetOptions, 'size'>): Promise<Member> {
+  const service = await startService({ ...entries[role], ...options, ...(onLine && { onLine }) })
+  const { worker, port } = service.ready
+  return {
+    role,
+    pid: service.child.pid as number,
+    name: String(worker),
+    url: `http://127.0.0.1:${port}`,
+    service,
+    isRetired: false,
+  }
+}

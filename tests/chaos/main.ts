@@ -1,0 +1,82 @@
+import { randomInt } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { faults } from './faults/index.ts'
+import { report } from './report.ts'
+import { runChaos } from './run.ts'
+import { scaleOf } from './scale.ts'
+
+const options = {
+  seed: { type: 'string' },
+  sends: { type: 'string', default: '10000' },
+  faults: { type: 'string' },
+  json: { type: 'string' },
+  logs: { type: 'string' },
+} as const
+
+class UsageError extends Error {}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error
+  console.error(error.message)
+  process.exit(1)
+}
+
+async function main(): Promise<number> {
+  const values = readArguments()
+  const seed = wholeNumber('seed', values.seed ?? String(randomInt(1_000_000)))
+  const sends = wholeNumber('sends', values.sends)
+  const chosen = chooseFaults(values.faults)
+  const only = values.faults === undefined ? '' : ` --faults ${values.faults}`
+  console.log(
+    `seed ${seed}, ${sends} sends; again with: npm run chaos -- --seed ${seed} --sends ${sends}${only}\n`,
+  )
+
+  const results = await runChaos({
+    seed,
+    sends,
+    faults: chosen,
+    scale: scaleOf(sends),
+    providerTimeoutSeconds: 15,
+    logFile: values.logs,
+    tell: (progress) => console.error(`${new Date().toISOString().slice(11, 19)} ${progress}`),
+    signal: interruption(),
+  })
+  console.log(report(results))
+  if (values.json) await writeFile(values.json, `${JSON.stringify({ seed, sends, results }, null, 2)}\n`)
+  return results.every(({ violations }) => violations.length === 0) ? 0 : 1
+}
+
+function readArguments() {
+  try {
+    return parseArgs({ options }).values
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} has to be a whole number`)
+  return Number(text)
+}
+
+function chooseFaults(names: string | undefined) {
+  if (names === undefined) return faults
+  const known = faults.map(({ name }) => name)
+  for (const name of names.split(',')) {
+    if (!known.includes(name))
+      throw new UsageError(`No fault is called ${name}. There are ${known.join(', ')}.`)
+  }
+  return faults.filter(({ name }) => names.split(',').includes(name))
+}
+
+function interruption(): AbortSignal {
+  const abort = new AbortController()
+  process.once('SIGINT', () => {
+    console.error('Ending what was started …')
+    abort.abort(new UsageError('Interrupted.'))
+  })
+  return abort.signal
+}

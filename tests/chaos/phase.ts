@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { OnUncertain } from '../../src/core/outcome.ts'
+import { type ClientSend, requestIdsTold } from './clients.ts'
+import { groupBy } from './group-by.ts'
+import { type Comparison, compareLedgers, type SendRow } from './ledgers.ts'
+import { accepts, type ProviderCall, type ProviderLedger } from './provider.ts'
+import { between, type Random } from './random.ts'
+import type { World } from './world.ts'
+
+/** A send's row, with what recovery is reckoned from. */
+export interface PhaseRow extends SendRow {
+  attempt: number
+  worker: string | null
+  acceptedAt: number
+  finishedAt: number | undefined
+}
+
+/** One fault at work: its channel, its share of the sends, and what the three ledgers hold of them. */
+export interface Phase {
+  world: World
+  /** Decides on moments and victims. */
+  random: Random
+  /** How many sends it is to make. */
+  sends: number
+  channelId: string
+  clients: ClientSend[]
+  provider: ProviderLedger
+  /** The sends that a worker had in hand when it was killed: only these may end uncertain. */
+  inHandOfKilled: string[]
+  /** When each fault was over: the moment from which recovery counts. */
+  faultsOver: number[]
+  /** What the fault saw that the ledgers don't tell. */
+  violations: string[]
+  /** What it did, in words. */
+  notes: string[]
+  newSend(channelId?: string): ClientSend
+  /** Another channel, with the same provider and in the same ledgers. */
+  openChannel(onUncertain: OnUncertain): Promise<string>
+  rows(): Promise<PhaseRow[]>
+}
+
+interface PhaseOptions {
+  name: string
+  random: Random
+  sends: number
+}
+
+const settleWithinMs = 60_000
+const askEveryMs = 250
+
+export async function openPhase(world: World, { name, random, sends }: PhaseOptions): Promise<Phase> {
+  const path = `/${name}`
+  const provider: ProviderLedger = { calls: [], treat: () => accepts }
+  world.provider.ledgers.set(path, provider)
+  const channelIds: string[] = []
+  const openChannel = async (onUncertain: OnUncertain) => {
+    const id = await world.openChannel(path, onUncertain)
+    channelIds.push(id)
+    return id
+  }
+  const clients: ClientSend[] = []
+  const newContact = contactsFrom(random)
+  const channelId = await openChannel('hold')
+  const newSend = (to = channelId) => {
+    const send = { channelId: to, key: `${name}-${clients.length + 1}`, contact: newContact(), answers: [] }
+    clients.push(send)
+    return send
+  }
+  return {
+    world,
+    random,
+    sends,
+    channelId,
+    clients,
+    provider,
+    inHandOfKilled: [],
+    faultsOver: [],
+    violations: [],
+    notes: [],
+    newSend,
+    openChannel,
+    rows: () => readRows(world, channelIds),
+  }
+}
+
+/** Never the same one twice. */
+function contactsFrom(random: Random): () => string {
+  const given = new Set<string>()
+  const next = (): string => {
+    const contact = `+49${Math.floor(between(random, 1e9, 1e10))}`
+    if (given.has(contact)) return next()
+    given.add(contact)
+    return contact
+  }
+  return next
+}
+
+async function readRows({ db }: World, channelIds: readonly string[]): Promise<PhaseRow[]> {
+  const { rows } = await db.$client.query(
+    `select request_id as "requestId", contact_value as contact, status, failure, attempt, worker,
+            on_uncertain as "onUncertain", extract(epoch from accepted_at)::float8 * 1000 as "acceptedAt",
+            extract(epoch from finished_at)::float8 * 1000 as "finishedAt"
+     from sends join channels on channels.id = channel_id where channel_id = any($1)`,
+    [channelIds],
+  )
+  return rows.map((row) => ({ ...row, finishedAt: row.finishedAt ?? undefined }))
+}
+
+/** Waits until all that was recorded is over. What isn't by then is lost. */
+export async function settle(phase: Phase): Promise<void> {
+  for (const deadline = Date.now() + settleWithinMs; Date.now() < deadline; await sleep(askEveryMs)) {
+    const rows = await phase.rows()
+    if (rows.every(({ finishedAt }) => finishedAt !== undefined)) return
+  }
+}
+
+export function compare({ clients, provider }: Phase, rows: readonly PhaseRow[]): Comparison {
+  const told = clients.map((send) => ({ ...send, requestIds: requestIdsTold(send) }))
+  return compareLedgers({ told, calls: provider.calls, rows })
+}
+
+/**
+ * The slowest recovery from a fault: the time until each send that was accepted but not over by then was over, or
+ * handed to the provider anew. Undefined where no fault has an end.
+ */
+export function slowestRecoveryMs(
+  { faultsOver, provider }: Phase,
+  rows: readonly PhaseRow[],
+): number | undefined {
+  if (faultsOver.length === 0) return undefined
+  const callsOf = groupBy(provider.calls, ({ requestId }) => requestId)
+  const recovery = (row: PhaseRow, overAt: number) => {
+    if (row.acceptedAt > overAt || (row.finishedAt ?? Infinity) < overAt) return 0
+    const calledAgainAt = callsOf.get(row.requestId)?.find(({ arrivedAt }) => arrivedAt > overAt)?.arrivedAt
+    return Math.min(row.finishedAt ?? Infinity, calledAgainAt ?? Infinity) - overAt
+  }
+  return Math.max(...faultsOver.flatMap((overAt) => rows.map((row) => recovery(row, overAt))), 0)
+}
+
+export function slowestAnswerMs({ clients }: Phase): number {
+  return Math.max(...clients.flatMap(({ answers }) => answers.map(({ ms }) => ms)), 0)
+}
+
+/** How often each status was answered; 0 for none. */
+export function statusesOf({ clients }: Phase): Map<number, number> {
+  const statuses = new Map<number, number>()
+  for (const { status = 0 } of clients.flatMap(({ answers }) => answers)) {
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  }
+  return statuses
+}
+
+/** The longest that a call kept a worker's slot. */
+export function longestCallMs(calls: readonly ProviderCall[]): number {
+  return Math.max(...calls.map(({ arrivedAt, closedAt = Infinity }) => closedAt - arrivedAt), 0)
+}

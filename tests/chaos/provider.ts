@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+
+/**
+ * What a call did. `accepted`: the message was taken, and a 2xx told so. `refused`: it was not taken, and the answer
+ * told so. `unknown`: it was taken, but no answer told so, or none that can be read.
+ */
+export type Effect = 'accepted' | 'refused' | 'unknown'
+
+export interface ProviderCall {
+  requestId: string
+  /** Counted from 1, among the calls for its send. */
+  number: number
+  arrivedAt: number
+  /** The name of the treatment it got. */
+  treatment: string
+  effect: Effect
+  answeredAt: number | undefined
+  /** When its answer was out, or its connection gone. */
+  closedAt: number | undefined
+}
+
+/** How a provider deals with a call. It has its effect unless the caller is gone by then. */
+export interface Treatment {
+  name: string
+  effect: Effect
+  act(request: IncomingMessage, response: ServerResponse): unknown
+}
+
+/** The provider of one channel: the calls it got, in order, and how it treats them. */
+export interface ProviderLedger {
+  calls: ProviderCall[]
+  treat(call: ProviderCall): Treatment | Promise<Treatment>
+}
+
+/** A webhook receiver that writes down every call, in the ledger that belongs to the path. */
+export interface RecordingProvider {
+  urlOf(path: string): string
+  ledgers: Map<string, ProviderLedger>
+  stop(): void
+}
+
+export const accepts: Treatment = {
+  name: '200',
+  effect: 'accepted',
+  act: (_request, response) => response.end('{}'),
+}
+
+export async function startProvider(): Promise<RecordingProvider> {
+  const ledgers = new Map<string, ProviderLedger>()
+  const server = createServer((request, response) => {
+    request.resume().once('end', () => {
+      const ledger = ledgers.get(request.url ?? '')
+      if (ledger) void take(ledger, request, response)
+      else response.writeHead(404).end()
+    })
+  })
+  // A caller that is killed resets its connections.
+  server.on('connection', (socket) => socket.on('error', () => {}))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  return {
+    urlOf: (path) => `http://127.0.0.1:${port}${path}`,
+    ledgers,
+    stop() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+async function take(ledger: ProviderLedger, request: IncomingMessage, response: ServerResponse) {
+  const requestId = String(request.headers['webhook-id'])
+  const call: ProviderCall = {
+    requestId,
+    number: ledger.calls.filter((earlier) => earlier.requestId === requestId).length + 1,
+    arrivedAt: Date.now(),
+    treatment: 'under way',
+    effect: 'unknown',
+    answeredAt: undefined,
+    closedAt: undefined,
+  }
+  ledger.calls.push(call)
+  response.once('close', () => {
+    call.closedAt = Date.now()
+  })
+  const treatment = await ledger.treat(call)
+  call.treatment = treatment.name
+  if (request.socket.destroyed) return
+  call.effect = treatment.effect
+  call.answeredAt = Date.now()
+  await treatment.act(request, response)
+}

@@ -1,0 +1,45 @@
+import type { Result } from './run.ts'
+
+const mostListed = 20
+
+/** The table of faults, in Markdown, and under it what is not as it has to be. */
+export function report(results: readonly Result[]): string {
+  const head = [
+    'fault',
+    'times',
+    'accepted',
+    'lost',
+    'doubled',
+    'uncertain',
+    'slowest recovery',
+    'slowest answer',
+  ]
+  const lines = [[...head, 'reached'], head.map(() => '---').concat('---'), ...results.map(cells)]
+  const table = lines.map((line) => `| ${line.join(' | ')} |`).join('\n')
+  const notes = results.flatMap(({ fault, notes: told }) => told.map((note) => `${fault}: ${note}`))
+  const violations = results.filter((result) => result.violations.length > 0).map(listed)
+  return [table, notes.join('\n'), ...violations].filter((part) => part !== '').join('\n\n')
+}
+
+function cells(result: Result): string[] {
+  const { fault, times, accepted, lost, doubled, uncertain, violations } = result
+  return [
+    fault,
+    ...[times, accepted, lost, doubled, uncertain].map(String),
+    recovery(result),
+    seconds(result.slowestAnswerMs),
+    violations.length === 0 ? 'yes' : 'no',
+  ]
+}
+
+function recovery({ slowestRecoveryMs }: Result): string {
+  if (slowestRecoveryMs === undefined) return '–'
+  return Number.isFinite(slowestRecoveryMs) ? seconds(slowestRecoveryMs) : 'never'
+}
+
+function listed({ fault, violations }: Result): string {
+  const more = violations.length > mostListed ? [`  … and ${violations.length - mostListed} more`] : []
+  return [`${fault}:`, ...violations.slice(0, mostListed).map((what) => `  ${what}`), ...more].join('\n')
+}
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`

@@ -1,0 +1,125 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { requestIdsTold } from './clients.ts'
+import type { Fault, Findings, Scale } from './fault.ts'
+import { compare, openPhase, type Phase, settle, slowestAnswerMs, slowestRecoveryMs } from './phase.ts'
+import { randomOf, shuffled } from './random.ts'
+import { startWorld, type World } from './world.ts'
+
+/** One line of the table. */
+export interface Result {
+  fault: string
+  times: number
+  accepted: number
+  lost: number
+  doubled: number
+  uncertain: number
+  slowestRecoveryMs: number | undefined
+  slowestAnswerMs: number
+  /** In words; none where the fault has its reach. */
+  violations: string[]
+  notes: string[]
+}
+
+export interface RunOptions {
+  seed: number
+  sends: number
+  faults: readonly Fault[]
+  scale: Scale
+  providerTimeoutSeconds: number
+  logFile?: string | undefined
+  tell: (progress: string) => void
+  /** Ends the run in the middle. */
+  signal?: AbortSignal
+}
+
+/** Of one fault, however few there are in all. */
+const fewestSends = 50
+
+/** So long that answers seem slower than they were: others use the machine. */
+const notableDelayMs = 200
+
+interface Struck {
+  fault: Fault
+  phase: Phase
+}
+
+/**
+ * Lets the faults strike one after the other, in an order that the seed decides, and then compares the ledgers of all:
+ * a send that is called again long after its phase is found all the same.
+ */
+export async function runChaos(options: RunOptions): Promise<Result[]> {
+  const { seed, faults, scale, signal } = options
+  const world = await startWorld({ slotsPerWorker: 50, ...options })
+  const stop = () => void world.stop()
+  signal?.addEventListener('abort', stop)
+  try {
+    const struck: Struck[] = []
+    for (const fault of shuffled(randomOf(seed, 'order'), faults)) {
+      signal?.throwIfAborted()
+      struck.push({ fault, phase: await strike(world, fault, options) })
+    }
+    const results = await Promise.all(struck.map((one) => resultOf(one, scale)))
+    return faults.flatMap(({ name }) => results.filter((result) => result.fault === name))
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    await world.stop()
+  }
+}
+
+async function strike(world: World, fault: Fault, options: RunOptions): Promise<Phase> {
+  const { seed, sends, scale, tell, signal } = options
+  const random = randomOf(seed, fault.name)
+  const startedAt = performance.now()
+  await world.fleet.complete()
+  const own = Math.max(fewestSends, Math.round(sends * fault.share))
+  const phase = await openPhase(world, { name: fault.name, random, sends: own })
+  tell(`${fault.name}: begins`)
+  const ownDelay = monitorEventLoopDelay({ resolution: 10 })
+  ownDelay.enable()
+  await fault.strike(phase, scale).catch((error: Error) => {
+    signal?.throwIfAborted()
+    phase.violations.push(`broke off: ${error.message}`)
+  })
+  ownDelay.disable()
+  const ownDelayMs = Math.round(ownDelay.max / 1e6)
+  if (ownDelayMs > notableDelayMs) phase.notes.push(`the harness itself was held up for ${ownDelayMs} ms`)
+  const struckAt = performance.now()
+  await settle(phase)
+  const { violations } = await resultOf({ fault, phase }, scale)
+  const took = `${seconds(struckAt - startedAt)} and ${seconds(performance.now() - struckAt)} to settle`
+  tell(`${fault.name}: ${phase.clients.length} sends in ${took}, ${violations.length} violations`)
+  return phase
+}
+
+async function resultOf({ fault, phase }: Struck, scale: Scale): Promise<Result> {
+  const rows = await phase.rows()
+  const comparison = compare(phase, rows)
+  const findings: Findings = {
+    rows,
+    comparison,
+    slowestRecoveryMs: slowestRecoveryMs(phase, rows),
+    slowestAnswerMs: slowestAnswerMs(phase),
+  }
+  const { lost, doubled } = comparison
+  const neverTold = phase.clients.filter((send) => requestIdsTold(send).length === 0)
+  return {
+    fault: fault.name,
+    times: fault.times(scale),
+    accepted: comparison.accepted,
+    lost: lost.length,
+    doubled: doubled.length,
+    uncertain: comparison.uncertain,
+    slowestRecoveryMs: findings.slowestRecoveryMs,
+    slowestAnswerMs: findings.slowestAnswerMs,
+    violations: [
+      ...lost.map(({ requestId, what }) => `lost: ${requestId}: ${what}`),
+      ...doubled.map(({ requestId, what }) => `doubled: ${requestId}: ${what}`),
+      ...neverTold.map(({ key, answers }) => `${key} was never told a 202, but ${answers.at(-1)?.status}`),
+      ...phase.violations,
+      ...fault.reach(phase, findings, scale),
+    ],
+    notes: phase.notes,
+  }
+}
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`

@@ -1,0 +1,16 @@
+import type { Scale } from './fault.ts'
+
+/** At 10,000 sends the faults strike as often as docs/reliability.md tells; with fewer sends, less often. */
+export function scaleOf(sends: number): Scale {
+  const upTo = (most: number, least: number) =>
+    Math.max(least, Math.min(most, Math.round((most * sends) / 10_000)))
+  return {
+    workerKills: upTo(20, 3),
+    apiKills: upTo(5, 2),
+    restarts: upTo(10, 2),
+    keys: upTo(200, 20),
+    requestsPerKey: upTo(100, 20),
+    storeSeconds: 8,
+    freezeSeconds: 20,
+  }
+}

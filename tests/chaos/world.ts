@@ -1,0 +1,116 @@
+import { createWriteStream } from 'node:fs'
+import { v7 as uuidv7 } from 'uuid'
+import { createChannel } from '../../db/channels.ts'
+import { connectDatabase, type Database } from '../../db/client.ts'
+import type { OnUncertain } from '../../src/core/outcome.ts'
+import { sealConfig } from '../../src/core/sealed-config.ts'
+import { type Reaper, startReaper } from '../../src/dev/embedded/index.ts'
+import { seedDemoAccount } from '../../src/dev/seed.ts'
+import { type BreakableServers, startBreakableServers } from '../support/breakable-servers.ts'
+import { testSecrets } from '../support/service.ts'
+import { type Fleet, startFleet } from './fleet.ts'
+import { type RecordingProvider, startProvider } from './provider.ts'
+
+/** All that takes part: real processes and stores, and a provider of our own. */
+export interface World {
+  fleet: Fleet
+  servers: BreakableServers
+  provider: RecordingProvider
+  db: Database
+  apiKey: string
+  /** A channel whose messages go to this path of the provider. */
+  openChannel(path: string, onUncertain: OnUncertain): Promise<string>
+  stop(): Promise<void>
+}
+
+export interface WorldOptions {
+  /** How many calls a worker process makes at once. */
+  slotsPerWorker: number
+  providerTimeoutSeconds: number
+  /** Where all that the processes log goes. */
+  logFile?: string | undefined
+}
+
+const size = { api: 2, worker: 2 }
+const webhookSecret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
+
+export async function startWorld(options: WorldOptions): Promise<World> {
+  const reaper = startReaper()
+  const stops: (() => unknown)[] = [() => reaper.close()]
+  let stopped: Promise<void> | undefined
+  const stop = () => {
+    stopped ??= endAll(stops)
+    return stopped
+  }
+  try {
+    return { ...(await openWorld(options, reaper, stops)), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** @param stops gets what ends the parts, each as soon as it is there. */
+async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => unknown)[]) {
+  const servers = await startBreakableServers(reaper)
+  stops.push(() => stopServers(servers))
+  const provider = await startProvider()
+  stops.push(provider.stop)
+  const environment = environmentOf(servers, options)
+  const db = connectDatabase(servers.databaseUrl, {
+    poolSize: 2,
+    queryTimeoutMs: 5000,
+    onConnectionLost: () => {},
+  })
+  stops.push(() => db.$client.end())
+  const { accountId, apiKey } = await seedDemoAccount(environment)
+  const onLine = options.logFile === undefined ? undefined : lineWriter(options.logFile)
+  const fleet = await startFleet({ environment, reaper, size, onLine })
+  stops.push(fleet.stop)
+
+  const openChannel = async (path: string, onUncertain: OnUncertain) => {
+    const id = uuidv7()
+    const config = { url: provider.urlOf(path), secret: webhookSecret }
+    const sealedConfig = sealConfig(config, id, Buffer.from(testSecrets.CREDENTIALS_KEY, 'base64'))
+    await createChannel(db, { id, accountId, provider: 'webhook', name: path, sealedConfig, onUncertain })
+    return id
+  }
+  return { fleet, servers, provider, db, apiKey, openChannel }
+}
+
+function environmentOf(servers: BreakableServers, options: WorldOptions): Record<string, string> {
+  return {
+    ...testSecrets,
+    DATABASE_URL: servers.databaseUrl,
+    REDIS_URL: servers.redisUrl,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    METRICS_PORT: '0',
+    RATE_LIMIT_POINTS: '1000000',
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    RETRY_DELAYS_SECONDS: '1,1,1,1,1,1,1',
+    WORKER_CONCURRENCY: String(options.slotsPerWorker),
+    PROVIDER_TIMEOUT_SECONDS: String(options.providerTimeoutSeconds),
+    LOG_LEVEL: 'info',
+  }
+}
+
+/** The latest first. */
+async function endAll(ends: (() => unknown)[]): Promise<void> {
+  for (const end of ends.reverse()) await end()
+}
+
+/** One that a broken-off phase left frozen couldn't stop. */
+async function stopServers(servers: BreakableServers): Promise<void> {
+  for (const thaw of [servers.thawRedis, servers.thawPostgres]) {
+    try {
+      thaw()
+    } catch {}
+  }
+  await servers.stop()
+}
+
+function lineWriter(file: string): (line: string) => void {
+  const stream = createWriteStream(file)
+  return (line) => stream.write(`${line}\n`)
+}
