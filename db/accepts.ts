@@ -26,13 +26,9 @@ interface RecordedSend {
   acceptedAt: Date
 }
 
-/** Shorter than what is left between `recordBy` and the client's 503: nothing is inserted after that. */
-const longestWaitForKeyMs = 150
-
 /**
  * Keys are inserted in the order of their hashes, or two batches could wait for each other. Of several sends with one
- * key in a batch, the first one counts. A key that another transaction is inserting at this moment is waited for, but
- * not for long: then the statement fails, with SQLSTATE 55P03.
+ * key in a batch, the first one counts.
  */
 const recording = `
   given as materialized (
@@ -40,8 +36,7 @@ const recording = `
       ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
        "closeConversation" boolean, "expireAfterSeconds" float8, idempotency json, "recordBy" timestamptz))
       with ordinality as given
-    where clock_timestamp() < "recordBy"
-      and (idempotency is null or set_config('lock_timeout', '${longestWaitForKeyMs}', true) is not null)),
+    where clock_timestamp() < "recordBy"),
   keyed as (
     insert into idempotency_keys as kept (hash, fingerprint, request_id)
     select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
@@ -63,24 +58,35 @@ const recording = `
     order by ordinality
     returning request_id as "requestId", accepted_at as "acceptedAt")`
 
-const insertStatement = prepared<RecordedSend>('insert_sends', `with ${recording} select * from recorded`)
+/**
+ * A key that another transaction was inserting has been waited for. If that took too long, all is undone, by a
+ * division by zero. It names `recorded` so that PostgreSQL can't do it before.
+ */
+const inTime = `
+  select recorded.* from recorded join given using ("requestId")
+  where given.idempotency is null
+     or 1 / (clock_timestamp() < given."recordBy" and recorded."acceptedAt" is not null)::int = 1`
+
+const insertStatement = prepared<RecordedSend>('insert_sends', `with ${recording} ${inTime}`)
 
 const insertWithMediaStatement = prepared<RecordedSend>(
   'insert_send_with_media',
   `with ${recording},
         stored as (insert into media (request_id, content) select "requestId", $2 from recorded)
-   select * from recorded`,
+   ${inTime}`,
 )
 
 /**
  * Records sends in the order given, each with its Idempotency-Key, both or neither. Missing from the answer are those
  * that came too late for their `recordBy`, and those whose key is taken.
+ *
+ * @throws an error that `isTooLate`, and records none, where one came too late for having waited for its key.
  */
 export function insertSends(db: Database, rows: readonly NewSend[]) {
   return insertStatement(db, [JSON.stringify(rows)])
 }
 
-/** Records one send with its media, both or neither. */
+/** Records one send with its media, both or neither; else like `insertSends`. */
 export function insertSendWithMedia(db: Database, row: NewSend, content: Buffer) {
   return insertWithMediaStatement(db, [JSON.stringify([row]), content])
 }

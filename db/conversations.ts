@@ -70,7 +70,7 @@ const enterStatement = prepared<Entered>(
    joined as (
      update sends s
      set conversation_id = entered.conversation_id,
-         claimed_at = case when entered.close_conversation then now() else s.claimed_at end
+         claimed_at = case when entered.close_conversation and s.status = 'sending' then now() else s.claimed_at end
      from entered where s.request_id = entered.request_id),
    told as (
      insert into send_events (request_id, at, event, fields)

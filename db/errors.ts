@@ -2,35 +2,28 @@ import { DrizzleQueryError } from 'drizzle-orm'
 import pg from 'pg'
 
 /** SQLSTATE classes of faults in the values of a statement: data exception, constraint violation. */
-const valueFaultClasses = ['22', '23']
+const rowFaultClasses = ['22', '23']
 /** Connection lost, resources short, shut down or starting up. */
 const unavailableClasses = ['08', '53', '57', '58']
 /** What a server answers that has just stopped being the primary. */
 const readOnly = '25006'
-/** A row was held by another transaction for longer than the statement was to wait. */
-const lockNotAvailable = '55P03'
+const divisionByZero = '22012'
 /** There, but not set up for us yet: no such database, not let in, not migrated, or no longer. */
 const notSetUpCodes = ['3D000', '28000', '28P01', '42P01', readOnly]
-const unavailableNodeCodes = [
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-]
+/** Of the network, or for want of file descriptors, e.g. ECONNREFUSED. */
+const systemError = /^E[A-Z]{3}/
 /** What pg says of lost connections without giving a code. */
 const unavailableMessages =
-  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/
+  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed)/
 
-/**
- * Whether the statement failed for what was in it, or for a row that somebody else holds, so that its other rows would
- * do without that one.
- */
+/** Whether the statement failed for one of its rows, so that the others would do without that one. */
 export function isRowFault(error: unknown): boolean {
-  const state = sqlState(error)
-  return valueFaultClasses.includes(state.slice(0, 2)) || state === lockNotAvailable
+  return rowFaultClasses.includes(sqlState(error).slice(0, 2))
+}
+
+/** Whether the statement undid itself since it would have come after its deadline. */
+export function isTooLate(error: unknown): boolean {
+  return sqlState(error) === divisionByZero
 }
 
 /** Whether the statement lost against another one, by deadlock or serialization, and may be run again as it is. */
@@ -43,12 +36,9 @@ export function isUnavailable(error: unknown): boolean {
   const cause = root(error)
   const state = sqlState(cause)
   if (unavailableClasses.includes(state.slice(0, 2)) || notSetUpCodes.includes(state)) return true
-  if (state === lockNotAvailable) return true
   if (!(cause instanceof Error)) return false
-  const { code } = cause as NodeJS.ErrnoException
-  return (
-    (code !== undefined && unavailableNodeCodes.includes(code)) || unavailableMessages.test(cause.message)
-  )
+  const { code = '' } = cause as NodeJS.ErrnoException
+  return systemError.test(code) || unavailableMessages.test(cause.message)
 }
 
 function sqlState(error: unknown): string {

@@ -1,7 +1,7 @@
 import type { AttemptRecord, SendStatus } from '../src/core/timeline.ts'
 import type { Database } from './client.ts'
 import { claimIsLost } from './lost-claims.ts'
-import { prepared } from './statement.ts'
+import { isoText, prepared } from './statement.ts'
 
 /** What an attempt came to, for `recordOutcomes`. */
 export interface AttemptOutcome {
@@ -66,7 +66,7 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
        (2, ours.ended_at, 'attempt_finished', o.record),
        (3, ours.ended_at, case when o."holdsChannel" then 'channel_held' else 'retry_scheduled' end,
         case when o."holdsChannel" then json_build_object('reason', o.reason)
-             else json_build_object('reason', o.reason, 'nextAttemptAt', to_char(w.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end)
+             else json_build_object('reason', o.reason, 'nextAttemptAt', ${isoText('w.next_attempt_at')}) end)
      ) as story (place, at, event, fields)
      where o.status = 'queued'
      order by ours.request_id, story.place)

@@ -1,6 +1,6 @@
 import type { Database } from './client.ts'
 import { claimIsLost } from './lost-claims.ts'
-import { prepared } from './statement.ts'
+import { isoText, prepared } from './statement.ts'
 
 /** What sends may be replayed: those that have ended other than well. */
 export type ReplayableStatus = 'failed' | 'uncertain'
@@ -29,7 +29,7 @@ const replay = (chosen: string, lock: string) => `
       (2, ${claimIsLost}, s.finished_at, 'attempt_lost', json_build_object('attempt', s.attempt, 'reason', s.failure)),
       (3, s.attempt_record is not null, s.finished_at, 'attempt_finished', s.attempt_record),
       (4, true, s.finished_at, s.status, json_build_object('reason', s.failure)),
-      (5, true, s.replayed_at, 'replayed', json_build_object('nextAttemptAt', to_char(s.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+      (5, true, s.replayed_at, 'replayed', json_build_object('nextAttemptAt', ${isoText('s.due_at')}))
     ) as story (place, is_told, at, event, fields)
     where story.is_told
     order by s.seq, story.place)

@@ -31,7 +31,7 @@ const trimMediaStatement = prepared<{ trimmed: number }>(
      using (select m.request_id from media m join sends s on s.request_id = m.request_id
             where ${madeBefore('m.request_id')} and s.finished_at < now() - $1::interval
             order by m.request_id limit $2
-            for update of m skip locked) old
+            for update of m, s skip locked) old
      where m.request_id = old.request_id
      returning 1)
    select count(*)::int as trimmed from trimmed`,

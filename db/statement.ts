@@ -8,12 +8,14 @@ import type { Database } from './client.ts'
  * (docs/decisions/0007-json-recordset.md).
  *
  * @param name unique in the service.
- * @param timeoutMs after which it fails, where that has to be sooner than the process's other statements do.
  */
-export function prepared<Result extends QueryResultRow>(name: string, text: string, timeoutMs?: number) {
+export function prepared<Result extends QueryResultRow>(name: string, text: string) {
   return async (db: Database, values: unknown[]): Promise<Result[]> => {
-    const query = { name, text, values, query_timeout: timeoutMs }
-    const { rows } = await db.$client.query<Result>(query)
+    const { rows } = await db.$client.query<Result>({ name, text, values })
     return rows
   }
 }
+
+/** A moment in SQL, as the timeline's fields tell it. */
+export const isoText = (moment: string) =>
+  `to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`

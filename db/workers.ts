@@ -1,14 +1,10 @@
 import type { Database } from './client.ts'
 import { prepared } from './statement.ts'
 
-/** Soon enough for another try, on another connection, before the lease is over. */
-const beatTimeoutMs = 2500
-
 const beatStatement = prepared(
   'beat',
   `insert into workers (name, alive_until) values ($1, clock_timestamp() + $2 * interval '1 ms')
    on conflict (name) do update set alive_until = excluded.alive_until`,
-  beatTimeoutMs,
 )
 
 /** Says that the worker lives: its lease, and with it those of its claims, begins anew. */

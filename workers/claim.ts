@@ -34,7 +34,12 @@ export function claimer({ db, log }: Runtime, worker: string) {
     flush: async (requestIds) => {
       const claimed = await claimPatiently({ requestIds, claim: { id: uuidv7(), worker } })
       const byId = new Map(claimed.map((send) => [send.requestId, send]))
-      return requestIds.map((requestId) => byId.get(requestId))
+      // Once each, however often it was woken: whoever is given the claim calls the provider.
+      return requestIds.map((requestId) => {
+        const send = byId.get(requestId)
+        byId.delete(requestId)
+        return send
+      })
     },
   })
   return async (requestId: string): Promise<Claimed> => {

@@ -7,6 +7,7 @@ import { logEvent, logFault } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { EnteredSend } from './deliver.ts'
 import type { Heartbeat } from './heartbeat.ts'
+import { patient } from './patience.ts'
 import type { Delivery } from './provider.ts'
 import type { Providers } from './providers/index.ts'
 
@@ -90,7 +91,8 @@ async function withinTime(
  * Gathers what the claim doesn't hold: the channel's config, opened, and the bytes of media. Undefined where the media
  * is no longer there.
  */
-function deliveryPreparer({ db, settings }: Runtime) {
+function deliveryPreparer({ db, settings, log }: Runtime) {
+  const findContent = patient(log, (requestId: string) => findMediaContent(db, requestId))
   const configs = new LRUCache<string, object>({ max: cachedConfigs })
   const configOf = ({ provider, sealedConfig, channelId }: EnteredSend): object => {
     const known = configs.get(sealedConfig)
@@ -106,7 +108,7 @@ function deliveryPreparer({ db, settings }: Runtime) {
     if (message.type !== 'media' || message.media.sizeBytes === undefined) {
       return { ...send, config, mediaContent: undefined }
     }
-    const mediaContent = await findMediaContent(db, send.requestId)
+    const mediaContent = await findContent(send.requestId)
     return mediaContent && { ...send, config, mediaContent }
   }
 }

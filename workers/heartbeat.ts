@@ -1,3 +1,4 @@
+import { connectDatabase } from '../db/client.ts'
 import { beat, retire } from '../db/workers.ts'
 import { logWarning } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
@@ -7,8 +8,10 @@ import { type Rounds, startRounds } from './rounds.ts'
 const leaseMs = 8000
 const beatEveryMs = 2000
 const beatAgainAfterFaultMs = 500
+/** Soon enough for another try, on another connection, before the lease is over. */
+const beatTimeoutMs = 2500
 /** A longer gap between two beats says that PostgreSQL, or this worker, was away. */
-const longestGapMs = 3000
+const longestGapMs = 4000
 
 /** This worker's sign of life, on which all its claims hang. */
 export interface Heartbeat {
@@ -25,7 +28,13 @@ export interface Heartbeat {
   stop(): Promise<void>
 }
 
-export function startHeartbeat({ db, log }: Runtime, worker: string): Heartbeat {
+/** Has a connection of its own, so that it never stands behind the deliveries. */
+export function startHeartbeat({ settings, log }: Runtime, worker: string): Heartbeat {
+  const db = connectDatabase(settings.DATABASE_URL, {
+    poolSize: 1,
+    queryTimeoutMs: beatTimeoutMs,
+    onConnectionLost: (error) => logWarning(log, 'database_connection_lost', error),
+  })
   let lastBeatAt = Number.NEGATIVE_INFINITY
   let steadySince = Number.POSITIVE_INFINITY
   const isWithin = (ms: number) => performance.now() - lastBeatAt < ms
@@ -47,6 +56,7 @@ export function startHeartbeat({ db, log }: Runtime, worker: string): Heartbeat 
     async stop() {
       await rounds.stop()
       await retire(db, worker).catch((error: unknown) => logWarning(log, 'heartbeat_failed', error))
+      await db.$client.end()
     },
   }
 }

@@ -16,6 +16,8 @@ const tryRedisAgainAfterMs = 500
 
 export interface QueueWorker {
   ready(): Promise<unknown>
+  /** The sends that it is at work on. */
+  inHand(): string[]
   /** Takes no new wake-ups, and resolves when the sends in hand have their outcome recorded. */
   stop(): Promise<void>
 }
@@ -29,14 +31,14 @@ export function startQueueWorker(
   deliver: (requestId: string) => Promise<NextWakeUp>,
 ): QueueWorker {
   const { log, redis, settings } = runtime
-  const inHand = new Set<Promise<unknown>>()
+  const inHand = new Map<Promise<unknown>, string>()
   const follow = async (job: Job<SendJob>, token?: string): Promise<void> => {
     const { requestId } = sendJobSchema.parse(job.data)
     const delivery = deliver(requestId).catch((error: unknown): NextWakeUp => {
       logFault(log, 'wake_up_failed', error, { requestId })
       return { wakeInMs: wakeAfterFaultMs }
     })
-    inHand.add(delivery)
+    inHand.set(delivery, requestId)
     const { wakeInMs } = await delivery.finally(() => inHand.delete(delivery))
     if (wakeInMs === undefined) return
     await job.moveToDelayed(Date.now() + wakeInMs, token)
@@ -56,13 +58,14 @@ export function startQueueWorker(
   worker.on('failed', (job, error) => logFault(log, 'wake_up_lost', error, { requestId: job?.id }))
   return {
     ready: () => worker.waitUntilReady(),
+    inHand: () => [...inHand.values()],
     async stop() {
       const closed = worker.close()
-      while (inHand.size > 0) await Promise.allSettled(inHand)
+      while (inHand.size > 0) await Promise.allSettled(inHand.keys())
       // All is recorded in PostgreSQL. What Redis, being away, isn't told now, the next worker finds out.
       if (await isDoneWithin(closed, tellRedisWithinMs)) return
       redis.disconnect()
-      while (inHand.size > 0) await Promise.allSettled(inHand)
+      while (inHand.size > 0) await Promise.allSettled(inHand.keys())
     },
   }
 }

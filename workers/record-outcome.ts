@@ -1,5 +1,5 @@
 import { isRowFault } from '../db/errors.ts'
-import { type LateOutcome, recordLateOutcome } from '../db/lost-claims.ts'
+import { type LateOutcome, recordLateOutcome } from '../db/late-outcomes.ts'
 import { type AttemptOutcome, recordOutcomes } from '../db/outcomes.ts'
 import { type AttemptResult, judge, judgeLate, tidy } from '../src/core/outcome.ts'
 import type { AttemptRecord } from '../src/core/timeline.ts'

@@ -1,9 +1,9 @@
 import { expireSends } from '../db/expiry.ts'
-import { findLostClaims, type GivenUp, giveUpClaims, type LostClaim } from '../db/lost-claims.ts'
+import { findLostClaims, giveUpClaims, type LostClaim, type Sweeper } from '../db/lost-claims.ts'
 import { retentionTrims } from '../db/retention.ts'
 import { findDeadWorkers, forgetDeadWorkers } from '../db/workers.ts'
 import { judgeLoss } from '../src/core/outcome.ts'
-import { logEvent } from '../src/platform/logger.ts'
+import { logEvent, logWarning } from '../src/platform/logger.ts'
 import { addWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { Heartbeat } from './heartbeat.ts'
@@ -16,33 +16,38 @@ const pageSize = 500
 /**
  * What has to be done beside the deliveries: give up the claims of workers that died, fail what has expired, remove
  * what is old. Every worker does all of it; what one is changing, the others pass by.
+ *
+ * @param inHand the sends that this worker is at work on.
  */
-export function startSweeps(runtime: Runtime, heartbeat: Heartbeat): Rounds {
+export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () => string[]): Rounds {
   const { db, log, settings } = runtime
   const trims = retentionTrims({ days: settings.RETENTION_DAYS, mediaHours: settings.MEDIA_RETENTION_HOURS })
-  let looksForUnknownAt = 0
+  const { worker } = heartbeat
+  let looksForOrphansAt = 0
   const sweeps = [
     startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
       if (!heartbeat.canJudgeOthers()) return
-      const dead = await findDeadWorkers(db)
-      // Claims of workers that left no row are looked for now and then.
-      if (dead.length === 0 && Date.now() < looksForUnknownAt) return
-      await giveUpLostClaims(runtime)
+      const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)
+      // Claims that are orphaned otherwise are looked for now and then.
+      if (dead.length === 0 && Date.now() < looksForOrphansAt) return
+      await giveUpLostClaims(runtime, { worker, inHand: inHand() })
       await forgetDeadWorkers(db, dead)
-      looksForUnknownAt = Date.now() + minuteMs
+      looksForOrphansAt = Date.now() + minuteMs
     }),
     startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
       const expired = await expireSends(db, pageSize)
       for (const requestId of expired) logEvent(log, requestId, 'failed', { reason: 'expired' })
       return expired.length < pageSize ? secondMs : 0
     }),
-    ...Object.entries(trims).map(([what, trim]) =>
-      startRounds({ log, event: 'sweep_failed', pauseMs: minuteMs }, async () => {
-        const trimmed = await trim(db, pageSize)
-        if (trimmed > 0) log.info({ event: 'trimmed', what, count: trimmed })
-        return trimmed < pageSize ? minuteMs : 0
-      }),
-    ),
+    startRounds({ log, event: 'sweep_failed', pauseMs: minuteMs }, async () => {
+      let isMoreLeft = false
+      for (const [what, trim] of Object.entries(trims)) {
+        const count = await trim(db, pageSize)
+        if (count > 0) log.info({ event: 'trimmed', what, count })
+        isMoreLeft ||= count === pageSize
+      }
+      return isMoreLeft ? 0 : minuteMs
+    }),
   ]
   return {
     async stop() {
@@ -52,33 +57,34 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat): Rounds {
 }
 
 /** Nobody knows whether their providers were called: such sends are never simply sent again (docs/reliability.md). */
-async function giveUpLostClaims(runtime: Runtime): Promise<void> {
+async function giveUpLostClaims(runtime: Runtime, sweeper: Sweeper): Promise<void> {
   for (;;) {
-    const claims = await findLostClaims(runtime.db, pageSize)
+    const claims = await findLostClaims(runtime.db, sweeper, pageSize)
     if (claims.length === 0) return
-    await giveUp(runtime, claims)
+    await giveUp(runtime, sweeper, claims)
   }
 }
 
-async function giveUp({ db, log, settings, queue }: Runtime, claims: readonly LostClaim[]): Promise<void> {
+async function giveUp(
+  { db, log, settings, queue }: Runtime,
+  sweeper: Sweeper,
+  claims: readonly LostClaim[],
+): Promise<void> {
   const retryDelaysSeconds = settings.RETRY_DELAYS_SECONDS
-  const verdicts = claims.map((claim): GivenUp => {
-    const { requestId, claimId, onUncertain } = claim
+  const verdicts = claims.map((claim) => {
+    const { requestId, claimId, attempt, onUncertain } = claim
     const verdict = judgeLoss(claim, { retryDelaysSeconds, onUncertain, random: Math.random() })
-    return { requestId, claimId, delayMs: undefined, ...verdict }
+    return { requestId, claimId, attempt, delayMs: undefined, ...verdict }
   })
-  const givenUp = new Map((await giveUpClaims(db, verdicts)).map((row) => [row.requestId, row]))
-  for (const [index, { requestId, status, reason }] of verdicts.entries()) {
-    const row = givenUp.get(requestId)
-    if (!row) continue
-    logEvent(log, requestId, 'attempt_lost', { attempt: claims[index]?.attempt, reason })
-    if (status === 'queued')
-      logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: row.nextAttemptAt })
+  const givenUp = new Map((await giveUpClaims(db, sweeper, verdicts)).map((row) => [row.requestId, row]))
+  const ours = verdicts.filter(({ requestId }) => givenUp.has(requestId))
+  for (const { requestId, attempt, status, reason } of ours) {
+    const nextAttemptAt = givenUp.get(requestId)?.nextAttemptAt
+    logEvent(log, requestId, 'attempt_lost', { attempt, reason })
+    if (status === 'queued') logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt })
     else logEvent(log, requestId, status, { reason })
   }
-  const queued = verdicts.filter(({ requestId, status }) => status === 'queued' && givenUp.has(requestId))
-  await addWakeUps(
-    queue,
-    queued.map(({ requestId }) => requestId),
-  )
+  const queued = ours.filter(({ status }) => status === 'queued').map(({ requestId }) => requestId)
+  // Not waited for: Redis may be away, and the reconciler adds what is missing.
+  addWakeUps(queue, queued).catch((error: unknown) => logWarning(log, 'enqueue_failed', error))
 }

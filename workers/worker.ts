@@ -22,7 +22,7 @@ export function startWorker(runtime: Runtime, name: string): Worker {
   const heartbeat = startHeartbeat(runtime, name)
   const { providers, close: closeProviders } = openProviders(runtime.db, runtime.settings)
   const queueWorker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat))
-  const beside = [startReconciler(runtime), startSweeps(runtime, heartbeat)]
+  const beside = [startReconciler(runtime), startSweeps(runtime, heartbeat, queueWorker.inHand)]
   return {
     ready: () => queueWorker.ready(),
     async stop() {

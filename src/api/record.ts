@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { insertSends, insertSendWithMedia, type NewSend } from '../../db/accepts.ts'
 import type { Channel } from '../../db/channels.ts'
 import { databaseClock } from '../../db/clock.ts'
-import { isRowFault } from '../../db/errors.ts'
+import { isRowFault, isTooLate } from '../../db/errors.ts'
 import { maskContact } from '../core/contact.ts'
 import type { SendRequest } from '../core/send-request.ts'
 import { logEvent } from '../platform/logger.ts'
@@ -41,7 +41,12 @@ export function recorder({ db, log }: Runtime, findEarlier: ReturnType<typeof ea
   })
   const insert = async (row: NewSend, content: Buffer | undefined): Promise<boolean> => {
     if (!content) return await inserts.add(row)
-    return (await insertSendWithMedia(db, inDatabaseTime(row, await clockAheadMs()), content)).length === 1
+    try {
+      return (await insertSendWithMedia(db, inDatabaseTime(row, await clockAheadMs()), content)).length === 1
+    } catch (error) {
+      if (isTooLate(error)) return false
+      throw error
+    }
   }
 
   return async (

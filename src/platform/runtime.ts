@@ -26,7 +26,8 @@ export function openRuntime(kind: 'api' | 'worker', settings: Settings, log: Log
   const redis = connect(settings.REDIS_URL, log)
   const queue = createQueue(redis)
   const db = connectDatabase(settings.DATABASE_URL, {
-    poolSize: settings.DATABASE_POOL_SIZE,
+    // A worker's heartbeat has one for itself.
+    poolSize: kind === 'api' ? settings.DATABASE_POOL_SIZE : Math.max(1, settings.DATABASE_POOL_SIZE - 1),
     queryTimeoutMs: queryTimeoutMs[kind],
     onConnectionLost: (error) => logWarning(log, 'database_connection_lost', error),
   })

@@ -41,9 +41,12 @@ export async function lapse(service: TestService, worker: string): Promise<void>
   await db.update(workers).set({ aliveUntil: past }).where(eq(workers.name, worker))
 }
 
+/** One that has nothing in hand. */
+export const idleSweeper = { worker: 'sweeper', inHand: [] }
+
 /** One round of all sweeps, by a worker that may judge others. */
 export async function sweepOnce(service: TestService): Promise<void> {
-  await startSweeps(service.runtime, await livingWorker(service, 'sweeper')).stop()
+  await startSweeps(service.runtime, await livingWorker(service, idleSweeper.worker), () => []).stop()
 }
 
 /** An attempt whose worker died in the middle of it, its claim given up. */

@@ -9,6 +9,7 @@ import { dueInMs } from '../../db/due-sends.ts'
 import { recordOutcomes } from '../../db/outcomes.ts'
 import { sandboxMessages, sends } from '../../db/schema.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
+import { claimer } from '../../workers/claim.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
 import { lapse } from '../support/attempts.ts'
@@ -156,6 +157,24 @@ test('ten wake-ups of one send call the provider once', async () => {
   const requestId = await acceptText()
   await Promise.all(Array.from({ length: 10 }, () => deliver(requestId)))
   expect(await callsFor(requestId)).toHaveLength(1)
+})
+
+test('a send that was woken twice while PostgreSQL was away calls the provider once', async () => {
+  const { runtime } = service
+  let isAway = true
+  const client = new Proxy(runtime.db.$client, {
+    get: (pool, name) =>
+      name === 'query' && isAway
+        ? () => Promise.reject(Object.assign(new Error('away'), { code: 'ECONNREFUSED' }))
+        : Reflect.get(pool, name, pool),
+  })
+  const cutOff = { ...runtime, db: { $client: client } as unknown as Database }
+  const claim = claimer(cutOff, 'a')
+  const [other, twice] = [await acceptText(), await acceptText()]
+  const claims = [claim(other), claim(twice), claim(twice)]
+  await sleep(50)
+  isAway = false
+  expect((await Promise.all(claims)).map(({ send }) => send?.requestId)).toEqual([other, twice, undefined])
 })
 
 test('entering a conversation again changes nothing', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listChannels } from '../../db/channels.ts'
-import { recordLateOutcome } from '../../db/lost-claims.ts'
+import { recordLateOutcome } from '../../db/late-outcomes.ts'
 import { replaySend } from '../../db/replays.ts'
 import type { AttemptResult } from '../../src/core/outcome.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'

@@ -10,6 +10,7 @@ import { startSweeps } from '../../workers/sweep.ts'
 import {
   beginAttempt,
   endAttempt,
+  idleSweeper,
   lapse,
   received,
   rowOf,
@@ -34,7 +35,7 @@ afterAll(() => service.stop())
 const acceptText = () => accept(service, account, textBody())
 const deliverAs = (heartbeat: Heartbeat) => deliverer(service.runtime, providers, heartbeat)
 const lostClaims = async () =>
-  (await findLostClaims(service.runtime.db, 1000)).map(({ requestId }) => requestId)
+  (await findLostClaims(service.runtime.db, idleSweeper, 1000)).map(({ requestId }) => requestId)
 const knownWorkers = async () =>
   (await service.runtime.db.select().from(workers)).map(({ name }) => name).sort()
 
@@ -146,7 +147,7 @@ test('a worker that cannot tell whether others live gives nothing up, and forget
   await beginAttempt(service, requestId, 'unjudged')
   await lapse(service, 'unjudged')
   const unsteady = { ...(await livingWorker(service, 'unsteady')), canJudgeOthers: () => false }
-  await startSweeps(service.runtime, unsteady).stop()
+  await startSweeps(service.runtime, unsteady, () => []).stop()
   expect((await rowOf(service, requestId)).status).toBe('sending')
   expect(await knownWorkers()).toContain('unjudged')
   await sweepOnce(service)

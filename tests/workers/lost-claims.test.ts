@@ -1,13 +1,16 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findLostClaims, giveUpClaims } from '../../db/lost-claims.ts'
 import { sends } from '../../db/schema.ts'
 import { beat } from '../../db/workers.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { deliverer } from '../../workers/deliver.ts'
+import { startSweeps } from '../../workers/sweep.ts'
 import {
   beginAttempt,
   buildSendRow,
   endAttempt,
+  idleSweeper,
   lapse,
   loseAttempt,
   namesOf,
@@ -41,14 +44,16 @@ const acceptBy = (by: Account) => accept(service, by, textBody())
 const busy: Outcome = { outcome: 'retry_later', reason: 'busy', providerStatus: 503 }
 
 async function findLost(requestId: string) {
-  const lost = await findLostClaims(service.runtime.db, 1000)
+  const lost = await findLostClaims(service.runtime.db, idleSweeper, 1000)
   const claim = lost.find((one) => one.requestId === requestId)
   if (!claim) throw new Error('not lost')
   return claim
 }
 
 const given = (claim: { requestId: string; claimId: string }) =>
-  giveUpClaims(service.runtime.db, [{ ...claim, status: 'uncertain', reason: 'lost', delayMs: undefined }])
+  giveUpClaims(service.runtime.db, idleSweeper, [
+    { ...claim, status: 'uncertain', reason: 'lost', delayMs: undefined },
+  ])
 
 test('on a channel that holds, a send whose worker died ends uncertain, with the reason, and is not sent again', async () => {
   const requestId = await acceptBy(account)
@@ -174,7 +179,7 @@ test('one round of a sweep gives all claims of a dead worker up, however many', 
   )
   await db.insert(sends).values(rows)
   await sweepOnce(service)
-  expect(await findLostClaims(db, 1)).toEqual([])
+  expect(await findLostClaims(db, idleSweeper, 1)).toEqual([])
   expect((await rowOf(service, rows[1099]?.requestId ?? '')).status).toBe('uncertain')
 })
 
@@ -208,4 +213,34 @@ test('a sweeper that found a claim gives up neither its recorded outcome nor the
   expect(await rowOf(service, followed)).toMatchObject({ status: 'sending', attempt: 2, losses: 1 })
   await sweepOnce(service)
   expect(await rowOf(service, followed)).toMatchObject({ status: 'queued', attempt: 2, losses: 2 })
+})
+
+test('a claim that its living worker has let drop is given up after a minute, and not while it is in hand', async () => {
+  const { db } = service.runtime
+  const requestId = await acceptBy(account)
+  await beginAttempt(service, requestId, 'forgetful')
+  const age = (ms: number) =>
+    db
+      .update(sends)
+      .set({ claimedAt: new Date(Date.now() - ms) })
+      .where(eq(sends.requestId, requestId))
+  const sweepBy = async (worker: string, inHand: string[]) =>
+    await startSweeps(service.runtime, await livingWorker(service, worker), () => inHand).stop()
+  await age(50_000)
+  await sweepBy('forgetful', [])
+  await age(70_000)
+  await sweepBy('forgetful', [requestId])
+  await sweepBy('another', [])
+  expect((await rowOf(service, requestId)).status).toBe('sending')
+  await sweepBy('forgetful', [])
+  expect((await rowOf(service, requestId)).status).toBe('uncertain')
+})
+
+test('a worker that finds its own lease run out does not give up what it has in hand', async () => {
+  const requestId = await acceptBy(account)
+  await beginAttempt(service, requestId, 'suspended')
+  const heartbeat = await livingWorker(service, 'suspended')
+  await lapse(service, 'suspended')
+  await startSweeps(service.runtime, heartbeat, () => [requestId]).stop()
+  expect((await rowOf(service, requestId)).status).toBe('sending')
 })

@@ -195,7 +195,7 @@ test('several workers at once remove more than a page of everything, and nothing
 
   const heartbeat = await livingWorker(service, 'sweeper')
   const loggedBefore = service.logs.length
-  const sweeps = Array.from({ length: 4 }, () => startSweeps(service.runtime, heartbeat))
+  const sweeps = Array.from({ length: 4 }, () => startSweeps(service.runtime, heartbeat, () => []))
   await eventually('what is old removed', async () => {
     const left = await Promise.all(
       [sends, media, conversations, idempotencyKeys].map((table) => db.$count(table)),
