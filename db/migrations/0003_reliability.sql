@@ -16,6 +16,6 @@ ALTER TABLE "sends" ADD COLUMN "expires_at" timestamp with time zone;--> stateme
 ALTER TABLE "sends" ADD COLUMN "attempts_before_replay" integer DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "sends" ADD COLUMN "losses" integer DEFAULT 0 NOT NULL;--> statement-breakpoint
 CREATE INDEX "idempotency_keys_by_age" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
-CREATE INDEX "conversations_closed" ON "conversations" USING btree ("closed_at") WHERE closed_at is not null;--> statement-breakpoint
-CREATE INDEX "sends_expiring" ON "sends" USING btree ("expires_at") WHERE finished_at is null and expires_at is not null;--> statement-breakpoint
-CREATE INDEX "sends_not_sent" ON "sends" USING btree ("channel_id","seq") WHERE failure is not null;
+CREATE INDEX IF NOT EXISTS "conversations_closed" ON "conversations" USING btree ("closed_at") WHERE closed_at is not null;--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "sends_expiring" ON "sends" USING btree ("expires_at") WHERE finished_at is null and expires_at is not null;--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "sends_not_sent" ON "sends" USING btree ("channel_id","seq") WHERE failure is not null;
