@@ -12,7 +12,7 @@ export function connectForRequests(url: string, log: Logger): Redis {
   return connect(url, log, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
-    commandTimeout: 400,
+    commandTimeout: 300,
     enableAutoPipelining: true,
   })
 }

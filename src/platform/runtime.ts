@@ -18,7 +18,7 @@ export interface Runtime {
   close(): Promise<void>
 }
 
-const queryTimeoutMs = { api: 1000, worker: 10_000 }
+const queryTimeoutMs = { api: 1100, worker: 10_000 }
 
 /** @param kind an API gives up on Redis quickly, a worker waits for it. */
 export function openRuntime(kind: 'api' | 'worker', settings: Settings, log: Logger): Runtime {

@@ -159,7 +159,7 @@ describe.concurrent('a PostgreSQL that freezes', () => {
     await warmUp()
   })
 
-  test.for([300, 800, 900, 1000, 1150])(
+  test.for([400, 900, 1000, 1100, 1250])(
     'and goes on after %i ms: what was answered 202 is recorded and enqueued, what was answered 503 never',
     async (frozenMs, { onTestFinished }) => {
       const { at, database, warmUp } = await freezable(onTestFinished)
@@ -174,8 +174,8 @@ describe.concurrent('a PostgreSQL that freezes', () => {
       const ids = new Set(accepted.map(({ body }) => body.requestId as string))
       expect(await recordedOf(answers)).toEqual(ids)
       expect(await enqueuedOf(answers)).toEqual(ids)
-      if (frozenMs <= 300) expect(accepted).toHaveLength(answers.length)
-      if (frozenMs >= 1150) expect(accepted).toHaveLength(0)
+      if (frozenMs <= 400) expect(accepted).toHaveLength(answers.length)
+      if (frozenMs >= 1250) expect(accepted).toHaveLength(0)
     },
   )
 })

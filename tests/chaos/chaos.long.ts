@@ -18,7 +18,8 @@ test.each([1, 2, 3])(
       tell: () => {},
     })
     console.log(report(results))
-    expect(results.filter((result) => result.violations.length > 0)).toEqual([])
+    const violations = results.filter((result) => result.violations.length > 0)
+    expect(violations, `npm run chaos -- --seed ${seed} --sends ${sends}`).toEqual([])
   },
   1_200_000,
 )

@@ -1,18 +1,7 @@
-import { randomInt } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Scale } from './fault.ts'
 import { faults } from './faults/index.ts'
 import { runChaos } from './run.ts'
-
-const scale: Scale = {
-  workerKills: 3,
-  apiKills: 2,
-  restarts: 2,
-  keys: 20,
-  requestsPerKey: 20,
-  storeSeconds: 5,
-  freezeSeconds: 11,
-}
+import { short } from './scale.ts'
 
 /** Side by side, since most of the time is spent waiting for leases to lapse. */
 const ofProcesses = ['worker-kill', 'api-kill', 'poison', 'rolling-restarts', 'same-key']
@@ -21,20 +10,15 @@ const groups = {
   stores: faults.filter(({ name }) => !ofProcesses.includes(name)),
 }
 
-test.concurrent.each(['processes', 'stores'] as const)(
+test.concurrent.for(['processes', 'stores'] as const)(
   'no send is lost, doubled or stuck: %s',
-  async (group) => {
-    const seed = randomInt(1_000_000)
-    const results = await runChaos({
-      seed,
-      sends: 1000,
-      faults: groups[group],
-      scale,
-      providerTimeoutSeconds: 5,
-      tell: () => {},
-    })
+  { timeout: 240_000 },
+  async (group, { onTestFailed }) => {
+    const names = groups[group].map(({ name }) => name).join(',')
+    const again = `npm run chaos -- --short --seed ${short.seed} --sends ${short.sends} --faults ${names}`
+    onTestFailed(() => console.error(`Again with: ${again}`))
+    const results = await runChaos({ ...short, faults: groups[group], tell: () => {} })
     const violations = results.filter((result) => result.violations.length > 0)
-    expect(violations, `npm run chaos -- --seed ${seed}`).toEqual([])
+    expect(violations, again).toEqual([])
   },
-  240_000,
 )

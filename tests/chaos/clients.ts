@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
+import type { Fleet, Member } from './fleet.ts'
 import type { Phase } from './phase.ts'
 import type { World } from './world.ts'
 
@@ -9,6 +10,8 @@ export interface Answer {
   /** Undefined where the connection broke. */
   status: number | undefined
   requestId: string | undefined
+  /** It says that the send of an earlier request was found by its key. */
+  isReplay: boolean
   /** Undefined where the answer doesn't tell. */
   retryAfterMs: number | undefined
 }
@@ -18,11 +21,16 @@ export interface ClientSend {
   channelId: string
   key: string
   contact: string
+  /** Without a key it asks only once. */
+  isKeyed: boolean
   answers: Answer[]
 }
 
-/** `apis`: to each in turn, without the balancer, which has answers of its own. */
-export type Way = 'balancer' | 'apis'
+/**
+ * `apis`: to each in turn, without the balancer, which has answers of its own. One API: to that one as long as it lives,
+ * then to the others.
+ */
+export type Way = 'balancer' | 'apis' | Member
 
 export interface LoadOptions {
   count: number
@@ -32,6 +40,10 @@ export interface LoadOptions {
   during?: Promise<unknown>
   through?: Way
   triesAgain?: boolean
+  /** To each in turn; the phase's own unless told otherwise. */
+  channelIds?: readonly string[]
+  /** Every second client has none. */
+  isWithoutKeys?: boolean
 }
 
 const patienceMs = 60_000
@@ -42,7 +54,7 @@ const mostPerSecond = 150
 
 const agent = new Agent({ headersTimeout: answerWithinMs, bodyTimeout: answerWithinMs })
 
-const noAnswer = { status: undefined, requestId: undefined, retryAfterMs: undefined }
+const noAnswer = { status: undefined, requestId: undefined, isReplay: false, retryAfterMs: undefined }
 
 export function requestIdsTold({ answers }: ClientSend): string[] {
   const told = answers.flatMap(({ status, requestId }) => (status === 202 && requestId ? [requestId] : []))
@@ -54,7 +66,7 @@ export function requestIdsTold({ answers }: ClientSend): string[] {
  * client that gets no answer, a 429 or a 5xx asks again with the same key.
  */
 export async function load(phase: Phase, options: LoadOptions): Promise<void> {
-  const { count, during, through = 'balancer', triesAgain = true } = options
+  const { count, during } = options
   const perSecond = Math.min(count / options.seconds, mostPerSecond)
   let isOver = during === undefined
   const over = during?.finally(() => {
@@ -67,17 +79,36 @@ export async function load(phase: Phase, options: LoadOptions): Promise<void> {
   while (clients.length < count || !isOver) {
     const due = Math.ceil(((performance.now() - startedAt) / 1000) * perSecond)
     while (clients.length < (isOver ? Math.min(due, count) : due)) {
-      const send = phase.newSend()
-      clients.push(triesAgain ? askUntilTold(phase, send, through) : ask(phase, send, through))
+      clients.push(nextClient(phase, options, clients.length))
     }
     await sleep(5)
   }
   await Promise.all([over, ...clients])
 }
 
+function nextClient(phase: Phase, options: LoadOptions, index: number): Promise<void> {
+  const { through = 'balancer', triesAgain = true, channelIds = [], isWithoutKeys = false } = options
+  const isKeyed = !isWithoutKeys || index % 2 === 0
+  const send = phase.newSend({ channelId: channelIds[index % channelIds.length], isKeyed })
+  return triesAgain && isKeyed ? askUntilTold(phase, send, through) : ask(phase, send, through)
+}
+
 /** Sends all at once, and resolves as `load` does. */
-export async function burst(phase: Phase, count: number, through: Way = 'balancer'): Promise<void> {
-  await Promise.all(Array.from({ length: count }, () => askUntilTold(phase, phase.newSend(), through)))
+export async function burst(
+  phase: Phase,
+  count: number,
+  through: Way = 'balancer',
+  channelId = phase.channelId,
+): Promise<void> {
+  const client = () => askUntilTold(phase, phase.newSend({ channelId }), through)
+  await Promise.all(Array.from({ length: count }, client))
+}
+
+/** The same without keys: each asks only once. */
+export async function burstWithoutKeys(phase: Phase, count: number, through: Way): Promise<void> {
+  await Promise.all(
+    Array.from({ length: count }, () => ask(phase, phase.newSend({ isKeyed: false }), through)),
+  )
 }
 
 async function askUntilTold(phase: Phase, send: ClientSend, through: Way): Promise<void> {
@@ -101,16 +132,18 @@ export async function ask(phase: Phase, send: ClientSend, through: Way): Promise
 
 let turn = 0
 
-async function post({ fleet, apiKey }: World, { key, contact, channelId }: ClientSend, through: Way) {
-  const apis = fleet.apis()
-  const url = through === 'apis' ? apis[turn++ % apis.length]?.url : fleet.balancer.url
-  const { statusCode, headers, body } = await request(`${url}/v1/messages`, {
+async function post(
+  { fleet, apiKey }: World,
+  { key, contact, channelId, isKeyed }: ClientSend,
+  through: Way,
+) {
+  const { statusCode, headers, body } = await request(`${urlOf(fleet, through)}/v1/messages`, {
     method: 'POST',
     dispatcher: agent,
     headers: {
       Authorization: `Bearer ${apiKey}`,
       'Content-Type': 'application/json',
-      'Idempotency-Key': key,
+      ...(isKeyed && { 'Idempotency-Key': key }),
     },
     body: JSON.stringify({
       channelId,
@@ -120,5 +153,16 @@ async function post({ fleet, apiKey }: World, { key, contact, channelId }: Clien
   })
   const { requestId } = Object(await body.json().catch(() => undefined)) as { requestId?: string }
   const retryAfter = headers['retry-after']
-  return { status: statusCode, requestId, retryAfterMs: retryAfter ? Number(retryAfter) * 1000 : undefined }
+  return {
+    status: statusCode,
+    requestId,
+    isReplay: headers['idempotent-replayed'] === 'true',
+    retryAfterMs: retryAfter ? Number(retryAfter) * 1000 : undefined,
+  }
+}
+
+function urlOf(fleet: Fleet, through: Way): string | undefined {
+  if (through === 'balancer') return fleet.balancer.url
+  const apis = fleet.apis()
+  return apis.find((api) => api === through)?.url ?? apis[turn++ % apis.length]?.url
 }

@@ -29,12 +29,18 @@ export interface Fault {
   times(scale: Scale): number
   /** Makes the phase's sends, and strikes meanwhile. */
   strike(phase: Phase, scale: Scale): Promise<void>
+  /** Whether a send may end `failed`, where the ledgers bear that out. Unless told otherwise none may. */
+  mayFail?(phase: Phase, row: PhaseRow): boolean
   /** What is not as it has to be, in words, beyond what no fault may do: lose or double a send, or refuse a client. */
   reach(phase: Phase, findings: Findings, scale: Scale): string[]
 }
 
 export function violation(isViolated: boolean, what: string): string[] {
   return isViolated ? [what] : []
+}
+
+export function uncertainAtAll({ comparison }: Findings): string[] {
+  return violation(comparison.uncertain > 0, `${comparison.uncertain} sends are uncertain`)
 }
 
 /** Names some of the sends that are not as they have to be. */

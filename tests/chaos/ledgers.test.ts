@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { type CallEffect, compareLedgers, type Ledgers, type SendRow, type ToldSend } from './ledgers.ts'
 
-const told: ToldSend = { key: 'key-1', contact: '+4915112345678', requestIds: ['send-1'] }
-const call: CallEffect = { requestId: 'send-1', effect: 'accepted' }
+const told: ToldSend = { key: 'key-1', contact: '+4915112345678', requestIds: ['send-1'], isRefused: false }
+const call: CallEffect = { requestId: 'send-1', contact: '+4915112345678', effect: 'accepted' }
 const row: SendRow = {
   requestId: 'send-1',
   contact: '+4915112345678',
@@ -11,13 +11,14 @@ const row: SendRow = {
   onUncertain: 'hold',
 }
 const refused: CallEffect = { ...call, effect: 'refused' }
+const refusedClient: ToldSend = { ...told, requestIds: [], isRefused: true }
 const unknown: CallEffect = { ...call, effect: 'unknown' }
 
 const compare = (changes: Partial<Ledgers>) =>
-  compareLedgers({ told: [told], calls: [call], rows: [row], ...changes })
+  compareLedgers({ told: [told], calls: [call], rows: [row], attempts: 3, ...changes })
 
 test('a send that was told, called once and sent is neither lost nor doubled', () => {
-  expect(compare({})).toEqual({ accepted: 1, lost: [], doubled: [], uncertain: 0 })
+  expect(compare({})).toEqual({ accepted: 1, lost: [], doubled: [], contradicted: [], uncertain: 0 })
 })
 
 test.each<[string, Partial<Ledgers>]>([
@@ -27,7 +28,11 @@ test.each<[string, Partial<Ledgers>]>([
     'a send that failed because its provider was not called',
     { calls: [], rows: [{ ...row, status: 'failed', failure: 'no lease; the provider was not called' }] },
   ],
-  ['a send that failed after refusals only', { calls: [refused], rows: [{ ...row, status: 'failed' }] }],
+  [
+    'a send that was refused as often as it has attempts',
+    { calls: [refused, refused, refused], rows: [{ ...row, status: 'failed' }] },
+  ],
+  ['a client that was refused', { told: [refusedClient], calls: [], rows: [] }],
   [
     'a parked send',
     {
@@ -38,7 +43,7 @@ test.each<[string, Partial<Ledgers>]>([
   ['a repeat under resend', { calls: [unknown, call], rows: [{ ...row, onUncertain: 'resend' }] }],
   ['a send that nobody was told of', { told: [{ ...told, requestIds: [] }] }],
 ])('nothing is wrong with %s', (_, changes) => {
-  expect(compare(changes)).toMatchObject({ lost: [], doubled: [], uncertain: 0 })
+  expect(compare(changes)).toMatchObject({ lost: [], doubled: [], contradicted: [], uncertain: 0 })
 })
 
 test.each<[string, Partial<Ledgers>, RegExp]>([
@@ -54,8 +59,18 @@ test.each<[string, Partial<Ledgers>, RegExp]>([
     { calls: [unknown], rows: [{ ...row, status: 'failed', failure: 'the provider was not called' }] },
     /refusal/,
   ],
-  ['failed without a call', { calls: [], rows: [{ ...row, status: 'failed', failure: 'x' }] }, /refusal: x/],
+  ['failed without a call', { calls: [], rows: [{ ...row, status: 'failed', failure: 'x' }] }, /refusals: x/],
   ['failed though open', { calls: [refused, unknown], rows: [{ ...row, status: 'failed' }] }, /refusal/],
+  [
+    'failed before its last attempt',
+    { calls: [refused, refused], rows: [{ ...row, status: 'failed' }] },
+    /without 3 refusals/,
+  ],
+  [
+    'failed though one of its attempts is open',
+    { calls: [refused, refused, unknown], rows: [{ ...row, status: 'failed' }] },
+    /refusal/,
+  ],
   ['left behind though nobody was told', { told: [], rows: [{ ...row, status: 'queued' }] }, /unfinished/],
 ])('lost: %s', (_, changes, what) => {
   const { lost, doubled } = compare(changes)
@@ -85,9 +100,20 @@ test.each<[string, Partial<Ledgers>, string, RegExp]>([
   expect(doubled).toEqual([{ requestId, what: expect.stringMatching(what) }])
 })
 
+test.each<[string, Partial<Ledgers>, RegExp]>([
+  ['called, and not recorded', { told: [], rows: [] }, /called, but not in the database/],
+  ['called for another contact', { calls: [{ ...call, contact: '+491' }] }, /but called for \+491/],
+  ['told to another client', { told: [{ ...told, contact: '+491' }] }, /told for key key-1/],
+  ['refused, and recorded', { told: [refusedClient], calls: [] }, /refused with 503, but sent/],
+  ['refused, and called', { told: [refusedClient], rows: [] }, /refused with 503, but sent/],
+])('contradicted: %s', (_, changes, what) => {
+  const { contradicted } = compare(changes)
+  expect(contradicted).toContainEqual({ requestId: 'send-1', what: expect.stringMatching(what) })
+})
+
 test('an uncertain send is counted, and neither lost nor doubled', () => {
   const rows: SendRow[] = [{ ...row, status: 'uncertain' }]
-  const expected = { accepted: 1, lost: [], doubled: [], uncertain: 1 }
+  const expected = { accepted: 1, lost: [], doubled: [], contradicted: [], uncertain: 1 }
   expect(compare({ calls: [], rows })).toEqual(expected)
   expect(compare({ calls: [unknown], rows })).toEqual(expected)
   expect(compare({ calls: [call], rows })).toEqual(expected)

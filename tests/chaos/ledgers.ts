@@ -8,10 +8,13 @@ export interface ToldSend {
   key: string
   contact: string
   requestIds: readonly string[]
+  /** It asked without a key, when the fault had struck already, and was told a 503: that nothing was accepted. */
+  isRefused: boolean
 }
 
 export interface CallEffect {
   requestId: string
+  contact: string
   effect: Effect
 }
 
@@ -28,10 +31,12 @@ export interface Ledgers {
   told: readonly ToldSend[]
   calls: readonly CallEffect[]
   rows: readonly SendRow[]
+  /** How many a send has, by the service's settings. */
+  attempts: number
 }
 
 /** What is wrong with one send. */
-export interface Fault {
+export interface Discrepancy {
   requestId: string
   what: string
 }
@@ -39,8 +44,9 @@ export interface Fault {
 export interface Comparison {
   /** Sends acknowledged with a 202. */
   accepted: number
-  lost: Fault[]
-  doubled: Fault[]
+  lost: Discrepancy[]
+  doubled: Discrepancy[]
+  contradicted: Discrepancy[]
   uncertain: number
 }
 
@@ -50,15 +56,18 @@ export interface Comparison {
  *
  * - acknowledged: a client was told its requestId with a 202.
  * - lost: acknowledged, and absent from the database; or recorded, and unfinished, or `sent` although no call was
- *   accepted, or `failed` although one was accepted, or `failed` for a reason that is not the provider's; but for a
- *   parked send, and for one of which the service says, rightly, that its provider was not called.
+ *   accepted, or `failed` although one was accepted, or `failed` before the provider has refused as many calls as there
+ *   are attempts; but for a parked send, and for one of which the service says, rightly, that its provider was not called.
  * - doubled: more than one call that was not definitely refused, under `hold`; or more than one send for a key, be it
  *   that its client was told two requestIds or that the database has two.
+ * - contradicted: a call for a send that isn't recorded, or to another contact than its; a client that was told the
+ *   requestId of another contact's send; or one that was refused, and its send is recorded or was called all the same.
  * - uncertain: recorded as `uncertain`.
  *
  * A send that is recorded although its client was told a 503, or nothing, counts like any other.
  */
-export function compareLedgers({ told, calls, rows }: Ledgers): Comparison {
+export function compareLedgers(ledgers: Ledgers): Comparison {
+  const { told, calls, rows, attempts } = ledgers
   const callsOf = groupBy(calls, ({ requestId }) => requestId)
   const acknowledged = new Set(told.flatMap(({ requestIds }) => requestIds))
   const recorded = new Set(rows.map(({ requestId }) => requestId))
@@ -67,32 +76,37 @@ export function compareLedgers({ told, calls, rows }: Ledgers): Comparison {
     accepted: told.filter(({ requestIds }) => requestIds.length > 0).length,
     lost: [
       ...absent.map((requestId) => ({ requestId, what: 'acknowledged, but not in the database' })),
-      ...rows.flatMap((row) => lossOf(row, effectsOf(callsOf, row))),
+      ...rows.flatMap((row) => lossOf(row, effectsOf(callsOf, row), attempts)),
     ],
     doubled: [
       ...told.flatMap(twiceTold),
       ...twiceRecorded(rows),
       ...rows.flatMap((row) => repeatOf(row, effectsOf(callsOf, row))),
     ],
+    contradicted: contradictions(ledgers),
     uncertain: rows.filter(({ status }) => status === 'uncertain').length,
   }
 }
 
-function lossOf({ requestId, status, failure }: SendRow, effects: readonly Effect[]): Fault[] {
+function lossOf(
+  { requestId, status, failure }: SendRow,
+  effects: readonly Effect[],
+  attempts: number,
+): Discrepancy[] {
   const isAccepted = effects.includes('accepted')
   const lost = (what: string) => [{ requestId, what: `${what} (calls: ${effects.join(', ') || 'none'})` }]
   if (status === 'queued' || status === 'sending') return lost(`unfinished, still ${status}`)
   if (status === 'sent' && !isAccepted) return lost('sent, but the provider accepted no call')
   if (status !== 'failed') return []
   if (isAccepted) return lost('failed, but the provider accepted a call')
-  const isRefused = effects.length > 0 && effects.every((effect) => effect === 'refused')
+  const isRefused = effects.length === attempts && effects.every((effect) => effect === 'refused')
   const isNotCalled = effects.length === 0 && failure?.endsWith('the provider was not called')
   return isRefused || isNotCalled || failure?.startsWith('parked')
     ? []
-    : lost(`failed without a refusal: ${failure}`)
+    : lost(`failed without ${attempts} refusals: ${failure}`)
 }
 
-function repeatOf({ requestId, onUncertain }: SendRow, effects: readonly Effect[]): Fault[] {
+function repeatOf({ requestId, onUncertain }: SendRow, effects: readonly Effect[]): Discrepancy[] {
   const notRefused = effects.filter((effect) => effect !== 'refused')
   if (onUncertain === 'resend' || notRefused.length < 2) return []
   return [
@@ -100,15 +114,41 @@ function repeatOf({ requestId, onUncertain }: SendRow, effects: readonly Effect[
   ]
 }
 
-function twiceTold({ key, requestIds }: ToldSend): Fault[] {
+function twiceTold({ key, requestIds }: ToldSend): Discrepancy[] {
   const [first, ...others] = requestIds
   return others.map((requestId) => ({ requestId, what: `told for key ${key}, as was ${first}` }))
 }
 
-function twiceRecorded(rows: readonly SendRow[]): Fault[] {
+function twiceRecorded(rows: readonly SendRow[]): Discrepancy[] {
   return [...groupBy(rows, ({ contact }) => contact).values()].flatMap(([first, ...others]) =>
     others.map(({ requestId }) => ({ requestId, what: `recorded for one key, as was ${first?.requestId}` })),
   )
+}
+
+function contradictions({ told, calls, rows }: Ledgers): Discrepancy[] {
+  const contactOf = new Map(rows.map(({ requestId, contact }) => [requestId, contact]))
+  return [
+    ...calls.flatMap(({ requestId, contact }) => {
+      const recorded = contactOf.get(requestId)
+      if (recorded === undefined) return [{ requestId, what: 'called, but not in the database' }]
+      return recorded === contact ? [] : [{ requestId, what: `for ${recorded}, but called for ${contact}` }]
+    }),
+    ...told.flatMap(({ key, contact, requestIds }) =>
+      requestIds
+        .filter((requestId) => (contactOf.get(requestId) ?? contact) !== contact)
+        .map((requestId) => ({ requestId, what: `told for key ${key}, but not of its contact` })),
+    ),
+    ...sentThoughRefused({ told, calls, rows }),
+  ]
+}
+
+function sentThoughRefused({ told, calls, rows }: Omit<Ledgers, 'attempts'>): Discrepancy[] {
+  const traces: { requestId: string; contact: string }[] = [...rows, ...calls]
+  const sendOf = new Map(traces.map(({ requestId, contact }) => [contact, requestId]))
+  return told.flatMap(({ contact, isRefused }) => {
+    const requestId = isRefused && sendOf.get(contact)
+    return requestId ? [{ requestId, what: 'refused with 503, but sent' }] : []
+  })
 }
 
 function effectsOf(callsOf: ReadonlyMap<string, readonly CallEffect[]>, { requestId }: SendRow): Effect[] {

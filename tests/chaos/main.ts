@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { faults } from './faults/index.ts'
 import { report } from './report.ts'
 import { runChaos } from './run.ts'
-import { scaleOf } from './scale.ts'
+import { scaleOf, short } from './scale.ts'
 
 const options = {
   seed: { type: 'string' },
@@ -12,6 +12,7 @@ const options = {
   faults: { type: 'string' },
   json: { type: 'string' },
   logs: { type: 'string' },
+  short: { type: 'boolean', default: false },
 } as const
 
 class UsageError extends Error {}
@@ -30,16 +31,18 @@ async function main(): Promise<number> {
   const sends = wholeNumber('sends', values.sends)
   const chosen = chooseFaults(values.faults)
   const only = values.faults === undefined ? '' : ` --faults ${values.faults}`
+  const form = values.short ? ' --short' : ''
   console.log(
-    `seed ${seed}, ${sends} sends; again with: npm run chaos -- --seed ${seed} --sends ${sends}${only}\n`,
+    `seed ${seed}, ${sends} sends; again with: npm run chaos --${form} --seed ${seed} --sends ${sends}${only}\n`,
   )
 
   const results = await runChaos({
+    scale: scaleOf(sends),
+    providerTimeoutSeconds: 15,
+    ...(values.short && short),
     seed,
     sends,
     faults: chosen,
-    scale: scaleOf(sends),
-    providerTimeoutSeconds: 15,
     logFile: values.logs,
     tell: (progress) => console.error(`${new Date().toISOString().slice(11, 19)} ${progress}`),
     signal: interruption(),

@@ -11,6 +11,8 @@ import type { World } from './world.ts'
 export interface PhaseRow extends SendRow {
   attempt: number
   worker: string | null
+  /** It was given up, and ended by an outcome that came late. */
+  isLate: boolean
   acceptedAt: number
   finishedAt: number | undefined
 }
@@ -26,17 +28,29 @@ export interface Phase {
   clients: ClientSend[]
   provider: ProviderLedger
   /** The sends that a worker had in hand when it was killed: only these may end uncertain. */
-  inHandOfKilled: string[]
+  inHandOfKilled: InHand[]
+  /** From when on what is answered with a 503 must not be recorded. */
+  struckAt: number | undefined
   /** When each fault was over: the moment from which recovery counts. */
   faultsOver: number[]
   /** What the fault saw that the ledgers don't tell. */
   violations: string[]
   /** What it did, in words. */
   notes: string[]
-  newSend(channelId?: string): ClientSend
+  newSend(options?: NewSend): ClientSend
   /** Another channel, with the same provider and in the same ledgers. */
   openChannel(onUncertain: OnUncertain): Promise<string>
   rows(): Promise<PhaseRow[]>
+}
+
+export interface InHand {
+  requestId: string
+  killedAt: number
+}
+
+interface NewSend {
+  channelId?: string | undefined
+  isKeyed?: boolean
 }
 
 interface PhaseOptions {
@@ -61,8 +75,9 @@ export async function openPhase(world: World, { name, random, sends }: PhaseOpti
   const clients: ClientSend[] = []
   const newContact = contactsFrom(random)
   const channelId = await openChannel('hold')
-  const newSend = (to = channelId) => {
-    const send = { channelId: to, key: `${name}-${clients.length + 1}`, contact: newContact(), answers: [] }
+  const newSend = ({ channelId: to = channelId, isKeyed = true }: NewSend = {}) => {
+    const key = `${name}-${clients.length + 1}`
+    const send: ClientSend = { channelId: to, key, contact: newContact(), isKeyed, answers: [] }
     clients.push(send)
     return send
   }
@@ -74,6 +89,7 @@ export async function openPhase(world: World, { name, random, sends }: PhaseOpti
     clients,
     provider,
     inHandOfKilled: [],
+    struckAt: undefined,
     faultsOver: [],
     violations: [],
     notes: [],
@@ -98,6 +114,9 @@ function contactsFrom(random: Random): () => string {
 async function readRows({ db }: World, channelIds: readonly string[]): Promise<PhaseRow[]> {
   const { rows } = await db.$client.query(
     `select request_id as "requestId", contact_value as contact, status, failure, attempt, worker,
+            (coalesce(attempt_record->>'late' = 'true', false) and exists (
+               select from send_events e
+               where e.request_id = sends.request_id and event = 'attempt_lost' and at <= finished_at)) as "isLate",
             on_uncertain as "onUncertain", extract(epoch from accepted_at)::float8 * 1000 as "acceptedAt",
             extract(epoch from finished_at)::float8 * 1000 as "finishedAt"
      from sends join channels on channels.id = channel_id where channel_id = any($1)`,
@@ -114,9 +133,19 @@ export async function settle(phase: Phase): Promise<void> {
   }
 }
 
-export function compare({ clients, provider }: Phase, rows: readonly PhaseRow[]): Comparison {
-  const told = clients.map((send) => ({ ...send, requestIds: requestIdsTold(send) }))
-  return compareLedgers({ told, calls: provider.calls, rows })
+export function compare(phase: Phase, rows: readonly PhaseRow[]): Comparison {
+  const { world, clients, provider } = phase
+  const told = clients.map((send) => ({
+    ...send,
+    requestIds: requestIdsTold(send),
+    isRefused: isRefused(phase, send),
+  }))
+  return compareLedgers({ told, calls: provider.calls, rows, attempts: world.attempts })
+}
+
+/** One with a key may have been recorded by a request before. */
+export function isRefused({ struckAt = Infinity }: Phase, { isKeyed, answers }: ClientSend): boolean {
+  return !isKeyed && answers.some(({ at, status }) => at > struckAt && status === 503)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 
 /**
  * What a call did. `accepted`: the message was taken, and a 2xx told so. `refused`: it was not taken, and the answer
@@ -9,6 +10,8 @@ export type Effect = 'accepted' | 'refused' | 'unknown'
 
 export interface ProviderCall {
   requestId: string
+  /** Whom the message is for, by what it says itself. */
+  contact: string
   /** Counted from 1, among the calls for its send. */
   number: number
   arrivedAt: number
@@ -48,12 +51,13 @@ export const accepts: Treatment = {
 
 export async function startProvider(): Promise<RecordingProvider> {
   const ledgers = new Map<string, ProviderLedger>()
-  const server = createServer((request, response) => {
-    request.resume().once('end', () => {
-      const ledger = ledgers.get(request.url ?? '')
-      if (ledger) void take(ledger, request, response)
-      else response.writeHead(404).end()
-    })
+  const server = createServer(async (request, response) => {
+    const body = await text(request).catch(() => undefined)
+    // Broken off: no call.
+    if (body === undefined) return
+    const ledger = ledgers.get(request.url ?? '')
+    if (ledger) await take(ledger, { request, body, response })
+    else response.writeHead(404).end()
   })
   // A caller that is killed resets its connections.
   server.on('connection', (socket) => socket.on('error', () => {}))
@@ -70,10 +74,17 @@ export async function startProvider(): Promise<RecordingProvider> {
   }
 }
 
-async function take(ledger: ProviderLedger, request: IncomingMessage, response: ServerResponse) {
+interface Exchange {
+  request: IncomingMessage
+  body: string
+  response: ServerResponse
+}
+
+async function take(ledger: ProviderLedger, { request, body, response }: Exchange) {
   const requestId = String(request.headers['webhook-id'])
   const call: ProviderCall = {
     requestId,
+    contact: contactIn(body),
     number: ledger.calls.filter((earlier) => earlier.requestId === requestId).length + 1,
     arrivedAt: Date.now(),
     treatment: 'under way',
@@ -91,4 +102,9 @@ async function take(ledger: ProviderLedger, request: IncomingMessage, response: 
   call.effect = treatment.effect
   call.answeredAt = Date.now()
   await treatment.act(request, response)
+}
+
+function contactIn(body: string): string {
+  const { contact } = JSON.parse(body) as { contact?: { value?: string } }
+  return String(contact?.value)
 }

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { requestIdsTold } from './clients.ts'
-import type { Fault, Findings, Scale } from './fault.ts'
+import { type Fault, type Findings, type Scale, violationsOf } from './fault.ts'
 import { compare, openPhase, type Phase, settle, slowestAnswerMs, slowestRecoveryMs } from './phase.ts'
 import { randomOf, shuffled } from './random.ts'
 import { startWorld, type World } from './world.ts'
@@ -85,9 +85,8 @@ async function strike(world: World, fault: Fault, options: RunOptions): Promise<
   if (ownDelayMs > notableDelayMs) phase.notes.push(`the harness itself was held up for ${ownDelayMs} ms`)
   const struckAt = performance.now()
   await settle(phase)
-  const { violations } = await resultOf({ fault, phase }, scale)
   const took = `${seconds(struckAt - startedAt)} and ${seconds(performance.now() - struckAt)} to settle`
-  tell(`${fault.name}: ${phase.clients.length} sends in ${took}, ${violations.length} violations`)
+  tell(`${fault.name}: ${phase.clients.length} sends in ${took}`)
   return phase
 }
 
@@ -100,8 +99,9 @@ async function resultOf({ fault, phase }: Struck, scale: Scale): Promise<Result>
     slowestRecoveryMs: slowestRecoveryMs(phase, rows),
     slowestAnswerMs: slowestAnswerMs(phase),
   }
-  const { lost, doubled } = comparison
-  const neverTold = phase.clients.filter((send) => requestIdsTold(send).length === 0)
+  const { lost, doubled, contradicted } = comparison
+  const neverTold = phase.clients.filter((send) => send.isKeyed && requestIdsTold(send).length === 0)
+  const failed = rows.filter((row) => row.status === 'failed' && !fault.mayFail?.(phase, row))
   return {
     fault: fault.name,
     times: fault.times(scale),
@@ -114,6 +114,8 @@ async function resultOf({ fault, phase }: Struck, scale: Scale): Promise<Result>
     violations: [
       ...lost.map(({ requestId, what }) => `lost: ${requestId}: ${what}`),
       ...doubled.map(({ requestId, what }) => `doubled: ${requestId}: ${what}`),
+      ...contradicted.map(({ requestId, what }) => `contradicted: ${requestId}: ${what}`),
+      ...violationsOf(failed, 'nothing here makes a send fail'),
       ...neverTold.map(({ key, answers }) => `${key} was never told a 202, but ${answers.at(-1)?.status}`),
       ...phase.violations,
       ...fault.reach(phase, findings, scale),

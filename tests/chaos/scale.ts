@@ -14,3 +14,19 @@ export function scaleOf(sends: number): Scale {
     freezeSeconds: 20,
   }
 }
+
+/** As `npm test` runs it, in about a minute; `npm run chaos -- --short` does the same. */
+export const short = {
+  seed: 1,
+  sends: 1000,
+  providerTimeoutSeconds: 5,
+  scale: {
+    workerKills: 3,
+    apiKills: 2,
+    restarts: 2,
+    keys: 20,
+    requestsPerKey: 20,
+    storeSeconds: 5,
+    freezeSeconds: 11,
+  } satisfies Scale,
+}

@@ -18,6 +18,8 @@ export interface World {
   provider: RecordingProvider
   db: Database
   apiKey: string
+  /** How many a send has. */
+  attempts: number
   /** A channel whose messages go to this path of the provider. */
   openChannel(path: string, onUncertain: OnUncertain): Promise<string>
   stop(): Promise<void>
@@ -31,6 +33,7 @@ export interface WorldOptions {
   logFile?: string | undefined
 }
 
+const retryDelaysSeconds = [1, 1, 1, 1, 1, 1, 1]
 const size = { api: 2, worker: 2 }
 const webhookSecret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
 
@@ -75,7 +78,7 @@ async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => un
     await createChannel(db, { id, accountId, provider: 'webhook', name: path, sealedConfig, onUncertain })
     return id
   }
-  return { fleet, servers, provider, db, apiKey, openChannel }
+  return { fleet, servers, provider, db, apiKey, attempts: retryDelaysSeconds.length + 1, openChannel }
 }
 
 function environmentOf(servers: BreakableServers, options: WorldOptions): Record<string, string> {
@@ -88,7 +91,7 @@ function environmentOf(servers: BreakableServers, options: WorldOptions): Record
     METRICS_PORT: '0',
     RATE_LIMIT_POINTS: '1000000',
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
-    RETRY_DELAYS_SECONDS: '1,1,1,1,1,1,1',
+    RETRY_DELAYS_SECONDS: retryDelaysSeconds.join(','),
     WORKER_CONCURRENCY: String(options.slotsPerWorker),
     PROVIDER_TIMEOUT_SECONDS: String(options.providerTimeoutSeconds),
     LOG_LEVEL: 'info',

@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ask, burst, load, requestIdsTold } from '../clients.ts'
-import { type Fault, violation } from '../fault.ts'
-import { statusesOf } from '../phase.ts'
+import { ask, burst, type ClientSend, load, requestIdsTold } from '../clients.ts'
+import { type Fault, uncertainAtAll, violation } from '../fault.ts'
+import { type Phase, statusesOf } from '../phase.ts'
 import { accepts } from '../provider.ts'
 import { between, pick } from '../random.ts'
+
+/** So many that some are recorded while others wait for it, or for their answer. */
+const fewestInBurst = 60
+const recordedWithinMs = 2000
 
 export const apiKill: Fault = {
   name: 'api-kill',
@@ -15,18 +19,45 @@ export const apiKill: Fault = {
     const kills = async () => {
       for (let kill = 0; kill < apiKills; kill++) {
         await sleep(between(random, 500, 1000))
-        const told = burst(phase, sends / apiKills / 2)
-        await sleep(between(random, 5, 60))
-        await fleet.kill(pick(random, fleet.apis()))
+        const victim = pick(random, fleet.apis())
+        const channelId = await phase.openChannel('hold')
+        const told = burst(phase, Math.max(fewestInBurst, sends / apiKills / 2), victim, channelId)
+        await someRecorded(phase, channelId)
+        await fleet.kill(victim)
         phase.faultsOver.push(Date.now())
         await Promise.all([told, fleet.complete()])
       }
     }
     await load(phase, { count: sends / 2, seconds: 4 * apiKills, during: kills() })
     const again = phase.clients.filter(({ answers }) => answers.length > 1)
-    phase.notes.push(`${again.length} clients asked again`)
+    phase.notes.push(
+      `${again.length} clients asked again, ${brokenOffAndFound(phase).length} of them for a send that was recorded`,
+    )
   },
-  reach: () => [],
+  reach: (phase, findings) => [
+    ...uncertainAtAll(findings),
+    ...violation(
+      brokenOffAndFound(phase).length === 0,
+      'no API was killed between recording a send and answering',
+    ),
+  ],
+}
+
+/** The clients whose answer broke off, and which learned by repeating that their send was recorded. */
+function brokenOffAndFound({ clients }: Phase): ClientSend[] {
+  return clients.filter(({ answers }) =>
+    answers.some(({ isReplay }, index) => isReplay && answers[index - 1]?.status === undefined),
+  )
+}
+
+/** Waits until some of a channel's sends are recorded, not only the first, which goes ahead: answers are on their way. */
+async function someRecorded({ world }: Phase, channelId: string): Promise<void> {
+  for (const deadline = Date.now() + recordedWithinMs; Date.now() < deadline; ) {
+    const { rowCount } = await world.db.$client.query('select from sends where channel_id = $1 limit 2', [
+      channelId,
+    ])
+    if (rowCount === 2) return
+  }
 }
 
 export const rollingRestarts: Fault = {
@@ -48,10 +79,7 @@ export const rollingRestarts: Fault = {
     }
     await load(phase, { count: phase.sends, seconds: 3 * restarts, during: restart(), triesAgain: false })
   },
-  reach: (phase, { comparison }) => [
-    ...otherStatuses(statusesOf(phase), [202]),
-    ...violation(comparison.uncertain > 0, `${comparison.uncertain} sends are uncertain`),
-  ],
+  reach: (phase, findings) => [...otherStatuses(statusesOf(phase), [202]), ...uncertainAtAll(findings)],
 }
 
 export const sameKey: Fault = {
@@ -65,12 +93,13 @@ export const sameKey: Fault = {
     }
     phase.notes.push(`${requestsPerKey} requests at once with each of ${keys} keys`)
   },
-  reach: (phase, { rows }, { keys }) => [
+  reach: (phase, findings, { keys }) => [
+    ...uncertainAtAll(findings),
     ...otherStatuses(statusesOf(phase), [202]),
     ...phase.clients
       .filter((send) => requestIdsTold(send).length !== 1)
       .map((send) => `key ${send.key} was told ${requestIdsTold(send).length} requestIds`),
-    ...violation(rows.length !== keys, `${rows.length} sends recorded for ${keys} keys`),
+    ...violation(findings.rows.length !== keys, `${findings.rows.length} sends recorded for ${keys} keys`),
     ...violation(
       phase.provider.calls.length !== keys,
       `${phase.provider.calls.length} calls for ${keys} keys`,

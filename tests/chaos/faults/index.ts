@@ -2,7 +2,7 @@ import type { Fault } from '../fault.ts'
 import { apiKill, rollingRestarts, sameKey } from './api.ts'
 import { poison } from './poison.ts'
 import { providerFaults } from './provider.ts'
-import { postgresFaults, redisFaults } from './stores.ts'
+import { bothStores, postgresFaults, redisFaults } from './stores.ts'
 import { workerFreeze, workerKill } from './workers.ts'
 
 export const faults: readonly Fault[] = [
@@ -11,6 +11,7 @@ export const faults: readonly Fault[] = [
   apiKill,
   ...redisFaults,
   ...postgresFaults,
+  bothStores,
   providerFaults,
   poison,
   rollingRestarts,

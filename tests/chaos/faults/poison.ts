@@ -1,12 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../support/wait.ts'
-import { ask, load, requestIdsTold } from '../clients.ts'
+import { ask, burst, load, requestIdsTold } from '../clients.ts'
 import { type Fault, violation, violationsOf } from '../fault.ts'
 import type { Phase, PhaseRow } from '../phase.ts'
 import { accepts, type Treatment } from '../provider.ts'
-import { killWorker, uncertainOnlyInHand } from './workers.ts'
+import { killWorker } from './workers.ts'
 
 const starts = 5
+/** Sent at each start, so that some are in the hands of the worker that the poison kills. */
+const othersPerStart = 8
+/** The first call of each other send; further ones are answered at once, so that none loses all its workers. */
+const slowMs = 800
 const parkedWithinMs = 120_000
 
 const killsItsCaller: Treatment = { name: 'kills its caller', effect: 'unknown', act: () => {} }
@@ -16,34 +20,50 @@ export const poison: Fault = {
   share: 0.03,
   times: () => starts,
   async strike(phase) {
-    const send = phase.newSend(await phase.openChannel('resend'))
+    const channelId = await phase.openChannel('resend')
+    const send = phase.newSend({ channelId })
     const told = ask(phase, send, 'apis').then(() => requestIdsTold(send)[0])
-    phase.provider.treat = async ({ requestId }) => {
-      if (requestId !== (await told)) return accepts
+    const othersTold: Promise<void>[] = []
+    phase.provider.treat = async ({ requestId, number }) => {
+      if (requestId !== (await told)) return await sleep(number === 1 ? slowMs : 0, accepts)
+      othersTold.push(burst(phase, othersPerStart, 'balancer', channelId))
+      await sleep(slowMs / 2)
       await killCaller(phase, requestId)
       return killsItsCaller
     }
     await told
-    await load(phase, { count: phase.sends - 1, seconds: 50, during: parked(phase) })
+    const options = { count: phase.sends - 1, seconds: 50, during: parked(phase), channelIds: [channelId] }
+    await load(phase, options)
+    await Promise.all(othersTold)
+    phase.notes.push(`${othersInHand(phase, await told)} other sends in flight at the kills`)
+    if (othersInHand(phase, await told) === 0) phase.violations.push('only the poison was in killed hands')
   },
-  reach(phase, findings) {
-    const poisons = findings.rows.filter(isPoison)
-    const others = findings.rows.filter((row) => !isPoison(row))
+  mayFail: isPoison,
+  reach(phase, { rows }) {
+    const poisons = rows.filter((row) => isPoison(phase, row))
+    const others = rows.filter((row) => !isPoison(phase, row))
     return [
+      ...violation(poisons.length !== 1, `${poisons.length} poisons recorded`),
       ...poisons.flatMap((row) => notParked(phase, row)),
       ...violationsOf(
-        others.filter(({ status }) => status !== 'sent' && status !== 'uncertain'),
+        others.filter(({ status }) => status !== 'sent'),
         'nothing was wrong with it',
       ),
-      ...uncertainOnlyInHand(phase, findings),
     ]
   },
 }
 
-const isPoison = ({ onUncertain }: PhaseRow) => onUncertain === 'resend'
+/** The first send of all. */
+function isPoison({ clients }: Phase, { contact }: PhaseRow): boolean {
+  return contact === clients[0]?.contact
+}
+
+function othersInHand({ inHandOfKilled }: Phase, poisonId: string | undefined): number {
+  return inHandOfKilled.filter(({ requestId }) => requestId !== poisonId).length
+}
 
 async function parked(phase: Phase): Promise<void> {
-  const isOver = async () => (await phase.rows()).find(isPoison)?.status === 'failed'
+  const isOver = async () => (await phase.rows()).find((row) => isPoison(phase, row))?.status === 'failed'
   // Where it is not, that is found when its row is looked at.
   await eventually('the poison is parked', isOver, parkedWithinMs).catch(() => {})
   await sleep(1000)

@@ -45,6 +45,7 @@ export const providerFaults: Fault = {
     await load(phase, { count: sends, seconds: sends / sendsPerSecond })
     phase.notes.push(`${provider.calls.length} calls`)
   },
+  mayFail: () => true,
   reach(phase, { rows }) {
     const { calls } = phase.provider
     const unknown = new Set(calls.flatMap((call) => (call.effect === 'unknown' ? call.requestId : [])))
@@ -53,17 +54,20 @@ export const providerFaults: Fault = {
     )
     const longestMs = longestCallMs(calls)
     return [
-      ...[...groupBy(calls, ({ requestId }) => requestId).values()].flatMap(disregardOfRetryAfter),
+      ...[...groupBy(calls, ({ requestId }) => requestId).values()].flatMap((callsOfSend) =>
+        disregardOfRetryAfter(callsOfSend, phase.world.attempts),
+      ),
       ...violation(longestMs > slotFreeWithinMs, `a call kept its slot for ${longestMs} ms`),
       ...violationsOf(groundless, 'the provider left nothing open'),
     ]
   },
 }
 
-function disregardOfRetryAfter(callsOfSend: readonly ProviderCall[]): string[] {
+function disregardOfRetryAfter(callsOfSend: readonly ProviderCall[], attempts: number): string[] {
   return callsOfSend.flatMap(({ requestId, treatment, answeredAt }, index) => {
     const next = callsOfSend[index + 1]
-    if (treatment !== '429' || answeredAt === undefined || next === undefined) return []
+    if (treatment !== '429' || answeredAt === undefined || index + 1 === attempts) return []
+    if (!next) return [`${requestId}: not called again after a Retry-After`]
     const waitedMs = next.arrivedAt - answeredAt
     const isHeeded = waitedMs >= retryAfterMs && waitedMs <= retryAfterMs + retryWithinMs
     return violation(

@@ -1,18 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BreakableServers } from '../../support/breakable-servers.ts'
+import { eventually } from '../../support/wait.ts'
 import { answer } from '../../support/webhook-receiver.ts'
-import { burst, load } from '../clients.ts'
-import { type Fault, violation } from '../fault.ts'
-import { type Phase, statusesOf } from '../phase.ts'
+import { burst, burstWithoutKeys, load } from '../clients.ts'
+import { type Fault, type Findings, uncertainAtAll, violation } from '../fault.ts'
+import { isRefused, type Phase, statusesOf } from '../phase.ts'
 import { accepts, type ProviderCall, type Treatment } from '../provider.ts'
 import { between } from '../random.ts'
 import { otherStatuses } from './api.ts'
 
 const slowestAnswerMs = 1500
+const recoverWithinMs = 15_000
 const frozenMs = 3000
 const postgresDownMs = 5000
 /** At once, so that the fault comes amid accepts and claims. */
 const sendsBeforeFault = 30
+/** Without keys, when the fault has struck: what is told of them has to hold at once. */
+const sendsWithoutKeys = 10
+/** Together longer than a job's lock and a worker's lease last. */
+const bothDownMs = 3000
+const onlyPostgresDownMs = 6000
 
 const isBusy: Treatment = { name: '503', effect: 'refused', act: answer(503) }
 
@@ -22,9 +29,10 @@ function storeFault(
   allowedStatuses: readonly number[],
   outage: (servers: BreakableServers, phase: Phase) => Promise<void>,
 ): Fault {
+  const refuses = allowedStatuses.includes(503)
   return {
     name,
-    share: 0.07,
+    share: 0.06,
     times: () => 1,
     async strike(phase, { storeSeconds }) {
       phase.provider.treat = slowAndOftenBusy(phase)
@@ -41,16 +49,46 @@ function storeFault(
         seconds: storeSeconds,
         during: strike(),
         through: 'apis',
+        isWithoutKeys: refuses,
       })
+      if (refuses)
+        phase.notes.push(`${refusedForGood(phase)} clients without a key got a 503 and left it at that`)
     },
     reach: (phase, findings) => [
       ...otherStatuses(statusesOf(phase), allowedStatuses),
-      ...violation(
-        findings.slowestAnswerMs > slowestAnswerMs,
-        `an answer took ${Math.round(findings.slowestAnswerMs)} ms`,
-      ),
+      ...(refuses ? notRefused(phase) : []),
+      ...uncertainAtAll(findings),
+      ...tooSlow(findings),
     ],
   }
+}
+
+function notRefused(phase: Phase): string[] {
+  return [
+    ...violation(!statusesOf(phase).has(503), 'nobody got a 503'),
+    ...violation(refusedForGood(phase) === 0, 'nobody without a key got a 503'),
+  ]
+}
+
+function refusedForGood(phase: Phase): number {
+  return phase.clients.filter((send) => isRefused(phase, send)).length
+}
+
+function tooSlow({ slowestAnswerMs: answerMs, slowestRecoveryMs: recoveryMs = 0 }: Findings): string[] {
+  return [
+    ...violation(answerMs > slowestAnswerMs, `an answer took ${Math.round(answerMs)} ms`),
+    ...violation(recoveryMs > recoverWithinMs, `it took ${Math.round(recoveryMs)} ms to recover`),
+  ]
+}
+
+function callsUnderWay({ provider }: Phase): number {
+  return provider.calls.filter(({ closedAt }) => closedAt === undefined).length
+}
+
+/** From now on all is refused. */
+function struck(phase: Phase): void {
+  phase.struckAt = Date.now()
+  void burstWithoutKeys(phase, sendsWithoutKeys, 'apis')
 }
 
 /** So that at any moment some sends are being delivered, and some wait in Redis to be tried again. */
@@ -79,14 +117,28 @@ export const redisFaults: Fault[] = [
 ]
 
 export const postgresFaults: Fault[] = [
-  storeFault('postgres-stop', [202, 503], async (servers) => {
+  storeFault('postgres-stop', [202, 503], async (servers, phase) => {
     await servers.crashPostgres()
+    struck(phase)
     await sleep(postgresDownMs)
     await servers.startPostgres()
   }),
-  storeFault('postgres-freeze', [202, 503], async (servers) => {
+  storeFault('postgres-freeze', [202, 503], async (servers, phase) => {
     servers.freezePostgres()
+    struck(phase)
     await sleep(frozenMs)
     servers.thawPostgres()
   }),
 ]
+
+/** Redis comes back first: its jobs' locks lapse while nobody can look at whose the claims are. */
+export const bothStores: Fault = storeFault('both-stores', [202, 503], async (servers, phase) => {
+  await eventually('sends are in hand', async () => callsUnderWay(phase) > 0)
+  phase.notes.push(`${callsUnderWay(phase)} calls under way`)
+  await Promise.all([servers.killRedis(), servers.crashPostgres()])
+  struck(phase)
+  await sleep(bothDownMs)
+  await servers.startRedis()
+  await sleep(onlyPostgresDownMs)
+  await servers.startPostgres()
+})

@@ -3,9 +3,10 @@ import { eventually } from '../../support/wait.ts'
 import { burst, load } from '../clients.ts'
 import { type Fault, type Findings, violation, violationsOf } from '../fault.ts'
 import type { Member } from '../fleet.ts'
+import { groupBy } from '../group-by.ts'
 import type { Phase } from '../phase.ts'
 import { accepts } from '../provider.ts'
-import { between, pick } from '../random.ts'
+import { between } from '../random.ts'
 import type { World } from '../world.ts'
 
 /** As many as a worker has slots. */
@@ -14,8 +15,12 @@ const inFlight = 50
 const sendsPerKill = 110
 const burstSeconds = 0.8
 const recoverWithinMs = 15_000
+/** A second, and a fifth more at most. */
+const longestRetryDelayMs = 1200
 /** Twice: the first are being delivered when the worker is frozen, the others are just being claimed. */
 const sendsBeforeFreeze = 25
+/** So many that some are still being delivered a moment later. */
+const inHandAtFreeze = 5
 /** PostgreSQL ends a statement that a stopped process had sent. */
 const statementEndsMs = 50
 
@@ -25,6 +30,7 @@ export const workerKill: Fault = {
   times: ({ workerKills }) => workerKills,
   async strike(phase, { workerKills }) {
     const { world, random } = phase
+    const channelIds = [phase.channelId, await phase.openChannel('resend')]
     for (let kill = 0; kill < workerKills; kill++) {
       await world.fleet.complete()
       const victim = youngest(world)
@@ -32,6 +38,7 @@ export const workerKill: Fault = {
       const told = load(phase, {
         count: Math.max(sendsPerKill, phase.sends / workerKills),
         seconds: burstSeconds,
+        channelIds,
       })
       await eventually(
         'its slots are full',
@@ -52,6 +59,7 @@ export const workerKill: Fault = {
     ),
     ...uncertainOnlyInHand(phase, findings),
     ...slowRecovery(findings),
+    ...slowResends(phase, findings),
   ],
 }
 
@@ -64,15 +72,16 @@ export const workerFreeze: Fault = {
     phase.provider.treat = () => sleep(800, accepts)
     const freeze = async () => {
       await sleep(between(random, 1500, 2500))
-      const frozen = pick(random, world.fleet.workers())
       const told = burst(phase, sendsBeforeFreeze)
-      await sleep(between(random, 100, 400))
+      const frozen = await eventually('a worker has its hands full', () => busyWorker(world))
       const toldLate = burst(phase, sendsBeforeFreeze)
       await sleep(between(random, 5, 30))
       process.kill(frozen.pid, 'SIGSTOP')
       try {
         await sleep(statementEndsMs)
-        phase.notes.push(`${(await sendsInHand(world, frozen)).length} sends in the frozen worker's hands`)
+        const inHand = await sendsInHand(world, frozen)
+        phase.notes.push(`${inHand.length} sends in the frozen worker's hands`)
+        if (inHand.length === 0) phase.violations.push('the frozen worker had no send in hand')
         await sleep(freezeSeconds * 1000)
       } finally {
         process.kill(frozen.pid, 'SIGCONT')
@@ -86,19 +95,55 @@ export const workerFreeze: Fault = {
       during: freeze(),
     })
   },
+  // Frozen between claim and call, it finds its lease gone, and tells late that it called nobody.
+  mayFail: (_phase, { isLate, failure }) =>
+    isLate && failure?.endsWith('the provider was not called') === true,
   reach({ provider }, { rows }) {
     const accepted = new Set(
       provider.calls.flatMap((call) => (call.effect === 'accepted' ? call.requestId : [])),
     )
     const notSent = rows.filter(({ requestId, status }) => status !== 'sent' && accepted.has(requestId))
-    return violationsOf(notSent, 'the provider answered 2xx')
+    const late = rows.filter(({ status, isLate }) => status === 'sent' && isLate)
+    return [
+      ...violationsOf(notSent, 'the provider answered 2xx'),
+      ...violation(late.length === 0, 'no send was given up and then sent by a late outcome'),
+    ]
   },
 }
 
-export function uncertainOnlyInHand({ inHandOfKilled }: Phase, { rows }: Findings): string[] {
-  const inHand = new Set(inHandOfKilled)
-  const others = rows.filter(({ requestId, status }) => status === 'uncertain' && !inHand.has(requestId))
-  return violationsOf(others, 'was in no killed worker’s hands')
+function uncertainOnlyInHand({ inHandOfKilled }: Phase, { rows }: Findings): string[] {
+  const inHand = new Set(inHandOfKilled.map(({ requestId }) => requestId))
+  const uncertain = rows.filter(({ status }) => status === 'uncertain')
+  return [
+    ...violationsOf(
+      uncertain.filter(({ requestId }) => !inHand.has(requestId)),
+      'was in no killed worker’s hands',
+    ),
+    ...violationsOf(
+      uncertain.filter(({ onUncertain }) => onUncertain === 'resend'),
+      'was to be sent again',
+    ),
+  ]
+}
+
+/** What a killed worker had in hand has to be handed to the provider anew, after the delay of a retry. */
+function slowResends({ provider, inHandOfKilled }: Phase, { rows }: Findings): string[] {
+  const resends = new Set(rows.flatMap((row) => (row.onUncertain === 'resend' ? row.requestId : [])))
+  const callsOf = groupBy(provider.calls, ({ requestId }) => requestId)
+  const taken = inHandOfKilled
+    .filter(({ requestId }) => resends.has(requestId))
+    .map(({ requestId, killedAt }) => {
+      const next = callsOf.get(requestId)?.find(({ arrivedAt }) => arrivedAt > killedAt)
+      return { requestId, tookMs: (next?.arrivedAt ?? Infinity) - killedAt - longestRetryDelayMs }
+    })
+  return [
+    ...violation(taken.length === 0, 'no killed worker had a send in hand that is to be sent again'),
+    ...taken
+      .filter(({ tookMs }) => tookMs > recoverWithinMs)
+      .map(
+        ({ requestId, tookMs }) => `${requestId}: called again only after ${tookMs} ms and the retry delay`,
+      ),
+  ]
 }
 
 function slowRecovery({ slowestRecoveryMs = 0 }: Findings): string[] {
@@ -112,8 +157,10 @@ function slowRecovery({ slowestRecoveryMs = 0 }: Findings): string[] {
 export async function killWorker(phase: Phase, worker: Member): Promise<void> {
   process.kill(worker.pid, 'SIGSTOP')
   await sleep(statementEndsMs)
-  phase.inHandOfKilled.push(...(await sendsInHand(phase.world, worker)))
-  phase.faultsOver.push(Date.now())
+  const inHand = await sendsInHand(phase.world, worker)
+  const killedAt = Date.now()
+  phase.inHandOfKilled.push(...inHand.map((requestId) => ({ requestId, killedAt })))
+  phase.faultsOver.push(killedAt)
   await phase.world.fleet.kill(worker)
 }
 
@@ -132,6 +179,13 @@ function youngest({ fleet }: World): Member {
   const worker = fleet.workers().at(-1)
   if (!worker) throw new Error('no worker runs')
   return worker
+}
+
+async function busyWorker(world: World): Promise<Member | undefined> {
+  for (const worker of world.fleet.workers()) {
+    if ((await sendsInHand(world, worker)).length >= inHandAtFreeze) return worker
+  }
+  return undefined
 }
 
 async function sendsInHand({ db }: World, { name }: Member): Promise<string[]> {
