@@ -32,9 +32,8 @@ export interface ClaimedSend {
  * which a sweep ends. `skip locked`: a send that another worker is claiming at this moment is that worker's. A claim whose answer was lost
  * is found again by its own id.
  */
-const claimStatement = prepared<ClaimedSend>(
-  'claim_sends',
-  `update sends s
+const claim = (lock: string) => `
+   update sends s
    set status = 'sending', worker = $2, claim_id = $3,
        attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
        claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
@@ -49,7 +48,7 @@ const claimStatement = prepared<ClaimedSend>(
                  and (select alive_until > clock_timestamp() from workers where name = $2)) or
                 (status = 'sending' and claim_id = $3))
          order by request_id
-         for no key update skip locked) due,
+         for no key update ${lock}) due,
         channels
    where s.request_id = due.request_id and channels.id = s.channel_id and (channels.held_at is null or s.status = 'sending')
    returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
@@ -58,18 +57,29 @@ const claimStatement = prepared<ClaimedSend>(
      s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation",
      s.conversation_id as "conversationId", s.attempt,
      s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
-     channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain"`,
-)
+     channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain"`
+
+const claimStatement = prepared<ClaimedSend>('claim_sends', claim('skip locked'))
+const reclaimStatement = prepared<ClaimedSend>('reclaim_sends', claim(''))
+
+export interface Claim {
+  id: string
+  worker: string
+}
 
 /**
  * Claims those of the sends that are queued and due; the others are missing from the answer.
  *
- * @param claim whose claim it is; its id is new for every batch, and the same when the batch is tried again.
+ * @param by whose claim it is; its id is new for every batch.
  */
-export function claimSends(
-  db: Database,
-  requestIds: readonly string[],
-  claim: { id: string; worker: string },
-) {
-  return claimStatement(db, [requestIds, claim.worker, claim.id])
+export function claimSends(db: Database, requestIds: readonly string[], by: Claim) {
+  return claimStatement(db, [requestIds, by.worker, by.id])
+}
+
+/**
+ * Claims them again, under the same id, after an answer that didn't come. The first statement may still be at work in
+ * PostgreSQL: what it is claiming is waited for, not passed by.
+ */
+export function reclaimSends(db: Database, requestIds: readonly string[], by: Claim) {
+  return reclaimStatement(db, [requestIds, by.worker, by.id])
 }

@@ -10,6 +10,10 @@ const readOnly = '25006'
 const divisionByZero = '22012'
 /** There, but not set up for us yet: no such database, not let in, not migrated, or no longer. */
 const notSetUpCodes = ['3D000', '28000', '28P01', '42P01', readOnly]
+/** Too many connections; starting up. */
+const notConnectedStates = ['53300', '57P03']
+const notConnectedCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
+const noConnection = /^timeout exceeded when trying to connect/
 /** Of the network, or for want of file descriptors, e.g. ECONNREFUSED. */
 const systemError = /^E[A-Z]{3}/
 /** What pg says of lost connections without giving a code. */
@@ -39,6 +43,15 @@ export function isUnavailable(error: unknown): boolean {
   if (!(cause instanceof Error)) return false
   const { code = '' } = cause as NodeJS.ErrnoException
   return systemError.test(code) || unavailableMessages.test(cause.message)
+}
+
+/** Whether there was no connection, so that the statement can't have reached PostgreSQL, nor be done later. */
+export function isNotConnected(error: unknown): boolean {
+  const cause = root(error)
+  if (notConnectedStates.includes(sqlState(cause))) return true
+  if (!(cause instanceof Error)) return false
+  const { code = '' } = cause as NodeJS.ErrnoException
+  return notConnectedCodes.includes(code) || noConnection.test(cause.message)
 }
 
 function sqlState(error: unknown): string {

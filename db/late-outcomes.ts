@@ -26,7 +26,7 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
               (status = 'uncertain' or $5 = 'sent') as is_settled,
             exists (select from send_events e
                     where e.request_id = $1 and e.event = 'attempt_finished'
-                      and (e.fields->>'attempt')::int = ($3::json->>'attempt')::int) as is_told
+                      and e.fields::jsonb - 'late' = $3::jsonb - 'late') as is_told
      from sends s where request_id = $1 for no key update),
    written as (
      update sends

@@ -1,3 +1,4 @@
+import { leaseMs, longestGapMs } from '../src/core/lease.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { Database } from './client.ts'
 import { isoText, prepared } from './statement.ts'
@@ -9,12 +10,19 @@ export const claimIsLost = '(s.claimed_at is not null and s.attempt_record is nu
 const longestClaimMinutes = 1
 
 /**
+ * The sweeper has beaten a moment ago, and has asked itself whether it may judge others. What it asked may have taken
+ * long to come: PostgreSQL may have been away, and have kept the others from beating too.
+ */
+const sweeperIsSteady = `
+  (select me.alive_until > clock_timestamp() + interval '${leaseMs - longestGapMs} ms' from workers me where me.name = $2)`
+
+/**
  * SQL that is true of a claim that nobody will end: its worker is dead, or has left no row; or it is of the worker $2
  * that looks for them itself, and not among the sends $3 that this one has in hand.
  */
 const isOrphaned = `(
   s.request_id <> all($3::uuid[]) and (
-    (s.worker <> $2 and w.alive_until < clock_timestamp()) or
+    (s.worker <> $2 and w.alive_until < clock_timestamp() and ${sweeperIsSteady}) or
     ((s.worker = $2 or w.name is null) and
      s.claimed_at < clock_timestamp() - interval '${longestClaimMinutes} minutes')))`
 

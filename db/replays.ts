@@ -11,6 +11,9 @@ export const replaysPerSecond = 20
 const hasItsMedia = `(
   s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id))`
 
+/** At once: a statement has to end within the time-out of the connection. */
+const pageSize = 10_000
+
 /** Within so many a worker has found a replayed send, which comes without a wake-up: it must not expire before. */
 const foundWithinSeconds = 30
 
@@ -19,7 +22,7 @@ const replay = (chosen: string, lock: string) => `
   with chosen as materialized (${chosen} order by s.seq limit $3 for no key update of s ${lock}),
   due as (
     select chosen.*, clock_timestamp() as replayed_at,
-           clock_timestamp() + (row_number() over (order by seq) - 1) / ${replaysPerSecond}::float8 * interval '1 s' as due_at
+           clock_timestamp() + ($4 + row_number() over (order by seq) - 1) / ${replaysPerSecond}::float8 * interval '1 s' as due_at
     from chosen),
   told as (
     insert into send_events (request_id, at, event, fields)
@@ -65,14 +68,24 @@ const replaySetStatement = prepared<{ requestId: string }>(
 /** Queues a send again that has failed or is uncertain. @returns whether there was such a one, with its media. */
 export async function replaySend(db: Database, requestId: string): Promise<boolean> {
   const statuses: ReplayableStatus[] = ['failed', 'uncertain']
-  return (await replayOneStatement(db, [requestId, statuses, 1])).length === 1
+  return (await replayOneStatement(db, [requestId, statuses, 1, 0])).length === 1
 }
 
-/** Queues a channel's sends of that status again, the oldest first; those whose media is no longer kept are left out. */
+/**
+ * Queues a channel's sends of that status again, the oldest first; those whose media is no longer kept are left out.
+ *
+ * @returns how many.
+ */
 export async function replaySends(
   db: Database,
   set: { channelId: string; status: ReplayableStatus; limit: number },
-): Promise<string[]> {
-  const replayed = await replaySetStatement(db, [set.channelId, [set.status], set.limit])
-  return replayed.map(({ requestId }) => requestId)
+): Promise<number> {
+  let replayed = 0
+  while (replayed < set.limit) {
+    const limit = Math.min(pageSize, set.limit - replayed)
+    const { length } = await replaySetStatement(db, [set.channelId, [set.status], limit, replayed])
+    replayed += length
+    if (length < limit) break
+  }
+  return replayed
 }

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { type ClaimedSend, claimSends } from '../db/claims.ts'
+import { type Claim, type ClaimedSend, claimSends, reclaimSends } from '../db/claims.ts'
 import { dueInMs } from '../db/due-sends.ts'
 import { isRowFault } from '../db/errors.ts'
 import { logEvent } from '../src/platform/logger.ts'
@@ -15,7 +15,8 @@ const shortestWaitMs = 100
 
 interface ClaimBatch {
   requestIds: readonly string[]
-  claim: { id: string; worker: string }
+  claim: Claim
+  tries: number
 }
 
 type Claimed = { send: ClaimedSend } | { send: undefined; next: NextWakeUp }
@@ -25,14 +26,15 @@ type Claimed = { send: ClaimedSend } | { send: undefined; next: NextWakeUp }
  * nothing more, be it finished or another worker's; one that isn't due yet is to be woken again when it is.
  */
 export function claimer({ db, log }: Runtime, worker: string) {
-  const claimPatiently = patient(log, ({ requestIds, claim }: ClaimBatch) =>
-    claimSends(db, requestIds, claim),
-  )
+  const claimPatiently = patient(log, (batch: ClaimBatch) => {
+    const claim = batch.tries++ === 0 ? claimSends : reclaimSends
+    return claim(db, batch.requestIds, batch.claim)
+  })
   const claims = new MicroBatch<string, ClaimedSend | undefined>({
     maxItems: maxSendsPerClaim,
     isItemsFault: isRowFault,
     flush: async (requestIds) => {
-      const claimed = await claimPatiently({ requestIds, claim: { id: uuidv7(), worker } })
+      const claimed = await claimPatiently({ requestIds, claim: { id: uuidv7(), worker }, tries: 0 })
       const byId = new Map(claimed.map((send) => [send.requestId, send]))
       // Once each, however often it was woken: whoever is given the claim calls the provider.
       return requestIds.map((requestId) => {

@@ -1,17 +1,14 @@
 import { connectDatabase } from '../db/client.ts'
 import { beat, retire } from '../db/workers.ts'
+import { leaseMs, longestGapMs } from '../src/core/lease.ts'
 import { logWarning } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { type Rounds, startRounds } from './rounds.ts'
 
-/** Without a beat for so long a worker counts as dead, and its claims as lost. */
-const leaseMs = 8000
 const beatEveryMs = 2000
 const beatAgainAfterFaultMs = 500
 /** Soon enough for another try, on another connection, before the lease is over. */
 const beatTimeoutMs = 2500
-/** A longer gap between two beats says that PostgreSQL, or this worker, was away. */
-const longestGapMs = 4000
 
 /** This worker's sign of life, on which all its claims hang. */
 export interface Heartbeat {

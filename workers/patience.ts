@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isConflict, isUnavailable } from '../db/errors.ts'
-import { type Logger, logWarning } from '../src/platform/logger.ts'
+import { isConflict, isRowFault, isUnavailable } from '../db/errors.ts'
+import { type Logger, logFault, logWarning } from '../src/platform/logger.ts'
 
 const tryAgainEveryMs = 500
 
@@ -19,8 +19,9 @@ export function patient<In, Out>(
         return await work(input)
       } catch (error) {
         if (isConflict(error)) continue
-        if (!isUnavailable(error)) throw error
-        logWarning(log, 'database_away', error)
+        if (isRowFault(error)) throw error
+        if (isUnavailable(error)) logWarning(log, 'database_away', error)
+        else logFault(log, 'database_fault', error)
         await sleep(tryAgainEveryMs)
       }
     }

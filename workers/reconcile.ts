@@ -1,5 +1,5 @@
 import { type DueSend, findDueSends } from '../db/due-sends.ts'
-import { addWakeUps, missingWakeUps } from '../src/platform/queue.ts'
+import { addWakeUps, hastenWakeUps, missingWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { type Rounds, startRounds } from './rounds.ts'
 
@@ -12,8 +12,8 @@ const shortPauseMs = 500
 const overdueByMs = 2000
 
 /**
- * Gives back their wake-ups to sends that are queued and due but have none: because Redis was away when they were
- * accepted, or lost what it held. Any number of workers may do it at once, since adding a wake-up again changes nothing.
+ * Gives back their wake-ups to sends that are queued and due but have none, or a later one: because Redis was away when
+ * they were accepted, or lost what it held, or because they were replayed. Any number of workers may do it at once, since adding a wake-up again changes nothing.
  */
 export function startReconciler(runtime: Runtime): Rounds {
   let from: DueSend | undefined
@@ -36,15 +36,11 @@ async function reconcile(
   let last = from
   for (let page = 0; page < pagesPerPass; page++) {
     const due = await findDueSends(db, { overdueByMs, after: last, limit: pageSize })
-    const missing = await missingWakeUps(
-      redis,
-      queue,
-      due.map(({ requestId }) => requestId),
-    )
-    if (missing.length > 0) {
-      await addWakeUps(queue, missing)
-      log.info({ event: 'reconciled', sends: missing.length })
-    }
+    const requestIds = due.map(({ requestId }) => requestId)
+    const missing = await missingWakeUps(redis, queue, requestIds)
+    if (missing.length > 0) await addWakeUps(queue, missing)
+    const hastened = await hastenWakeUps(redis, queue, requestIds)
+    if (missing.length + hastened > 0) log.info({ event: 'reconciled', sends: missing.length + hastened })
     if (due.length < pageSize) return undefined
     last = due.at(-1)
   }

@@ -34,10 +34,8 @@ export function replayCommand(program: Command): void {
         if (!(canBeRecordId(channel) && (await findProvider(db, channel)))) {
           throw new CliError(`No channel ${channel}; see them with: channel list --account ID`)
         }
-        return {
-          replayed: (await replaySends(db, { channelId: channel, status, limit: limit ?? defaultLimit }))
-            .length,
-        }
+        const set = { channelId: channel, status, limit: limit ?? defaultLimit }
+        return { replayed: await replaySends(db, set) }
       }),
     )
 }

@@ -40,3 +40,22 @@ export async function missingWakeUps(
   const exists = await Promise.all(requestIds.map((requestId) => redis.exists(queue.toKey(requestId))))
   return requestIds.filter((_requestId, index) => exists[index] === 0)
 }
+
+/**
+ * Wakes those of the sends now whose wake-up is to come later, such as that of a retry which a replay has overtaken.
+ *
+ * @returns how many.
+ */
+export async function hastenWakeUps(
+  redis: Redis,
+  queue: SendQueue,
+  requestIds: readonly string[],
+): Promise<number> {
+  const delayed = queue.toKey('delayed')
+  const scores = await Promise.all(requestIds.map((requestId) => redis.zscore(delayed, requestId)))
+  const late = requestIds.filter((_requestId, index) => scores[index] !== null)
+  const jobs = await Promise.all(late.map((requestId) => queue.getJob(requestId)))
+  // One that has come by itself meanwhile can't be promoted, and needn't be.
+  const promoted = await Promise.allSettled(jobs.map((job) => job?.promote()))
+  return promoted.filter(({ status }) => status === 'fulfilled').length
+}

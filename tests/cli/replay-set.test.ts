@@ -110,7 +110,7 @@ test('a set that is replayed several times at once is replayed once', async () =
   const ids = await buildEnded(by, 60, 'failed')
   const set = { channelId: by.channelId, status: 'failed', limit: 1000 } as const
   const replayed = await Promise.all(Array.from({ length: 4 }, () => replaySends(service.runtime.db, set)))
-  expect(replayed.flat().sort()).toEqual([...ids].sort())
+  expect(replayed.reduce((sum, count) => sum + count)).toBe(ids.length)
   for (const requestId of ids) {
     const names = namesOf(await timelineOf(service, requestId))
     expect(names.filter((event) => event === 'replayed')).toHaveLength(1)

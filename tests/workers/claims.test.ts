@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { claimSends } from '../../db/claims.ts'
+import { claimSends, reclaimSends } from '../../db/claims.ts'
 import type { Database } from '../../db/client.ts'
 import { enterConversations, listConversations } from '../../db/conversations.ts'
 import { dueInMs } from '../../db/due-sends.ts'
@@ -108,6 +108,24 @@ test('a claim whose answer was lost is found again although the lease ran out me
   const [first] = await claimSends(db, [requestId], claim)
   await lapse(service, 'lapsing')
   expect(await claimSends(db, [requestId], claim)).toEqual([first])
+})
+
+test('a claim that is repeated while its first statement is still at work gets all that either claims', async () => {
+  const { db } = service.runtime
+  const requestIds = await Promise.all(Array.from({ length: 20 }, acceptText))
+  const claim = by('a')
+  const client = await db.$client.connect()
+  try {
+    await client.query('begin')
+    const first = { $client: client } as unknown as Database
+    await claimSends(first, requestIds.slice(0, 12), claim)
+    const repeat = reclaimSends(db, requestIds, claim)
+    await sleep(100)
+    await client.query('commit')
+    expect(await repeat).toHaveLength(20)
+  } finally {
+    client.release()
+  }
 })
 
 test('an outcome counts only for the claim it belongs to', async () => {

@@ -28,6 +28,7 @@ let providers: Providers
 beforeAll(async () => {
   service = await startTestService()
   account = await buildAccount(service)
+  await livingWorker(service, idleSweeper.worker)
   ;({ providers } = openProviders(service.runtime.db, service.runtime.settings))
 })
 afterAll(() => service.stop())

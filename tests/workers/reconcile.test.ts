@@ -60,3 +60,12 @@ test('a backlog longer than a page is reconciled whole, once each, by two worker
     return rows[0].sent === 2501 && rows[0].calls === 2501
   })
 })
+
+test('a send that is due is woken although its wake-up is to come much later, as after a replay', async () => {
+  const requestId = await accept(service, account, textBody())
+  const job = await service.runtime.queue.getJob(requestId)
+  await job?.remove()
+  await service.runtime.queue.add('send', { requestId }, { jobId: requestId, delay: 3_600_000 })
+  await service.startWorker()
+  expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('sent')
+})

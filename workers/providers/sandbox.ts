@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../db/client.ts'
-import { isUnavailable } from '../../db/errors.ts'
+import { isNotConnected, isUnavailable } from '../../db/errors.ts'
 import { keepSandboxMessage } from '../../db/sandbox-messages.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
@@ -78,8 +78,11 @@ async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
   return await sleep(ms, true, { signal }).catch(() => false)
 }
 
-/** The sandbox is as good as its database: while that is away, nothing is taken. */
+/** The sandbox is as good as its database: while that can't be reached, nothing is taken. */
 function outOfService(error: unknown): Outcome {
+  if (isNotConnected(error)) {
+    return { outcome: 'retry_later', reason: 'the sandbox is out of service', providerStatus: 503 }
+  }
   if (!isUnavailable(error)) throw error
-  return { outcome: 'retry_later', reason: 'the sandbox is out of service', providerStatus: 503 }
+  return { outcome: 'uncertain', reason: 'the connection was lost before the answer' }
 }
