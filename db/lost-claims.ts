@@ -1,4 +1,3 @@
-import { leaseMs, longestGapMs } from '../src/core/lease.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { Database } from './client.ts'
 import { isoText, prepared } from './statement.ts'
@@ -9,28 +8,28 @@ export const claimIsLost = '(s.claimed_at is not null and s.attempt_record is nu
 /** Longer than any attempt takes whose worker isn't known, or has let it drop. */
 const longestClaimMinutes = 1
 
-/**
- * The sweeper has beaten a moment ago, and has asked itself whether it may judge others. What it asked may have taken
- * long to come: PostgreSQL may have been away, and have kept the others from beating too.
- */
-const sweeperIsSteady = `
-  (select me.alive_until > clock_timestamp() + interval '${leaseMs - longestGapMs} ms' from workers me where me.name = $2)`
+const isOld = `s.claimed_at < clock_timestamp() - interval '${longestClaimMinutes} minutes'`
 
 /**
  * SQL that is true of a claim that nobody will end: its worker is dead, or has left no row; or it is of the worker $2
- * that looks for them itself, and not among the sends $3 that this one has in hand.
+ * that looks for them itself, and not among the sends $3 that this one has in hand. (A dead worker's send may be in
+ * hand, too: its wake-up has come back, and is just being refused.)
  */
 const isOrphaned = `(
-  s.request_id <> all($3::uuid[]) and (
-    (s.worker <> $2 and w.alive_until < clock_timestamp() and ${sweeperIsSteady}) or
-    ((s.worker = $2 or w.name is null) and
-     s.claimed_at < clock_timestamp() - interval '${longestClaimMinutes} minutes')))`
+  (s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
+  (s.worker <> $2 and w.name is null and ${isOld}) or
+  (s.worker = $2 and s.request_id <> all($3::uuid[]) and ${isOld}))`
 
 /** Who looks for lost claims. */
 export interface Sweeper {
   worker: string
   /** The sends that it is at work on. */
   inHand: readonly string[]
+  /**
+   * By PostgreSQL's clock. A statement that comes later, because PostgreSQL was away, counts no worker as dead: it may
+   * have kept the others from beating, too.
+   */
+  judgesUntil: Date
 }
 
 /** A send in `sending` that nobody is at work on: its provider may have been called or not. */
@@ -56,7 +55,7 @@ const findStatement = prepared<LostClaim>(
 )
 
 export function findLostClaims(db: Database, sweeper: Sweeper, limit: number): Promise<LostClaim[]> {
-  return findStatement(db, [limit, sweeper.worker, sweeper.inHand])
+  return findStatement(db, [limit, sweeper.worker, sweeper.inHand, sweeper.judgesUntil])
 }
 
 /** What becomes of a send whose claim is given up. */
@@ -107,5 +106,5 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
 
 /** Ends lost claims. Those that another sweep has ended, or whose worker lives after all, are missing from the answer. */
 export function giveUpClaims(db: Database, sweeper: Sweeper, claims: readonly GivenUp[]) {
-  return giveUpStatement(db, [JSON.stringify(claims), sweeper.worker, sweeper.inHand])
+  return giveUpStatement(db, [JSON.stringify(claims), sweeper.worker, sweeper.inHand, sweeper.judgesUntil])
 }

@@ -1,15 +1,22 @@
 import type { Database } from './client.ts'
 import { prepared } from './statement.ts'
 
-const beatStatement = prepared(
+const beatStatement = prepared<{ aliveUntil: Date }>(
   'beat',
   `insert into workers (name, alive_until) values ($1, clock_timestamp() + $2 * interval '1 ms')
-   on conflict (name) do update set alive_until = excluded.alive_until`,
+   on conflict (name) do update set alive_until = excluded.alive_until
+   returning alive_until as "aliveUntil"`,
 )
 
-/** Says that the worker lives: its lease, and with it those of its claims, begins anew. */
-export async function beat(db: Database, name: string, leaseMs: number): Promise<void> {
-  await beatStatement(db, [name, leaseMs])
+/**
+ * Says that the worker lives: its lease, and with it those of its claims, begins anew.
+ *
+ * @returns the end of the lease, by PostgreSQL's clock.
+ */
+export async function beat(db: Database, name: string, leaseMs: number): Promise<Date> {
+  const [row] = await beatStatement(db, [name, leaseMs])
+  if (!row) throw new Error('The beat was not recorded')
+  return row.aliveUntil
 }
 
 const retireStatement = prepared(

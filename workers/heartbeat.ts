@@ -1,12 +1,15 @@
 import { connectDatabase } from '../db/client.ts'
 import { beat, retire } from '../db/workers.ts'
-import { leaseMs, longestGapMs } from '../src/core/lease.ts'
 import { logWarning } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { type Rounds, startRounds } from './rounds.ts'
 
+/** Without a beat for so long a worker counts as dead, and its claims as lost. */
+const leaseMs = 8000
 const beatEveryMs = 2000
 const beatAgainAfterFaultMs = 500
+/** A longer gap between two beats says that PostgreSQL, or this worker, was away. */
+const longestGapMs = 4000
 /** Soon enough for another try, on another connection, before the lease is over. */
 const beatTimeoutMs = 2500
 
@@ -21,6 +24,8 @@ export interface Heartbeat {
    * PostgreSQL was away, theirs couldn't go through either.
    */
   canJudgeOthers(): boolean
+  /** Until when it may, by PostgreSQL's clock, should no further beat go through. */
+  judgesUntil(): Date
   /** Ends the lease. To be called when the worker has nothing in hand any more. */
   stop(): Promise<void>
 }
@@ -34,13 +39,14 @@ export function startHeartbeat({ settings, log }: Runtime, worker: string): Hear
   })
   let lastBeatAt = Number.NEGATIVE_INFINITY
   let steadySince = Number.POSITIVE_INFINITY
+  let aliveUntil = new Date(0)
   const isWithin = (ms: number) => performance.now() - lastBeatAt < ms
   const rounds: Rounds = startRounds(
     { log, event: 'heartbeat_failed', pauseMs: beatAgainAfterFaultMs },
     async () => {
       // PostgreSQL begins the lease later than this: it can only be longer there.
       const beganAt = performance.now()
-      await beat(db, worker, leaseMs)
+      aliveUntil = await beat(db, worker, leaseMs)
       if (!isWithin(longestGapMs)) steadySince = performance.now()
       lastBeatAt = beganAt
       return beatEveryMs
@@ -50,6 +56,7 @@ export function startHeartbeat({ settings, log }: Runtime, worker: string): Hear
     worker,
     holdsLease: () => isWithin(leaseMs),
     canJudgeOthers: () => isWithin(longestGapMs) && performance.now() - steadySince >= leaseMs,
+    judgesUntil: () => new Date(aliveUntil.getTime() - leaseMs + longestGapMs),
     async stop() {
       await rounds.stop()
       await retire(db, worker).catch((error: unknown) => logWarning(log, 'heartbeat_failed', error))

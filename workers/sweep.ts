@@ -27,10 +27,13 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () =
   const sweeps = [
     startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
       if (!heartbeat.canJudgeOthers()) return
+      const sweeper = { worker, inHand: inHand(), judgesUntil: heartbeat.judgesUntil() }
       const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)
       // Claims that are orphaned otherwise are looked for now and then.
       if (dead.length === 0 && Date.now() < looksForOrphansAt) return
-      await giveUpLostClaims(runtime, { worker, inHand: inHand() })
+      await giveUpLostClaims(runtime, sweeper)
+      // Else none may have been given up.
+      if (!heartbeat.canJudgeOthers()) return
       await forgetDeadWorkers(db, dead)
       looksForOrphansAt = Date.now() + minuteMs
     }),

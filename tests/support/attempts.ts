@@ -42,7 +42,7 @@ export async function lapse(service: TestService, worker: string): Promise<void>
 }
 
 /** One that has nothing in hand. */
-export const idleSweeper = { worker: 'sweeper', inHand: [] }
+export const idleSweeper = { worker: 'sweeper', inHand: [], judgesUntil: new Date('2100-01-01') }
 
 /** One round of all sweeps, by a worker that may judge others. */
 export async function sweepOnce(service: TestService): Promise<void> {

@@ -7,5 +7,11 @@ const leaseMs = 3_600_000
 /** A worker that counts as alive for as long as a test lasts, without a process of its own. */
 export async function livingWorker(service: TestService, worker: string): Promise<Heartbeat> {
   await beat(service.runtime.db, worker, leaseMs)
-  return { worker, holdsLease: () => true, canJudgeOthers: () => true, stop: async () => {} }
+  return {
+    worker,
+    holdsLease: () => true,
+    canJudgeOthers: () => true,
+    judgesUntil: () => new Date('2100-01-01'),
+    stop: async () => {},
+  }
 }

@@ -244,3 +244,11 @@ test('a worker that finds its own lease run out does not give up what it has in 
   await startSweeps(service.runtime, heartbeat, () => [requestId]).stop()
   expect((await rowOf(service, requestId)).status).toBe('sending')
 })
+
+test('a claim of a dead worker is given up although its wake-up is in hand, to be refused', async () => {
+  const requestId = await acceptBy(account)
+  await beginAttempt(service, requestId, 'dead-6')
+  await lapse(service, 'dead-6')
+  await startSweeps(service.runtime, await livingWorker(service, 'sweeper'), () => [requestId]).stop()
+  expect((await rowOf(service, requestId)).status).toBe('uncertain')
+})
