@@ -24,41 +24,32 @@ const trimSendsStatement = prepared<{ trimmed: number }>(
    select count(*)::int as trimmed from trimmed`,
 )
 
-const trimMediaStatement = prepared<{ trimmed: number }>(
-  'trim_media',
-  `with trimmed as (
-     delete from media m
-     using (select m.request_id from media m join sends s on s.request_id = m.request_id
-            where ${madeBefore('m.request_id')} and s.finished_at < now() - $1::interval
-            order by m.request_id limit $2
-            for update of m, s skip locked) old
-     where m.request_id = old.request_id
-     returning 1)
-   select count(*)::int as trimmed from trimmed`,
+/** @param oldest selects a page of what is to go, by its primary key. */
+const trimPage = (table: string, key: string, oldest: string) =>
+  prepared<{ trimmed: number }>(
+    `trim_${table}`,
+    `with trimmed as (delete from ${table} t using (${oldest} skip locked) old where t.${key} = old.${key} returning 1)
+     select count(*)::int as trimmed from trimmed`,
+  )
+
+const trimMediaStatement = trimPage(
+  'media',
+  'request_id',
+  `select m.request_id from media m join sends s on s.request_id = m.request_id
+   where ${madeBefore('m.request_id')} and s.finished_at < now() - $1::interval
+   order by m.request_id limit $2 for update of m, s`,
 )
 
-const trimConversationsStatement = prepared<{ trimmed: number }>(
-  'trim_conversations',
-  `with trimmed as (
-     delete from conversations c
-     using (select id from conversations where closed_at < now() - $1::interval
-            order by closed_at limit $2
-            for update skip locked) old
-     where c.id = old.id
-     returning 1)
-   select count(*)::int as trimmed from trimmed`,
+const trimConversationsStatement = trimPage(
+  'conversations',
+  'id',
+  'select id from conversations where closed_at < now() - $1::interval order by closed_at limit $2 for update',
 )
 
-const trimKeysStatement = prepared<{ trimmed: number }>(
-  'trim_idempotency_keys',
-  `with trimmed as (
-     delete from idempotency_keys k
-     using (select hash from idempotency_keys where created_at < now() - $1::interval
-            order by created_at limit $2
-            for update skip locked) old
-     where k.hash = old.hash
-     returning 1)
-   select count(*)::int as trimmed from trimmed`,
+const trimKeysStatement = trimPage(
+  'idempotency_keys',
+  'hash',
+  'select hash from idempotency_keys where created_at < now() - $1::interval order by created_at limit $2 for update',
 )
 
 type Trim = (db: Database, limit: number) => Promise<number>

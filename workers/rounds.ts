@@ -14,14 +14,16 @@ export interface Rounds {
  */
 export function startRounds(
   options: { log: Logger; event: string; pauseMs: number },
-  // biome-ignore lint/suspicious/noConfusingVoidType: most rounds answer nothing
-  round: () => Promise<number | void>,
+  round: () => Promise<number | undefined>,
 ): Rounds {
   const { log, event, pauseMs } = options
   const stopping = new AbortController()
   const run = async () => {
     while (!stopping.signal.aborted) {
-      const ownPauseMs = await round().catch((error: unknown) => logWarning(log, event, error))
+      const ownPauseMs = await round().catch((error: unknown) => {
+        logWarning(log, event, error)
+        return undefined
+      })
       await sleep(ownPauseMs ?? pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }

@@ -26,16 +26,16 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () =
   let looksForOrphansAt = 0
   const sweeps = [
     startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
-      if (!heartbeat.canJudgeOthers()) return
+      if (!heartbeat.canJudgeOthers()) return undefined
       const sweeper = { worker, inHand: inHand(), judgesUntil: heartbeat.judgesUntil() }
       const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)
       // Claims that are orphaned otherwise are looked for now and then.
-      if (dead.length === 0 && Date.now() < looksForOrphansAt) return
+      if (dead.length === 0 && Date.now() < looksForOrphansAt) return undefined
       await giveUpLostClaims(runtime, sweeper)
       // Else none may have been given up.
-      if (!heartbeat.canJudgeOthers()) return
-      await forgetDeadWorkers(db, dead)
+      if (heartbeat.canJudgeOthers()) await forgetDeadWorkers(db, dead)
       looksForOrphansAt = Date.now() + minuteMs
+      return undefined
     }),
     startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
       const expired = await expireSends(db, pageSize)
@@ -88,6 +88,7 @@ async function giveUp(
     else logEvent(log, requestId, status, { reason })
   }
   const queued = ours.filter(({ status }) => status === 'queued').map(({ requestId }) => requestId)
+  if (queued.length === 0) return
   // Not waited for: Redis may be away, and the reconciler adds what is missing.
   addWakeUps(queue, queued).catch((error: unknown) => logWarning(log, 'enqueue_failed', error))
 }

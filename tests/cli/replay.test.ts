@@ -1,12 +1,10 @@
 import { eq } from 'drizzle-orm'
-import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createChannel, updateChannel } from '../../db/channels.ts'
+import { updateChannel } from '../../db/channels.ts'
 import type { Database } from '../../db/client.ts'
 import { replaySend } from '../../db/replays.ts'
 import { sends } from '../../db/schema.ts'
 import type { AttemptResult } from '../../src/core/outcome.ts'
-import { sealConfig } from '../../src/core/sealed-config.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import {
   attemptedSend,
@@ -19,7 +17,14 @@ import {
   sweepOnce,
   timelineOf,
 } from '../support/attempts.ts'
-import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildChannel,
+  buildWebhookChannel,
+  textBody,
+} from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -30,7 +35,6 @@ import {
   openWebhookReceiver,
   resetAfterReading,
   type WebhookReceiver,
-  webhookSecret,
 } from '../support/webhook-receiver.ts'
 
 let service: TestService
@@ -70,14 +74,10 @@ const ended = (requestId: string) =>
   })
 
 async function buildHook(behaviour: Behaviour) {
-  const id = uuidv7()
   const at = { behaviour }
   const url = receiver.at((incoming, response) => at.behaviour(incoming, response))
-  const config = { url, secret: webhookSecret }
-  const sealedConfig = sealConfig(config, id, service.runtime.settings.CREDENTIALS_KEY)
-  const fields = { provider: 'webhook', name: 'Hook', sealedConfig, onUncertain: 'hold' } as const
-  await createChannel(service.runtime.db, { id, accountId: account.accountId, ...fields })
-  return { by: { ...account, channelId: id }, at }
+  const channelId = await buildWebhookChannel(service, account.accountId, url, 'hold')
+  return { by: { ...account, channelId }, at }
 }
 
 describe('a replay', () => {
@@ -106,6 +106,7 @@ describe('a replay', () => {
         { event: 'sent' },
       ])
       expect(receiver.callsOf(requestId)).toHaveLength(2)
+      expect(service.logsOf(requestId).filter(({ event }) => event === 'replayed')).toHaveLength(1)
     }
     await worker.stop()
   })

@@ -6,6 +6,7 @@ import { providerRules } from '../../src/core/providers/index.ts'
 import { sandbox } from '../../workers/providers/sandbox.ts'
 import { buildDelivery } from '../support/deliveries.ts'
 import { freshStores } from '../support/stores.ts'
+import { eventually } from '../support/wait.ts'
 import { describeProvider, type FarSide } from './contract.ts'
 
 const recipients: Record<FarSide, string | undefined> = {
@@ -78,4 +79,33 @@ test('the sandbox keeps what it takes, media and all', async () => {
   expect(kept[0]?.mediaContent).toEqual(delivery.mediaContent)
   expect(outcome).toMatchObject({ providerMessageId: kept[0]?.id })
   await db.$client.end()
+})
+
+test('a connection that is lost before the answer leaves it open whether the sandbox took the message', async () => {
+  const db = await openDatabase()
+  const blocker = await db.$client.connect()
+  await blocker.query('begin; lock table sandbox_messages in share mode')
+  const delivery = buildDelivery(providerRules.sandbox, {})
+  const sending = sandbox(db).send(delivery, AbortSignal.timeout(10_000))
+  await eventually('the insert waits', async () => {
+    const { rowCount } = await blocker.query(
+      `select pg_terminate_backend(pid) from pg_locks where not granted and relation = 'sandbox_messages'::regclass`,
+    )
+    return rowCount === 1
+  })
+  expect((await sending).outcome).toBe('uncertain')
+  await blocker.query('rollback')
+  blocker.release()
+  await db.$client.end()
+})
+
+test('a database that cannot be reached has not taken the message', async () => {
+  const away = connectDatabase('postgres://postgres@127.0.0.1:1/none', {
+    poolSize: 1,
+    queryTimeoutMs: 1000,
+    onConnectionLost: () => {},
+  })
+  const delivery = buildDelivery(providerRules.sandbox, {})
+  const { outcome } = await sandbox(away).send(delivery, AbortSignal.timeout(10_000))
+  expect(outcome).toBe('retry_later')
 })

@@ -7,6 +7,7 @@ import { mintApiKey, type Permission } from '../../src/core/api-key.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import type { TestService } from './service.ts'
+import { webhookSecret } from './webhook-receiver.ts'
 
 export interface Account {
   accountId: string
@@ -50,6 +51,20 @@ export async function buildChannel(
   const id = uuidv7()
   const sealedConfig = sealConfig({}, id, settings.CREDENTIALS_KEY)
   await createChannel(db, { id, accountId, provider: 'sandbox', name: 'Test', sealedConfig, onUncertain })
+  return id
+}
+
+/** @param url where its receiver listens. */
+export async function buildWebhookChannel(
+  service: TestService,
+  accountId: string,
+  url: string,
+  onUncertain: OnUncertain,
+): Promise<string> {
+  const { db, settings } = service.runtime
+  const id = uuidv7()
+  const sealedConfig = sealConfig({ url, secret: webhookSecret }, id, settings.CREDENTIALS_KEY)
+  await createChannel(db, { id, accountId, provider: 'webhook', name: 'Hook', sealedConfig, onUncertain })
   return id
 }
 

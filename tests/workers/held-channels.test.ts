@@ -1,17 +1,22 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { eq } from 'drizzle-orm'
-import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createChannel, holdChannel, listChannels, resumeChannel } from '../../db/channels.ts'
+import { holdChannel, listChannels, resumeChannel } from '../../db/channels.ts'
 import { dueInMs, findDueSends } from '../../db/due-sends.ts'
 import { sends } from '../../db/schema.ts'
-import { sealConfig } from '../../src/core/sealed-config.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { addWakeUps } from '../../src/platform/queue.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
-import { type Account, accept, buildAccount, request, textBody } from '../support/builders.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildWebhookChannel,
+  request,
+  textBody,
+} from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -22,7 +27,6 @@ import {
   delay,
   openWebhookReceiver,
   type WebhookReceiver,
-  webhookSecret,
 } from '../support/webhook-receiver.ts'
 
 let service: TestService
@@ -44,14 +48,9 @@ afterAll(async () => {
 
 /** A webhook channel, and the say over how its receiver behaves. */
 async function buildWebhook(behaviour: Behaviour) {
-  const { db, settings } = service.runtime
-  const id = uuidv7()
   const at = { behaviour }
   const url = receiver.at((incoming, response) => at.behaviour(incoming, response))
-  const sealedConfig = sealConfig({ url, secret: webhookSecret }, id, settings.CREDENTIALS_KEY)
-  const fields = { provider: 'webhook', name: 'Hook', sealedConfig, onUncertain: 'resend' } as const
-  await createChannel(db, { id, accountId: account.accountId, ...fields })
-  return { channelId: id, at }
+  return { channelId: await buildWebhookChannel(service, account.accountId, url, 'resend'), at }
 }
 
 const sendBy = (channelId: string, body: object = textBody()) =>

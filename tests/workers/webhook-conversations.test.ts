@@ -1,9 +1,14 @@
-import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createChannel, resumeChannel } from '../../db/channels.ts'
+import { resumeChannel } from '../../db/channels.ts'
 import { listConversations } from '../../db/conversations.ts'
-import { sealConfig } from '../../src/core/sealed-config.ts'
-import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildWebhookChannel,
+  newContact,
+  textBody,
+} from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
@@ -13,13 +18,11 @@ import {
   openWebhookReceiver,
   resetAfterReading,
   type WebhookReceiver,
-  webhookSecret,
 } from '../support/webhook-receiver.ts'
 
 let service: TestService
 let account: Account
 let receiver: WebhookReceiver
-let lastNumber = 0
 
 beforeAll(async () => {
   receiver = await openWebhookReceiver()
@@ -33,8 +36,6 @@ afterAll(async () => {
   await receiver.stop()
 })
 
-const newContact = () => `+4915120${String(++lastNumber).padStart(5, '0')}`
-
 const conversationsWith = (contact: string) =>
   listConversations(service.runtime.db, account.accountId, { type: 'phone', value: contact })
 
@@ -42,17 +43,12 @@ type Conversations = Awaited<ReturnType<typeof conversationsWith>>
 
 /** A webhook channel whose receiver looks into the database at every call, before it behaves as it is told. */
 async function buildWatcher(contact: string, behaviours: Behaviour[]) {
-  const { db, settings } = service.runtime
-  const channelId = uuidv7()
   const seen: Conversations[] = []
   const url = receiver.at(async (incoming, response) => {
     seen.push(await conversationsWith(contact))
     await (behaviours[seen.length - 1] ?? accepting)(incoming, response)
   })
-  const sealedConfig = sealConfig({ url, secret: webhookSecret }, channelId, settings.CREDENTIALS_KEY)
-  const fields = { provider: 'webhook', name: 'Watcher', sealedConfig, onUncertain: 'resend' } as const
-  await createChannel(db, { id: channelId, accountId: account.accountId, ...fields })
-  return { channelId, seen }
+  return { channelId: await buildWebhookChannel(service, account.accountId, url, 'resend'), seen }
 }
 
 /** The conversation that a plain send to the contact opened. */
