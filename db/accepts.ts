@@ -1,4 +1,5 @@
 import type { Contact } from '../src/core/contact.ts'
+import type { Ordering } from '../src/core/lane.ts'
 import type { Message } from '../src/core/message.ts'
 import type { Database } from './client.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
@@ -13,6 +14,7 @@ export interface NewSend {
   message: Message
   flowId: string | undefined
   closeConversation: boolean
+  ordering: Ordering
   /** How long it may wait; undefined: without an end. */
   expireAfterSeconds: number | undefined
   /** Of its Idempotency-Key, and of all that was asked for with it; both in hex. */
@@ -34,7 +36,7 @@ const recording = `
   given as materialized (
     select given.* from rows from (json_to_recordset($1) as
       ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
-       "closeConversation" boolean, "expireAfterSeconds" float8, idempotency json, "recordBy" timestamptz))
+       "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency json, "recordBy" timestamptz))
       with ordinality as given
     where clock_timestamp() < "recordBy"),
   keyed as (
@@ -49,9 +51,11 @@ const recording = `
     returning request_id),
   recorded as (
     insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
-                       message, flow_id, close_conversation, expires_at)
+                       message, flow_id, close_conversation, lane, expires_at)
     select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
            message->>'type', message, "flowId", "closeConversation",
+           case ordering when 'contact' then
+             hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end,
            clock_timestamp() + "expireAfterSeconds" * interval '1 s'
     from given
     where idempotency is null or "requestId" in (select request_id from keyed)

@@ -1,4 +1,5 @@
 import { and, asc, eq, isNull } from 'drizzle-orm'
+import type { Ordering } from '../src/core/lane.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { Database } from './client.ts'
@@ -8,6 +9,7 @@ import { channels } from './schema.ts'
 export interface Channel {
   channelId: string
   provider: ProviderName
+  ordering: Ordering
   /** How long its sends may wait; null: without an end. */
   expireAfterSeconds: number | null
 }
@@ -22,6 +24,7 @@ export async function findOwnChannel(
     .select({
       channelId: channels.id,
       provider: channels.provider,
+      ordering: channels.ordering,
       expireAfterSeconds: channels.expireAfterSeconds,
     })
     .from(channels)
@@ -33,6 +36,7 @@ export interface ChannelFields {
   name: string
   sealedConfig: string
   onUncertain: OnUncertain
+  ordering?: Ordering
   expireAfterSeconds?: number | null
 }
 
@@ -78,6 +82,7 @@ export function listChannels(db: Database, accountId: string) {
       provider: channels.provider,
       name: channels.name,
       onUncertain: channels.onUncertain,
+      ordering: channels.ordering,
       expireAfterSeconds: channels.expireAfterSeconds,
       heldAt: channels.heldAt,
       heldReason: channels.heldReason,

@@ -3,6 +3,7 @@ import type { Message } from '../src/core/message.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { Database } from './client.ts'
+import { isBehind } from './lanes.ts'
 import { prepared } from './statement.ts'
 
 /** A send that this worker may now hand to its provider, with all that takes but the bytes of its media. */
@@ -29,8 +30,8 @@ export interface ClaimedSend {
 
 /**
  * Claims nothing for a worker without a lease: its claims would count as lost at once. Leaves out what has expired,
- * which a sweep ends. `skip locked`: a send that another worker is claiming at this moment is that worker's. A claim whose answer was lost
- * is found again by its own id.
+ * which a sweep ends, and what stands behind an unfinished send of its lane. `skip locked`: a send that another worker
+ * is claiming at this moment is that worker's. A claim whose answer was lost is found again by its own id.
  */
 const claim = (lock: string) => `
    update sends s
@@ -50,7 +51,8 @@ const claim = (lock: string) => `
          order by request_id
          for no key update ${lock}) due,
         channels
-   where s.request_id = due.request_id and channels.id = s.channel_id and (channels.held_at is null or s.status = 'sending')
+   where s.request_id = due.request_id and channels.id = s.channel_id
+     and (s.status = 'sending' or (channels.held_at is null and not ${isBehind}))
    returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
      jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                           'name', s.contact_name)) as contact,

@@ -20,12 +20,25 @@ export interface AttemptOutcome {
   sealedConfig?: string | undefined
 }
 
+export interface RecordedOutcome {
+  requestId: string
+  /** Where it is to be tried again. */
+  nextAttemptAt: Date | null
+  /** The send that stood behind it in its lane, and may go now that it has ended. */
+  nextInLane: string | null
+}
+
+const nextInLane = (s: string) => `
+  case when ${s}.status <> 'queued' then
+    (select n.request_id from sends n where n.lane = ${s}.lane and n.seq > ${s}.seq and n.finished_at is null
+     order by n.seq limit 1) end as "nextInLane"`
+
 /**
  * Fenced by the claim: an outcome of one that no longer holds changes nothing, and one that is recorded already, its
  * answer lost, is found again. Rows are locked in the order of their ids, or two batches could wait for each other. A
  * retry moves the attempt from the row to send_events, so that the row can hold the next one.
  */
-const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | null }>(
+const outcomeStatement = prepared<RecordedOutcome>(
   'record_outcomes',
   `with outcomes as materialized (
      select * from json_to_recordset($1) as
@@ -50,7 +63,7 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
          failure = case when o.status <> 'queued' then o.reason end
      from ours join outcomes o on o."requestId" = ours.request_id
      where s.request_id = ours.request_id
-     returning s.request_id, s.status, s.next_attempt_at),
+     returning s.request_id, s.status, s.next_attempt_at, s.lane, s.seq),
    held as (
      update channels set held_at = now(), held_reason = refusal.reason
      from (select distinct on (ours.channel_id) ours.channel_id, o.reason, o."sealedConfig"
@@ -70,10 +83,11 @@ const outcomeStatement = prepared<{ requestId: string; nextAttemptAt: Date | nul
      ) as story (place, at, event, fields)
      where o.status = 'queued'
      order by ours.request_id, story.place)
-   select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt"
+   select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
+          ${nextInLane('written')}
    from written
    union all
-   select s.request_id, case when s.status = 'queued' then s.next_attempt_at end
+   select s.request_id, case when s.status = 'queued' then s.next_attempt_at end, ${nextInLane('s')}
    from sends s join outcomes o on o."requestId" = s.request_id
    where s.status <> 'sending' and s.claim_id = o."claimId" and not ${claimIsLost}`,
 )

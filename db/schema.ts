@@ -16,6 +16,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import type { Permission } from '../src/core/api-key.ts'
 import type { ContactType } from '../src/core/contact.ts'
+import type { Ordering } from '../src/core/lane.ts'
 import type { Message, MessageType } from '../src/core/message.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
@@ -56,6 +57,7 @@ export const channels = pgTable('channels', {
   /** As `sealConfig` wrote it. */
   sealedConfig: text('sealed_config').notNull(),
   onUncertain: text('on_uncertain').$type<OnUncertain>().notNull(),
+  ordering: text('ordering').$type<Ordering>().notNull().default('contact'),
   /** While it is set, the channel's sends wait. */
   heldAt: moment('held_at'),
   heldReason: text('held_reason'),
@@ -128,6 +130,8 @@ export const sends = pgTable(
     message: jsonb('message').$type<Message>().notNull(),
     flowId: uuid('flow_id'),
     closeConversation: boolean('close_conversation').notNull(),
+    /** A hash of channel and contact: sends of one lane go one after the other, by `seq`. Null where the order is free. */
+    lane: bigint('lane', { mode: 'bigint' }),
     /** Null until the send has joined one, before its first attempt. */
     conversationId: uuid('conversation_id'),
     status: text('status').$type<SendStatus>().notNull().default('queued'),
@@ -155,6 +159,7 @@ export const sends = pgTable(
   // None speaks of the status: it would make every claim write to the indexes.
   (table) => [
     index('sends_unfinished').on(table.nextAttemptAt).where(sql`finished_at is null`),
+    index('sends_in_lanes').on(table.lane, table.seq).where(sql`finished_at is null and lane is not null`),
     index('sends_expiring').on(table.expiresAt).where(sql`finished_at is null and expires_at is not null`),
     index('sends_not_sent').on(table.channelId, table.seq).where(sql`failure is not null`),
   ],

@@ -10,9 +10,12 @@ import { outcomeRecorder } from './record-outcome.ts'
 /** A claimed send in its conversation. */
 export type EnteredSend = ClaimedSend & { conversationId: string }
 
-/** When the queue is to wake the send again: undefined where nothing is left to do for it now. */
+/** What the queue is to do when the wake-up has been followed. */
 export interface NextWakeUp {
-  wakeInMs: number | undefined
+  /** When to wake the send again: undefined where nothing is left to do for it now. */
+  wakeInMs?: number | undefined
+  /** Whether to look after the head of its lane, once this wake-up has left the queue. */
+  leavesLane?: boolean
 }
 
 /**

@@ -4,6 +4,7 @@ import { keyPrefix, queueName, type SendJob, sendJobSchema } from '../src/core/s
 import { logFault, logWarning } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { NextWakeUp } from './deliver.ts'
+import { laneWaker } from './lanes.ts'
 
 /** A killed worker's jobs are taken up again within lock and check together. */
 const lockDurationMs = 8_000
@@ -31,20 +32,21 @@ export function startQueueWorker(
   deliver: (requestId: string) => Promise<NextWakeUp>,
 ): QueueWorker {
   const { log, redis, settings } = runtime
+  const lanes = laneWaker(runtime)
   const inHand = new Map<Promise<unknown>, string>()
-  const follow = async (job: Job<SendJob>, token?: string): Promise<void> => {
+  const follow = async (job: Job<SendJob>, token?: string): Promise<NextWakeUp> => {
     const { requestId } = sendJobSchema.parse(job.data)
     const delivery = deliver(requestId).catch((error: unknown): NextWakeUp => {
       logFault(log, 'wake_up_failed', error, { requestId })
       return { wakeInMs: wakeAfterFaultMs }
     })
     inHand.set(delivery, requestId)
-    const { wakeInMs } = await delivery.finally(() => inHand.delete(delivery))
-    if (wakeInMs === undefined) return
-    await job.moveToDelayed(Date.now() + wakeInMs, token)
+    const next = await delivery.finally(() => inHand.delete(delivery))
+    if (next.wakeInMs === undefined) return next
+    await job.moveToDelayed(Date.now() + next.wakeInMs, token)
     throw new DelayedError()
   }
-  const worker = new Worker<SendJob>(queueName, follow, {
+  const worker = new Worker<SendJob, NextWakeUp>(queueName, follow, {
     connection: redis,
     prefix: keyPrefix,
     concurrency: settings.WORKER_CONCURRENCY,
@@ -55,6 +57,8 @@ export function startQueueWorker(
   })
   // What concerns the connection is in the log already, once an outage.
   worker.on('error', (error) => redis.status === 'ready' && logWarning(log, 'queue_fault', error))
+  // Not before it has left the queue: until then its send, should it be the lane's head by now, can't be given another.
+  worker.on('completed', ({ data }, { leavesLane }) => leavesLane && void lanes.wakeHeadOf(data.requestId))
   worker.on('failed', (job, error) => logFault(log, 'wake_up_lost', error, { requestId: job?.id }))
   return {
     ready: () => worker.waitUntilReady(),

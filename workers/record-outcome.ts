@@ -1,6 +1,6 @@
 import { isRowFault } from '../db/errors.ts'
 import { type LateOutcome, recordLateOutcome } from '../db/late-outcomes.ts'
-import { type AttemptOutcome, recordOutcomes } from '../db/outcomes.ts'
+import { type AttemptOutcome, type RecordedOutcome, recordOutcomes } from '../db/outcomes.ts'
 import { type AttemptResult, judge, judgeLate, tidy } from '../src/core/outcome.ts'
 import type { AttemptRecord } from '../src/core/timeline.ts'
 import { logEvent } from '../src/platform/logger.ts'
@@ -8,6 +8,7 @@ import { MicroBatch } from '../src/platform/micro-batch.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { EnteredSend, NextWakeUp } from './deliver.ts'
 import type { Attempt } from './dispatch.ts'
+import { type LaneWaker, laneWaker } from './lanes.ts'
 import { patient } from './patience.ts'
 
 const maxOutcomesPerFlush = 200
@@ -15,12 +16,13 @@ const maxOutcomesPerFlush = 200
 /** What a verdict leaves out. */
 const nothingMore = { reason: undefined, delayMs: undefined, isUncounted: false, holdsChannel: false }
 
-type Recorded = { nextAttemptAt: Date | null } | undefined
+type Recorded = RecordedOutcome | undefined
 
 /** Decides what follows from an attempt, commits it, and tells the log and the queue. */
 export function outcomeRecorder(runtime: Runtime) {
   const { db, log, settings } = runtime
-  const recordLate = lateRecorder(runtime)
+  const lanes = laneWaker(runtime)
+  const recordLate = lateRecorder(runtime, lanes)
   const outcomes = new MicroBatch<AttemptOutcome, Recorded>({
     maxItems: maxOutcomesPerFlush,
     isItemsFault: isRowFault,
@@ -46,12 +48,14 @@ export function outcomeRecorder(runtime: Runtime) {
     if (holdsChannel) logEvent(log, requestId, 'channel_held', { reason, channelId: send.channelId })
     else if (status !== 'queued') logEvent(log, requestId, status, { reason })
     else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
+    // Before this wake-up leaves the queue: should the worker die in between, it comes back and does it again.
+    if (recorded.nextInLane) await lanes.wake(recorded.nextInLane)
     return { wakeInMs: delayMs }
   }
 }
 
 /** Records an outcome whose claim was given up while this worker was thought dead. */
-function lateRecorder({ db, log }: Runtime) {
+function lateRecorder({ db, log }: Runtime, lanes: LaneWaker) {
   const record = patient(log, (late: LateOutcome) => recordLateOutcome(db, late))
   return async (
     { requestId, claimId }: EnteredSend,
@@ -63,7 +67,8 @@ function lateRecorder({ db, log }: Runtime) {
     const status = await record({ requestId, claimId, record: late, verdict })
     logEvent(log, requestId, 'attempt_finished', late)
     if (status) logEvent(log, requestId, status, { reason: late.reason })
-    return { wakeInMs: undefined }
+    await lanes.wakeHeadOf(requestId)
+    return {}
   }
 }
 

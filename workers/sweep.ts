@@ -3,10 +3,10 @@ import { findLostClaims, giveUpClaims, type LostClaim, type Sweeper } from '../d
 import { retentionTrims } from '../db/retention.ts'
 import { findDeadWorkers, forgetDeadWorkers } from '../db/workers.ts'
 import { judgeLoss } from '../src/core/outcome.ts'
-import { logEvent, logWarning } from '../src/platform/logger.ts'
-import { addWakeUps } from '../src/platform/queue.ts'
+import { logEvent } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { Heartbeat } from './heartbeat.ts'
+import { type LaneWaker, laneWaker } from './lanes.ts'
 import { type Rounds, startRounds } from './rounds.ts'
 
 const secondMs = 1000
@@ -23,6 +23,7 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () =
   const { db, log, settings } = runtime
   const trims = retentionTrims({ days: settings.RETENTION_DAYS, mediaHours: settings.MEDIA_RETENTION_HOURS })
   const { worker } = heartbeat
+  const lanes = laneWaker(runtime)
   let looksForOrphansAt = 0
   const sweeps = [
     startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
@@ -31,7 +32,7 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () =
       const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)
       // Claims that are orphaned otherwise are looked for now and then.
       if (dead.length === 0 && Date.now() < looksForOrphansAt) return undefined
-      await giveUpLostClaims(runtime, sweeper)
+      await giveUpLostClaims(runtime, lanes, sweeper)
       // Else none may have been given up.
       if (heartbeat.canJudgeOthers()) await forgetDeadWorkers(db, dead)
       looksForOrphansAt = Date.now() + minuteMs
@@ -39,7 +40,10 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () =
     }),
     startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
       const expired = await expireSends(db, pageSize)
-      for (const requestId of expired) logEvent(log, requestId, 'failed', { reason: 'expired' })
+      for (const requestId of expired) {
+        logEvent(log, requestId, 'failed', { reason: 'expired' })
+        void lanes.wakeHeadOf(requestId)
+      }
       return expired.length < pageSize ? secondMs : 0
     }),
     startRounds({ log, event: 'sweep_failed', pauseMs: minuteMs }, async () => {
@@ -60,16 +64,17 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () =
 }
 
 /** Nobody knows whether their providers were called: such sends are never simply sent again (docs/reliability.md). */
-async function giveUpLostClaims(runtime: Runtime, sweeper: Sweeper): Promise<void> {
+async function giveUpLostClaims(runtime: Runtime, lanes: LaneWaker, sweeper: Sweeper): Promise<void> {
   for (;;) {
     const claims = await findLostClaims(runtime.db, sweeper, pageSize)
     if (claims.length === 0) return
-    await giveUp(runtime, sweeper, claims)
+    await giveUp(runtime, lanes, sweeper, claims)
   }
 }
 
 async function giveUp(
-  { db, log, settings, queue }: Runtime,
+  { db, log, settings }: Runtime,
+  lanes: LaneWaker,
   sweeper: Sweeper,
   claims: readonly LostClaim[],
 ): Promise<void> {
@@ -87,8 +92,8 @@ async function giveUp(
     if (status === 'queued') logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt })
     else logEvent(log, requestId, status, { reason })
   }
-  const queued = ours.filter(({ status }) => status === 'queued').map(({ requestId }) => requestId)
-  if (queued.length === 0) return
   // Not waited for: Redis may be away, and the reconciler adds what is missing.
-  addWakeUps(queue, queued).catch((error: unknown) => logWarning(log, 'enqueue_failed', error))
+  for (const { requestId, status } of ours) {
+    void (status === 'queued' ? lanes.wake(requestId) : lanes.wakeHeadOf(requestId))
+  }
 }

@@ -68,6 +68,7 @@ export function recorder({ db, log }: Runtime, findEarlier: ReturnType<typeof ea
       message,
       flowId: request.flowId,
       closeConversation: request.closeConversation,
+      ordering: channel.ordering,
       expireAfterSeconds: channel.expireAfterSeconds ?? undefined,
       idempotency,
       recordBy: new Date(Date.now() + budget.leftMs - marginMs),

@@ -9,6 +9,7 @@ import {
   updateChannel,
 } from '../../db/channels.ts'
 import { describeFaults, describeIssue } from '../core/faults.ts'
+import { type Ordering, orderings } from '../core/lane.ts'
 import type { OnUncertain } from '../core/outcome.ts'
 import { type ProviderName, providerNames, providerRules } from '../core/providers/index.ts'
 import { canBeRecordId } from '../core/record-id.ts'
@@ -20,6 +21,7 @@ interface ChannelOptions {
   name: string
   config: unknown
   onUncertain?: OnUncertain
+  ordering?: Ordering
   /** In seconds; 0 for none. */
   expireAfter?: number
 }
@@ -51,6 +53,7 @@ function createCommand(channel: Command): void {
     .requiredOption('--name <name>', 'what people call it', name)
     .requiredOption('--config <json>', "the provider's config; {} for the sandbox", json)
     .addOption(onUncertainOption())
+    .addOption(orderingOption())
     .option(...expireAfterOption)
     .action((options: ChannelOptions & { account: string; provider: ProviderName }, command: Command) =>
       answer(command, async ({ db, setting }) => {
@@ -59,7 +62,7 @@ function createCommand(channel: Command): void {
         const id = uuidv7()
         const sealedConfig = seal(provider, options.config, id, setting('CREDENTIALS_KEY'))
         const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
-        const { name, expireAfter } = options
+        const { name, expireAfter, ordering = 'contact' } = options
         const expireAfterSeconds = expireAfter || null
         await createChannel(db, {
           id,
@@ -68,6 +71,7 @@ function createCommand(channel: Command): void {
           name,
           sealedConfig,
           onUncertain,
+          ordering,
           expireAfterSeconds,
         })
         return { channelId: id }
@@ -82,6 +86,7 @@ function updateCommand(channel: Command): void {
     .option('--name <name>', 'what people call it', name)
     .option('--config <json>', "the provider's config, whole", json)
     .addOption(onUncertainOption())
+    .addOption(orderingOption())
     .option(...expireAfterOption)
     .action((id: string, options: Partial<ChannelOptions>, command: Command) =>
       answer(command, async ({ db, setting }) => {
@@ -132,6 +137,13 @@ const expireAfterOption = [
   'fail sends that wait longer, from their accept or replay on; "none": let them wait',
   waitingTime,
 ] as const
+
+function orderingOption(): Option {
+  return new Option(
+    '--ordering <what>',
+    "contact: a contact's sends go in the order of their accept; none: each as soon as it can (for new sends)",
+  ).choices(orderings)
+}
 
 function onUncertainOption(): Option {
   return new Option(

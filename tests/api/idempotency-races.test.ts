@@ -176,6 +176,7 @@ test('batches of the same keys in opposite orders are recorded without a deadloc
     message: { type: 'text', text: { value: hash } },
     flowId: undefined,
     closeConversation: false,
+    ordering: 'contact',
     expireAfterSeconds: undefined,
     idempotency: { hash, fingerprint: hash },
     recordBy: new Date(Date.now() + 60_000),

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { createAccount, type RateLimit } from '../../db/accounts.ts'
 import { createApiKey, revokeApiKey } from '../../db/api-keys.ts'
-import { createChannel } from '../../db/channels.ts'
+import { type ChannelFields, createChannel } from '../../db/channels.ts'
 import { createFlow } from '../../db/flows.ts'
 import { mintApiKey, type Permission } from '../../src/core/api-key.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
@@ -60,11 +60,13 @@ export async function buildWebhookChannel(
   accountId: string,
   url: string,
   onUncertain: OnUncertain,
+  options: Partial<ChannelFields> = {},
 ): Promise<string> {
   const { db, settings } = service.runtime
   const id = uuidv7()
   const sealedConfig = sealConfig({ url, secret: webhookSecret }, id, settings.CREDENTIALS_KEY)
-  await createChannel(db, { id, accountId, provider: 'webhook', name: 'Hook', sealedConfig, onUncertain })
+  const fields = { name: 'Hook', sealedConfig, onUncertain, ...options }
+  await createChannel(db, { id, accountId, provider: 'webhook', ...fields })
   return id
 }
 
@@ -75,7 +77,8 @@ export function newContact(): string {
   return `+49151${String(contacts++).padStart(8, '0')}`
 }
 
-export function textBody(text = 'Hello', contact = '+4915112345678') {
+/** @param contact by default one of its own: sends to one contact wait for each other. */
+export function textBody(text = 'Hello', contact = newContact()) {
   const type = contact.includes('@') ? 'email' : 'phone'
   return { contact: { value: contact, type }, message: { type: 'text', text: { value: text } } }
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { claimSends, reclaimSends } from '../../db/claims.ts'
 import type { Database } from '../../db/client.ts'
 import { enterConversations, listConversations } from '../../db/conversations.ts'
-import { dueInMs } from '../../db/due-sends.ts'
+import { findRefusals } from '../../db/due-sends.ts'
 import { recordOutcomes } from '../../db/outcomes.ts'
 import { sandboxMessages, sends } from '../../db/schema.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
@@ -88,8 +88,9 @@ test('a send that is claimed, finished or unknown is not claimed again, and asks
   expect(await claimSends(db, [requestId, unknown], by('b'))).toEqual([])
   await recordOutcomes(db, [{ requestId, claimId: claim.id, ...sent }])
   expect(await claimSends(db, [requestId], by('b'))).toEqual([])
-  expect(await dueInMs(db, requestId)).toBeUndefined()
-  expect(await dueInMs(db, unknown)).toBeUndefined()
+  expect(await findRefusals(db, [requestId, unknown])).toEqual([
+    { requestId, dueInMs: null, leavesLane: true },
+  ])
 })
 
 test('a claim whose answer was lost is found again, as the same attempt', async () => {
