@@ -3,6 +3,7 @@ import type { Ordering } from '../src/core/lane.ts'
 import type { Message } from '../src/core/message.ts'
 import type { Database } from './client.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
+import { isOverflow, overflowOf, placesTaken } from './overflow.ts'
 import { prepared } from './statement.ts'
 
 /** A send as it is recorded at accept. */
@@ -23,8 +24,10 @@ export interface NewSend {
   recordBy: Date
 }
 
-interface RecordedSend {
+export interface RecordedSend {
   requestId: string
+  /** The account, where it has taken all its places in the ordinary queue. */
+  overflowOf: string | null
   acceptedAt: Date
 }
 
@@ -49,18 +52,20 @@ const recording = `
       set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
       where kept.created_at < clock_timestamp() - interval '${idempotencyKeptHours} hours'
     returning request_id),
+  taken as materialized (${placesTaken}),
   recorded as (
     insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
-                       message, flow_id, close_conversation, lane, expires_at)
+                       message, flow_id, close_conversation, lane, overflow, expires_at)
     select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
            message->>'type', message, "flowId", "closeConversation",
            case ordering when 'contact' then
              hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end,
+           ${isOverflow},
            clock_timestamp() + "expireAfterSeconds" * interval '1 s'
     from given
     where idempotency is null or "requestId" in (select request_id from keyed)
     order by ordinality
-    returning request_id as "requestId", accepted_at as "acceptedAt")`
+    returning request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf")`
 
 /**
  * A key that another transaction was inserting has been waited for. If that took too long, all is undone, by a

@@ -38,6 +38,9 @@ export interface ChannelFields {
   onUncertain: OnUncertain
   ordering?: Ordering
   expireAfterSeconds?: number | null
+  rateCalls?: number | null
+  rateSeconds?: number | null
+  maxInFlight?: number | null
 }
 
 export async function createChannel(
@@ -53,7 +56,12 @@ export async function findProvider(db: Database, id: string): Promise<ProviderNa
 }
 
 export async function updateChannel(db: Database, id: string, fields: Partial<ChannelFields>): Promise<void> {
-  await db.update(channels).set(fields).where(eq(channels.id, id))
+  // A new rate counts at once, not after the calls that the old one had dealt out.
+  const anew = 'rateCalls' in fields ? { nextCallAt: null } : {}
+  await db
+    .update(channels)
+    .set({ ...fields, ...anew })
+    .where(eq(channels.id, id))
 }
 
 /** Holds a channel: its sends wait, and take up no attempts, until it is resumed. One that is held keeps its reason. */
@@ -69,7 +77,7 @@ export async function holdChannel(db: Database, id: string, reason: string): Pro
 export async function resumeChannel(db: Database, id: string): Promise<boolean> {
   const resumed = await db
     .update(channels)
-    .set({ heldAt: null, heldReason: null })
+    .set({ heldAt: null, heldReason: null, breakerOpenUntil: null, breakerOpenings: 0 })
     .where(eq(channels.id, id))
     .returning({ id: channels.id })
   return resumed.length === 1
@@ -84,6 +92,10 @@ export function listChannels(db: Database, accountId: string) {
       onUncertain: channels.onUncertain,
       ordering: channels.ordering,
       expireAfterSeconds: channels.expireAfterSeconds,
+      rateCalls: channels.rateCalls,
+      rateSeconds: channels.rateSeconds,
+      maxInFlight: channels.maxInFlight,
+      breakerOpenUntil: channels.breakerOpenUntil,
       heldAt: channels.heldAt,
       heldReason: channels.heldReason,
       createdAt: channels.createdAt,

@@ -5,6 +5,7 @@ import type { ProviderName } from '../src/core/providers/index.ts'
 import type { Database } from './client.ts'
 import { isBehind } from './lanes.ts'
 import { prepared } from './statement.ts'
+import { hasItsTurn, isLimited } from './turns.ts'
 
 /** A send that this worker may now hand to its provider, with all that takes but the bytes of its media. */
 export interface ClaimedSend {
@@ -26,11 +27,21 @@ export interface ClaimedSend {
   provider: ProviderName
   sealedConfig: string
   onUncertain: OnUncertain
+  /** Whether its channel has turns (db/turns.ts), of which this is one. */
+  isLimited: boolean
+  /** Whether it is the one call that an open circuit breaker lets through. */
+  isProbe: boolean
+  /** With a rate: how long until the call is to be made, and until it is too late for it. */
+  callInMs: number | null
+  tooLateInMs: number | null
 }
+
+const untilMs = (moment: string) => `
+  (select extract(epoch from t.${moment} - clock_timestamp())::float8 * 1000 from turns t where t.request_id = s.request_id)`
 
 /**
  * Claims nothing for a worker without a lease: its claims would count as lost at once. Leaves out what has expired,
- * which a sweep ends, and what stands behind an unfinished send of its lane. `skip locked`: a send that another worker
+ * which a sweep ends, what stands behind an unfinished send of its lane, and what has yet to get its turn. `skip locked`: a send that another worker
  * is claiming at this moment is that worker's. A claim whose answer was lost is found again by its own id.
  */
 const claim = (lock: string) => `
@@ -52,14 +63,18 @@ const claim = (lock: string) => `
          for no key update ${lock}) due,
         channels
    where s.request_id = due.request_id and channels.id = s.channel_id
-     and (s.status = 'sending' or (channels.held_at is null and not ${isBehind}))
+     and (s.status = 'sending' or (channels.held_at is null and not ${isBehind}
+                                   and (not ${isLimited} or ${hasItsTurn})))
    returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
      jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                           'name', s.contact_name)) as contact,
      s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation",
      s.conversation_id as "conversationId", s.attempt,
      s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
-     channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain"`
+     channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
+     ${isLimited} as "isLimited", channels.breaker_open_until is not null as "isProbe",
+     case when channels.rate_calls is not null then ${untilMs('call_at')} end as "callInMs",
+     case when channels.rate_calls is not null then ${untilMs('valid_until')} end as "tooLateInMs"`
 
 const claimStatement = prepared<ClaimedSend>('claim_sends', claim('skip locked'))
 const reclaimStatement = prepared<ClaimedSend>('reclaim_sends', claim(''))

@@ -1,6 +1,9 @@
+import type { WakeUp } from '../src/core/send-job.ts'
 import type { AttemptRecord, SendStatus } from '../src/core/timeline.ts'
 import type { Database } from './client.ts'
+import { laneOf } from './lanes.ts'
 import { claimIsLost } from './lost-claims.ts'
+import { overflowOf } from './overflow.ts'
 import { isoText, prepared } from './statement.ts'
 
 /** What an attempt came to, for `recordOutcomes`. */
@@ -24,14 +27,14 @@ export interface RecordedOutcome {
   requestId: string
   /** Where it is to be tried again. */
   nextAttemptAt: Date | null
-  /** The send that stood behind it in its lane, and may go now that it has ended. */
-  nextInLane: string | null
+  /** Of the send that stood behind it in its lane, and may go now that it has ended. */
+  nextInLane: WakeUp | null
 }
 
 const nextInLane = (s: string) => `
   case when ${s}.status <> 'queued' then
-    (select n.request_id from sends n where n.lane = ${s}.lane and n.seq > ${s}.seq and n.finished_at is null
-     order by n.seq limit 1) end as "nextInLane"`
+    (select json_build_object('requestId', next.request_id, 'overflowOf', ${overflowOf('next')})
+     from (${laneOf(s)}) next where next.seq > ${s}.seq limit 1) end as "nextInLane"`
 
 /**
  * Fenced by the claim: an outcome of one that no longer holds changes nothing, and one that is recorded already, its

@@ -63,8 +63,40 @@ export const channels = pgTable('channels', {
   heldReason: text('held_reason'),
   /** How long its sends may wait; null: without an end. */
   expireAfterSeconds: integer('expire_after_seconds'),
+  /** At most so many calls in so many seconds; both null: as many as there are. */
+  rateCalls: integer('rate_calls'),
+  rateSeconds: integer('rate_seconds'),
+  /** At most so many calls at a time; null: as many as there are. */
+  maxInFlight: integer('max_in_flight'),
+  /** With a rate: when its next call may be made. */
+  nextCallAt: moment('next_call_at'),
+  /** The circuit breaker: no calls until then, and a single one after; null: it is closed. */
+  breakerOpenUntil: moment('breaker_open_until'),
+  /** How often it has opened since it was last closed. */
+  breakerOpenings: integer('breaker_openings').notNull().default(0),
   createdAt: moment('created_at').notNull().defaultNow(),
 })
+
+/**
+ * Turns of the sends of limited channels (db/turns.ts): one that has a turn may be claimed, and counts as in flight
+ * until its attempt has ended.
+ */
+export const turns = pgTable(
+  'turns',
+  {
+    requestId: uuid('request_id').primaryKey(),
+    channelId: uuid('channel_id').notNull(),
+    /** The one attempt that it is for. */
+    attempt: integer('attempt').notNull(),
+    /** Not before then; null: at once. */
+    callAt: moment('call_at'),
+    /** Whoever hasn't claimed its send by then comes too late. */
+    validUntil: moment('valid_until').notNull(),
+    /** Whether it goes through an open circuit breaker, to see if the provider is back. */
+    isProbe: boolean('is_probe').notNull(),
+  },
+  (table) => [index('turns_of_channel').on(table.channelId)],
+)
 
 /** Templates registered with a channel; others pass through to the provider as they are. */
 export const templates = pgTable(
@@ -132,6 +164,8 @@ export const sends = pgTable(
     closeConversation: boolean('close_conversation').notNull(),
     /** A hash of channel and contact: sends of one lane go one after the other, by `seq`. Null where the order is free. */
     lane: bigint('lane', { mode: 'bigint' }),
+    /** Beyond its account's places in the ordinary queue (docs/delivery.md#fairness). */
+    overflow: boolean('overflow').notNull().default(false),
     /** Null until the send has joined one, before its first attempt. */
     conversationId: uuid('conversation_id'),
     status: text('status').$type<SendStatus>().notNull().default('queued'),
@@ -158,7 +192,10 @@ export const sends = pgTable(
   },
   // None speaks of the status: it would make every claim write to the indexes.
   (table) => [
-    index('sends_unfinished').on(table.nextAttemptAt).where(sql`finished_at is null`),
+    index('sends_waiting').on(table.channelId, table.nextAttemptAt).where(sql`finished_at is null`),
+    index('sends_in_places')
+      .on(table.accountId, table.channelId)
+      .where(sql`finished_at is null and not overflow`),
     index('sends_in_lanes').on(table.lane, table.seq).where(sql`finished_at is null and lane is not null`),
     index('sends_expiring').on(table.expiresAt).where(sql`finished_at is null and expires_at is not null`),
     index('sends_not_sent').on(table.channelId, table.seq).where(sql`failure is not null`),

@@ -7,6 +7,7 @@ import { MicroBatch } from '../src/platform/micro-batch.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { NextWakeUp } from './deliver.ts'
 import { patient } from './patience.ts'
+import type { Turns } from './turns.ts'
 
 const maxSendsPerClaim = 200
 
@@ -19,46 +20,71 @@ interface ClaimBatch {
   tries: number
 }
 
-type Claimed = { send: ClaimedSend } | { send: undefined; next: NextWakeUp }
+/** With a rate, whose calls have their moment: when it is, and when it is over, as `performance.now()` tells. */
+export type OwnSend = ClaimedSend & { callAt?: number; tooLateAt?: number }
+
+type Claimed = { send: OwnSend } | { send: undefined; next: NextWakeUp }
+
+type Tried = { send: OwnSend } | { send: undefined; refusal: Refusal | undefined }
 
 /**
  * Commits this worker's claim on the send: from here on it counts as `sending`. A send that can't be claimed needs
- * nothing more, be it finished or another worker's, or behind in its lane; one that isn't due yet is to be woken again
- * when it is.
+ * nothing more, be it finished or another worker's, behind in its lane or without its turn: whoever makes way for it
+ * wakes it. One that isn't due yet is to be woken again when it is.
  */
-export function claimer({ db, log }: Runtime, worker: string) {
+export function claimer({ db, log }: Runtime, worker: string, turns: Turns) {
   const claimPatiently = patient(log, (batch: ClaimBatch) => {
     const claim = batch.tries++ === 0 ? claimSends : reclaimSends
     return claim(db, batch.requestIds, batch.claim)
   })
   const refusals = patient(log, (requestIds: readonly string[]) => findRefusals(db, requestIds))
-  const claims = new MicroBatch<string, Claimed>({
+  const claims = new MicroBatch<string, Tried>({
     maxItems: maxSendsPerClaim,
     isItemsFault: isRowFault,
     flush: async (requestIds) => {
       const sends = await claimPatiently({ requestIds, claim: { id: uuidv7(), worker }, tries: 0 })
-      const claimed = new Map<string, Claimed>(sends.map((send) => [send.requestId, { send }]))
-      const refused = requestIds.filter((requestId) => !claimed.has(requestId))
+      const tried = new Map<string, Tried>(sends.map((send) => [send.requestId, { send: atItsMoment(send) }]))
+      const refused = requestIds.filter((requestId) => !tried.has(requestId))
       for (const refusal of refused.length > 0 ? await refusals(refused) : []) {
-        claimed.set(refusal.requestId, { send: undefined, next: nextOf(refusal) })
+        tried.set(refusal.requestId, { send: undefined, refusal })
       }
       // Once each, however often it was woken: whoever is given the claim calls the provider.
       return requestIds.map((requestId) => {
-        const one = claimed.get(requestId) ?? { send: undefined, next: {} }
-        claimed.delete(requestId)
+        const one = tried.get(requestId) ?? { send: undefined, refusal: undefined }
+        tried.delete(requestId)
         return one
       })
     },
   })
+
+  const claim = async (requestId: string): Promise<Claimed> => {
+    const { send, ...tried } = await claims.add(requestId)
+    if (send) return { send }
+    const refusal = 'refusal' in tried ? tried.refusal : undefined
+    if (!refusal) return { send, next: {} }
+    if (refusal.waitsForTurnOf === null) return { send, next: afterRefusal(refusal) }
+    const wakeInMs = await turns.give(refusal.waitsForTurnOf, requestId)
+    if (wakeInMs === 0) return await claim(requestId)
+    return { send, next: { wakeInMs, looksAgain: wakeInMs === undefined } }
+  }
   return async (requestId: string): Promise<Claimed> => {
-    const claimed = await claims.add(requestId)
+    const claimed = await claim(requestId)
     if (claimed.send && isFirstSinceReplay(claimed.send)) logEvent(log, requestId, 'replayed')
     return claimed
   }
 }
 
-function nextOf({ dueInMs, leavesLane }: Refusal): NextWakeUp {
-  return { wakeInMs: dueInMs === null ? undefined : Math.max(dueInMs, shortestWaitMs), leavesLane }
+function atItsMoment(send: ClaimedSend): OwnSend {
+  if (send.callInMs === null || send.tooLateInMs === null) return send
+  const now = performance.now()
+  return { ...send, callAt: now + send.callInMs, tooLateAt: now + send.tooLateInMs }
+}
+
+function afterRefusal({ dueInMs, leavesLane }: Refusal): NextWakeUp {
+  return {
+    wakeInMs: dueInMs === null ? undefined : Math.max(dueInMs, shortestWaitMs),
+    looksAgain: leavesLane,
+  }
 }
 
 /** Whoever replays a send, say on the command line, writes no log of the service. */

@@ -1,21 +1,21 @@
-import type { ClaimedSend } from '../db/claims.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
-import { claimer } from './claim.ts'
+import { claimer, type OwnSend } from './claim.ts'
 import { conversationCloser } from './close-conversation.ts'
 import { dispatcher } from './dispatch.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { Providers } from './providers/index.ts'
 import { outcomeRecorder } from './record-outcome.ts'
+import type { Turns } from './turns.ts'
 
 /** A claimed send in its conversation. */
-export type EnteredSend = ClaimedSend & { conversationId: string }
+export type EnteredSend = OwnSend & { conversationId: string }
 
 /** What the queue is to do when the wake-up has been followed. */
 export interface NextWakeUp {
   /** When to wake the send again: undefined where nothing is left to do for it now. */
   wakeInMs?: number | undefined
-  /** Whether to look after the head of its lane, once this wake-up has left the queue. */
-  leavesLane?: boolean
+  /** Whether to look who may go now, it or another of its lane, once this wake-up has left the queue. */
+  looksAgain?: boolean
 }
 
 /**
@@ -23,11 +23,11 @@ export interface NextWakeUp {
  * (docs/api.md#delivery): the claim is committed before the provider is called and the outcome after, so that a call
  * is never repeated blindly, and the contact's conversation is closed before the contact sees the message.
  */
-export function deliverer(runtime: Runtime, providers: Providers, heartbeat: Heartbeat) {
-  const claim = claimer(runtime, heartbeat.worker)
+export function deliverer(runtime: Runtime, providers: Providers, heartbeat: Heartbeat, turns: Turns) {
+  const claim = claimer(runtime, heartbeat.worker, turns)
   const closeConversation = conversationCloser(runtime)
   const dispatch = dispatcher(runtime, providers, heartbeat)
-  const recordOutcome = outcomeRecorder(runtime)
+  const recordOutcome = outcomeRecorder(runtime, turns)
 
   return async (requestId: string): Promise<NextWakeUp> => {
     const claimed = await claim(requestId)

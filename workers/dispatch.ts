@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { findMediaContent } from '../db/sends.ts'
 import type { AttemptResult, Outcome } from '../src/core/outcome.ts'
@@ -46,6 +47,10 @@ export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: He
       return { outcome: 'retry_later', reason: 'the call to the provider could not be prepared; see the log' }
     }
     if (!delivery) return { outcome: 'rejected', reason: 'the media is no longer kept' }
+    const isInTime = await waitForTurn(send)
+    if (!isInTime) {
+      return { outcome: 'not_called', reason: "the moment for it had passed, by its channel's rate" }
+    }
     if (!heartbeat.holdsLease()) {
       return {
         outcome: 'not_called',
@@ -59,6 +64,13 @@ export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: He
       return { outcome: 'uncertain', reason: 'the call to the provider broke off; see the log' }
     }
   }
+}
+
+/** Where the channel has a rate: waits for the moment of the call. @returns whether it isn't over. */
+async function waitForTurn({ callAt, tooLateAt }: EnteredSend): Promise<boolean> {
+  if (callAt === undefined || tooLateAt === undefined) return true
+  await sleep(Math.max(0, callAt - performance.now()))
+  return performance.now() < tooLateAt
 }
 
 /** Aborts the call when its time is over; if it doesn't heed that, it is left behind: it must not hold its slot. */

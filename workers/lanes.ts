@@ -1,4 +1,5 @@
-import { findNextInLanes } from '../db/lanes.ts'
+import { findReadyHeads } from '../db/due-sends.ts'
+import type { WakeUp } from '../src/core/send-job.ts'
 import { logWarning } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
 import { addWakeUps } from '../src/platform/queue.ts'
@@ -9,29 +10,30 @@ const maxSendsPerBatch = 200
 /** Wakes the sends that waited for others of their lanes (docs/delivery.md#lanes). */
 export interface LaneWaker {
   /** Wakes the send itself. */
-  wake(requestId: string): Promise<void>
-  /** Looks for the head of the send's lane, and wakes it where it is due. */
+  wake(wakeUp: WakeUp): Promise<void>
+  /** Looks for the head of the send's lane, and wakes it where it may go. */
   wakeHeadOf(requestId: string): Promise<void>
 }
 
 /** What fails here, the reconciler makes good. */
-export function laneWaker({ db, queue, log }: Runtime): LaneWaker {
-  const batch = (work: (requestIds: readonly string[]) => Promise<void>) => {
-    const waiting = new MicroBatch<string, void>({
+export function laneWaker(runtime: Runtime): LaneWaker {
+  const { db, log } = runtime
+  const batch = <Item>(work: (items: readonly Item[]) => Promise<void>) => {
+    const waiting = new MicroBatch<Item, void>({
       maxItems: maxSendsPerBatch,
       isItemsFault: () => false,
-      flush: async (requestIds) => {
-        await work(requestIds).catch((error: unknown) => logWarning(log, 'lane_not_woken', error))
-        return requestIds.map(() => undefined)
+      flush: async (items) => {
+        await work(items).catch((error: unknown) => logWarning(log, 'lane_not_woken', error))
+        return items.map(() => undefined)
       },
     })
-    return (requestId: string) => waiting.add(requestId)
+    return (item: Item) => waiting.add(item)
   }
   return {
-    wake: batch((requestIds) => addWakeUps(queue, requestIds)),
-    wakeHeadOf: batch(async (requestIds) => {
-      const heads = await findNextInLanes(db, requestIds)
-      if (heads.length > 0) await addWakeUps(queue, heads)
+    wake: batch((wakeUps: readonly WakeUp[]) => addWakeUps(runtime, wakeUps)),
+    wakeHeadOf: batch(async (requestIds: readonly string[]) => {
+      const heads = await findReadyHeads(db, requestIds)
+      if (heads.length > 0) await addWakeUps(runtime, heads)
     }),
   }
 }

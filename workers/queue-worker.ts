@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DelayedError, type Job, Worker } from 'bullmq'
-import { keyPrefix, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
+import pLimit from 'p-limit'
+import { keyPrefix, overflowQueueName, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
 import { logFault, logWarning } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { NextWakeUp } from './deliver.ts'
@@ -14,6 +15,8 @@ const maxStalls = 1_000_000
 const wakeAfterFaultMs = 1_000
 const tellRedisWithinMs = 2_000
 const tryRedisAgainAfterMs = 500
+/** Of the slots, those that the overflow can't take: whatever an account has waiting, there is room for the others. */
+const keptForOrdinary = 0.4
 
 export interface QueueWorker {
   ready(): Promise<unknown>
@@ -24,8 +27,8 @@ export interface QueueWorker {
 }
 
 /**
- * Follows wake-ups from the queue. A wake-up whose send is to be tried later, or whose processing hit a fault, goes
- * back as a delayed one under the same id.
+ * Follows wake-ups from both queues, on slots that they share. A wake-up whose send is to be tried later, or whose
+ * processing hit a fault, goes back as a delayed one under the same id.
  */
 export function startQueueWorker(
   runtime: Runtime,
@@ -33,6 +36,8 @@ export function startQueueWorker(
 ): QueueWorker {
   const { log, redis, settings } = runtime
   const lanes = laneWaker(runtime)
+  const slots = settings.WORKER_CONCURRENCY
+  const onSlot = pLimit(slots)
   const inHand = new Map<Promise<unknown>, string>()
   const follow = async (job: Job<SendJob>, token?: string): Promise<NextWakeUp> => {
     const { requestId } = sendJobSchema.parse(job.data)
@@ -46,25 +51,32 @@ export function startQueueWorker(
     await job.moveToDelayed(Date.now() + next.wakeInMs, token)
     throw new DelayedError()
   }
-  const worker = new Worker<SendJob, NextWakeUp>(queueName, follow, {
-    connection: redis,
-    prefix: keyPrefix,
-    concurrency: settings.WORKER_CONCURRENCY,
-    lockDuration: lockDurationMs,
-    stalledInterval: stalledCheckMs,
-    maxStalledCount: maxStalls,
-    runRetryDelay: tryRedisAgainAfterMs,
-  })
-  // What concerns the connection is in the log already, once an outage.
-  worker.on('error', (error) => redis.status === 'ready' && logWarning(log, 'queue_fault', error))
-  // Not before it has left the queue: until then its send, should it be the lane's head by now, can't be given another.
-  worker.on('completed', ({ data }, { leavesLane }) => leavesLane && void lanes.wakeHeadOf(data.requestId))
-  worker.on('failed', (job, error) => logFault(log, 'wake_up_lost', error, { requestId: job?.id }))
+  const start = (name: string, concurrency: number) => {
+    const worker = new Worker<SendJob, NextWakeUp>(name, (job, token) => onSlot(() => follow(job, token)), {
+      connection: redis,
+      prefix: keyPrefix,
+      concurrency,
+      lockDuration: lockDurationMs,
+      stalledInterval: stalledCheckMs,
+      maxStalledCount: maxStalls,
+      runRetryDelay: tryRedisAgainAfterMs,
+    })
+    // What concerns the connection is in the log already, once an outage.
+    worker.on('error', (error) => redis.status === 'ready' && logWarning(log, 'queue_fault', error))
+    // Not before it has left the queue: until then its send, should it be the lane's head by now, can't be given another.
+    worker.on('completed', ({ data }, { looksAgain }) => looksAgain && void lanes.wakeHeadOf(data.requestId))
+    worker.on('failed', (job, error) => logFault(log, 'wake_up_lost', error, { requestId: job?.id }))
+    return worker
+  }
+  const workers = [
+    start(queueName, slots),
+    start(overflowQueueName, slots - Math.floor(slots * keptForOrdinary)),
+  ]
   return {
-    ready: () => worker.waitUntilReady(),
+    ready: () => Promise.all(workers.map((worker) => worker.waitUntilReady())),
     inHand: () => [...inHand.values()],
     async stop() {
-      const closed = worker.close()
+      const closed = Promise.all(workers.map((worker) => worker.close()))
       while (inHand.size > 0) await Promise.allSettled(inHand.keys())
       // All is recorded in PostgreSQL. What Redis, being away, isn't told now, the next worker finds out.
       if (await isDoneWithin(closed, tellRedisWithinMs)) return

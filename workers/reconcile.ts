@@ -1,7 +1,9 @@
 import { type DueSend, findDueSends } from '../db/due-sends.ts'
+import { findLimitedChannels } from '../db/turns.ts'
 import { addWakeUps, hastenWakeUps, missingWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { type Rounds, startRounds } from './rounds.ts'
+import type { Turns } from './turns.ts'
 
 const pageSize = 1000
 const pagesPerPass = 10
@@ -15,9 +17,10 @@ const overdueByMs = 2000
  * Gives back their wake-ups to sends that are queued and due but have none, or a later one: because Redis was away when
  * they were accepted, or lost what it held, or because they were replayed. Any number of workers may do it at once, since adding a wake-up again changes nothing.
  */
-export function startReconciler(runtime: Runtime): Rounds {
+export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
   let from: DueSend | undefined
   return startRounds({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
+    if (!from) await Promise.all((await findLimitedChannels(runtime.db)).map((id) => turns.give(id)))
     from = await reconcile(runtime, from)
     return from && shortPauseMs
   })
@@ -29,18 +32,17 @@ export function startReconciler(runtime: Runtime): Rounds {
  * @param from where the last pass stopped.
  * @returns where the next pass has to go on; undefined where this one came to the end.
  */
-async function reconcile(
-  { db, redis, queue, log }: Runtime,
-  from: DueSend | undefined,
-): Promise<DueSend | undefined> {
+async function reconcile(runtime: Runtime, from: DueSend | undefined): Promise<DueSend | undefined> {
   let last = from
   for (let page = 0; page < pagesPerPass; page++) {
-    const due = await findDueSends(db, { overdueByMs, after: last, limit: pageSize })
-    const requestIds = due.map(({ requestId }) => requestId)
-    const missing = await missingWakeUps(redis, queue, requestIds)
-    if (missing.length > 0) await addWakeUps(queue, missing)
-    const hastened = await hastenWakeUps(redis, queue, requestIds)
-    if (missing.length + hastened > 0) log.info({ event: 'reconciled', sends: missing.length + hastened })
+    const due = await findDueSends(runtime.db, { overdueByMs, after: last, limit: pageSize })
+    const heads = due.filter(({ isHead }) => isHead)
+    const missing = await missingWakeUps(runtime, heads)
+    if (missing.length > 0) await addWakeUps(runtime, missing)
+    const hastened = await hastenWakeUps(runtime, heads)
+    if (missing.length + hastened > 0) {
+      runtime.log.info({ event: 'reconciled', sends: missing.length + hastened })
+    }
     if (due.length < pageSize) return undefined
     last = due.at(-1)
   }

@@ -6,10 +6,12 @@ import type { AttemptRecord } from '../src/core/timeline.ts'
 import { logEvent } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
+import { channelBreakers } from './breaker.ts'
 import type { EnteredSend, NextWakeUp } from './deliver.ts'
 import type { Attempt } from './dispatch.ts'
 import { type LaneWaker, laneWaker } from './lanes.ts'
 import { patient } from './patience.ts'
+import type { Turns } from './turns.ts'
 
 const maxOutcomesPerFlush = 200
 
@@ -19,9 +21,10 @@ const nothingMore = { reason: undefined, delayMs: undefined, isUncounted: false,
 type Recorded = RecordedOutcome | undefined
 
 /** Decides what follows from an attempt, commits it, and tells the log and the queue. */
-export function outcomeRecorder(runtime: Runtime) {
+export function outcomeRecorder(runtime: Runtime, turns: Turns) {
   const { db, log, settings } = runtime
   const lanes = laneWaker(runtime)
+  const tellBreaker = channelBreakers(runtime)
   const recordLate = lateRecorder(runtime, lanes)
   const outcomes = new MicroBatch<AttemptOutcome, Recorded>({
     maxItems: maxOutcomesPerFlush,
@@ -32,8 +35,9 @@ export function outcomeRecorder(runtime: Runtime) {
     }),
   })
 
-  return async (send: EnteredSend, { outcome: told, durationMs }: Attempt): Promise<NextWakeUp> => {
-    const outcome = tidy(told)
+  return async (send: EnteredSend, attemptMade: Attempt): Promise<NextWakeUp> => {
+    const { durationMs } = attemptMade
+    const outcome = tidy(attemptMade.outcome)
     const { requestId, attempt, attemptsBeforeReplay, claimId, sealedConfig, onUncertain } = send
     const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
     const rules = { retryDelaysSeconds, onUncertain, random: Math.random() }
@@ -48,8 +52,10 @@ export function outcomeRecorder(runtime: Runtime) {
     if (holdsChannel) logEvent(log, requestId, 'channel_held', { reason, channelId: send.channelId })
     else if (status !== 'queued') logEvent(log, requestId, status, { reason })
     else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
+    await tellBreaker(send, attemptMade)
     // Before this wake-up leaves the queue: should the worker die in between, it comes back and does it again.
-    if (recorded.nextInLane) await lanes.wake(recorded.nextInLane)
+    if (send.isLimited) await turns.give(send.channelId)
+    else if (recorded.nextInLane) await lanes.wake(recorded.nextInLane)
     return { wakeInMs: delayMs }
   }
 }

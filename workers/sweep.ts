@@ -93,7 +93,5 @@ async function giveUp(
     else logEvent(log, requestId, status, { reason })
   }
   // Not waited for: Redis may be away, and the reconciler adds what is missing.
-  for (const { requestId, status } of ours) {
-    void (status === 'queued' ? lanes.wake(requestId) : lanes.wakeHeadOf(requestId))
-  }
+  for (const { requestId } of ours) void lanes.wakeHeadOf(requestId)
 }

@@ -5,6 +5,7 @@ import { openProviders } from './providers/index.ts'
 import { startQueueWorker } from './queue-worker.ts'
 import { startReconciler } from './reconcile.ts'
 import { startSweeps } from './sweep.ts'
+import { turnGiver } from './turns.ts'
 
 export interface Worker {
   /** Resolves when it takes wake-ups from the queue. */
@@ -21,12 +22,14 @@ export interface Worker {
 export function startWorker(runtime: Runtime, name: string): Worker {
   const heartbeat = startHeartbeat(runtime, name)
   const { providers, close: closeProviders } = openProviders(runtime.db, runtime.settings)
-  const queueWorker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat))
-  const beside = [startReconciler(runtime), startSweeps(runtime, heartbeat, queueWorker.inHand)]
+  const turns = turnGiver(runtime)
+  const queueWorker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, turns))
+  const beside = [startReconciler(runtime, turns), startSweeps(runtime, heartbeat, queueWorker.inHand)]
   return {
     ready: () => queueWorker.ready(),
     async stop() {
       await Promise.all([queueWorker.stop(), ...beside.map((rounds) => rounds.stop())])
+      turns.stop()
       await heartbeat.stop()
       await closeProviders()
     },

@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import type { WakeUp } from '../core/send-job.ts'
 import { logWarning } from '../platform/logger.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import { addWakeUps } from '../platform/queue.ts'
@@ -11,19 +12,20 @@ const maxJobsPerAdd = 200
  * Adds the send's wake-up to the queue, together with those of concurrent sends. The send is committed by now: if the
  * queue can't take it, the send is still accepted, and a worker's reconciler adds the wake-up later.
  */
-export function enqueuer({ queue, throughBreaker, log }: Runtime) {
-  const adds = new MicroBatch<string, void>({
+export function enqueuer(runtime: Runtime) {
+  const { throughBreaker, log } = runtime
+  const adds = new MicroBatch<WakeUp, void>({
     maxItems: maxJobsPerAdd,
     isItemsFault: () => false,
-    flush: async (requestIds) => {
-      await throughBreaker(() => addWakeUps(queue, requestIds))
-      return requestIds.map(() => undefined)
+    flush: async (wakeUps) => {
+      await throughBreaker(() => addWakeUps(runtime, wakeUps))
+      return wakeUps.map(() => undefined)
     },
   })
-  return async (c: Context<ApiEnv>): Promise<void> => {
+  return async (c: Context<ApiEnv>, wakeUp: WakeUp): Promise<void> => {
     const { requestId, budget } = c.var
     try {
-      await budget.spend(adds.add(requestId))
+      await budget.spend(adds.add(wakeUp))
     } catch (error) {
       logWarning(log, 'enqueue_failed', error, { requestId })
     }

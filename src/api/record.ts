@@ -1,9 +1,10 @@
 import type { Context } from 'hono'
-import { insertSends, insertSendWithMedia, type NewSend } from '../../db/accepts.ts'
+import { insertSends, insertSendWithMedia, type NewSend, type RecordedSend } from '../../db/accepts.ts'
 import type { Channel } from '../../db/channels.ts'
 import { databaseClock } from '../../db/clock.ts'
 import { isRowFault, isTooLate } from '../../db/errors.ts'
 import { maskContact } from '../core/contact.ts'
+import type { WakeUp } from '../core/send-job.ts'
 import type { SendRequest } from '../core/send-request.ts'
 import { logEvent } from '../platform/logger.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
@@ -18,15 +19,16 @@ const answerMarginMs = 200
 /** And for media, whose bytes are written after that moment. */
 const mediaBytesPerMs = 50_000
 
+/** The send's wake-up; or the id of another send that has come first with the same Idempotency-Key. */
+type Recorded = { wakeUp: WakeUp } | { concurrent: string }
+
 /**
  * Commits the send in PostgreSQL, or answers 503 (docs/api.md#errors). Concurrent sends share one insert; one with
  * media goes alone, so that nobody waits for its bytes.
- *
- * @returns the id of another send where that one has come first with the same Idempotency-Key.
  */
 export function recorder({ db, log }: Runtime, findEarlier: ReturnType<typeof earlierSends>) {
   const clockAheadMs = databaseClock(db)
-  const inserts = new MicroBatch<NewSend, boolean>({
+  const inserts = new MicroBatch<NewSend, RecordedSend | undefined>({
     maxItems: maxRowsPerInsert,
     isItemsFault: isRowFault,
     flush: async (rows) => {
@@ -35,16 +37,17 @@ export function recorder({ db, log }: Runtime, findEarlier: ReturnType<typeof ea
         db,
         rows.map((row) => inDatabaseTime(row, aheadMs)),
       )
-      const recorded = new Set(inserted.map(({ requestId }) => requestId))
-      return rows.map(({ requestId }) => recorded.has(requestId))
+      const recorded = new Map(inserted.map((row) => [row.requestId, row]))
+      return rows.map(({ requestId }) => recorded.get(requestId))
     },
   })
-  const insert = async (row: NewSend, content: Buffer | undefined): Promise<boolean> => {
+  const insert = async (row: NewSend, content: Buffer | undefined): Promise<RecordedSend | undefined> => {
     if (!content) return await inserts.add(row)
     try {
-      return (await insertSendWithMedia(db, inDatabaseTime(row, await clockAheadMs()), content)).length === 1
+      const [recorded] = await insertSendWithMedia(db, inDatabaseTime(row, await clockAheadMs()), content)
+      return recorded
     } catch (error) {
-      if (isTooLate(error)) return false
+      if (isTooLate(error)) return undefined
       throw error
     }
   }
@@ -54,7 +57,7 @@ export function recorder({ db, log }: Runtime, findEarlier: ReturnType<typeof ea
     request: SendRequest,
     channel: Channel,
     idempotency: Idempotency | undefined,
-  ): Promise<string | undefined> => {
+  ): Promise<Recorded> => {
     const { requestId, caller, budget } = c.var
     const { contact, message, mediaContent } = request
     const { accountId } = caller
@@ -73,14 +76,15 @@ export function recorder({ db, log }: Runtime, findEarlier: ReturnType<typeof ea
       idempotency,
       recordBy: new Date(Date.now() + budget.leftMs - marginMs),
     }
-    if (!(await budget.spend(insert(row, mediaContent)))) {
-      const earlier = await findEarlier(c, idempotency)
-      if (earlier === undefined) throw unavailable()
-      return earlier
+    const recorded = await budget.spend(insert(row, mediaContent))
+    if (!recorded) {
+      const concurrent = await findEarlier(c, idempotency)
+      if (concurrent === undefined) throw unavailable()
+      return { concurrent }
     }
     const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type }
     logEvent(log, requestId, 'accepted', fields)
-    return undefined
+    return { wakeUp: { requestId, overflowOf: recorded.overflowOf } }
   }
 }
 

@@ -48,9 +48,9 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
         const earlier = await findEarlier(c, idempotency)
         if (earlier) return replay(c, earlier)
         await rateLimit(c)
-        const concurrent = await record(c, { ...request, message }, channel, idempotency)
-        if (concurrent) return replay(c, concurrent)
-        await enqueue(c)
+        const recorded = await record(c, { ...request, message }, channel, idempotency)
+        if ('concurrent' in recorded) return replay(c, recorded.concurrent)
+        await enqueue(c, recorded.wakeUp)
         return c.json({ requestId: c.var.requestId }, 202)
       },
     )

@@ -10,6 +10,7 @@ import { CliError } from './answer.ts'
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 const largestInteger = 2_147_483_647
 const longestWindowSeconds = 86_400
+const mostCallsPerSecond = 1000
 
 export function rateLimit(text: string): RateLimit {
   const [points, seconds] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? []
@@ -19,9 +20,26 @@ export function rateLimit(text: string): RateLimit {
   return { points, seconds }
 }
 
-/** In seconds; 0 for none: commander takes a null for an empty text. */
-export function waitingTime(text: string): number {
+/** 0 for none: commander takes a null for an empty text. */
+export function limit(text: string): number {
   return text === 'none' ? 0 : wholeNumber(text)
+}
+
+export interface Rate {
+  calls: number
+  seconds: number
+}
+
+/** 0 calls for none. */
+export function callRate(text: string): Rate {
+  if (text === 'none') return { calls: 0, seconds: 0 }
+  const [calls, seconds] = /^(\d{1,9})\/(\d{1,9})$/.exec(text)?.slice(1).map(Number) ?? []
+  if (!calls || !seconds || calls / seconds > mostCallsPerSecond || seconds > longestWindowSeconds) {
+    throw new InvalidArgumentError(
+      'Use N/SECONDS, e.g. 80/1: 1000 a second and 86400 seconds at the most; or "none".',
+    )
+  }
+  return { calls, seconds }
 }
 
 export function wholeNumber(text: string): number {

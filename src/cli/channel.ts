@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { v7 as uuidv7 } from 'uuid'
 import {
+  type ChannelFields,
   createChannel,
   findProvider,
   holdChannel,
@@ -15,7 +16,7 @@ import { type ProviderName, providerNames, providerRules } from '../core/provide
 import { canBeRecordId } from '../core/record-id.ts'
 import { sealConfig } from '../core/sealed-config.ts'
 import { answer, CliError } from './answer.ts'
-import { existingAccount, json, name, waitingTime } from './arguments.ts'
+import { callRate, existingAccount, json, limit, name, type Rate } from './arguments.ts'
 
 interface ChannelOptions {
   name: string
@@ -24,6 +25,10 @@ interface ChannelOptions {
   ordering?: Ordering
   /** In seconds; 0 for none. */
   expireAfter?: number
+  /** No calls for none. */
+  rate?: Rate
+  /** 0 for none. */
+  maxInFlight?: number
 }
 
 export function channelCommands(program: Command): void {
@@ -55,6 +60,8 @@ function createCommand(channel: Command): void {
     .addOption(onUncertainOption())
     .addOption(orderingOption())
     .option(...expireAfterOption)
+    .option(...rateOption)
+    .option(...maxInFlightOption)
     .action((options: ChannelOptions & { account: string; provider: ProviderName }, command: Command) =>
       answer(command, async ({ db, setting }) => {
         const { provider } = options
@@ -62,18 +69,9 @@ function createCommand(channel: Command): void {
         const id = uuidv7()
         const sealedConfig = seal(provider, options.config, id, setting('CREDENTIALS_KEY'))
         const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
-        const { name, expireAfter, ordering = 'contact' } = options
-        const expireAfterSeconds = expireAfter || null
-        await createChannel(db, {
-          id,
-          accountId,
-          provider,
-          name,
-          sealedConfig,
-          onUncertain,
-          ordering,
-          expireAfterSeconds,
-        })
+        const { name, ordering = 'contact' } = options
+        const fields = { name, sealedConfig, onUncertain, ordering, ...limitsOf(options) }
+        await createChannel(db, { id, accountId, provider, ...fields })
         return { channelId: id }
       }),
     )
@@ -88,15 +86,16 @@ function updateCommand(channel: Command): void {
     .addOption(onUncertainOption())
     .addOption(orderingOption())
     .option(...expireAfterOption)
+    .option(...rateOption)
+    .option(...maxInFlightOption)
     .action((id: string, options: Partial<ChannelOptions>, command: Command) =>
       answer(command, async ({ db, setting }) => {
-        const { config, expireAfter, ...fields } = options
+        const { config, expireAfter, rate, maxInFlight, ...fields } = options
         const provider = canBeRecordId(id) ? await findProvider(db, id) : undefined
         if (!provider) throw noChannel(id)
         const sealed =
           config === undefined ? {} : { sealedConfig: seal(provider, config, id, setting('CREDENTIALS_KEY')) }
-        const expiry = expireAfter === undefined ? {} : { expireAfterSeconds: expireAfter || null }
-        const changes = { ...fields, ...expiry, ...sealed }
+        const changes = { ...fields, ...limitsOf({ expireAfter, rate, maxInFlight }), ...sealed }
         if (Object.keys(changes).length === 0)
           throw new CliError('Nothing to change; see: channel update --help')
         await updateChannel(db, id, changes)
@@ -132,10 +131,31 @@ function noChannel(id: string): CliError {
   return new CliError(`No channel ${id}; see them with: channel list --account ID`)
 }
 
+/** What is left out stays as it is. */
+function limitsOf({ expireAfter, rate, maxInFlight }: Partial<ChannelOptions>): Partial<ChannelFields> {
+  return {
+    ...(expireAfter !== undefined && { expireAfterSeconds: expireAfter || null }),
+    ...(rate !== undefined && { rateCalls: rate.calls || null, rateSeconds: rate.seconds || null }),
+    ...(maxInFlight !== undefined && { maxInFlight: maxInFlight || null }),
+  }
+}
+
+const rateOption = [
+  '--rate <n/seconds>',
+  'at most so many calls in so many seconds, for what is more waits, e.g. 80/1; "none": no limit',
+  callRate,
+] as const
+
+const maxInFlightOption = [
+  '--max-in-flight <n>',
+  'at most so many calls at a time, over all workers; "none": no limit',
+  limit,
+] as const
+
 const expireAfterOption = [
   '--expire-after <seconds>',
   'fail sends that wait longer, from their accept or replay on; "none": let them wait',
-  waitingTime,
+  limit,
 ] as const
 
 function orderingOption(): Option {

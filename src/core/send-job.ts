@@ -2,6 +2,9 @@ import { z } from 'zod'
 
 export const queueName = 'sends'
 
+/** For what an account has beyond its places in the ordinary queue (docs/delivery.md#fairness). */
+export const overflowQueueName = 'sends-overflow'
+
 /** Hash-tagged, so that all keys of the service live in one slot of a Redis Cluster. */
 export const keyPrefix = '{outbound}'
 
@@ -11,3 +14,12 @@ export const keyPrefix = '{outbound}'
  */
 export const sendJobSchema = z.strictObject({ requestId: z.uuid() })
 export type SendJob = z.infer<typeof sendJobSchema>
+
+/** What is to be woken, where and when. */
+export interface WakeUp {
+  requestId: string
+  /** The account in whose overflow it waits; else it goes to the ordinary queue. */
+  overflowOf?: string | null
+  /** Until it is to come; else at once. */
+  inMs?: number
+}

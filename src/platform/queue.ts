@@ -1,11 +1,16 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
-import { keyPrefix, queueName, type SendJob, sendJobSchema } from '../core/send-job.ts'
+import { keyPrefix, type SendJob, sendJobSchema, type WakeUp } from '../core/send-job.ts'
+import { fairTags } from './fair-order.ts'
+import type { Runtime } from './runtime.ts'
 
 export type SendQueue = Queue<SendJob>
 
-export function createQueue(connection: Redis): SendQueue {
-  const queue = new Queue<SendJob>(queueName, {
+/** The ordinary queue, and the one for what an account has beyond its places in it. */
+export type SendQueues = Pick<Runtime, 'redis' | 'queue' | 'overflow'>
+
+export function createQueue(name: string, connection: Redis): SendQueue {
+  const queue = new Queue<SendJob>(name, {
     connection,
     prefix: keyPrefix,
     // Without these, a queue made while Redis is away rejects for ever.
@@ -18,43 +23,53 @@ export function createQueue(connection: Redis): SendQueue {
 }
 
 /**
- * Adds a wake-up for each send, keyed by its id: adding one that is there already changes nothing.
+ * Adds wake-ups, each keyed by its send's id: adding one that is there already changes nothing.
  * A finished wake-up leaves nothing behind; what became of the send stands in PostgreSQL.
  */
-export async function addWakeUps(queue: SendQueue, requestIds: readonly string[]): Promise<void> {
-  await queue.addBulk(
-    requestIds.map((requestId) => ({
-      name: 'send',
-      data: sendJobSchema.parse({ requestId }),
-      opts: { jobId: requestId, removeOnComplete: true, removeOnFail: true },
-    })),
+export async function addWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[]): Promise<void> {
+  const ordinary = wakeUps.filter(({ overflowOf }) => !overflowOf)
+  if (ordinary.length > 0) await queues.queue.addBulk(ordinary.map((wakeUp) => toJob(wakeUp)))
+  const flood = wakeUps.filter(({ overflowOf }) => overflowOf)
+  if (flood.length === 0) return
+  const tags = await fairTags(
+    queues,
+    flood.map(({ overflowOf }) => overflowOf ?? ''),
   )
+  await queues.overflow.addBulk(flood.map((wakeUp, index) => toJob(wakeUp, tags[index])))
 }
 
-/** Those of the sends that have no wake-up in the queue, whatever its state. */
-export async function missingWakeUps(
-  redis: Redis,
-  queue: SendQueue,
-  requestIds: readonly string[],
-): Promise<string[]> {
-  const exists = await Promise.all(requestIds.map((requestId) => redis.exists(queue.toKey(requestId))))
-  return requestIds.filter((_requestId, index) => exists[index] === 0)
+function toJob({ requestId, inMs }: WakeUp, priority?: number) {
+  const rest = { ...(inMs && { delay: inMs }), ...(priority !== undefined && { priority }) }
+  return {
+    name: 'send',
+    data: sendJobSchema.parse({ requestId }),
+    opts: { jobId: requestId, removeOnComplete: true, removeOnFail: true, ...rest },
+  }
+}
+
+const queueOf = ({ queue, overflow }: SendQueues, { overflowOf }: WakeUp) => (overflowOf ? overflow : queue)
+
+/** Those that are in no queue, whatever their state. */
+export async function missingWakeUps<W extends WakeUp>(
+  queues: SendQueues,
+  wakeUps: readonly W[],
+): Promise<W[]> {
+  const keys = wakeUps.map((wakeUp) => queueOf(queues, wakeUp).toKey(wakeUp.requestId))
+  const exists = await Promise.all(keys.map((key) => queues.redis.exists(key)))
+  return wakeUps.filter((_wakeUp, index) => exists[index] === 0)
 }
 
 /**
- * Wakes those of the sends now whose wake-up is to come later, such as that of a retry which a replay has overtaken.
+ * Wakes those now whose wake-up is to come later, such as that of a retry which a replay has overtaken.
  *
  * @returns how many.
  */
-export async function hastenWakeUps(
-  redis: Redis,
-  queue: SendQueue,
-  requestIds: readonly string[],
-): Promise<number> {
-  const delayed = queue.toKey('delayed')
-  const scores = await Promise.all(requestIds.map((requestId) => redis.zscore(delayed, requestId)))
-  const late = requestIds.filter((_requestId, index) => scores[index] !== null)
-  const jobs = await Promise.all(late.map((requestId) => queue.getJob(requestId)))
+export async function hastenWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[]): Promise<number> {
+  const scores = await Promise.all(
+    wakeUps.map((wakeUp) => queues.redis.zscore(queueOf(queues, wakeUp).toKey('delayed'), wakeUp.requestId)),
+  )
+  const late = wakeUps.filter((_wakeUp, index) => scores[index] !== null)
+  const jobs = await Promise.all(late.map((wakeUp) => queueOf(queues, wakeUp).getJob(wakeUp.requestId)))
   // One that has come by itself meanwhile can't be promoted, and needn't be.
   const promoted = await Promise.allSettled(jobs.map((job) => job?.promote()))
   return promoted.filter(({ status }) => status === 'fulfilled').length

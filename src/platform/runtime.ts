@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { connectDatabase, type Database } from '../../db/client.ts'
+import { overflowQueueName, queueName } from '../core/send-job.ts'
 import { type Logger, logWarning } from './logger.ts'
 import { createQueue, type SendQueue } from './queue.ts'
 import { connectForRequests, connectForWorkers } from './redis.ts'
@@ -15,6 +16,7 @@ export interface Runtime {
   /** For what has to answer soon; workers wait for Redis instead. */
   throughBreaker: RedisBreaker
   queue: SendQueue
+  overflow: SendQueue
   close(): Promise<void>
 }
 
@@ -24,7 +26,8 @@ const queryTimeoutMs = { api: 1100, worker: 10_000 }
 export function openRuntime(kind: 'api' | 'worker', settings: Settings, log: Logger): Runtime {
   const connect = kind === 'api' ? connectForRequests : connectForWorkers
   const redis = connect(settings.REDIS_URL, log)
-  const queue = createQueue(redis)
+  const queue = createQueue(queueName, redis)
+  const overflow = createQueue(overflowQueueName, redis)
   const db = connectDatabase(settings.DATABASE_URL, {
     // A worker's heartbeat has one for itself.
     poolSize: kind === 'api' ? settings.DATABASE_POOL_SIZE : Math.max(1, settings.DATABASE_POOL_SIZE - 1),
@@ -38,10 +41,12 @@ export function openRuntime(kind: 'api' | 'worker', settings: Settings, log: Log
     redis,
     throughBreaker: createRedisBreaker(log),
     queue,
+    overflow,
     async close() {
       // Before the queue, which would wait for a Redis that is away.
       redis.disconnect()
       await queue.close()
+      await overflow.close()
       await db.$client.end()
     },
   }

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { media, sends } from '../../db/schema.ts'
-import { type Account, buildAccount, post, request, textBody } from '../support/builders.ts'
+import { type Account, buildAccount, post, request, sameBody } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -22,7 +22,7 @@ async function rowOf(requestId: string) {
 }
 
 test('the answer holds the requestId and nothing else, and X-Request-Id is the same', async () => {
-  const { status, headers, body } = await post(service, account, textBody())
+  const { status, headers, body } = await post(service, account, sameBody())
   expect(status).toBe(202)
   expect(Object.keys(body)).toEqual(['requestId'])
   expect(body.requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -32,13 +32,13 @@ test('the answer holds the requestId and nothing else, and X-Request-Id is the s
 
 test("a client's own X-Request-Id is never used", async () => {
   const own = '01890000-0000-7000-8000-000000000000'
-  const { headers, body } = await post(service, account, textBody(), { 'X-Request-Id': own })
+  const { headers, body } = await post(service, account, sameBody(), { 'X-Request-Id': own })
   expect(headers.get('X-Request-Id')).toBe(body.requestId)
   expect(body.requestId).not.toBe(own)
 })
 
 test('the send is in PostgreSQL before the answer, and its wake-up in the queue under the same id', async () => {
-  const { body } = await post(service, account, textBody('Guten Tag', '0049 (151) 123-45.678'))
+  const { body } = await post(service, account, sameBody('Guten Tag', '0049 (151) 123-45.678'))
   expect(await rowOf(body.requestId)).toMatchObject({
     accountId: account.accountId,
     channelId: account.channelId,
@@ -58,9 +58,9 @@ test('both endpoints record the same send', async () => {
   const inBody = await request(service, '/v1/messages', {
     method: 'POST',
     headers,
-    body: JSON.stringify({ channelId: account.channelId, ...textBody('same') }),
+    body: JSON.stringify({ channelId: account.channelId, ...sameBody('same') }),
   })
-  const inPath = await post(service, account, textBody('same'))
+  const inPath = await post(service, account, sameBody('same'))
   const {
     requestId: _a,
     seq: _b,
@@ -112,7 +112,7 @@ test.each([
     ...(fields.flowId && { flowId: account.flowId }),
     ...(fields.closeConversation && { closeConversation: true }),
   })
-  const { contact, message } = textBody()
+  const { contact, message } = sameBody()
   const { body } = await post(service, account, {
     contact,
     ...place(outside),
@@ -146,13 +146,13 @@ test('of a key given twice the last one wins', async () => {
 
 test('the limit and what is left of it are told', async () => {
   const limited = await buildAccount(service, { rateLimit: { points: 5, seconds: 60 } })
-  const { headers } = await post(service, limited, textBody())
+  const { headers } = await post(service, limited, sameBody())
   expect(headers.get('RateLimit-Policy')).toBe('"default";q=5;w=60')
   expect(headers.get('RateLimit')).toMatch(/^"default";r=4;t=(60|59)$/)
 })
 
 test('one log line tells of the accept, with the contact masked and no content', async () => {
-  const { body } = await post(service, account, textBody('a secret'))
+  const { body } = await post(service, account, sameBody('a secret'))
   const lines = service.logsOf(body.requestId)
   expect(lines).toMatchObject([{ event: 'accepted', contact: '+49*********78', messageType: 'text' }])
   expect(JSON.stringify(lines)).not.toContain('a secret')
@@ -160,7 +160,7 @@ test('one log line tells of the accept, with the contact masked and no content',
 
 test('a hundred sends at once are all recorded and enqueued', async () => {
   const answers = await Promise.all(
-    Array.from({ length: 100 }, (_, i) => post(service, account, textBody(`n ${i}`))),
+    Array.from({ length: 100 }, (_, i) => post(service, account, sameBody(`n ${i}`))),
   )
   expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(202))
   const ids = answers.map(({ body }) => body.requestId as string)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { setTemplate } from '../../db/templates.ts'
-import { type Account, type Answer, buildAccount, buildKey, post, textBody } from '../support/builders.ts'
+import { type Account, type Answer, buildAccount, buildKey, post, sameBody } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectError, holdings } from './expect-error.ts'
 import {
@@ -34,7 +34,7 @@ afterAll(() => service.stop())
 const absentId = '01890000-0000-7000-8000-000000000000'
 const longestAnswerMs = 1500
 
-function postRaw(keys: string[], body: object = textBody(), channelId = account.channelId) {
+function postRaw(keys: string[], body: object = sameBody(), channelId = account.channelId) {
   return rawRequest(service, {
     path: `/v1/channels/${channelId}/messages`,
     headers: {
@@ -92,8 +92,8 @@ describe('what is checked before a replay and before a 422:', () => {
     ['a 422', { closeConversation: true }],
   ])('a request that may not send, is faulty or names nothing of ours is never %s', async (_what, change) => {
     const key = newKey()
-    const body = { ...textBody(), ...change }
-    const requestId = expectAccepted(await postKeyed(service, account, key, textBody()))
+    const body = { ...sameBody(), ...change }
+    const requestId = expectAccepted(await postKeyed(service, account, key, sameBody()))
     const reader = await buildKey(service, account.accountId, { permissions: ['messages:read'] })
     const revoked = await buildKey(service, account.accountId, { revoked: true })
     const stranger = await buildAccount(service)
@@ -107,13 +107,13 @@ describe('what is checked before a replay and before a 422:', () => {
     expectError(await postKeyed(service, { ...account, channelId }, key, body), 404, 'Channel not found')
     expectError(await postKeyedInBody(service, { ...account, channelId }, key, body), 404)
     expectError(await postKeyed(service, { ...account, channelId: absentId }, key, body), 404)
-    expectReplay(await postKeyed(service, account, key, textBody()), requestId)
+    expectReplay(await postKeyed(service, account, key, sameBody()), requestId)
   })
 
   test('a body that the template, as it is now, does not take is a 400', async () => {
     const { db } = service.runtime
     const greeting = { channelId: account.channelId, name: 'greeting' }
-    const body = { ...textBody(), message: { type: 'template', template: { name: 'greeting' } } }
+    const body = { ...sameBody(), message: { type: 'template', template: { name: 'greeting' } } }
     const key = newKey()
     expectAccepted(await postKeyed(service, account, key, body))
     await setTemplate(db, { ...greeting, definition: { text: 'Dear {{name}}' } })
@@ -122,9 +122,9 @@ describe('what is checked before a replay and before a 422:', () => {
 
   test('a refused request keeps no key', async () => {
     const key = newKey()
-    expectError(await postKeyed(service, account, key, textBody('')), 400)
-    expectError(await postKeyed(service, { ...account, channelId: absentId }, key, textBody()), 404)
-    expectAccepted(await postKeyed(service, account, key, textBody('other')))
+    expectError(await postKeyed(service, account, key, sameBody('')), 400)
+    expectError(await postKeyed(service, { ...account, channelId: absentId }, key, sameBody()), 404)
+    expectAccepted(await postKeyed(service, account, key, sameBody('other')))
   })
 })
 
@@ -132,63 +132,63 @@ describe('the rate limit', () => {
   test('is told with a replay, which uses up nothing of it', async () => {
     const limited = await buildAccount(service, { rateLimit: { points: 5, seconds: 60 } })
     const key = newKey()
-    const requestId = expectAccepted(await postKeyed(service, limited, key, textBody()))
+    const requestId = expectAccepted(await postKeyed(service, limited, key, sameBody()))
     for (let i = 0; i < 10; i++) {
-      const answer = await postKeyed(service, limited, key, textBody())
+      const answer = await postKeyed(service, limited, key, sameBody())
       expectReplay(answer, requestId)
       expect(answer.headers.get('RateLimit-Policy')).toBe('"default";q=5;w=60')
       expect(answer.headers.get('RateLimit')).toMatch(/^"default";r=4;t=(60|59|58)$/)
       expect(answer.headers.get('Retry-After')).toBeNull()
     }
-    const { headers } = await post(service, limited, textBody())
+    const { headers } = await post(service, limited, sameBody())
     expect(headers.get('RateLimit')).toMatch(/;r=3;/)
   })
 
   test('refuses no replay where it is exhausted, and no 422 either', async () => {
     const limited = await buildAccount(service, { rateLimit: { points: 1, seconds: 60 } })
     const key = newKey()
-    const requestId = expectAccepted(await postKeyed(service, limited, key, textBody()))
-    expectError(await postKeyed(service, limited, newKey(), textBody()), 429)
+    const requestId = expectAccepted(await postKeyed(service, limited, key, sameBody()))
+    expectError(await postKeyed(service, limited, newKey(), sameBody()), 429)
     for (let i = 0; i < 3; i++) {
-      const answer = await postKeyed(service, limited, key, textBody())
+      const answer = await postKeyed(service, limited, key, sameBody())
       expectReplay(answer, requestId)
       expect(answer.headers.get('RateLimit')).toMatch(/^"default";r=0;/)
-      expectError(await postKeyed(service, limited, key, textBody('other')), 422)
+      expectError(await postKeyed(service, limited, key, sameBody('other')), 422)
     }
-    expectError(await postKeyed(service, limited, newKey(), textBody()), 429)
+    expectError(await postKeyed(service, limited, newKey(), sameBody()), 429)
   })
 
   test('is not used up by a 422', async () => {
     const key = newKey()
-    expectAccepted(await postKeyed(service, account, key, textBody()))
-    expectError(await postKeyed(service, account, key, textBody('other')), 422)
+    expectAccepted(await postKeyed(service, account, key, sameBody()))
+    expectError(await postKeyed(service, account, key, sameBody('other')), 422)
     expect(await pointsUsed(service, account)).toBe(1)
   })
 
   test('keeps no key of a request that it refuses: its retry is accepted', async () => {
     const limited = await buildAccount(service, { rateLimit: { points: 1, seconds: 1 } })
     const key = newKey()
-    const first = expectAccepted(await post(service, limited, textBody()))
-    expectError(await postKeyed(service, limited, key, textBody()), 429)
+    const first = expectAccepted(await post(service, limited, sameBody()))
+    expectError(await postKeyed(service, limited, key, sameBody()), 429)
     expect(await keptOf(service, limited, key)).toBeUndefined()
     await sleep(1000)
-    const requestId = expectAccepted(await postKeyed(service, limited, key, textBody()))
-    expectReplay(await postKeyed(service, limited, key, textBody()), requestId)
+    const requestId = expectAccepted(await postKeyed(service, limited, key, sameBody()))
+    expectReplay(await postKeyed(service, limited, key, sameBody()), requestId)
     expect((await sendsOf(service, limited)).map((send) => send.requestId)).toEqual([first, requestId])
   })
 
   test('refuses no replay without Redis, and the replay uses up nothing of it', async () => {
     const key = newKey()
-    const requestId = expectAccepted(await postKeyed(service, account, key, textBody()))
+    const requestId = expectAccepted(await postKeyed(service, account, key, sameBody()))
     const REDIS_URL = `redis://127.0.0.1:${await closedPort()}`
     const away = await startTestService({ REDIS_URL, RATE_LIMIT_POINTS: '1' }, service.stores)
     onTestFinished(() => away.stop())
     for (let i = 0; i < 3; i++) {
-      expectReplay(await timed(() => postKeyed(away, account, key, textBody())), requestId)
+      expectReplay(await timed(() => postKeyed(away, account, key, sameBody())), requestId)
     }
-    expectAccepted(await timed(() => postKeyed(away, account, newKey(), textBody())))
-    expectError(await postKeyed(away, account, newKey(), textBody()), 429)
-    expectReplay(await timed(() => postKeyed(away, account, key, textBody())), requestId)
+    expectAccepted(await timed(() => postKeyed(away, account, newKey(), sameBody())))
+    expectError(await postKeyed(away, account, newKey(), sameBody()), 429)
+    expectReplay(await timed(() => postKeyed(away, account, key, sameBody())), requestId)
   })
 })
 
@@ -199,7 +199,7 @@ describe('without PostgreSQL', () => {
     for (const port of [await closedPort(), silent.port]) {
       const at = await startTestService({ DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/x` })
       onTestFinished(() => at.stop())
-      expectUnavailable(await timed(() => postKeyed(at, account, newKey(), textBody())))
+      expectUnavailable(await timed(() => postKeyed(at, account, newKey(), sameBody())))
     }
   })
 
@@ -208,24 +208,24 @@ describe('without PostgreSQL', () => {
     const at = await startTestService({ DATABASE_URL: database.url }, service.stores)
     onTestFinished(() => at.stop().then(() => database.close()))
     const [old, fresh] = [newKey(), newKey()]
-    const requestId = expectAccepted(await postKeyed(at, account, old, textBody()))
+    const requestId = expectAccepted(await postKeyed(at, account, old, sameBody()))
     database.freeze()
     const [ofOld, ofFresh] = await Promise.all([
-      timed(() => postKeyed(at, account, old, textBody())),
-      timed(() => postKeyed(at, account, fresh, textBody())),
+      timed(() => postKeyed(at, account, old, sameBody())),
+      timed(() => postKeyed(at, account, fresh, sameBody())),
     ])
     database.thaw()
     expectUnavailable(ofOld)
     expectUnavailable(ofFresh)
     expect(await keptOf(service, account, fresh)).toBeUndefined()
-    expectReplay(await postKeyed(at, account, old, textBody()), requestId)
-    expectAccepted(await postKeyed(at, account, fresh, textBody('other')))
+    expectReplay(await postKeyed(at, account, old, sameBody()), requestId)
+    expectAccepted(await postKeyed(at, account, fresh, sameBody('other')))
   })
 
   const document = { mediaType: 'document', base64: 'QUJD' }
   test.each([
-    ['text', textBody()],
-    ['media', { ...textBody(), message: { type: 'media', media: document } }],
+    ['text', sameBody()],
+    ['media', { ...sameBody(), message: { type: 'media', media: document } }],
   ])('to record it, a 503 keeps no key: the retry of %s is accepted', async (_what, body) => {
     const key = newKey()
     const hold = await holdInserts(service)

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { insertSends, type NewSend } from '../../db/accepts.ts'
 import { media } from '../../db/schema.ts'
-import { type Account, type Answer, buildAccount, post, textBody } from '../support/builders.ts'
+import { type Account, type Answer, buildAccount, post, sameBody } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import { expectError, holdings } from './expect-error.ts'
@@ -61,7 +61,7 @@ describe.each([
   ['that all look for the key before one is recorded', allTooLateToSee],
 ])('a hundred requests at once with one key over three processes, %s,', (_how, race) => {
   test.each([
-    ['text', textBody()],
+    ['text', sameBody()],
     ['media', imageBody],
   ])('are one send, one job and one requestId: %s', async (_what, body) => {
     const key = newKey()
@@ -78,13 +78,13 @@ describe.each([
 
   test('use up one request of the rate limit', async () => {
     const key = newKey()
-    expectOneSend(await race(hundred((i) => postKeyed(at(i), account, key, textBody()))))
+    expectOneSend(await race(hundred((i) => postKeyed(at(i), account, key, sameBody()))))
     expect(await pointsUsed(service, account)).toBe(1)
   })
 
   test('of two bodies are one send: of one body replays, of the other 422s', async () => {
     const key = newKey()
-    const answers = await race(hundred((i) => postKeyed(at(i), account, key, textBody(`body ${i % 2}`))))
+    const answers = await race(hundred((i) => postKeyed(at(i), account, key, sameBody(`body ${i % 2}`))))
     const [send, ...more] = await sendsOf(service, account)
     expect(more).toEqual([])
     const winner = send && textOf(send) === 'body 1' ? 1 : 0
@@ -95,7 +95,7 @@ describe.each([
   test('of text and of media are one send', async () => {
     const key = newKey()
     const stored = (await service.runtime.db.select().from(media)).length
-    const answers = await race(hundred((i) => postKeyed(at(i), account, key, i % 2 ? imageBody : textBody())))
+    const answers = await race(hundred((i) => postKeyed(at(i), account, key, i % 2 ? imageBody : sameBody())))
     const [send, ...more] = await sendsOf(service, account)
     expect(more).toEqual([])
     const isMedia = send?.messageType === 'media'
@@ -109,8 +109,8 @@ describe.each([
     const fifty = [...Array(50).keys()]
     const keys = Array.from({ length: 10 }, newKey)
     const answers = await race([
-      ...fifty.map((i) => () => postKeyed(at(i), account, keys[i % 10] ?? '', textBody(`keyed ${i % 10}`))),
-      ...fifty.map((i) => () => post(at(i), account, textBody(`bare ${i}`))),
+      ...fifty.map((i) => () => postKeyed(at(i), account, keys[i % 10] ?? '', sameBody(`keyed ${i % 10}`))),
+      ...fifty.map((i) => () => post(at(i), account, sameBody(`bare ${i}`))),
     ])
     const ids = keys.map((_, n) => expectOneSend(answers.filter((_a, i) => i < 50 && i % 10 === n)))
     for (const answer of answers.slice(50)) ids.push(expectAccepted(answer))
@@ -122,10 +122,10 @@ describe.each([
 
 test('a hundred with a key that is just forgotten are one new send', async () => {
   const key = newKey()
-  const first = expectAccepted(await postKeyed(service, account, key, textBody()))
+  const first = expectAccepted(await postKeyed(service, account, key, sameBody()))
   await ageKey(service, account, key, 24 * 3600 + 1)
   const second = expectOneSend(
-    await allTooLateToSee(hundred((i) => postKeyed(at(i), account, key, textBody()))),
+    await allTooLateToSee(hundred((i) => postKeyed(at(i), account, key, sameBody()))),
   )
   expect((await sendsOf(service, account)).map(({ requestId }) => requestId)).toEqual([first, second])
 })
@@ -133,10 +133,10 @@ test('a hundred with a key that is just forgotten are one new send', async () =>
 test('within one process the first that came counts, and sends keep the order in which they came', async () => {
   const keys = Array.from({ length: 10 }, newKey)
   const requests = ['first', 'second'].flatMap((which) =>
-    keys.map((key, n) => () => postKeyed(service, account, key, textBody(`${which} ${n}`))),
+    keys.map((key, n) => () => postKeyed(service, account, key, sameBody(`${which} ${n}`))),
   )
   // The insert that is held at first takes the one that opens; all others share the next one.
-  const inTurn = [() => post(service, account, textBody('opens')), ...requests].map((send, n) => async () => {
+  const inTurn = [() => post(service, account, sameBody('opens')), ...requests].map((send, n) => async () => {
     await sleep(15 * n)
     return await send()
   })
@@ -153,7 +153,7 @@ test('two processes that record the same keys in opposite orders do not wait for
     account = await buildAccount(service)
     const keys = Array.from({ length: 40 }, newKey)
     const requests = (by: TestService, order: string[]) =>
-      order.map((key) => () => postKeyed(by, account, key, textBody(key)))
+      order.map((key) => () => postKeyed(by, account, key, sameBody(key)))
     const answers = await allTooLateToSee([...requests(at(0), keys), ...requests(at(1), keys.toReversed())])
     const idOfKey = new Map<string, string>()
     for (const [n, key] of keys.entries()) {
@@ -203,20 +203,20 @@ test('a 503 whose send was recorded after all: the retry is its replay, and ther
     create function dawdle() returns trigger as 'begin perform pg_sleep(1.5); return null; end' language plpgsql;
     create trigger dawdle after insert on sends execute function dawdle()`)
   const key = newKey()
-  expectError(await postKeyed(apart, slow, key, textBody()), 503)
+  expectError(await postKeyed(apart, slow, key, sameBody()), 503)
   const [send] = await eventually('the send', async () => {
     const recorded = await sendsOf(apart, slow)
     return recorded.length > 0 && recorded
   })
-  expectReplay(await postKeyed(apart, slow, key, textBody()), send?.requestId ?? '')
-  expectError(await postKeyed(apart, slow, key, textBody('other')), 422)
+  expectReplay(await postKeyed(apart, slow, key, sameBody()), send?.requestId ?? '')
+  expectError(await postKeyed(apart, slow, key, sameBody('other')), 422)
   expect(await sendsOf(apart, slow)).toHaveLength(1)
 })
 
 test('what waited for another request with its key beyond its 503 is not recorded', async () => {
   const key = newKey()
   const other = await holdKey(service, account, key)
-  expectError(await postKeyed(service, account, key, textBody()), 503)
+  expectError(await postKeyed(service, account, key, sameBody()), 503)
   await other.giveUp()
   await sleep(300)
   expect(await sendsOf(service, account)).toEqual([])

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, type Answer, buildAccount, post, textBody } from '../support/builders.ts'
+import { type Account, type Answer, buildAccount, post, sameBody } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectError } from './expect-error.ts'
 import {
@@ -34,13 +34,13 @@ const tenAMinute = () => buildAccount(service, { rateLimit: { points: 10, second
 
 /** Requests with one key that all have looked for it in vain before one is recorded. */
 function race(account: Account, count: number, key = newKey()): Promise<Answer[]> {
-  const requests = Array.from({ length: count }, (_, i) => () => postKeyed(at(i), account, key, textBody()))
+  const requests = Array.from({ length: count }, (_, i) => () => postKeyed(at(i), account, key, sameBody()))
   return raceToInsert(service, account, requests)
 }
 
 /** How many of a crowd of other requests the account's limit lets through. */
 async function taken(account: Account): Promise<number> {
-  const crowd = Array.from({ length: 30 }, (_, i) => post(at(i), account, textBody(`n ${i}`)))
+  const crowd = Array.from({ length: 30 }, (_, i) => post(at(i), account, sameBody(`n ${i}`)))
   return (await Promise.all(crowd)).filter(({ status }) => status === 202).length
 }
 
@@ -59,7 +59,7 @@ test('race after race, a limit of ten takes ten sends', async () => {
   const account = await tenAMinute()
   const keys = Array.from({ length: 5 }, newKey)
   for (const key of keys) {
-    expectOneSend(await Promise.all([0, 1, 2].map((i) => postKeyed(at(i), account, key, textBody()))))
+    expectOneSend(await Promise.all([0, 1, 2].map((i) => postKeyed(at(i), account, key, sameBody()))))
   }
   expect(await pointsUsed(service, account)).toBe(5)
   expect(await taken(account)).toBe(5)
@@ -73,7 +73,7 @@ test('a hundred at once with one key and a limit of ten make one send: each is a
   const requestId = expectOneSend(answers.filter(({ status }) => status !== 429))
   for (const answer of answers) if (answer.status !== 202) expectError(answer, 429)
   expect((await sendsOf(service, account)).map((send) => send.requestId)).toEqual([requestId])
-  for (let i = 0; i < 3; i++) expectReplay(await postKeyed(at(i), account, key, textBody()), requestId)
+  for (let i = 0; i < 3; i++) expectReplay(await postKeyed(at(i), account, key, sameBody()), requestId)
   expect((await sendsOf(service, account)).length + (await taken(account))).toBeLessThanOrEqual(10)
 })
 
@@ -85,11 +85,11 @@ test('of a limit of ten, a hundred at once with one key use up one', async () =>
 
 test('what is given back after its window has ended does not widen the next one', async () => {
   const account = await buildAccount(service, { rateLimit: { points: 3, seconds: 1 } })
-  expectAccepted(await post(service, account, textBody()))
+  expectAccepted(await post(service, account, sameBody()))
   await sleep(600)
   const hold = await holdInserts(service)
   const key = newKey()
-  const answers = Promise.all([0, 1].map((i) => postKeyed(at(i), account, key, textBody())))
+  const answers = Promise.all([0, 1].map((i) => postKeyed(at(i), account, key, sameBody())))
   await sleep(600)
   await hold.release()
   expectOneSend(await answers)

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { media, sandboxMessages } from '../../db/schema.ts'
 import { setTemplate } from '../../db/templates.ts'
-import { type Account, buildAccount, buildKey, post, textBody } from '../support/builders.ts'
+import { type Account, buildAccount, buildKey, post, sameBody } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { holdings } from './expect-error.ts'
 import {
@@ -57,10 +57,10 @@ describe('a replay', () => {
     async (first, second) => {
       await freshAccount()
       const key = newKey()
-      const requestId = expectAccepted(await endpoints[first](service, account, key, textBody()))
+      const requestId = expectAccepted(await endpoints[first](service, account, key, sameBody()))
       const before = await holdings(service)
-      expectReplay(await endpoints[second](service, account, key, textBody()), requestId)
-      expectReplay(await endpoints[second](service, account, key, textBody()), requestId)
+      expectReplay(await endpoints[second](service, account, key, sameBody()), requestId)
+      expectReplay(await endpoints[second](service, account, key, sameBody()), requestId)
       expect(await holdings(service)).toEqual(before)
       expect((await sendsOf(service, account)).map((send) => send.requestId)).toEqual([requestId])
     },
@@ -69,16 +69,16 @@ describe('a replay', () => {
   test('is answered as the first one was, whichever key of the account asks', async () => {
     await freshAccount()
     const key = newKey()
-    const requestId = expectAccepted(await postKeyed(service, account, key, textBody()))
+    const requestId = expectAccepted(await postKeyed(service, account, key, sameBody()))
     const second = { ...account, ...(await buildKey(service, account.accountId)) }
-    expectReplay(await postKeyed(service, second, key, textBody()), requestId)
+    expectReplay(await postKeyed(service, second, key, sameBody()), requestId)
   })
 
   test('may be written differently, and so may its key', async () => {
     await freshAccount()
     const key = newKey()
-    const requestId = expectAccepted(await postKeyed(service, account, key, textBody('Hello')))
-    const { contact, message } = textBody('Hello', '0049 (151) 123-45.678')
+    const requestId = expectAccepted(await postKeyed(service, account, key, sameBody('Hello')))
+    const { contact, message } = sameBody('Hello', '0049 (151) 123-45.678')
     expectReplay(await postKeyed(service, account, `"${key}"`, { message, contact }), requestId)
   })
 
@@ -97,10 +97,10 @@ describe('a replay', () => {
     await freshAccount()
     const { stop } = await service.startWorker()
     const key = newKey()
-    const requestId = expectAccepted(await postKeyed(service, account, key, textBody()))
+    const requestId = expectAccepted(await postKeyed(service, account, key, sameBody()))
     await finishedTimeline(service, requestId, account.apiKey)
-    expectReplay(await postKeyed(service, account, key, textBody()), requestId)
-    const next = expectAccepted(await post(service, account, textBody('next')))
+    expectReplay(await postKeyed(service, account, key, sameBody()), requestId)
+    const next = expectAccepted(await post(service, account, sameBody('next')))
     await finishedTimeline(service, next, account.apiKey)
     await stop()
     const { db } = service.runtime
@@ -125,9 +125,9 @@ describe('a replay', () => {
   test('is one line in the log under the first requestId; no line holds the key', async () => {
     await freshAccount()
     const key = newKey()
-    const requestId = expectAccepted(await postKeyed(service, account, key, textBody('a secret')))
+    const requestId = expectAccepted(await postKeyed(service, account, key, sameBody('a secret')))
     const from = service.logs.length
-    expectReplay(await postKeyed(service, account, key, textBody('a secret')), requestId)
+    expectReplay(await postKeyed(service, account, key, sameBody('a secret')), requestId)
     expect(service.logs.slice(from)).toMatchObject([{ event: 'idempotent_replay', requestId }])
     expect(JSON.stringify(service.logs)).not.toContain(key)
   })
@@ -138,19 +138,19 @@ describe('a key', () => {
     const one = await freshAccount()
     const other = await freshAccount()
     const key = newKey()
-    const ofOne = expectAccepted(await postKeyed(service, one, key, textBody()))
-    const ofOther = expectAccepted(await postKeyed(service, other, key, textBody('something else')))
-    expectReplay(await postKeyed(service, one, key, textBody()), ofOne)
-    expectReplay(await postKeyed(service, other, key, textBody('something else')), ofOther)
+    const ofOne = expectAccepted(await postKeyed(service, one, key, sameBody()))
+    const ofOther = expectAccepted(await postKeyed(service, other, key, sameBody('something else')))
+    expectReplay(await postKeyed(service, one, key, sameBody()), ofOne)
+    expectReplay(await postKeyed(service, other, key, sameBody('something else')), ofOther)
   })
 
   test('that is another makes another send, and no key never makes a replay', async () => {
     await freshAccount()
     const ids = [
-      expectAccepted(await postKeyed(service, account, 'order', textBody())),
-      expectAccepted(await postKeyed(service, account, 'Order', textBody())),
-      expectAccepted(await post(service, account, textBody())),
-      expectAccepted(await post(service, account, textBody())),
+      expectAccepted(await postKeyed(service, account, 'order', sameBody())),
+      expectAccepted(await postKeyed(service, account, 'Order', sameBody())),
+      expectAccepted(await post(service, account, sameBody())),
+      expectAccepted(await post(service, account, sameBody())),
     ]
     expect((await sendsOf(service, account)).map(({ requestId }) => requestId)).toEqual(ids)
   })
@@ -169,15 +169,15 @@ describe('a key', () => {
   test('still stands for its send shortly before 24 h are over', async () => {
     await freshAccount()
     const key = newKey()
-    const requestId = expectAccepted(await postKeyed(service, account, key, textBody()))
+    const requestId = expectAccepted(await postKeyed(service, account, key, sameBody()))
     await ageKey(service, account, key, 24 * hour - 60)
-    expectReplay(await postKeyed(service, account, key, textBody()), requestId)
-    expect((await postKeyed(service, account, key, textBody('other'))).status).toBe(422)
+    expectReplay(await postKeyed(service, account, key, sameBody()), requestId)
+    expect((await postKeyed(service, account, key, sameBody('other'))).status).toBe(422)
   })
 
   test.each([
-    ['the same text', textBody(), textBody()],
-    ['another text', textBody(), textBody('other')],
+    ['the same text', sameBody(), sameBody()],
+    ['another text', sameBody(), sameBody('other')],
     ['the same media', mediaBody(), mediaBody()],
     ['other media', mediaBody(), mediaBody(samples.gif)],
   ])('is forgotten after 24 h, and then stands for a new send: %s', async (_what, body, later) => {

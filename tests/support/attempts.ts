@@ -9,6 +9,7 @@ import { conversationCloser } from '../../workers/close-conversation.ts'
 import type { EnteredSend, NextWakeUp } from '../../workers/deliver.ts'
 import { outcomeRecorder } from '../../workers/record-outcome.ts'
 import { startSweeps } from '../../workers/sweep.ts'
+import { turnGiver } from '../../workers/turns.ts'
 import { type Account, accept, textBody } from './builders.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
@@ -20,7 +21,7 @@ export async function beginAttempt(
   worker: string,
 ): Promise<EnteredSend> {
   await livingWorker(service, worker)
-  const { send } = await claimer(service.runtime, worker)(requestId)
+  const { send } = await claimer(service.runtime, worker, turnGiver(service.runtime))(requestId)
   if (!send) throw new Error(`${worker} could not claim ${requestId}`)
   return await conversationCloser(service.runtime)(send)
 }
@@ -31,7 +32,7 @@ export async function endAttempt(
   send: EnteredSend,
   outcome: AttemptResult,
 ): Promise<NextWakeUp> {
-  return await outcomeRecorder(service.runtime)(send, { outcome, durationMs: 5 })
+  return await outcomeRecorder(service.runtime, turnGiver(service.runtime))(send, { outcome, durationMs: 5 })
 }
 
 /** Lets the worker's lease run out. */

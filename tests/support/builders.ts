@@ -83,6 +83,9 @@ export function textBody(text = 'Hello', contact = newContact()) {
   return { contact: { value: contact, type }, message: { type: 'text', text: { value: text } } }
 }
 
+/** The same each time it is built, down to the contact. */
+export const sameBody = (text = 'Hello', contact = '+4915112345678') => textBody(text, contact)
+
 /** Posts a send that has to be accepted. */
 export async function accept(
   service: TestService,

@@ -12,6 +12,7 @@ import type { AttemptRecord } from '../../src/core/timeline.ts'
 import { claimer } from '../../workers/claim.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
+import { turnGiver } from '../../workers/turns.ts'
 import { lapse } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
@@ -89,7 +90,7 @@ test('a send that is claimed, finished or unknown is not claimed again, and asks
   await recordOutcomes(db, [{ requestId, claimId: claim.id, ...sent }])
   expect(await claimSends(db, [requestId], by('b'))).toEqual([])
   expect(await findRefusals(db, [requestId, unknown])).toEqual([
-    { requestId, dueInMs: null, leavesLane: true },
+    { requestId, dueInMs: null, leavesLane: true, waitsForTurnOf: null },
   ])
 })
 
@@ -165,6 +166,7 @@ test.each([60_000, 2_592_000_000])(
       service.runtime,
       providers,
       await livingWorker(service, 'b'),
+      turnGiver(service.runtime),
     )(requestId)
     expect(wakeInMs).toBeGreaterThan(delayMs - 1000)
     expect(wakeInMs).toBeLessThanOrEqual(delayMs)
@@ -172,7 +174,12 @@ test.each([60_000, 2_592_000_000])(
 )
 
 test('ten wake-ups of one send call the provider once', async () => {
-  const deliver = deliverer(service.runtime, providers, await livingWorker(service, 'a'))
+  const deliver = deliverer(
+    service.runtime,
+    providers,
+    await livingWorker(service, 'a'),
+    turnGiver(service.runtime),
+  )
   const requestId = await acceptText()
   await Promise.all(Array.from({ length: 10 }, () => deliver(requestId)))
   expect(await callsFor(requestId)).toHaveLength(1)
@@ -188,7 +195,7 @@ test('a send that was woken twice while PostgreSQL was away calls the provider o
         : Reflect.get(pool, name, pool),
   })
   const cutOff = { ...runtime, db: { $client: client } as unknown as Database }
-  const claim = claimer(cutOff, 'a')
+  const claim = claimer(cutOff, 'a', turnGiver(service.runtime))
   const [other, twice] = [await acceptText(), await acceptText()]
   const claims = [claim(other), claim(twice), claim(twice)]
   await sleep(50)

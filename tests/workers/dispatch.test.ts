@@ -33,6 +33,10 @@ function buildSend(changes: Partial<EnteredSend> = {}): EnteredSend {
     provider: 'sandbox',
     sealedConfig: sealConfig({}, channelId, service.runtime.settings.CREDENTIALS_KEY),
     onUncertain: 'hold',
+    isLimited: false,
+    isProbe: false,
+    callInMs: null,
+    tooLateInMs: null,
     ...changes,
   }
 }

@@ -5,6 +5,7 @@ import { expireSends } from '../../db/expiry.ts'
 import { sends } from '../../db/schema.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
+import { turnGiver } from '../../workers/turns.ts'
 import {
   beginAttempt,
   endAttempt,
@@ -101,7 +102,12 @@ test('a send that has expired is not claimed even before a sweep has ended it', 
   const requestId = await accept(service, await withExpiry(60), textBody())
   await overdue(requestId)
   const { providers } = openProviders(service.runtime.db, service.runtime.settings)
-  const deliver = deliverer(service.runtime, providers, await livingWorker(service, 'living'))
+  const deliver = deliverer(
+    service.runtime,
+    providers,
+    await livingWorker(service, 'living'),
+    turnGiver(service.runtime),
+  )
   expect(await deliver(requestId)).toEqual({ wakeInMs: undefined })
   expect(await rowOf(service, requestId)).toMatchObject({ status: 'queued', attempt: 0 })
   await sweepOnce(service)

@@ -9,6 +9,7 @@ import type { Timeline } from '../../src/core/timeline.ts'
 import { addWakeUps } from '../../src/platform/queue.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
+import { turnGiver } from '../../workers/turns.ts'
 import {
   type Account,
   accept,
@@ -131,20 +132,28 @@ test('further sends of a held channel are accepted and wait, without an attempt 
 })
 
 test('the wake-up of a send on a held channel ends, and nothing wakes it again before the channel is resumed', async () => {
-  const { db, queue, settings } = service.runtime
+  const { db, settings } = service.runtime
   const { channelId } = await buildWebhook(gone)
   const first = await sendIntoHold(channelId)
   const waiting = await sendBy(channelId)
   await wakeUpEnded(waiting)
   const { providers, close } = openProviders(db, settings)
-  const deliver = deliverer(service.runtime, providers, await livingWorker(service, 'another'))
+  const deliver = deliverer(
+    service.runtime,
+    providers,
+    await livingWorker(service, 'another'),
+    turnGiver(service.runtime),
+  )
   const page = { overdueByMs: 0, after: undefined, limit: 1000 }
   for (const requestId of [first, waiting]) {
     expect((await deliver(requestId)).wakeInMs).toBeUndefined()
     expect(await findRefusals(db, [requestId])).toMatchObject([{ dueInMs: null }])
     expect((await findDueSends(db, page)).map((due) => due.requestId)).not.toContain(requestId)
   }
-  await addWakeUps(queue, [first, waiting])
+  await addWakeUps(
+    service.runtime,
+    [first, waiting].map((requestId) => ({ requestId })),
+  )
   for (const requestId of [first, waiting]) await wakeUpEnded(requestId)
   await resumeChannel(db, channelId)
   expect(await findRefusals(db, [first])).toMatchObject([{ dueInMs: 0 }])
@@ -217,7 +226,7 @@ test('a hold takes none of the attempts of a send, however often the channel is 
     await wakeUpEnded(requestId)
     expect(await timelineOf(requestId)).toMatchObject({ status: 'queued', attempts: 1 })
     await resumeChannel(service.runtime.db, channelId)
-    await addWakeUps(service.runtime.queue, [requestId])
+    await addWakeUps(service.runtime, [{ requestId: requestId }])
   }
   const timeline = await finishedTimeline(service, requestId, account.apiKey)
   expect(timeline).toMatchObject({ status: 'sent', attempts: 2 })

@@ -155,7 +155,7 @@ test('the wake-up of a send that has ended wakes the next one: its worker may ha
   await worker.stop()
   await service.runtime.queue.remove(second)
   const again = await service.startWorker('again')
-  await addWakeUps(service.runtime.queue, [first])
+  await addWakeUps(service.runtime, [{ requestId: first }])
   expect(await ended(second)).toMatchObject({ status: 'sent' })
   await again.stop()
 })

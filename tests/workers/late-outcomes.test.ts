@@ -6,6 +6,7 @@ import type { AttemptResult } from '../../src/core/outcome.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
+import { turnGiver } from '../../workers/turns.ts'
 import {
   beginAttempt,
   endAttempt,
@@ -52,7 +53,12 @@ const heldChannels = async () =>
 async function deliverByAnother(requestId: string) {
   const { db, settings } = service.runtime
   const { providers } = openProviders(db, settings)
-  return await deliverer(service.runtime, providers, await livingWorker(service, 'another'))(requestId)
+  return await deliverer(
+    service.runtime,
+    providers,
+    await livingWorker(service, 'another'),
+    turnGiver(service.runtime),
+  )(requestId)
 }
 
 const lostAndUncertain = ['accepted', 'attempt_started', 'attempt_lost', 'uncertain']

@@ -7,6 +7,7 @@ import { deliverer } from '../../workers/deliver.ts'
 import type { Heartbeat } from '../../workers/heartbeat.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
 import { startSweeps } from '../../workers/sweep.ts'
+import { turnGiver } from '../../workers/turns.ts'
 import {
   beginAttempt,
   endAttempt,
@@ -34,7 +35,8 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 const acceptText = () => accept(service, account, textBody())
-const deliverAs = (heartbeat: Heartbeat) => deliverer(service.runtime, providers, heartbeat)
+const deliverAs = (heartbeat: Heartbeat) =>
+  deliverer(service.runtime, providers, heartbeat, turnGiver(service.runtime))
 const lostClaims = async () =>
   (await findLostClaims(service.runtime.db, idleSweeper, 1000)).map(({ requestId }) => requestId)
 const knownWorkers = async () =>

@@ -6,6 +6,7 @@ import { beat } from '../../db/workers.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { startSweeps } from '../../workers/sweep.ts'
+import { turnGiver } from '../../workers/turns.ts'
 import {
   beginAttempt,
   buildSendRow,
@@ -70,7 +71,9 @@ test('on a channel that holds, a send whose worker died ends uncertain, with the
   const rescuer = await livingWorker(service, 'rescuer')
   const provider = { send: async (): Promise<Outcome> => ({ outcome: 'sent' }) }
   const providers = { sandbox: provider, webhook: provider }
-  expect(await deliverer(service.runtime, providers, rescuer)(requestId)).toEqual({ wakeInMs: undefined })
+  expect(await deliverer(service.runtime, providers, rescuer, turnGiver(service.runtime))(requestId)).toEqual(
+    { wakeInMs: undefined },
+  )
   expect(await timelineOf(service, requestId)).toEqual(timeline)
 })
 
@@ -81,7 +84,12 @@ test('on a channel that resends, it is queued again, woken, counted as an attemp
     answer = resolve
   })
   const providers = { sandbox: { send: () => hung }, webhook: { send: () => hung } }
-  const dying = deliverer(service.runtime, providers, await livingWorker(service, 'dead-2'))(requestId)
+  const dying = deliverer(
+    service.runtime,
+    providers,
+    await livingWorker(service, 'dead-2'),
+    turnGiver(service.runtime),
+  )(requestId)
   await eventually('the attempt', async () => (await rowOf(service, requestId)).conversationId !== null)
   await service.runtime.queue.remove(requestId)
 

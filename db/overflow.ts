@@ -1,0 +1,19 @@
+/** An account's unfinished sends in the ordinary queue; what it has beyond them takes turns with other accounts' overflow. */
+const placesPerChannel = 10
+const placesPerAccount = 100
+
+/** SQL of the places that the accounts of the rows `given` have taken. */
+export const placesTaken = `
+  select account_id, channel_id, count(*) as places from sends
+  where account_id in (select "accountId" from given) and finished_at is null and not overflow
+  group by account_id, channel_id`
+
+/** SQL that is true of a row of `given` for which there is no place left, with `placesTaken` as `taken`. */
+export const isOverflow = `(
+  row_number() over (partition by "channelId" order by ordinality) > ${placesPerChannel} -
+    coalesce((select places from taken where taken.channel_id = "channelId"), 0)
+  or row_number() over (partition by "accountId" order by ordinality) > ${placesPerAccount} -
+    coalesce((select sum(places) from taken where taken.account_id = "accountId"), 0))`
+
+/** SQL of the account in whose overflow the wake-up of a send belongs; null: it belongs in the ordinary queue. */
+export const overflowOf = (send: string) => `case when ${send}.overflow then ${send}.account_id end`

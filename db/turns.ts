@@ -1,0 +1,133 @@
+import { sql } from 'drizzle-orm'
+import type { Database } from './client.ts'
+import { isBehind } from './lanes.ts'
+
+/** SQL that is true of a row of `channels` whose sends need a turn each before they may be claimed. */
+export const isLimited = `(channels.rate_calls is not null or channels.max_in_flight is not null
+  or channels.breaker_open_until is not null)`
+
+/** SQL that is true of a turn `t` that the next attempt of a send `s` may still use. */
+const isUsable = `t.request_id = s.request_id and t.attempt = s.attempt + 1 and t.valid_until > clock_timestamp()`
+
+/** SQL that is true of a send `s` that has its turn, also against the circuit breaker of its row of `channels`. */
+export const hasItsTurn = `exists (
+  select from turns t where ${isUsable} and (t.is_probe or channels.breaker_open_until is null))`
+
+/** SQL that is true of a turn `t` of a send `s` that is under way, or being claimed, or may yet be. */
+const isLive = `((s.status = 'sending' and s.attempt = t.attempt) or
+  (s.status = 'queued' and s.attempt = t.attempt - 1 and t.valid_until > clock_timestamp() - interval '1 s'))`
+
+/** How far ahead the calls of a rate are dealt out: their sends are on their way by then. */
+const dealtOutSeconds = 1
+/** Of a rate's time: how much later a call may come than it was to, and how much wider their spacing is for that. */
+const leeway = 0.02
+/** Without a rate: for the way through the queue. */
+const validSeconds = 10
+const mostTurnsAtOnce = 200
+
+/** A send's turn. */
+export interface Turn {
+  requestId: string
+  /** Until its call. */
+  inMs: number
+}
+
+/** What a channel's sends were given. */
+export interface GivenTurns {
+  channelId: string
+  turns: Turn[]
+  /** When there may be more; null where that depends on other things than time, or nobody waits. */
+  moreInMs: number | null
+}
+
+/**
+ * The first of a channel's due sends get the turns that there are: as many as its rate has calls until a moment ahead,
+ * as `max_in_flight` leaves free, and as its circuit breaker lets through.
+ */
+const give = (channelIds: readonly string[], probeSeconds: number) => sql`
+  with room as materialized (
+    select id, rate_calls, rate_seconds, breaker_open_until,
+           greatest(next_call_at, at) as first_at, rate_seconds * ${1 + leeway}::float8 / rate_calls as spacing,
+           greatest(0, least(
+             ${mostTurnsAtOnce},
+             max_in_flight - (select count(*) from turns t join sends s using (request_id)
+                              where t.channel_id = channels.id and ${sql.raw(isLive)}),
+             1 + floor((${dealtOutSeconds} - extract(epoch from greatest(next_call_at, at) - at))
+                       / (rate_seconds * ${1 + leeway}::float8 / rate_calls)),
+             case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end))::int as places, at
+    from channels, clock_timestamp() as at
+    where id in ${channelIds} and held_at is null and ${sql.raw(isLimited)}),
+  chosen as materialized (
+    select room.*, s.request_id, s.attempt, s.place * spacing * interval '1 s' + first_at as call_at
+    from room cross join lateral (
+      select s.request_id, s.attempt + 1 as attempt, row_number() over (order by s.next_attempt_at, s.seq) - 1 as place
+      from sends s
+      where s.channel_id = room.id and s.finished_at is null and s.status = 'queued'
+        and s.next_attempt_at <= room.at and (s.expires_at is null or s.expires_at > room.at)
+        and not ${sql.raw(isBehind)} and not exists (select from turns t where ${sql.raw(isUsable)})
+      order by s.next_attempt_at, s.seq
+      limit room.places) s),
+  given as (
+    insert into turns (request_id, channel_id, attempt, call_at, valid_until, is_probe)
+    select request_id, id, attempt, call_at,
+           coalesce(call_at + ${leeway}::float8 * rate_seconds * interval '1 s', at + ${validSeconds} * interval '1 s'),
+           breaker_open_until is not null
+    from chosen
+    on conflict (request_id) do update
+      set channel_id = excluded.channel_id, attempt = excluded.attempt, call_at = excluded.call_at,
+          valid_until = excluded.valid_until, is_probe = excluded.is_probe),
+  moved as (
+    update channels
+    set next_call_at = coalesce(last.call_at + last.spacing * interval '1 s', next_call_at),
+        breaker_open_until = case when channels.breaker_open_until is not null
+                                  then clock_timestamp() + ${probeSeconds} * interval '1 s' end
+    from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
+    where channels.id = last.id
+    returning channels.id, next_call_at)
+  select room.id as "channelId",
+         coalesce(json_agg(json_build_object(
+           'requestId', chosen.request_id,
+           'inMs', coalesce(ceil(extract(epoch from chosen.call_at - chosen.at) * 1000), 0))
+           order by chosen.call_at) filter (where chosen.request_id is not null), '[]') as turns,
+         ceil(1000 * greatest(0, case
+           when room.breaker_open_until > room.at then extract(epoch from room.breaker_open_until - room.at)
+           when room.rate_calls is not null and count(chosen.request_id) = room.places then
+             extract(epoch from coalesce(moved.next_call_at, room.first_at) - room.at) - ${dealtOutSeconds / 2} end))::float8 as "moreInMs"
+  from room left join chosen using (id) left join moved using (id)
+  group by room.id, room.at, room.places, room.first_at, room.rate_calls, room.breaker_open_until, moved.next_call_at`
+
+/**
+ * Gives the sends that wait in these channels the turns that there are, each channel's in the order in which they fell
+ * due. Exact across any number of workers: who deals out a channel's turns has locked its row, and only then looks how
+ * many there are.
+ *
+ * @param probeSeconds how long a circuit breaker that lets a call through waits for what comes of it.
+ */
+export async function giveTurns(
+  db: Database,
+  channelIds: readonly string[],
+  probeSeconds: number,
+): Promise<GivenTurns[]> {
+  return await db.transaction(async (transaction) => {
+    await transaction.execute(
+      sql`select from channels where id in ${channelIds} order by id for no key update`,
+    )
+    await transaction.execute(sql`
+      delete from turns t where channel_id in ${channelIds}
+        and not exists (select from sends s where s.request_id = t.request_id and ${sql.raw(isLive)})`)
+    const { rows } = await transaction.execute<GivenTurns & Record<string, unknown>>(
+      give(channelIds, probeSeconds),
+    )
+    return rows
+  })
+}
+
+/** The limited channels that aren't held and whose sends wait. */
+export async function findLimitedChannels(db: Database): Promise<string[]> {
+  const { rows } = await db.execute<{ id: string }>(sql`
+    select id from channels
+    where held_at is null and ${sql.raw(isLimited)}
+      and exists (select from sends s where s.channel_id = channels.id and s.finished_at is null
+                    and s.status = 'queued' and s.next_attempt_at <= now())`)
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,74 @@
+import { LRUCache } from 'lru-cache'
+import { closeBreaker, openBreaker } from '../db/breakers.ts'
+import type { AttemptResult } from '../src/core/outcome.ts'
+import type { Runtime } from '../src/platform/runtime.ts'
+import type { EnteredSend } from './deliver.ts'
+import type { Attempt } from './dispatch.ts'
+import { patient } from './patience.ts'
+
+/** A channel fails when so many calls in a row have, over so long a time. */
+const mostFailures = 5
+const failingForMs = 5000
+const watchedChannels = 10_000
+
+interface Streak {
+  failures: number
+  /** When the first of these calls began. */
+  since: number
+}
+
+/**
+ * The circuit breaker of each channel: shared by the workers through PostgreSQL, opened by the one that sees the channel
+ * fail, and closed by the one whose call it lets through (docs/delivery.md#circuit-breakers).
+ *
+ * @returns what to tell the outcome of each call.
+ */
+export function channelBreakers({ db, log }: Runtime) {
+  const streaks = new LRUCache<string, Streak>({ max: watchedChannels })
+  const open = patient(log, (which: { channelId: string; isAgain: boolean }) => openBreaker(db, which))
+  const close = patient(log, (channelId: string) => closeBreaker(db, channelId))
+
+  return async ({ channelId, isProbe }: EnteredSend, { outcome, durationMs }: Attempt): Promise<void> => {
+    const health = healthOf(outcome)
+    if (health === undefined) return
+    if (health === 'alive') {
+      streaks.delete(channelId)
+      if (isProbe && (await close(channelId))) log.info({ event: 'breaker_closed', channelId })
+      return
+    }
+    const streak = longer(streaks.get(channelId), Date.now() - durationMs)
+    streaks.set(channelId, streak)
+    if (!isProbe && !isFailing(streak)) return
+    streaks.delete(channelId)
+    const openSeconds = await open({ channelId, isAgain: isProbe })
+    if (openSeconds === undefined) return
+    const reason = 'reason' in outcome ? outcome.reason : undefined
+    log.warn({ event: 'breaker_opened', channelId, reason, openSeconds })
+  }
+}
+
+const longer = (streak: Streak | undefined, since: number): Streak => ({
+  failures: (streak?.failures ?? 0) + 1,
+  since: Math.min(streak?.since ?? since, since),
+})
+
+const isFailing = ({ failures, since }: Streak) =>
+  failures >= mostFailures && Date.now() - since >= failingForMs
+
+/** What a call tells of the channel's provider; undefined where it tells nothing. */
+function healthOf(outcome: AttemptResult): 'alive' | 'failing' | undefined {
+  switch (outcome.outcome) {
+    case 'sent':
+    case 'rejected':
+      return 'alive'
+    case 'retry_later':
+      return outcome.providerStatus === 429 ? 'alive' : 'failing'
+    case 'uncertain':
+      return 'failing'
+    case 'channel_refused':
+    case 'not_called':
+      return undefined
+    default:
+      return outcome satisfies never
+  }
+}

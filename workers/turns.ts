@@ -1,0 +1,73 @@
+import { giveTurns, type Turn } from '../db/turns.ts'
+import { logWarning } from '../src/platform/logger.ts'
+import { MicroBatch } from '../src/platform/micro-batch.ts'
+import { addWakeUps } from '../src/platform/queue.ts'
+import type { Runtime } from '../src/platform/runtime.ts'
+import { patient } from './patience.ts'
+
+const maxChannelsPerBatch = 100
+/** So long before its call a send is woken: it waits for the moment with all prepared. */
+const headStartMs = 100
+const probeMarginSeconds = 15
+
+/** Gives the sends of limited channels their turns (docs/delivery.md#channels-with-limits). */
+export interface Turns {
+  /**
+   * Gives the turns that there are in this channel now, and wakes the sends that have got one. Goes on by itself when
+   * there will be more.
+   *
+   * @returns how long until the wake-up of this send, where it has got one.
+   */
+  give(channelId: string, requestId?: string): Promise<number | undefined>
+  stop(): void
+}
+
+export function turnGiver(runtime: Runtime): Turns {
+  const { db, log, settings } = runtime
+  const timers = new Map<string, NodeJS.Timeout>()
+  let isStopped = false
+  const givePatiently = patient(log, (channelIds: readonly string[]) =>
+    giveTurns(db, channelIds, settings.PROVIDER_TIMEOUT_SECONDS + probeMarginSeconds),
+  )
+  const channels = new MicroBatch<string, readonly Turn[]>({
+    maxItems: maxChannelsPerBatch,
+    isItemsFault: () => false,
+    flush: async (channelIds) => {
+      const given = new Map(
+        (await givePatiently([...new Set(channelIds)])).map((one) => [one.channelId, one]),
+      )
+      for (const { channelId, moreInMs } of given.values()) goOn(channelId, moreInMs)
+      const wakeUps = [...given.values()].flatMap(({ turns }) =>
+        turns.map(({ requestId, inMs }) => ({ requestId, inMs: wakeInMs(inMs) })),
+      )
+      // What fails here, the reconciler makes good when the turns have expired.
+      await addWakeUps(runtime, wakeUps).catch((error: unknown) => logWarning(log, 'turn_not_woken', error))
+      return channelIds.map((channelId) => given.get(channelId)?.turns ?? [])
+    },
+  })
+
+  const give: Turns['give'] = async (channelId, requestId) => {
+    const turn = (await channels.add(channelId)).find((one) => one.requestId === requestId)
+    return turn && wakeInMs(turn.inMs)
+  }
+
+  function goOn(channelId: string, moreInMs: number | null): void {
+    clearTimeout(timers.get(channelId))
+    timers.delete(channelId)
+    if (moreInMs === null || isStopped) return
+    timers.set(
+      channelId,
+      setTimeout(() => void give(channelId), moreInMs),
+    )
+  }
+
+  return {
+    give,
+    stop() {
+      isStopped = true
+      for (const timer of timers.values()) clearTimeout(timer)
+    },
+  }
+}
+
+const wakeInMs = (callInMs: number) => Math.max(0, callInMs - headStartMs)
