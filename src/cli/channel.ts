@@ -70,7 +70,7 @@ function createCommand(channel: Command): void {
         const sealedConfig = seal(provider, options.config, id, setting('CREDENTIALS_KEY'))
         const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
         const { name, ordering = 'contact' } = options
-        const fields = { name, sealedConfig, onUncertain, ordering, ...limitsOf(options) }
+        const fields = { ...fieldsOf(options), name, sealedConfig, onUncertain, ordering }
         await createChannel(db, { id, accountId, provider, ...fields })
         return { channelId: id }
       }),
@@ -90,12 +90,12 @@ function updateCommand(channel: Command): void {
     .option(...maxInFlightOption)
     .action((id: string, options: Partial<ChannelOptions>, command: Command) =>
       answer(command, async ({ db, setting }) => {
-        const { config, expireAfter, rate, maxInFlight, ...fields } = options
+        const { config } = options
         const provider = canBeRecordId(id) ? await findProvider(db, id) : undefined
         if (!provider) throw noChannel(id)
         const sealed =
           config === undefined ? {} : { sealedConfig: seal(provider, config, id, setting('CREDENTIALS_KEY')) }
-        const changes = { ...fields, ...limitsOf({ expireAfter, rate, maxInFlight }), ...sealed }
+        const changes = { ...fieldsOf(options), ...sealed }
         if (Object.keys(changes).length === 0)
           throw new CliError('Nothing to change; see: channel update --help')
         await updateChannel(db, id, changes)
@@ -132,8 +132,12 @@ function noChannel(id: string): CliError {
 }
 
 /** What is left out stays as it is. */
-function limitsOf({ expireAfter, rate, maxInFlight }: Partial<ChannelOptions>): Partial<ChannelFields> {
+function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelFields> {
+  const { name, onUncertain, ordering, expireAfter, rate, maxInFlight } = options
   return {
+    ...(name !== undefined && { name }),
+    ...(onUncertain !== undefined && { onUncertain }),
+    ...(ordering !== undefined && { ordering }),
     ...(expireAfter !== undefined && { expireAfterSeconds: expireAfter || null }),
     ...(rate !== undefined && { rateCalls: rate.calls || null, rateSeconds: rate.seconds || null }),
     ...(maxInFlight !== undefined && { maxInFlight: maxInFlight || null }),

@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { media, sends } from '../../db/schema.ts'
 import { type Account, buildAccount, post, request, sameBody } from '../support/builders.ts'
+import { wakeUpOf } from '../support/queue.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -49,7 +50,7 @@ test('the send is in PostgreSQL before the answer, and its wake-up in the queue 
     status: 'queued',
     attempt: 0,
   })
-  const job = await service.runtime.queue.getJob(body.requestId)
+  const job = await wakeUpOf(service, body.requestId)
   expect(job?.data).toEqual({ requestId: body.requestId })
 })
 
@@ -94,9 +95,7 @@ test('base64 media goes into its own table, and neither into the row nor into Re
     type: 'media',
     media: { mediaType: 'image', filename: 'dot.png', sizeBytes: content.length },
   })
-  expect(JSON.stringify(await service.runtime.queue.getJob(body.requestId))).not.toContain(
-    onePixelPng.slice(0, 20),
-  )
+  expect(JSON.stringify(await wakeUpOf(service, body.requestId))).not.toContain(onePixelPng.slice(0, 20))
 })
 
 test.each([
@@ -165,6 +164,6 @@ test('a hundred sends at once are all recorded and enqueued', async () => {
   expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(202))
   const ids = answers.map(({ body }) => body.requestId as string)
   for (const id of ids) expect(await rowOf(id), id).toBeDefined()
-  const jobs = await Promise.all(ids.map((id) => service.runtime.queue.getJob(id)))
+  const jobs = await Promise.all(ids.map((id) => wakeUpOf(service, id)))
   expect(jobs.every(Boolean)).toBe(true)
 })

@@ -11,6 +11,7 @@ import {
   request,
   textBody,
 } from '../support/builders.ts'
+import { wakeUpOf } from '../support/queue.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectError, holdings } from './expect-error.ts'
 import { redisReady } from './redis-ready.ts'
@@ -72,7 +73,7 @@ async function recordedOf(answers: Answer[]): Promise<Set<string>> {
 
 async function enqueuedOf(answers: Answer[]): Promise<Set<string>> {
   const ids = answers.map(({ body }) => body.requestId as string)
-  const jobs = await Promise.all(ids.map((id) => healthy.runtime.queue.getJob(id)))
+  const jobs = await Promise.all(ids.map((id) => wakeUpOf(healthy, id)))
   return new Set(ids.filter((_, index) => jobs[index]))
 }
 

@@ -3,6 +3,7 @@ import { count, eq } from 'drizzle-orm'
 import { expect } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import type { Answer } from '../support/builders.ts'
+import { wakeUpOf } from '../support/queue.ts'
 import type { TestService } from '../support/service.ts'
 
 export const requestIdForm = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -30,17 +31,18 @@ export async function expectFault(service: TestService, answer: Answer, path: st
 }
 
 export async function expectNothingAccepted(service: TestService, answer: Answer): Promise<void> {
-  const { db, queue } = service.runtime
+  const { db } = service.runtime
   const { requestId } = answer.body
   expect(await db.select().from(sends).where(eq(sends.requestId, requestId))).toEqual([])
-  expect(await queue.getJob(requestId)).toBeUndefined()
+  expect(await wakeUpOf(service, requestId)).toBeUndefined()
 }
 
 /** How much the service holds, whatever its ids. */
 export async function holdings(service: TestService): Promise<{ recorded: number; enqueued: number }> {
-  const { db, queue } = service.runtime
+  const { db, queue, overflow } = service.runtime
   const [row] = await db.select({ recorded: count() }).from(sends)
-  const jobs = Object.values(await queue.getJobCounts())
+  const counts = await Promise.all([queue.getJobCounts(), overflow.getJobCounts()])
+  const jobs = counts.flatMap((byState) => Object.values(byState))
   return { recorded: row?.recorded ?? 0, enqueued: jobs.reduce((sum, n) => sum + n, 0) }
 }
 

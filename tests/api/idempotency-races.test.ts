@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { insertSends, type NewSend } from '../../db/accepts.ts'
 import { media } from '../../db/schema.ts'
 import { type Account, type Answer, buildAccount, post, sameBody } from '../support/builders.ts'
+import { wakeUpOf } from '../support/queue.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import { expectError, holdings } from './expect-error.ts'
@@ -73,7 +74,7 @@ describe.each([
     expect((await sendsOf(service, account)).map((send) => send.requestId)).toEqual([requestId])
     const after = await holdings(service)
     expect(after).toEqual({ recorded: before.recorded + 1, enqueued: before.enqueued + 1 })
-    expect(await service.runtime.queue.getJob(requestId)).toBeDefined()
+    expect(await wakeUpOf(service, requestId)).toBeDefined()
   })
 
   test('use up one request of the rate limit', async () => {

@@ -6,7 +6,6 @@ import { holdChannel, listChannels, resumeChannel } from '../../db/channels.ts'
 import { findDueSends, findRefusals } from '../../db/due-sends.ts'
 import { sends } from '../../db/schema.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
-import { addWakeUps } from '../../src/platform/queue.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import { turnGiver } from '../../workers/turns.ts'
@@ -19,6 +18,7 @@ import {
   textBody,
 } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
+import { wake, wakeUpOf } from '../support/queue.ts'
 import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
@@ -72,7 +72,7 @@ const held = (channelId: string) =>
 
 /** Until the queue has nothing more of the send: neither waiting, nor delayed, nor in hand. */
 const wakeUpEnded = (requestId: string) =>
-  eventually('the end of its wake-up', async () => !(await service.runtime.queue.getJob(requestId)))
+  eventually('the end of its wake-up', async () => !(await wakeUpOf(service, requestId)))
 
 const names = ({ events }: Timeline) => events.map(({ event }) => event)
 const attemptsBegun = ({ events }: Timeline) =>
@@ -150,10 +150,7 @@ test('the wake-up of a send on a held channel ends, and nothing wakes it again b
     expect(await findRefusals(db, [requestId])).toMatchObject([{ dueInMs: null }])
     expect((await findDueSends(db, page)).map((due) => due.requestId)).not.toContain(requestId)
   }
-  await addWakeUps(
-    service.runtime,
-    [first, waiting].map((requestId) => ({ requestId })),
-  )
+  await wake(service, [first, waiting])
   for (const requestId of [first, waiting]) await wakeUpEnded(requestId)
   await resumeChannel(db, channelId)
   expect(await findRefusals(db, [first])).toMatchObject([{ dueInMs: 0 }])
@@ -226,7 +223,7 @@ test('a hold takes none of the attempts of a send, however often the channel is 
     await wakeUpEnded(requestId)
     expect(await timelineOf(requestId)).toMatchObject({ status: 'queued', attempts: 1 })
     await resumeChannel(service.runtime.db, channelId)
-    await addWakeUps(service.runtime, [{ requestId: requestId }])
+    await wake(service, [requestId])
   }
   const timeline = await finishedTimeline(service, requestId, account.apiKey)
   expect(timeline).toMatchObject({ status: 'sent', attempts: 2 })

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { holdChannel, resumeChannel } from '../../db/channels.ts'
 import type { Ordering } from '../../src/core/lane.ts'
-import { addWakeUps } from '../../src/platform/queue.ts'
 import { beginAttempt, loseAttempt, rowOf } from '../support/attempts.ts'
 import {
   type Account,
@@ -12,6 +11,7 @@ import {
   newContact,
   textBody,
 } from '../support/builders.ts'
+import { wake, wakeUpOf } from '../support/queue.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
@@ -136,7 +136,7 @@ test('a wake-up of one that is behind ends, and nothing but the end of the one b
   const second = await send(channelId, contact)
   await beginAttempt(service, first, 'busy')
   await service.startWorker()
-  const isQueued = async (id: string) => (await service.runtime.queue.getJob(id)) !== undefined
+  const isQueued = async (id: string) => (await wakeUpOf(service, id)) !== undefined
   await eventually('no wake-up left', async () => !(await isQueued(first)) && !(await isQueued(second)))
   for (let i = 0; i < 60; i++) {
     expect(await isQueued(second)).toBe(false)
@@ -155,7 +155,7 @@ test('the wake-up of a send that has ended wakes the next one: its worker may ha
   await worker.stop()
   await service.runtime.queue.remove(second)
   const again = await service.startWorker('again')
-  await addWakeUps(service.runtime, [{ requestId: first }])
+  await wake(service, [first])
   expect(await ended(second)).toMatchObject({ status: 'sent' })
   await again.stop()
 })

@@ -22,6 +22,7 @@ import {
 } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
+import { wakeUpOf } from '../support/queue.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -95,7 +96,7 @@ test('on a channel that resends, it is queued again, woken, counted as an attemp
 
   await lapse(service, 'dead-2')
   await sweepOnce(service)
-  expect(await service.runtime.queue.getJob(requestId)).toBeDefined()
+  expect(await wakeUpOf(service, requestId)).toBeDefined()
   const waiting = await timelineOf(service, requestId)
   expect(waiting).toMatchObject({ status: 'queued', attempts: 1, finishedAt: null })
   const story = [

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { wakeUpOf } from '../support/queue.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -17,7 +18,7 @@ test('a send that was accepted while Redis was away is delivered once a worker f
   const requestId = await accept(away, account, textBody())
   await away.stop()
   expect(away.logsOf(requestId).map(({ event }) => event)).toEqual(['accepted', 'enqueue_failed'])
-  expect(await service.runtime.queue.getJob(requestId)).toBeUndefined()
+  expect(await wakeUpOf(service, requestId)).toBeUndefined()
   await service.startWorker()
   expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('sent')
 })
@@ -63,7 +64,7 @@ test('a backlog longer than a page is reconciled whole, once each, by two worker
 
 test('a send that is due is woken although its wake-up is to come much later, as after a replay', async () => {
   const requestId = await accept(service, account, textBody())
-  const job = await service.runtime.queue.getJob(requestId)
+  const job = await wakeUpOf(service, requestId)
   await job?.remove()
   await service.runtime.queue.add('send', { requestId }, { jobId: requestId, delay: 3_600_000 })
   await service.startWorker()
