@@ -25,7 +25,8 @@ export type OwnSend = ClaimedSend & { callAt?: number; tooLateAt?: number }
 
 type Claimed = { send: OwnSend } | { send: undefined; next: NextWakeUp }
 
-type Tried = { send: OwnSend } | { send: undefined; refusal: Refusal | undefined }
+/** Neither of the two for a send that isn't there. */
+type Tried = { send?: OwnSend; refusal?: Refusal }
 
 /**
  * Commits this worker's claim on the send: from here on it counts as `sending`. A send that can't be claimed needs
@@ -46,11 +47,11 @@ export function claimer({ db, log }: Runtime, worker: string, turns: Turns) {
       const tried = new Map<string, Tried>(sends.map((send) => [send.requestId, { send: atItsMoment(send) }]))
       const refused = requestIds.filter((requestId) => !tried.has(requestId))
       for (const refusal of refused.length > 0 ? await refusals(refused) : []) {
-        tried.set(refusal.requestId, { send: undefined, refusal })
+        tried.set(refusal.requestId, { refusal })
       }
       // Once each, however often it was woken: whoever is given the claim calls the provider.
       return requestIds.map((requestId) => {
-        const one = tried.get(requestId) ?? { send: undefined, refusal: undefined }
+        const one = tried.get(requestId) ?? {}
         tried.delete(requestId)
         return one
       })
@@ -58,11 +59,9 @@ export function claimer({ db, log }: Runtime, worker: string, turns: Turns) {
   })
 
   const claim = async (requestId: string): Promise<Claimed> => {
-    const { send, ...tried } = await claims.add(requestId)
+    const { send, refusal } = await claims.add(requestId)
     if (send) return { send }
-    const refusal = 'refusal' in tried ? tried.refusal : undefined
-    if (!refusal) return { send, next: {} }
-    if (refusal.waitsForTurnOf === null) return { send, next: afterRefusal(refusal) }
+    if (!refusal?.waitsForTurnOf) return { send, next: refusal ? afterRefusal(refusal) : {} }
     const wakeInMs = await turns.give(refusal.waitsForTurnOf, requestId)
     if (wakeInMs === 0) return await claim(requestId)
     return { send, next: { wakeInMs, looksAgain: wakeInMs === undefined } }

@@ -39,8 +39,11 @@ export function startQueueWorker(
   const slots = settings.WORKER_CONCURRENCY
   const onSlot = pLimit(slots)
   const inHand = new Map<Promise<unknown>, string>()
+  let isStopping = false
   const follow = async (job: Job<SendJob>, token?: string): Promise<NextWakeUp> => {
     const { requestId } = sendJobSchema.parse(job.data)
+    // It has waited for its slot until now: for another worker.
+    if (isStopping) return await wakeAgain(job, 0, token)
     const delivery = deliver(requestId).catch((error: unknown): NextWakeUp => {
       logFault(log, 'wake_up_failed', error, { requestId })
       return { wakeInMs: wakeAfterFaultMs }
@@ -48,8 +51,7 @@ export function startQueueWorker(
     inHand.set(delivery, requestId)
     const next = await delivery.finally(() => inHand.delete(delivery))
     if (next.wakeInMs === undefined) return next
-    await job.moveToDelayed(Date.now() + next.wakeInMs, token)
-    throw new DelayedError()
+    return await wakeAgain(job, next.wakeInMs, token)
   }
   const start = (name: string, concurrency: number) => {
     const worker = new Worker<SendJob, NextWakeUp>(name, (job, token) => onSlot(() => follow(job, token)), {
@@ -76,6 +78,7 @@ export function startQueueWorker(
     ready: () => Promise.all(workers.map((worker) => worker.waitUntilReady())),
     inHand: () => [...inHand.values()],
     async stop() {
+      isStopping = true
       const closed = Promise.all(workers.map((worker) => worker.close()))
       while (inHand.size > 0) await Promise.allSettled(inHand.keys())
       // All is recorded in PostgreSQL. What Redis, being away, isn't told now, the next worker finds out.
@@ -84,6 +87,12 @@ export function startQueueWorker(
       while (inHand.size > 0) await Promise.allSettled(inHand.keys())
     },
   }
+}
+
+/** Gives the wake-up back to its queue, to come again. */
+async function wakeAgain(job: Job<SendJob>, inMs: number, token: string | undefined): Promise<never> {
+  await job.moveToDelayed(Date.now() + inMs, token)
+  throw new DelayedError()
 }
 
 async function isDoneWithin(work: Promise<unknown>, withinMs: number): Promise<boolean> {
