@@ -108,7 +108,7 @@ test('a send that has expired is not claimed even before a sweep has ended it', 
     await livingWorker(service, 'living'),
     turnGiver(service.runtime),
   )
-  expect(await deliver(requestId)).toEqual({ wakeInMs: undefined })
+  expect(await deliver(requestId)).toMatchObject({ wakeInMs: undefined })
   expect(await rowOf(service, requestId)).toMatchObject({ status: 'queued', attempt: 0 })
   await sweepOnce(service)
   expect((await timelineOf(service, requestId)).events.at(-1)?.reason).toBe('expired')

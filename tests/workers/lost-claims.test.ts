@@ -72,9 +72,8 @@ test('on a channel that holds, a send whose worker died ends uncertain, with the
   const rescuer = await livingWorker(service, 'rescuer')
   const provider = { send: async (): Promise<Outcome> => ({ outcome: 'sent' }) }
   const providers = { sandbox: provider, webhook: provider }
-  expect(await deliverer(service.runtime, providers, rescuer, turnGiver(service.runtime))(requestId)).toEqual(
-    { wakeInMs: undefined },
-  )
+  const deliver = deliverer(service.runtime, providers, rescuer, turnGiver(service.runtime))
+  expect(await deliver(requestId)).toMatchObject({ wakeInMs: undefined })
   expect(await timelineOf(service, requestId)).toEqual(timeline)
 })
 
