@@ -11,7 +11,7 @@ const openStatement = prepared<{ openSeconds: number }>(
        breaker_open_until = clock_timestamp() +
          least(${longestSeconds}, ${firstSeconds} * 2 ^ least(breaker_openings, 10)) * interval '1 s'
    where id = $1 and (breaker_open_until is null or $2)
-   returning extract(epoch from breaker_open_until - clock_timestamp())::float8 as "openSeconds"`,
+   returning round(extract(epoch from breaker_open_until - clock_timestamp()))::int as "openSeconds"`,
 )
 
 /**
@@ -38,4 +38,30 @@ const closeStatement = prepared<{ id: string }>(
 /** @returns whether it was open. */
 export async function closeBreaker(db: Database, channelId: string): Promise<boolean> {
   return (await closeStatement(db, [channelId])).length === 1
+}
+
+/** The claim is gone from the row then, and with it what would tell its last attempt a second time. */
+const failWaitingStatement = prepared<{ requestId: string }>(
+  'fail_waiting',
+  `update sends s
+   set status = 'failed', failure = $3, finished_at = clock_timestamp(), claimed_at = null, claim_id = null
+   from (select request_id from sends
+         where channel_id = $1 and finished_at is null and status = 'queued'
+           and next_attempt_at < clock_timestamp() - $2 * interval '1 s'
+         order by request_id
+         limit $4
+         for no key update skip locked) waiting
+   where s.request_id = waiting.request_id
+   returning s.request_id as "requestId"`,
+)
+
+/** Fails those of a channel's sends that have been due, and waited, for longer. */
+export async function failWaiting(
+  db: Database,
+  which: { channelId: string; longerThanSeconds: number; reason: string; limit: number },
+): Promise<string[]> {
+  const { channelId, longerThanSeconds, reason, limit } = which
+  return (await failWaitingStatement(db, [channelId, longerThanSeconds, reason, limit])).map(
+    ({ requestId }) => requestId,
+  )
 }

@@ -19,6 +19,8 @@ const isLive = `((s.status = 'sending' and s.attempt = t.attempt) or
 
 /** How far ahead the calls of a rate are dealt out: their sends are on their way by then. */
 const dealtOutSeconds = 1
+/** Before the first call after a pause: for the way of its send to the call. */
+const startSeconds = 0.05
 /** Of a rate's time: how much later a call may come than it was to, and how much wider their spacing is for that. */
 const leeway = 0.02
 /** Without a rate: for the way through the queue. */
@@ -45,18 +47,21 @@ export interface GivenTurns {
  * as `max_in_flight` leaves free, and as its circuit breaker lets through.
  */
 const give = (channelIds: readonly string[], probeSeconds: number) => sql`
-  with room as materialized (
-    select id, rate_calls, rate_seconds, breaker_open_until,
-           greatest(next_call_at, at) as first_at, rate_seconds * ${1 + leeway}::float8 / rate_calls as spacing,
-           greatest(0, least(
-             ${mostTurnsAtOnce},
-             max_in_flight - (select count(*) from turns t join sends s using (request_id)
-                              where t.channel_id = channels.id and ${sql.raw(isLive)}),
-             1 + floor((${dealtOutSeconds} - extract(epoch from greatest(next_call_at, at) - at))
-                       / (rate_seconds * ${1 + leeway}::float8 / rate_calls)),
-             case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end))::int as places, at
+  with pace as materialized (
+    select *, greatest(next_call_at, at + ${startSeconds} * interval '1 s') as first_at,
+           rate_seconds * ${1 + leeway}::float8 / rate_calls as spacing
     from channels, clock_timestamp() as at
     where id in ${channelIds} and held_at is null and ${sql.raw(isLimited)}),
+  limits as materialized (
+    select pace.*,
+           greatest(0, 1 + floor((${dealtOutSeconds} - extract(epoch from first_at - at)) / spacing)) as by_rate,
+           max_in_flight - (select count(*) from turns t join sends s using (request_id)
+                            where t.channel_id = pace.id and ${sql.raw(isLive)}) as by_flight,
+           case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end as by_breaker
+    from pace),
+  room as materialized (
+    select limits.*, least(${mostTurnsAtOnce}, by_flight, by_breaker, case when rate_calls is not null then by_rate end)::int as places
+    from limits),
   chosen as materialized (
     select room.*, s.request_id, s.attempt, s.place * spacing * interval '1 s' + first_at as call_at
     from room cross join lateral (
@@ -66,7 +71,7 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
         and s.next_attempt_at <= room.at and (s.expires_at is null or s.expires_at > room.at)
         and not ${sql.raw(isBehind)} and not exists (select from turns t where ${sql.raw(isUsable)})
       order by s.next_attempt_at, s.seq
-      limit room.places) s),
+      limit greatest(room.places, 0)) s),
   given as (
     insert into turns (request_id, channel_id, attempt, call_at, valid_until, is_probe)
     select request_id, id, attempt, call_at,
@@ -89,12 +94,13 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
            'requestId', chosen.request_id,
            'inMs', coalesce(ceil(extract(epoch from chosen.call_at - chosen.at) * 1000), 0))
            order by chosen.call_at) filter (where chosen.request_id is not null), '[]') as turns,
-         ceil(1000 * greatest(0, case
-           when room.breaker_open_until > room.at then extract(epoch from room.breaker_open_until - room.at)
-           when room.rate_calls is not null and count(chosen.request_id) = room.places then
-             extract(epoch from coalesce(moved.next_call_at, room.first_at) - room.at) - ${dealtOutSeconds / 2} end))::float8 as "moreInMs"
+         ceil(1000 * case
+           when room.by_breaker = 0 then extract(epoch from room.breaker_open_until - room.at)
+           when room.rate_calls is not null and count(chosen.request_id) = room.by_rate then
+             greatest(0, extract(epoch from coalesce(moved.next_call_at, room.first_at) - room.at) - ${dealtOutSeconds / 2}) end)::float8 as "moreInMs"
   from room left join chosen using (id) left join moved using (id)
-  group by room.id, room.at, room.places, room.first_at, room.rate_calls, room.breaker_open_until, moved.next_call_at`
+  group by room.id, room.at, room.first_at, room.rate_calls, room.by_rate, room.by_breaker, room.breaker_open_until,
+           moved.next_call_at`
 
 /**
  * Gives the sends that wait in these channels the turns that there are, each channel's in the order in which they fell

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { closeBreaker, openBreaker } from '../db/breakers.ts'
+import { closeBreaker, failWaiting, openBreaker } from '../db/breakers.ts'
 import type { AttemptResult } from '../src/core/outcome.ts'
+import { logEvent } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { EnteredSend } from './deliver.ts'
 import type { Attempt } from './dispatch.ts'
@@ -10,6 +11,9 @@ import { patient } from './patience.ts'
 const mostFailures = 5
 const failingForMs = 5000
 const watchedChannels = 10_000
+/** Failures that lie further apart don't belong together. */
+const longestGapMs = 60_000
+const pageSize = 1000
 
 interface Streak {
   failures: number
@@ -23,9 +27,10 @@ interface Streak {
  *
  * @returns what to tell the outcome of each call.
  */
-export function channelBreakers({ db, log }: Runtime) {
-  const streaks = new LRUCache<string, Streak>({ max: watchedChannels })
+export function channelBreakers({ db, log, settings }: Runtime) {
+  const streaks = new LRUCache<string, Streak>({ max: watchedChannels, ttl: longestGapMs })
   const open = patient(log, (which: { channelId: string; isAgain: boolean }) => openBreaker(db, which))
+  const fail = patient(log, (which: Parameters<typeof failWaiting>[1]) => failWaiting(db, which))
   const close = patient(log, (channelId: string) => closeBreaker(db, channelId))
 
   return async ({ channelId, isProbe }: EnteredSend, { outcome, durationMs }: Attempt): Promise<void> => {
@@ -44,6 +49,18 @@ export function channelBreakers({ db, log }: Runtime) {
     if (openSeconds === undefined) return
     const reason = 'reason' in outcome ? outcome.reason : undefined
     log.warn({ event: 'breaker_opened', channelId, reason, openSeconds })
+    if (isProbe) await giveUpWaiting(channelId, reason)
+  }
+
+  /** Where the provider stays away: nobody waits for it longer than all retries of a send would have taken. */
+  async function giveUpWaiting(channelId: string, answer: string | undefined): Promise<void> {
+    const longerThanSeconds = settings.RETRY_DELAYS_SECONDS.reduce((sum, seconds) => sum + seconds, 0)
+    const reason = `the channel's provider kept failing; its last answer: ${answer ?? 'none'}`
+    for (;;) {
+      const failed = await fail({ channelId, longerThanSeconds, reason, limit: pageSize })
+      for (const requestId of failed) logEvent(log, requestId, 'failed', { reason })
+      if (failed.length < pageSize) return
+    }
   }
 }
 

@@ -32,9 +32,10 @@ export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: He
 
   return async (send: EnteredSend): Promise<Attempt> => {
     logEvent(log, send.requestId, 'attempt_started', { attempt: send.attempt, worker: send.worker })
-    const startedAt = performance.now()
+    // Without the wait for the moment of its call.
+    const startedAt = Math.max(performance.now(), send.callAt ?? 0)
     const outcome = await attempt(send)
-    return { outcome, durationMs: Math.round(performance.now() - startedAt) }
+    return { outcome, durationMs: Math.max(0, Math.round(performance.now() - startedAt)) }
   }
 
   async function attempt(send: EnteredSend): Promise<AttemptResult> {

@@ -59,8 +59,12 @@ export async function missingWakeUps<W extends WakeUp>(
   return wakeUps.filter((_wakeUp, index) => exists[index] === 0)
 }
 
+/** A job's place among the delayed ones is its moment, times this. */
+const delayedScale = 4096
+const slackMs = 500
+
 /**
- * Wakes those now whose wake-up is to come later, such as that of a retry which a replay has overtaken.
+ * Wakes those in time whose wake-up is to come later, such as that of a retry which a replay has overtaken.
  *
  * @returns how many.
  */
@@ -68,9 +72,15 @@ export async function hastenWakeUps(queues: SendQueues, wakeUps: readonly WakeUp
   const scores = await Promise.all(
     wakeUps.map((wakeUp) => queues.redis.zscore(queueOf(queues, wakeUp).toKey('delayed'), wakeUp.requestId)),
   )
-  const late = wakeUps.filter((_wakeUp, index) => scores[index] !== null)
-  const jobs = await Promise.all(late.map((wakeUp) => queueOf(queues, wakeUp).getJob(wakeUp.requestId)))
-  // One that has come by itself meanwhile can't be promoted, and needn't be.
-  const promoted = await Promise.allSettled(jobs.map((job) => job?.promote()))
-  return promoted.filter(({ status }) => status === 'fulfilled').length
+  const now = Date.now()
+  const late = wakeUps.filter(
+    ({ inMs = 0 }, index) => Number(scores[index]) / delayedScale > now + inMs + slackMs,
+  )
+  const hasten = async (wakeUp: WakeUp) => {
+    const job = await queueOf(queues, wakeUp).getJob(wakeUp.requestId)
+    await (wakeUp.inMs ? job?.changeDelay(wakeUp.inMs) : job?.promote())
+  }
+  // One that has come by itself meanwhile can't be hastened, and needn't be.
+  const hastened = await Promise.allSettled(late.map(hasten))
+  return hastened.filter(({ status }) => status === 'fulfilled').length
 }
