@@ -54,14 +54,14 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
     where id in ${channelIds} and held_at is null and ${sql.raw(isLimited)}),
   limits as materialized (
     select pace.*,
-           greatest(0, 1 + floor((${dealtOutSeconds} - extract(epoch from first_at - at)) / spacing)) as by_rate,
+           case when rate_calls is not null then least(${mostTurnsAtOnce}, greatest(
+             0, 1 + floor((${dealtOutSeconds} - extract(epoch from first_at - at)) / spacing))) end as by_rate,
            max_in_flight - (select count(*) from turns t join sends s using (request_id)
                             where t.channel_id = pace.id and ${sql.raw(isLive)}) as by_flight,
            case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end as by_breaker
     from pace),
   room as materialized (
-    select limits.*, least(${mostTurnsAtOnce}, by_flight, by_breaker, case when rate_calls is not null then by_rate end)::int as places
-    from limits),
+    select limits.*, least(${mostTurnsAtOnce}, by_rate, by_flight, by_breaker)::int as places from limits),
   chosen as materialized (
     select room.*, s.request_id, s.attempt, s.place * spacing * interval '1 s' + first_at as call_at
     from room cross join lateral (
@@ -96,10 +96,10 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
            order by chosen.call_at) filter (where chosen.request_id is not null), '[]') as turns,
          ceil(1000 * case
            when room.by_breaker = 0 then extract(epoch from room.breaker_open_until - room.at)
-           when room.rate_calls is not null and count(chosen.request_id) = room.by_rate then
+           when count(chosen.request_id) = room.by_rate then
              greatest(0, extract(epoch from coalesce(moved.next_call_at, room.first_at) - room.at) - ${dealtOutSeconds / 2}) end)::float8 as "moreInMs"
   from room left join chosen using (id) left join moved using (id)
-  group by room.id, room.at, room.first_at, room.rate_calls, room.by_rate, room.by_breaker, room.breaker_open_until,
+  group by room.id, room.at, room.first_at, room.by_rate, room.by_breaker, room.breaker_open_until,
            moved.next_call_at`
 
 /**
