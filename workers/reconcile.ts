@@ -8,7 +8,7 @@ import type { Turns } from './turns.ts'
 const pageSize = 1000
 const pagesPerPass = 10
 const pauseMs = 3000
-/** Between passes over a backlog that is longer than one pass looks at. */
+/** Between passes over a backlog that is longer than one pass looks at, where wake-ups were missing. */
 const shortPauseMs = 500
 /** Younger ones are most likely on their way into the queue. */
 const overdueByMs = 2000
@@ -20,9 +20,12 @@ const overdueByMs = 2000
 export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
   let from: DueSend | undefined
   return startRounds({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
-    if (!from) await Promise.all((await findLimitedChannels(runtime.db)).map((id) => turns.give(id)))
-    from = await reconcile(runtime, from)
-    return from && shortPauseMs
+    const limited = await findLimitedChannels(runtime.db)
+    await Promise.all(limited.map((channelId) => turns.give(channelId)))
+    const pass = await reconcile(runtime, from)
+    from = pass.stoppedAt
+    // Where nothing was missing, the rest isn't likely to be either.
+    return from && pass.reconciled > 0 ? shortPauseMs : pauseMs
   })
 }
 
@@ -30,21 +33,25 @@ export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
  * One pass, over ten thousand sends at the most.
  *
  * @param from where the last pass stopped.
- * @returns where the next pass has to go on; undefined where this one came to the end.
+ * @returns where the next pass has to go on; undefined where this one came to the end. And how many were woken.
  */
-async function reconcile(runtime: Runtime, from: DueSend | undefined): Promise<DueSend | undefined> {
+async function reconcile(
+  runtime: Runtime,
+  from: DueSend | undefined,
+): Promise<{ stoppedAt: DueSend | undefined; reconciled: number }> {
   let last = from
+  let reconciled = 0
   for (let page = 0; page < pagesPerPass; page++) {
     const due = await findDueSends(runtime.db, { overdueByMs, after: last, limit: pageSize })
     const heads = due.filter(({ isHead }) => isHead)
     const missing = await missingWakeUps(runtime, heads)
     if (missing.length > 0) await addWakeUps(runtime, missing)
     const hastened = await hastenWakeUps(runtime, heads)
-    if (missing.length + hastened > 0) {
-      runtime.log.info({ event: 'reconciled', sends: missing.length + hastened })
-    }
-    if (due.length < pageSize) return undefined
+    const sends = missing.length + hastened
+    if (sends > 0) runtime.log.info({ event: 'reconciled', sends })
+    reconciled += sends
+    if (due.length < pageSize) return { stoppedAt: undefined, reconciled }
     last = due.at(-1)
   }
-  return last
+  return { stoppedAt: last, reconciled }
 }

@@ -1,6 +1,6 @@
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { SendStatus } from '../../src/core/timeline.ts'
-import { groupBy } from './group-by.ts'
+import { groupBy } from '../support/group-by.ts'
 import type { Effect } from './provider.ts'
 
 /** What a client knows of a send: the requestIds that it was told with a 202, each once. */

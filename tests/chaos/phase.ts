@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OnUncertain } from '../../src/core/outcome.ts'
+import { groupBy } from '../support/group-by.ts'
+import { between, type Random } from '../support/random.ts'
 import { type ClientSend, requestIdsTold } from './clients.ts'
-import { groupBy } from './group-by.ts'
 import { type Comparison, compareLedgers, type SendRow } from './ledgers.ts'
 import { accepts, type ProviderCall, type ProviderLedger } from './provider.ts'
-import { between, type Random } from './random.ts'
 import type { World } from './world.ts'
 
 /** A send's row, with what recovery is reckoned from. */

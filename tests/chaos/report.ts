@@ -1,3 +1,4 @@
+import { markdownTable } from '../support/table.ts'
 import type { Result } from './run.ts'
 
 const mostListed = 20
@@ -13,9 +14,9 @@ export function report(results: readonly Result[]): string {
     'uncertain',
     'slowest recovery',
     'slowest answer',
+    'reached',
   ]
-  const lines = [[...head, 'reached'], head.map(() => '---').concat('---'), ...results.map(cells)]
-  const table = lines.map((line) => `| ${line.join(' | ')} |`).join('\n')
+  const table = markdownTable(head, results.map(cells))
   const notes = results.flatMap(({ fault, notes: told }) => told.map((note) => `${fault}: ${note}`))
   const violations = results.filter((result) => result.violations.length > 0).map(listed)
   return [table, notes.join('\n'), ...violations].filter((part) => part !== '').join('\n\n')

@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { randomOf, shuffled } from '../support/random.ts'
 import { requestIdsTold } from './clients.ts'
 import { type Fault, type Findings, type Scale, violationsOf } from './fault.ts'
 import { compare, openPhase, type Phase, settle, slowestAnswerMs, slowestRecoveryMs } from './phase.ts'
-import { randomOf, shuffled } from './random.ts'
 import { startWorld, type World } from './world.ts'
 
 /** One line of the table. */

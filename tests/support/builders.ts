@@ -6,8 +6,15 @@ import { createFlow } from '../../db/flows.ts'
 import { mintApiKey, type Permission } from '../../src/core/api-key.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
+import type { Runtime } from '../../src/platform/runtime.ts'
+import type { Settings } from '../../src/platform/settings.ts'
 import type { TestService } from './service.ts'
 import { webhookSecret } from './webhook-receiver.ts'
+
+/** Where accounts are made: a test's service, or one whose processes are others. */
+export interface Registry {
+  runtime: Pick<Runtime, 'db'> & { settings: Pick<Settings, 'API_KEY_PEPPER' | 'CREDENTIALS_KEY'> }
+}
 
 export interface Account {
   accountId: string
@@ -19,7 +26,7 @@ export interface Account {
 
 /** An account with a key, a sandbox channel and a flow. */
 export async function buildAccount(
-  service: TestService,
+  service: Registry,
   options: { permissions?: Permission[]; rateLimit?: RateLimit; onUncertain?: OnUncertain } = {},
 ): Promise<Account> {
   const { db } = service.runtime
@@ -30,7 +37,7 @@ export async function buildAccount(
 }
 
 export async function buildKey(
-  service: TestService,
+  service: Registry,
   accountId: string,
   options: { permissions?: Permission[] | undefined; expiresAt?: Date; revoked?: boolean } = {},
 ): Promise<{ apiKey: string; keyId: string }> {
@@ -43,7 +50,7 @@ export async function buildKey(
 }
 
 export async function buildChannel(
-  service: TestService,
+  service: Registry,
   accountId: string,
   onUncertain: OnUncertain = 'hold',
 ): Promise<string> {
@@ -56,7 +63,7 @@ export async function buildChannel(
 
 /** @param url where its receiver listens. */
 export async function buildWebhookChannel(
-  service: TestService,
+  service: Registry,
   accountId: string,
   url: string,
   onUncertain: OnUncertain,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { between, pick } from '../../support/random.ts'
 import { ask, burst, type ClientSend, load, requestIdsTold } from '../clients.ts'
 import { type Fault, uncertainAtAll, violation } from '../fault.ts'
 import { type Phase, statusesOf } from '../phase.ts'
 import { accepts } from '../provider.ts'
-import { between, pick } from '../random.ts'
 
 /** So many that some are recorded while others wait for it, or for their answer. */
 const fewestInBurst = 60

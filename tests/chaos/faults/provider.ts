@@ -1,7 +1,7 @@
+import { groupBy } from '../../support/group-by.ts'
 import { answer, answerRaw, neverAnswer, resetAfterReading, trickle } from '../../support/webhook-receiver.ts'
 import { load } from '../clients.ts'
 import { type Fault, violation, violationsOf } from '../fault.ts'
-import { groupBy } from '../group-by.ts'
 import { longestCallMs } from '../phase.ts'
 import { accepts, type ProviderCall, type Treatment } from '../provider.ts'
 

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BreakableServers } from '../../support/breakable-servers.ts'
+import { between } from '../../support/random.ts'
 import { eventually } from '../../support/wait.ts'
 import { answer } from '../../support/webhook-receiver.ts'
 import { burst, burstWithoutKeys, load } from '../clients.ts'
 import { type Fault, type Findings, uncertainAtAll, violation } from '../fault.ts'
 import { isRefused, type Phase, statusesOf } from '../phase.ts'
 import { accepts, type ProviderCall, type Treatment } from '../provider.ts'
-import { between } from '../random.ts'
 import { otherStatuses } from './api.ts'
 
 const slowestAnswerMs = 1500

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { groupBy } from '../../support/group-by.ts'
+import { between } from '../../support/random.ts'
 import { eventually } from '../../support/wait.ts'
 import { burst, load } from '../clients.ts'
 import { type Fault, type Findings, violation, violationsOf } from '../fault.ts'
 import type { Member } from '../fleet.ts'
-import { groupBy } from '../group-by.ts'
 import type { Phase } from '../phase.ts'
 import { accepts } from '../provider.ts'
-import { between } from '../random.ts'
 import type { World } from '../world.ts'
 
 /** As many as a worker has slots. */

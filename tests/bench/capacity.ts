@@ -1,0 +1,28 @@
+import { inTurn, openAccounts, openChannels } from './senders.ts'
+import { openStage } from './stage.ts'
+import { dispatchThroughput, throughputOfAll } from './throughput.ts'
+
+/** What this machine can do with one API and one worker, and a provider that answers at once; in sends per second. */
+export interface Capacity {
+  /** Of sends that were recorded before. */
+  dispatch: number
+  /** Accepted and dispatched at the same time. */
+  whole: number
+  /** What is put on it where latencies are measured: half of the lower one. */
+  load: number
+}
+
+const accounts = 20
+
+export async function measureCapacity(sends: number): Promise<Capacity> {
+  const stage = await openStage()
+  try {
+    const senders = await openChannels(await openAccounts(stage, accounts), '/accept/capacity')
+    const posts = inTurn(senders, sends / accounts)
+    const dispatch = await dispatchThroughput(stage, posts)
+    const whole = await throughputOfAll(stage, posts)
+    return { dispatch, whole, load: Math.min(dispatch, whole) / 2 }
+  } finally {
+    await stage.close()
+  }
+}

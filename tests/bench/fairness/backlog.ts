@@ -1,0 +1,58 @@
+import { newContact } from '../../support/builders.ts'
+import { median } from '../figures.ts'
+import type { Sender } from '../post.ts'
+import { inTurn } from '../senders.ts'
+import type { Stage } from '../stage.ts'
+import type { Case } from './case.ts'
+
+const mostCalls = 200
+/** A has had so many calls before B sends: the worker is warm. */
+const warmUpCalls = 2000
+/** So late B has missed by far: A's calls until then are counted. */
+const patienceMs = 10_000
+
+/** A's backlog is made once, and filled up again before each run. */
+export const backlog: Case = {
+  name: 'backlog',
+  reach: `at most ${mostCalls}`,
+  async measure(stage, { runs, sizes, tell }) {
+    const a = await (await stage.openAccount()).openChannel('/accept/a')
+    const b = await (await stage.openAccount()).openChannel('/accept/b')
+    const values: number[] = []
+    while (values.length < runs) {
+      await fillUp(stage, a, sizes.backlog + warmUpCalls)
+      values.push(await callsBefore(stage, b))
+      tell(`backlog: B came after ${values.at(-1)} calls of A`)
+    }
+    return {
+      measured: `calls of A, with ${sizes.backlog.toLocaleString('en')} queued, between B's 202 and B's call`,
+      figures: [{ variant: 'calls', unit: '', values }],
+      isReached: median(values) <= mostCalls,
+    }
+  },
+}
+
+async function fillUp({ db, client }: Stage, sender: Sender, backlogSize: number): Promise<void> {
+  const { rows } = await db.$client.query<{ queued: number }>(
+    'select count(*)::int as queued from sends where channel_id = $1 and finished_at is null',
+    [sender.channelId],
+  )
+  const missing = backlogSize - (rows[0]?.queued ?? 0)
+  await client.postAll(inTurn([sender], missing))
+}
+
+async function callsBefore(stage: Stage, b: Sender): Promise<number> {
+  const { client, provider } = stage
+  await provider.forget()
+  await stage.startWorkers(1)
+  if (!(await provider.gets(warmUpCalls, { path: '/accept/a' }, patienceMs))) {
+    throw new Error('the worker delivers nothing')
+  }
+  const { acceptedAt } = await client.post({ sender: b, contact: newContact() })
+  await provider.gets(1, { path: '/accept/b' }, patienceMs)
+  await Promise.all(stage.workers().map(stage.killWorker))
+  const [ofB] = await provider.calls({ path: '/accept/b' })
+  const ofA = await provider.calls({ path: '/accept/a' })
+  const { arrivedAt = Infinity } = ofB ?? {}
+  return ofA.filter((call) => call.arrivedAt > acceptedAt && call.arrivedAt < arrivedAt).length
+}

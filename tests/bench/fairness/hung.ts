@@ -1,0 +1,46 @@
+import { alternate } from '../benchmark.ts'
+import type { Figure } from '../figures.ts'
+import { latenciesOf, p99 } from '../latency.ts'
+import { inTurn } from '../senders.ts'
+import { startWarmWorker } from '../warm-up.ts'
+import type { Case } from './case.ts'
+import { isUndisturbed, undisturbed } from './undisturbed.ts'
+
+/** So long that the first calls that hang time out while the others are measured. */
+const timesAsLong = 2
+
+export const hung: Case = {
+  name: 'hung',
+  reach: `each ${undisturbed}`,
+  async measure(stage, { runs, sizes, load, tell }) {
+    const [account, other] = [await stage.openAccount(), await stage.openAccount()]
+    const hanging = await account.openChannel('/hang/hung')
+    const senders = [await account.openChannel('/accept/same'), await other.openChannel('/accept/other')]
+    const figure = (variant: string): Figure => ({ variant, unit: ' ms', values: [] })
+    const without = [figure('same account without'), figure('other account without')] as const
+    const disturbed = [figure('same account with'), figure('other account with')] as const
+    const measure = async (figures: readonly Figure[]) => {
+      const loads = senders.map((sender) => ({ sender, perSecond: load / senders.length }))
+      const latencies = await latenciesOf(stage, loads, sizes.seconds * timesAsLong)
+      for (const [index, { variant, values }] of figures.entries()) {
+        values.push(p99(latencies[index] ?? []))
+        tell(`hung: ${variant}: ${values.at(-1)?.toFixed(1)} ms`)
+      }
+    }
+    await alternate(runs, [
+      async () => {
+        await startWarmWorker(stage)
+        await measure(without)
+      },
+      async () => {
+        await stage.client.postAll(inTurn([hanging], sizes.hung))
+        await measure(disturbed)
+      },
+    ])
+    return {
+      measured: `p99 from 202 to provider of two other channels at ${(load / 2).toFixed(0)}/s each, beside ${sizes.hung.toLocaleString('en')} sends on one that hangs`,
+      figures: [without[0], disturbed[0], without[1], disturbed[1]],
+      isReached: isUndisturbed(without[0], disturbed[0]) && isUndisturbed(without[1], disturbed[1]),
+    }
+  },
+}

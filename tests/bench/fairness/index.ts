@@ -1,0 +1,38 @@
+import type { Benchmark, Result } from '../benchmark.ts'
+import { measureCapacity } from '../capacity.ts'
+import { openStage } from '../stage.ts'
+import { backlog } from './backlog.ts'
+import type { Case, Conditions } from './case.ts'
+import { flood } from './flood.ts'
+import { hung } from './hung.ts'
+import { lane } from './lane.ts'
+import { order } from './order.ts'
+import { price } from './price.ts'
+import { full, quick } from './sizes.ts'
+
+const cases: readonly Case[] = [backlog, flood, hung, order, lane, price]
+
+/** What one account, channel or contact does to the others, and what it costs to keep them apart. */
+export const fairness: Benchmark = {
+  names: cases.map(({ name }) => name),
+  async run({ runs, isQuick, isChosen, tell }) {
+    const sizes = isQuick ? quick : full
+    const { dispatch, whole, load } = await measureCapacity(sizes.capacity)
+    const conditions = `capacity: ${dispatch.toFixed(0)}/s dispatched, ${whole.toFixed(0)}/s accepted and dispatched; load: ${load.toFixed(0)}/s`
+    tell(conditions)
+    const results: Result[] = []
+    for (const one of cases.filter(({ name }) => isChosen(name))) {
+      results.push(await resultOf(one, { runs, sizes, load, tell }))
+    }
+    return { conditions, results }
+  },
+}
+
+async function resultOf({ name, reach, measure }: Case, conditions: Conditions): Promise<Result> {
+  const stage = await openStage()
+  try {
+    return { case: name, reach, ...(await measure(stage, conditions)) }
+  } finally {
+    await stage.close()
+  }
+}

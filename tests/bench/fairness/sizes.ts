@@ -1,0 +1,34 @@
+/** How much each case sends. */
+export interface Sizes {
+  /** To measure the capacity with. */
+  capacity: number
+  backlog: number
+  hung: number
+  /** Contacts, and the sends of each. */
+  order: { contacts: number; sends: number }
+  lane: { ofOne: number; others: number; ofEachOther: number }
+  /** Accounts, and the sends of each: so few that none of them floods. */
+  price: { accounts: number; sends: number }
+  /** How long latencies are measured. */
+  seconds: number
+}
+
+export const full: Sizes = {
+  capacity: 10_000,
+  backlog: 100_000,
+  hung: 10_000,
+  order: { contacts: 1000, sends: 20 },
+  lane: { ofOne: 10_000, others: 1000, ofEachOther: 10 },
+  price: { accounts: 2000, sends: 5 },
+  seconds: 5,
+}
+
+export const quick: Sizes = {
+  capacity: 3000,
+  backlog: 5000,
+  hung: 1000,
+  order: { contacts: 100, sends: 10 },
+  lane: { ofOne: 1000, others: 100, ofEachOther: 20 },
+  price: { accounts: 400, sends: 5 },
+  seconds: 3,
+}

@@ -1,0 +1,30 @@
+/** One figure of a variant, measured once a run. */
+export interface Figure {
+  variant: string
+  unit: string
+  values: number[]
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length / 2
+  const [low = Number.NaN, high = low] = sorted.slice(Math.ceil(middle) - 1, Math.floor(middle) + 1)
+  return (low + high) / 2
+}
+
+/** By nearest rank: the smallest value that this part of all values doesn't exceed. */
+export function percentile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN
+}
+
+/** Its median, and how far the runs lie apart. */
+export function inWords({ variant, unit, values }: Figure): string {
+  const told = [median(values), Math.min(...values), Math.max(...values)].map(rounded)
+  return `${variant} ${told[0]}${unit} (${told[1]}–${told[2]})`
+}
+
+function rounded(value: number): string {
+  const digits = Math.abs(value) < 10 && !Number.isInteger(value) ? 1 : 0
+  return value.toLocaleString('en', { maximumFractionDigits: digits })
+}

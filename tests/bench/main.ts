@@ -1,0 +1,87 @@
+import { writeFile } from 'node:fs/promises'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Benchmark, Findings } from './benchmark.ts'
+import { fairness } from './fairness/index.ts'
+import { buildPrograms } from './program.ts'
+import { report } from './report.ts'
+
+const benchmarks: Record<string, Benchmark> = { fairness }
+
+const options = {
+  runs: { type: 'string' },
+  only: { type: 'string' },
+  quick: { type: 'boolean', default: false },
+  out: { type: 'string', default: join(tmpdir(), 'outbound-bench.json') },
+} as const
+
+class UsageError extends Error {}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error
+  console.error(error.message)
+  process.exit(1)
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = readArguments()
+  const runs = runsOf(values.runs ?? (values.quick ? '1' : '5'))
+  const chosen = chosenBenchmarks(positionals)
+  const names = chosen.flatMap((benchmark) => benchmark.names)
+  const only = chosenCases(values.only, names)
+
+  await buildPrograms()
+  const findings: Findings[] = []
+  for (const benchmark of chosen.filter((one) => one.names.some((name) => only.includes(name)))) {
+    const isChosen = (name: string) => only.includes(name)
+    findings.push(await benchmark.run({ runs, isQuick: values.quick, isChosen, tell }))
+  }
+  console.log(`\n${report(findings)}\n`)
+  const machine = { cores: cpus().length, node: process.version }
+  await writeFile(
+    values.out,
+    `${JSON.stringify({ runs, isQuick: values.quick, machine, findings }, null, 2)}\n`,
+  )
+  console.log(`Written to ${values.out}`)
+  return findings.every(({ results }) => results.every(({ isReached }) => isReached)) ? 0 : 1
+}
+
+function readArguments() {
+  try {
+    return parseArgs({ options, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function runsOf(text: string): number {
+  if (!/^[1-9]\d{0,2}$/.test(text)) throw new UsageError('--runs has to be a whole number from 1 to 999')
+  return Number(text)
+}
+
+/** All there are, unless told otherwise. */
+function chosenBenchmarks(names: readonly string[]): Benchmark[] {
+  const known = Object.keys(benchmarks)
+  return (names.length === 0 ? known : names).map((name) => {
+    const benchmark = known.includes(name) && benchmarks[name]
+    if (!benchmark) throw new UsageError(`No benchmark is called ${name}. There is ${known.join(', ')}.`)
+    return benchmark
+  })
+}
+
+function chosenCases(text: string | undefined, known: readonly string[]): readonly string[] {
+  if (text === undefined) return known
+  const names = text.split(',')
+  for (const name of names) {
+    if (!known.includes(name))
+      throw new UsageError(`No case is called ${name}. There are ${known.join(', ')}.`)
+  }
+  return names
+}
+
+function tell(progress: string): void {
+  console.error(`${new Date().toISOString().slice(11, 19)} ${progress}`)
+}

@@ -1,0 +1,43 @@
+import { hostname } from 'node:os'
+import { DelayedError, Worker } from 'bullmq'
+import { v7 as uuidv7 } from 'uuid'
+import { keyPrefix, queueName, type SendJob } from '../../src/core/send-job.ts'
+import { createLogger } from '../../src/platform/logger.ts'
+import { closeOnSignal, runProcess } from '../../src/platform/process.ts'
+import { openRuntime } from '../../src/platform/runtime.ts'
+import { readSettings } from '../../src/platform/settings.ts'
+import { deliverer } from '../../workers/deliver.ts'
+import { startHeartbeat } from '../../workers/heartbeat.ts'
+import { openProviders } from '../../workers/providers/index.ts'
+import { turnGiver } from '../../workers/turns.ts'
+
+const drainMs = 30_000
+
+/** A worker without what fairness takes: it follows one queue, in the order in which wake-ups came. */
+await runProcess(async () => {
+  const settings = readSettings()
+  const log = createLogger(settings.LOG_LEVEL)
+  const runtime = openRuntime('worker', settings, log)
+  const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
+  const heartbeat = startHeartbeat(runtime, name)
+  const { providers, close: closeProviders } = openProviders(runtime.db, settings)
+  const deliver = deliverer(runtime, providers, heartbeat, turnGiver(runtime))
+  const concurrency = settings.WORKER_CONCURRENCY
+  const worker = new Worker<SendJob>(
+    queueName,
+    async (job, token) => {
+      const { wakeInMs } = await deliver(job.data.requestId)
+      if (wakeInMs === undefined) return
+      await job.moveToDelayed(Date.now() + wakeInMs, token)
+      throw new DelayedError()
+    },
+    { connection: runtime.redis, prefix: keyPrefix, concurrency },
+  )
+  log.info({ event: 'working', worker: name, concurrency })
+  closeOnSignal(log, drainMs, async () => {
+    await worker.close()
+    await heartbeat.stop()
+    await closeProviders()
+    await runtime.close()
+  })
+})

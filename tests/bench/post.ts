@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { nowMs } from './clock.ts'
+import { concurrently } from './concurrently.ts'
+
+/** A channel to send on, and the key of its account. */
+export interface Sender {
+  apiKey: string
+  channelId: string
+}
+
+export interface Post {
+  sender: Sender
+  contact: string
+}
+
+/** A send, and the moment when its 202 had come. */
+export interface Accepted {
+  requestId: string
+  sender: Sender
+  acceptedAt: number
+}
+
+/** Sends at a steady rate, whatever comes back. */
+export interface Stream {
+  perSecond: number
+  count: number
+  postOf(index: number): Post
+}
+
+export interface Client {
+  post(post: Post): Promise<Accepted>
+  /** As fast as the API takes them, one at a time on each connection. */
+  postAll(posts: readonly Post[]): Promise<Accepted[]>
+  /** Each stream's in its order; in an open loop, so that a slow answer doesn't lower the load. */
+  postSteadily(streams: readonly Stream[]): Promise<Accepted[][]>
+  close(): Promise<void>
+}
+
+const connections = 64
+const tickMs = 1
+
+export function openClient(apiUrl: string): Client {
+  const pool = new Pool(apiUrl, { connections })
+  const post = async ({ sender, contact }: Post): Promise<Accepted> => {
+    const { statusCode, body } = await pool.request({
+      method: 'POST',
+      path: '/v1/messages',
+      headers: { authorization: `Bearer ${sender.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        channelId: sender.channelId,
+        contact: { value: contact },
+        message: { type: 'text', text: { value: 'Hello' } },
+      }),
+    })
+    const answer = await body.text()
+    const acceptedAt = nowMs()
+    if (statusCode !== 202) throw new Error(`not accepted: ${statusCode} ${answer}`)
+    return { requestId: JSON.parse(answer).requestId, sender, acceptedAt }
+  }
+  return {
+    post,
+    postAll: (posts) => concurrently(connections, posts, post),
+    postSteadily: (streams) => postSteadily(streams, post),
+    close: () => pool.close(),
+  }
+}
+
+async function postSteadily(
+  streams: readonly Stream[],
+  post: (post: Post) => Promise<Accepted>,
+): Promise<Accepted[][]> {
+  // Out of step with one another: they would all send at once.
+  const running = streams.map((stream, index) => ({
+    stream,
+    phase: index / streams.length,
+    posted: [] as Promise<Accepted>[],
+  }))
+  const startedAt = nowMs()
+  while (running.some(({ stream, posted }) => posted.length < stream.count)) {
+    const seconds = (nowMs() - startedAt) / 1000
+    for (const { stream, phase, posted } of running) {
+      const due = Math.min(stream.count, Math.floor(seconds * stream.perSecond + phase))
+      while (posted.length < due) {
+        const answer = post(stream.postOf(posted.length))
+        // Told below, when all have been posted.
+        answer.catch(() => {})
+        posted.push(answer)
+      }
+    }
+    await sleep(tickMs)
+  }
+  return await Promise.all(running.map(({ posted }) => Promise.all(posted)))
+}

@@ -1,0 +1,77 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { openSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Reaper } from '../../src/dev/embedded/index.ts'
+import { eventually } from '../support/wait.ts'
+
+const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
+const build = join(projectRoot, 'dist/bench')
+const startWithinMs = 30_000
+const toldOfLog = 2000
+
+/** What is measured: all of it from one build, with the compiler's settings of `npm run build`. */
+export const programs = {
+  api: { entry: 'src/server.js', readyEvent: 'listening' },
+  worker: { entry: 'workers/main.js', readyEvent: 'working' },
+  plainWorker: { entry: 'tests/bench/plain-worker.js', readyEvent: 'working' },
+  provider: { entry: 'tests/bench/provider-program.js', readyEvent: 'receiving' },
+}
+
+export interface Program {
+  pid: number
+  /** The line it logged when it was ready. */
+  ready: Record<string, unknown>
+  /** SIGKILL, and the wait until it is gone. */
+  kill(): Promise<void>
+}
+
+interface ProgramOptions {
+  program: (typeof programs)[keyof typeof programs]
+  environment: Record<string, string>
+  reaper: Reaper
+  /** Where its log goes, so that nobody has to read along. Removed where this process ends before it. */
+  folder: string
+}
+
+export async function buildPrograms(): Promise<void> {
+  const tsc = join(projectRoot, 'node_modules/.bin/tsc')
+  await promisify(execFile)(tsc, ['-p', 'tsconfig.bench.json'], { cwd: projectRoot })
+}
+
+let started = 0
+
+export async function startProgram(options: ProgramOptions): Promise<Program> {
+  const { entry, readyEvent } = options.program
+  const logFile = join(options.folder, `${++started}-${basename(entry, '.js')}.log`)
+  const log = openSync(logFile, 'a')
+  const child = spawn(process.execPath, [join(build, entry)], {
+    cwd: projectRoot,
+    env: { ...process.env, ...options.environment },
+    stdio: ['ignore', log, log],
+    // In a group of its own: Ctrl-C is for us.
+    detached: true,
+  })
+  const pid = child.pid
+  if (pid === undefined) throw new Error(`${entry} could not be started`)
+  const exited = once(child, 'exit')
+  options.reaper.watch(pid, options.folder)
+  void exited.then(() => options.reaper.forget(pid))
+
+  const readyLine = async () => {
+    const written = await readFile(logFile, 'utf8')
+    if (child.exitCode !== null) throw new Error(`${entry} ended: ${written.slice(-toldOfLog)}`)
+    return written.split('\n').find((line) => line.includes(`"event":"${readyEvent}"`))
+  }
+  return {
+    pid,
+    ready: JSON.parse(await eventually(`${entry} is ready`, readyLine, startWithinMs)),
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}

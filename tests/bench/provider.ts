@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { nowMs } from './clock.ts'
+import type { Program } from './program.ts'
+import type { ProviderCall } from './provider-program.ts'
+
+export type { ProviderCall } from './provider-program.ts'
+
+/** Which calls are meant; all unless told otherwise. */
+export interface Choice {
+  path?: string
+  exceptContact?: string
+}
+
+/** The provider's process, from outside. */
+export interface Provider {
+  urlOf(path: string): string
+  calls(choice?: Choice): Promise<ProviderCall[]>
+  count(choice?: Choice): Promise<number>
+  /** Waits until it got so many calls, or for so long. @returns whether it did. */
+  gets(count: number, choice: Choice, withinMs: number): Promise<boolean>
+  forget(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Seldom: what it costs the provider is missing from what is measured. */
+const askEveryMs = 100
+
+export function openProvider({ ready }: Program): Provider {
+  const origin = `http://127.0.0.1:${ready.port}`
+  const pool = new Pool(origin, { connections: 1 })
+  const ask = async (method: 'GET' | 'DELETE', path: string, choice: Choice = {}) => {
+    const { body } = await pool.request({ method, path, query: { ...choice } })
+    return await body.json()
+  }
+  const count = async (choice?: Choice) => (await ask('GET', '/count', choice)) as number
+  return {
+    urlOf: (path) => origin + path,
+    calls: async (choice) => (await ask('GET', '/calls', choice)) as ProviderCall[],
+    count,
+    async gets(wanted, choice, withinMs) {
+      for (const deadline = nowMs() + withinMs; nowMs() < deadline; await sleep(askEveryMs)) {
+        if ((await count(choice)) >= wanted) return true
+      }
+      return false
+    },
+    forget: async () => {
+      await ask('DELETE', '/calls')
+    },
+    close: () => pool.close(),
+  }
+}

@@ -1,0 +1,17 @@
+import { markdownTable } from '../support/table.ts'
+import type { Findings } from './benchmark.ts'
+import { inWords } from './figures.ts'
+
+/** Each figure is its median over the runs, with the lowest and the highest. */
+export function report(findings: readonly Findings[]): string {
+  const rows = findings
+    .flatMap(({ results }) => results)
+    .map(({ case: name, measured, figures, reach, isReached }) => [
+      name,
+      `${measured}: ${figures.map(inWords).join(', ')}`,
+      reach,
+      isReached ? 'yes' : 'no',
+    ])
+  const table = markdownTable(['case', 'measured', 'reach', 'reached'], rows)
+  return [...findings.map(({ conditions }) => conditions), table].join('\n\n')
+}

@@ -1,0 +1,22 @@
+import { newContact } from '../support/builders.ts'
+import { concurrently } from './concurrently.ts'
+import type { Post, Sender } from './post.ts'
+import type { Stage, Tenant } from './stage.ts'
+
+/** As many as the stage has connections to the database. */
+const atOnce = 4
+
+export async function openAccounts(stage: Stage, count: number): Promise<Tenant[]> {
+  return await concurrently(atOnce, Array.from({ length: count }), stage.openAccount)
+}
+
+/** A channel for each account. */
+export async function openChannels(tenants: readonly Tenant[], path: string): Promise<Sender[]> {
+  return await concurrently(atOnce, tenants, (tenant) => tenant.openChannel(path))
+}
+
+/** Each sends in its turn, every time to another contact. */
+export function inTurn(senders: readonly Sender[], rounds: number): Post[] {
+  const round = () => senders.map((sender) => ({ sender, contact: newContact() }))
+  return Array.from({ length: rounds }, round).flat()
+}

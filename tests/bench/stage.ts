@@ -1,0 +1,138 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { createAccount } from '../../db/accounts.ts'
+import { connectDatabase, type Database } from '../../db/client.ts'
+import { migrateDatabase } from '../../db/migrate.ts'
+import type { OnUncertain } from '../../src/core/outcome.ts'
+import { startEmbedded } from '../../src/dev/embedded/index.ts'
+import { readSettings } from '../../src/platform/settings.ts'
+import { buildKey, buildWebhookChannel, type Registry } from '../support/builders.ts'
+import { testSecrets } from '../support/service.ts'
+import { type Client, openClient, type Sender } from './post.ts'
+import { type Program, programs, startProgram } from './program.ts'
+import { openProvider, type Provider } from './provider.ts'
+
+/** The service as it is run, each process by itself, on stores of its own: PostgreSQL with fsync, Redis with an AOF. */
+export interface Stage {
+  db: Database
+  client: Client
+  provider: Provider
+  workers(): readonly Program[]
+  openAccount(): Promise<Tenant>
+  startWorkers(count: number, program?: 'worker' | 'plainWorker'): Promise<void>
+  killWorker(worker: Program): Promise<void>
+  /** Ends the workers and forgets all sends, so that each measurement begins alike. Accounts and channels stay. */
+  clear(): Promise<void>
+  close(): Promise<void>
+}
+
+/** An account that may send as much as it likes. */
+export interface Tenant {
+  /** @param path of the provider, which says how it treats the channel's calls. */
+  openChannel(path: string, onUncertain?: OnUncertain): Promise<Sender>
+}
+
+const kept = ['accounts', 'api_keys', 'channels', 'flows', 'templates']
+
+export async function openStage(): Promise<Stage> {
+  const ends: (() => unknown)[] = []
+  const close = async () => {
+    for (const end of ends.reverse()) await end()
+  }
+  try {
+    return { ...(await openParts(ends)), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** @param ends gets what ends the parts, each as soon as it is there. */
+async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>> {
+  const servers = await startEmbedded({ needs: { postgres: true, redis: true } })
+  ends.push(servers.stop)
+  const folder = await mkdtemp(join(tmpdir(), 'bench-'))
+  ends.push(() => rm(folder, { recursive: true, force: true }))
+  const environment = environmentOf(String(servers.databaseUrl), String(servers.redisUrl))
+  const settings = readSettings(undefined, environment)
+  await migrateDatabase(settings.DATABASE_URL)
+  const db = connectDatabase(settings.DATABASE_URL, {
+    poolSize: 4,
+    queryTimeoutMs: 60_000,
+    onConnectionLost: () => {},
+  })
+  ends.push(() => db.$client.end())
+  const redis = new Redis(settings.REDIS_URL)
+  ends.push(() => redis.disconnect())
+
+  const start = async (name: keyof typeof programs) => {
+    const options = { program: programs[name], environment, reaper: servers.reaper, folder }
+    const program = await startProgram(options)
+    ends.push(program.kill)
+    return program
+  }
+  const [api, providerProgram] = await Promise.all([start('api'), start('provider')])
+  const provider = openProvider(providerProgram)
+  ends.push(provider.close)
+  const client = openClient(`http://127.0.0.1:${api.ready.port}`)
+  ends.push(client.close)
+
+  const workers = new Set<Program>()
+  const killWorker = async (worker: Program) => {
+    workers.delete(worker)
+    await worker.kill()
+  }
+  return {
+    db,
+    client,
+    provider,
+    workers: () => [...workers],
+    openAccount: () => openAccount({ runtime: { db, settings } }, provider),
+    async startWorkers(count, program = 'worker') {
+      const started = Array.from({ length: count }, () => start(program))
+      for (const worker of await Promise.all(started)) workers.add(worker)
+    },
+    killWorker,
+    async clear() {
+      await Promise.all([...workers].map(killWorker))
+      await emptyTables(db)
+      await redis.flushdb()
+      await provider.forget()
+    },
+  }
+}
+
+function environmentOf(databaseUrl: string, redisUrl: string): Record<string, string> {
+  return {
+    ...testSecrets,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    METRICS_PORT: '0',
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    NODE_ENV: 'production',
+  }
+}
+
+async function openAccount(registry: Registry, provider: Provider): Promise<Tenant> {
+  const rateLimit = { points: 1_000_000_000, seconds: 1 }
+  const accountId = await createAccount(registry.runtime.db, 'Bench', rateLimit)
+  const { apiKey } = await buildKey(registry, accountId)
+  return {
+    async openChannel(path, onUncertain = 'resend') {
+      const url = provider.urlOf(path)
+      return { apiKey, channelId: await buildWebhookChannel(registry, accountId, url, onUncertain) }
+    },
+  }
+}
+
+async function emptyTables(db: Database): Promise<void> {
+  const { rows } = await db.$client.query<{ name: string }>(
+    `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename <> all($1)`,
+    [kept],
+  )
+  await db.$client.query(`truncate ${rows.map(({ name }) => name).join(', ')}`)
+}

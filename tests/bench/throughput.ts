@@ -1,0 +1,52 @@
+import type { Post } from './post.ts'
+import type { Choice, ProviderCall } from './provider.ts'
+import type { Stage } from './stage.ts'
+
+/** The first calls are of a worker that has just started, the last ones of one that runs out of sends. */
+const from = 0.3
+const to = 0.95
+const withinMs = 180_000
+
+/**
+ * Records the sends while no worker runs, then starts one and lets it deliver them.
+ *
+ * @param measured which calls count; there have to be as many as `count` says.
+ * @returns calls per second, of those.
+ */
+export async function dispatchThroughput(
+  stage: Stage,
+  posts: readonly Post[],
+  { program, count = posts.length, measured = {} }: DispatchOptions = {},
+): Promise<number> {
+  await stage.clear()
+  await stage.client.postAll(posts)
+  await stage.startWorkers(1, program)
+  return await callsPerSecond(stage, count, measured)
+}
+
+interface DispatchOptions {
+  program?: 'worker' | 'plainWorker'
+  count?: number
+  measured?: Choice
+}
+
+/** The same while the sends are being accepted, at full speed. */
+export async function throughputOfAll(stage: Stage, posts: readonly Post[]): Promise<number> {
+  await stage.clear()
+  await stage.startWorkers(1)
+  await stage.client.postAll(posts)
+  return await callsPerSecond(stage, posts.length, {})
+}
+
+async function callsPerSecond({ provider }: Stage, count: number, measured: Choice): Promise<number> {
+  if (!(await provider.gets(count, measured, withinMs))) {
+    throw new Error(`the provider did not get ${count} calls within ${withinMs} ms`)
+  }
+  return rateOf(await provider.calls(measured))
+}
+
+function rateOf(calls: readonly ProviderCall[]): number {
+  const middle = calls.slice(Math.floor(calls.length * from), Math.floor(calls.length * to))
+  const seconds = ((middle.at(-1)?.arrivedAt ?? 0) - (middle[0]?.arrivedAt ?? 0)) / 1000
+  return (middle.length - 1) / seconds
+}

@@ -1,0 +1,17 @@
+import { inTurn, openAccounts, openChannels } from './senders.ts'
+import type { Stage } from './stage.ts'
+
+/** Until then API and worker get faster from second to second. */
+const sends = 4000
+const accounts = 20
+const path = '/accept/warm-up'
+const withinMs = 60_000
+
+/** A worker that has done some work already, and has nothing left to do. */
+export async function startWarmWorker(stage: Stage): Promise<void> {
+  await stage.clear()
+  await stage.startWorkers(1)
+  const senders = await openChannels(await openAccounts(stage, accounts), path)
+  await stage.client.postAll(inTurn(senders, sends / accounts))
+  if (!(await stage.provider.gets(sends, { path }, withinMs))) throw new Error('the worker delivers nothing')
+}
