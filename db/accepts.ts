@@ -3,7 +3,7 @@ import type { Ordering } from '../src/core/lane.ts'
 import type { Message } from '../src/core/message.ts'
 import type { Database } from './client.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
-import { isOverflow, overflowOf, placesTaken } from './overflow.ts'
+import { isBeyondChannel, isOverflow, overflowOf, placesTaken } from './overflow.ts'
 import { prepared } from './statement.ts'
 
 /** A send as it is recorded at accept. */
@@ -62,8 +62,8 @@ const recording = `
              hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end,
            ${isOverflow},
            clock_timestamp() + "expireAfterSeconds" * interval '1 s'
-    from given
-    where idempotency is null or "requestId" in (select request_id from keyed)
+    from (select given.*, ${isBeyondChannel} as "isBeyondChannel" from given
+          where idempotency is null or "requestId" in (select request_id from keyed)) one
     order by ordinality
     returning request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf")`
 

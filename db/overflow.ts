@@ -8,11 +8,18 @@ export const placesTaken = `
   where account_id in (select "accountId" from given) and finished_at is null and not overflow
   group by account_id, channel_id`
 
-/** SQL that is true of a row of `given` for which there is no place left, with `placesTaken` as `taken`. */
-export const isOverflow = `(
+/** SQL that is true of a row of `given` for which its channel has no place left, with `placesTaken` as `taken`. */
+export const isBeyondChannel = `(
   row_number() over (partition by "channelId" order by ordinality) > ${placesPerChannel} -
-    coalesce((select places from taken where taken.channel_id = "channelId"), 0)
-  or row_number() over (partition by "accountId" order by ordinality) > ${placesPerAccount} -
+    coalesce((select places from taken where taken.channel_id = "channelId"), 0))`
+
+/**
+ * SQL that is true of a row of `given` for which there is no place left, told by `isBeyondChannel` in its column of that
+ * name: those beyond their channel's take none of their account's.
+ */
+export const isOverflow = `(
+  "isBeyondChannel"
+  or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality) > ${placesPerAccount} -
     coalesce((select sum(places) from taken where taken.account_id = "accountId"), 0))`
 
 /** SQL of the account in whose overflow the wake-up of a send belongs; null: it belongs in the ordinary queue. */

@@ -1,4 +1,4 @@
-import { addWakeUps } from '../../src/platform/queue.ts'
+import { addWakeUps, type SendQueue } from '../../src/platform/queue.ts'
 import type { TestService } from './service.ts'
 
 /** The send's wake-up, in whichever queue it is. */
@@ -15,4 +15,16 @@ export function wake(
     runtime,
     requestIds.map((requestId) => ({ requestId })),
   )
+}
+
+/** In which queue the send's wake-up is; undefined: in none. */
+export async function queueOf({ runtime }: Pick<TestService, 'runtime'>, requestId: string) {
+  if (await runtime.queue.getJob(requestId)) return 'ordinary'
+  return (await runtime.overflow.getJob(requestId)) ? 'overflow' : undefined
+}
+
+/** How many wake-ups there are, in any state. */
+export async function wakeUpsLeft({ runtime }: Pick<TestService, 'runtime'>) {
+  const count = (queue: SendQueue) => queue.getJobCountByTypes('active', 'waiting', 'delayed', 'prioritized')
+  return { ordinary: await count(runtime.queue), overflow: await count(runtime.overflow) }
 }

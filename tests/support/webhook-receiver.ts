@@ -110,6 +110,28 @@ export const delay =
     await then(request, response)
   }
 
+/** Answers nobody until it is opened, then everybody. */
+export function gate(then: Behaviour = accept) {
+  const waiting = new Set<() => void>()
+  let isOpen = false
+  const behaviour: Behaviour = async (request, response) => {
+    if (!isOpen) await new Promise<void>((resolve) => waiting.add(resolve))
+    await then(request, response)
+  }
+  return {
+    behaviour,
+    /** How many wait before it. */
+    get waiting() {
+      return waiting.size
+    },
+    open() {
+      isOpen = true
+      for (const pass of waiting) pass()
+      waiting.clear()
+    },
+  }
+}
+
 export const neverAnswer: Behaviour = () => {}
 
 export const resetBeforeReading: Behaviour = ({ socket }) => socket.resetAndDestroy()

@@ -1,0 +1,113 @@
+import { v7 as uuidv7 } from 'uuid'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { keyPrefix, overflowQueueName } from '../../src/core/send-job.ts'
+import { fairTags } from '../../src/platform/fair-order.ts'
+import { addWakeUps } from '../../src/platform/queue.ts'
+import { redisReady } from '../api/redis-ready.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+
+/** Its own Redis database each time: an overflow is one for all accounts. */
+beforeEach(async () => {
+  service = await startTestService()
+  await redisReady(service)
+})
+afterEach(() => service.stop())
+
+const lastTag = 2 ** 21 - 1
+const lastTags = `${keyPrefix}:${overflowQueueName}:last-tags`
+const tagsOf = (...accounts: string[]) => fairTags(service.runtime, accounts)
+
+/** Adds a wake-up to the overflow for each of the accounts; `add('aab')` two for a and one for b. */
+async function add(accounts: string): Promise<void> {
+  const wakeUps = [...accounts].map((account) => ({ requestId: uuidv7(), overflowOf: account }))
+  for (const { requestId, overflowOf } of wakeUps) owners.set(requestId, overflowOf)
+  await addWakeUps(service.runtime, wakeUps)
+}
+
+const owners = new Map<string, string>()
+
+/** Takes the first ones out of the overflow, as a worker does. @returns whose they are. */
+async function take(count: number): Promise<string> {
+  const { redis, overflow } = service.runtime
+  const taken = await redis.zpopmin(overflow.toKey('prioritized'), count)
+  return taken.flatMap((id, index) => (index % 2 ? [] : [owners.get(id)])).join('')
+}
+
+test('accounts take turns, whichever of them came first and with how much', async () => {
+  await add('aaaaaa')
+  await add('bbb')
+  await add('c')
+  expect(await take(20)).toBe('aabcababaa')
+})
+
+test('in one batch they take turns as well', async () => {
+  await add('aaaabbbbc')
+  expect(await take(20)).toBe('abcababab')
+})
+
+test("an account's own wake-ups stay in the order in which they were added", async () => {
+  expect(await tagsOf('a', 'a', 'b', 'a')).toEqual([1, 2, 1, 3])
+})
+
+test('one that joins later starts at what is being served: neither before it nor after what others have waiting', async () => {
+  await add('a'.repeat(20))
+  await take(10)
+  await add('bbb')
+  expect(await take(20)).toBe('aabababaaaaaa')
+})
+
+test('one that had nothing waiting for some time has saved up no turns', async () => {
+  await add('b')
+  await add('a'.repeat(20))
+  await take(11)
+  expect(await tagsOf('b')).toEqual([13])
+})
+
+test('one that has had its turns far ahead goes on from its own last one', async () => {
+  await add('aaaaa')
+  await add('b')
+  await take(2)
+  expect(await tagsOf('a', 'b')).toEqual([6, 3])
+})
+
+test('when the overflow is empty all is forgotten, and everybody starts anew', async () => {
+  await add('aaaabb')
+  await take(6)
+  expect(await tagsOf('a', 'b', 'a')).toEqual([1, 1, 2])
+})
+
+test('while something waits, what was given is remembered', async () => {
+  await add('aaa')
+  await take(2)
+  expect(await tagsOf('a')).toEqual([4])
+})
+
+test("at BullMQ's bound, wake-ups are still taken, in the order in which they came", async () => {
+  await add('a')
+  await service.runtime.redis.hset(lastTags, 'b', lastTag - 1)
+  expect(await tagsOf('b', 'b')).toEqual([lastTag, lastTag])
+  await add('bb')
+  await service.runtime.redis.hset(lastTags, 'c', lastTag)
+  await add('cbc')
+  expect(await take(20)).toBe('abbcbc')
+})
+
+test('one that joins when the bound is being served does not go beyond it', async () => {
+  await add('a')
+  await service.runtime.redis.hset(lastTags, 'a', lastTag)
+  await add('a')
+  await take(1)
+  expect(await tagsOf('b', 'a')).toEqual([lastTag, lastTag])
+})
+
+test('what is remembered goes away by itself', async () => {
+  await add('a')
+  expect(await service.runtime.redis.pttl(lastTags)).toBeGreaterThan(3_600_000)
+})
+
+test('sends beyond a few at a time are tagged too', async () => {
+  const tags = await tagsOf(...Array<string>(1000).fill('a'))
+  expect(tags).toEqual(Array.from({ length: 1000 }, (_, index) => index + 1))
+})

@@ -1,0 +1,38 @@
+import { v7 as uuidv7 } from 'uuid'
+import { insertSends, type NewSend } from '../../db/accepts.ts'
+import { addWakeUps } from '../../src/platform/queue.ts'
+import { newContact } from './builders.ts'
+import type { TestService } from './service.ts'
+
+export type BatchedSend = Pick<NewSend, 'accountId' | 'channelId'> & Partial<NewSend>
+
+/** So many sends of one channel, each to a contact of its own. */
+export const manyOf = (count: number, { accountId, channelId }: BatchedSend): BatchedSend[] =>
+  Array.from({ length: count }, () => ({ accountId, channelId }))
+
+/** Accepts sends by one insert, without their wake-ups. */
+export async function insertBatch({ runtime }: TestService, sends: readonly BatchedSend[]) {
+  const rows = sends.map(
+    (send): NewSend => ({
+      requestId: uuidv7(),
+      contact: { type: 'phone', value: newContact() },
+      message: { type: 'text', text: { value: 'Hello' } },
+      flowId: undefined,
+      closeConversation: false,
+      ordering: 'contact',
+      expireAfterSeconds: undefined,
+      idempotency: undefined,
+      recordBy: new Date('2100-01-01'),
+      ...send,
+    }),
+  )
+  const recorded = new Map((await insertSends(runtime.db, rows)).map((row) => [row.requestId, row]))
+  return rows.map(({ requestId }) => ({ requestId, overflowOf: recorded.get(requestId)?.overflowOf ?? null }))
+}
+
+/** Accepts sends by one insert, as the API does with concurrent ones. @returns their ids, in the order given. */
+export async function acceptBatch(service: TestService, sends: readonly BatchedSend[]): Promise<string[]> {
+  const wakeUps = await insertBatch(service, sends)
+  await addWakeUps(service.runtime, wakeUps)
+  return wakeUps.map(({ requestId }) => requestId)
+}

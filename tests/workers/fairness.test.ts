@@ -1,0 +1,238 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { rowOf } from '../support/attempts.ts'
+import { acceptBatch, manyOf } from '../support/batches.ts'
+import { type Account, accept, buildAccount, buildWebhookChannel, textBody } from '../support/builders.ts'
+import { queueOf, wakeUpsLeft } from '../support/queue.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+import {
+  accept as accepting,
+  answer,
+  type Behaviour,
+  delay,
+  gate,
+  openWebhookReceiver,
+  type WebhookReceiver,
+} from '../support/webhook-receiver.ts'
+
+let receiver: WebhookReceiver
+let service: TestService
+
+beforeAll(async () => {
+  receiver = await openWebhookReceiver()
+})
+afterAll(() => receiver.stop())
+afterEach(() => service.stop())
+
+async function startService(concurrency: number, settings: Record<string, string> = {}): Promise<void> {
+  receiver.calls.length = 0
+  service = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    WORKER_CONCURRENCY: String(concurrency),
+    PROVIDER_TIMEOUT_SECONDS: '25',
+    ...settings,
+  })
+}
+
+/** An account whose channel's receiver behaves like that. */
+async function buildSender(behaviour: Behaviour): Promise<Account> {
+  const account = await buildAccount(service)
+  return { ...account, channelId: await buildHook(account, behaviour) }
+}
+
+const buildHook = ({ accountId }: Account, behaviour: Behaviour) =>
+  buildWebhookChannel(service, accountId, receiver.at(behaviour), 'hold')
+
+/** The ids of the calls until now. */
+const called = () => receiver.calls.map(({ headers }) => String(headers['webhook-id']))
+const calledOf = (requestIds: readonly string[]) => called().filter((id) => requestIds.includes(id))
+
+const allCalled = (requestIds: readonly string[], withinMs = 25_000) =>
+  eventually('a call for each', async () => calledOf(requestIds).length >= requestIds.length, withinMs)
+
+/** In each row of twenty calls while both have some left, each has seven at the least. */
+function expectTurns(calls: readonly string[], first: readonly string[], second: readonly string[]): void {
+  const owners = calls.flatMap((id) =>
+    first.includes(id) ? ['first'] : second.includes(id) ? ['second'] : [],
+  )
+  const begun = Math.max(owners.indexOf('first'), owners.indexOf('second'))
+  const both = owners.slice(begun, Math.min(owners.lastIndexOf('first'), owners.lastIndexOf('second')))
+  expect(both.length).toBeGreaterThan(60)
+  for (let from = 0; from + 20 <= both.length; from++) {
+    const ofFirst = both.slice(from, from + 20).filter((owner) => owner === 'first').length
+    expect(ofFirst, both.join(' ')).toBeGreaterThanOrEqual(7)
+    expect(ofFirst, both.join(' ')).toBeLessThanOrEqual(13)
+  }
+}
+
+test('every send in either queue is sent, once, and no wake-up is left', async () => {
+  await startService(8)
+  const senders = [await buildSender(accepting), await buildSender(accepting)]
+  await service.startWorker('one')
+  await service.startWorker('two')
+  const ids: string[] = []
+  await Promise.all(
+    senders.flatMap((sender) =>
+      Array.from({ length: 60 }, async () => ids.push(await accept(service, sender, textBody()))),
+    ),
+  )
+  await allCalled(ids)
+  await eventually('the end of all wake-ups', async () => {
+    const { ordinary, overflow } = await wakeUpsLeft(service)
+    return ordinary + overflow === 0
+  })
+  for (const id of ids) expect(await rowOf(service, id)).toMatchObject({ status: 'sent', attempt: 1 })
+  expect(called().toSorted()).toEqual(ids.toSorted())
+})
+
+test("a single send is called before more than a handful of another account's flood", async () => {
+  await startService(10)
+  const flooder = await buildSender(delay(100, accepting))
+  const other = await buildSender(accepting)
+  await service.startWorker()
+  const flood = await acceptBatch(service, manyOf(300, flooder))
+  await eventually('the flood has begun', async () => calledOf(flood).length > 20)
+  const before = called().length
+  const single = await accept(service, other, textBody())
+  await allCalled([single])
+  const passed = called().indexOf(single) - before
+  expect(calledOf(flood).length).toBeLessThan(250)
+  expect(passed).toBeLessThan(60)
+})
+
+test('two accounts that flood take turns, although one of them has come with all it has first', async () => {
+  await startService(10)
+  const [first, second] = [await buildSender(accepting), await buildSender(accepting)]
+  const ofFirst = await acceptBatch(service, manyOf(150, first))
+  const ofSecond = await acceptBatch(service, manyOf(150, second))
+  await service.startWorker()
+  await allCalled([...ofFirst, ...ofSecond])
+  expectTurns(called(), ofFirst.slice(10), ofSecond.slice(10))
+})
+
+test('they take turns also where the second begins in the middle of the flood of the first', async () => {
+  await startService(5)
+  const [first, second] = [await buildSender(delay(20, accepting)), await buildSender(delay(20, accepting))]
+  const ofFirst = await acceptBatch(service, manyOf(250, first))
+  await service.startWorker()
+  await eventually('a third of the flood', async () => called().length > 80)
+  const ofSecond = await acceptBatch(service, manyOf(80, second))
+  await allCalled([...ofFirst, ...ofSecond])
+  expectTurns(called(), ofFirst.slice(10), ofSecond.slice(10))
+})
+
+test("a provider that never answers takes no other channel's slots: of the same account, and of another", async () => {
+  await startService(30)
+  const hung = gate()
+  const flooder = await buildSender(hung.behaviour)
+  const neighbour = { ...flooder, channelId: await buildHook(flooder, accepting) }
+  const other = await buildSender(accepting)
+  await service.startWorker()
+  const flood = await acceptBatch(service, manyOf(60, flooder))
+  await eventually('all that hangs', async () => hung.waiting === 28)
+  for (const sender of [neighbour, other]) {
+    for (let i = 0; i < 15; i++) {
+      const id = await accept(service, sender, textBody())
+      expect(await finishedTimeline(service, id, sender.apiKey)).toMatchObject({ status: 'sent' })
+    }
+  }
+  expect(hung.waiting).toBe(28)
+  hung.open()
+  await allCalled(flood)
+})
+
+test.each([1, 2, 5, 30])(
+  'with WORKER_CONCURRENCY %i, so many are in flight and no more, from both queues together',
+  async (concurrency) => {
+    await startService(concurrency)
+    const hung = gate()
+    const senders = await Promise.all(Array.from({ length: 4 }, () => buildSender(hung.behaviour)))
+    const ids = await acceptBatch(
+      service,
+      senders.flatMap((sender) => manyOf(30, sender)),
+    )
+    await service.startWorker()
+    await eventually('all slots taken', async () => hung.waiting >= concurrency)
+    await sleep(500)
+    expect(hung.waiting).toBe(concurrency)
+    hung.open()
+    await allCalled(ids)
+  },
+)
+
+test.each([
+  [1, 1],
+  [2, 2],
+  [5, 3],
+  [30, 18],
+])(
+  'of %i slots the overflow takes %i, and the rest stays free for others',
+  async (concurrency, forOverflow) => {
+    await startService(concurrency)
+    const hung = gate()
+    const flooder = await buildSender(hung.behaviour)
+    const ids = await acceptBatch(service, manyOf(60, flooder))
+    await service.runtime.db.$client.query(
+      "update sends set status = 'failed', finished_at = now() where not overflow",
+    )
+    await service.startWorker()
+    await eventually('all that the overflow may take', async () => hung.waiting === forOverflow)
+    await sleep(200)
+    expect(hung.waiting).toBeLessThanOrEqual(forOverflow)
+    hung.open()
+    await allCalled(ids.slice(10))
+  },
+)
+
+test('a worker that stops begins no call after, and leaves what waited for a slot in its queue', async () => {
+  await startService(5)
+  const hung = gate()
+  const ids = await acceptBatch(service, manyOf(30, await buildSender(hung.behaviour)))
+  const worker = await service.startWorker()
+  await eventually('all slots taken', async () => hung.waiting === 5)
+  const stopped = worker.stop()
+  await sleep(300)
+  hung.open()
+  await stopped
+  expect(calledOf(ids)).toHaveLength(5)
+  const left = ids.filter((id) => !called().includes(id))
+  const queues = await Promise.all(left.map((id) => queueOf(service, id)))
+  for (const [index, id] of left.entries()) {
+    expect(queues[index]).toBe((await rowOf(service, id)).overflow ? 'overflow' : 'ordinary')
+  }
+})
+
+test('sends of the overflow that are retried come back to it, and are sent', async () => {
+  await startService(10, { RETRY_DELAYS_SECONDS: '2' })
+  const seen = new Set<unknown>()
+  const sender = await buildSender((request, response) => {
+    const id = request.headers['webhook-id']
+    if (seen.has(id)) return accepting(request, response)
+    seen.add(id)
+    return answer(503)(request, response)
+  })
+  await service.startWorker()
+  const ids = await acceptBatch(service, manyOf(30, sender))
+  await eventually(
+    'retries in the overflow',
+    async () => (await service.runtime.overflow.getDelayedCount()) > 0,
+  )
+  for (const id of ids) {
+    expect(await finishedTimeline(service, id, sender.apiKey)).toMatchObject({ status: 'sent', attempts: 2 })
+  }
+})
+
+test('when Redis is flushed while both queues hold wake-ups, all are sent, once', async () => {
+  await startService(10)
+  const sender = await buildSender(delay(20, accepting))
+  const ids = await acceptBatch(service, manyOf(100, sender))
+  const worker = await service.startWorker()
+  await eventually('some are sent', async () => called().length > 20)
+  await service.runtime.redis.flushdb()
+  for (const id of ids) {
+    expect(await finishedTimeline(service, id, sender.apiKey)).toMatchObject({ status: 'sent', attempts: 1 })
+  }
+  expect(calledOf(ids).toSorted()).toEqual(ids.toSorted())
+  await worker.stop()
+})

@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { replaySend } from '../../db/replays.ts'
+import { hastenWakeUps } from '../../src/platform/queue.ts'
+import { startReconciler } from '../../workers/reconcile.ts'
+import { turnGiver } from '../../workers/turns.ts'
+import { beginAttempt, endAttempt, rowOf } from '../support/attempts.ts'
+import { acceptBatch, manyOf } from '../support/batches.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildChannel,
+  newContact,
+  textBody,
+} from '../support/builders.ts'
+import { queueOf, wakeUpOf, wakeUpsLeft } from '../support/queue.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: TestService
+let account: Account
+
+/** Nobody follows its wake-ups. */
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+beforeEach(async () => {
+  account = await buildAccount(service)
+})
+
+const queuesOf = (requestIds: readonly string[]) => Promise.all(requestIds.map((id) => queueOf(service, id)))
+const times = <T>(count: number, what: T): T[] => Array<T>(count).fill(what)
+
+async function acceptSome(count: number, by: Pick<Account, 'apiKey' | 'channelId'> = account) {
+  const ids: string[] = []
+  for (let i = 0; i < count; i++) ids.push(await accept(service, by, textBody()))
+  return ids
+}
+
+async function end(requestId: string, status: 'sent' | 'failed' = 'sent'): Promise<void> {
+  const send = await beginAttempt(service, requestId, 'ending')
+  await endAttempt(
+    service,
+    send,
+    status === 'sent' ? { outcome: 'sent' } : { outcome: 'rejected', reason: 'no' },
+  )
+}
+
+const buildChannels = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => buildChannel(service, account.accountId)))
+
+/** One that has its rounds beside a worker's, but follows no wake-ups. @returns what it does until `isDone`. */
+async function reconcileUntil(what: string, isDone: () => Promise<boolean>): Promise<void> {
+  const turns = turnGiver(service.runtime)
+  const rounds = startReconciler(service.runtime, turns)
+  await eventually(what, isDone)
+  await rounds.stop()
+  turns.stop()
+}
+
+/** As if they had been waiting for some time. */
+async function letThemBeOverdue(): Promise<void> {
+  await service.runtime.db.$client.query(
+    "update sends set next_attempt_at = next_attempt_at - interval '1 minute' where account_id = $1",
+    [account.accountId],
+  )
+}
+
+test('the first ten unfinished sends of a channel are in the ordinary queue, those beyond in the overflow', async () => {
+  const ids = await acceptSome(13)
+  expect(await queuesOf(ids)).toEqual([...times(10, 'ordinary'), ...times(3, 'overflow')])
+})
+
+test('places count alike within one insert, over several, and for each channel by itself', async () => {
+  const other = { ...account, channelId: await buildChannel(service, account.accountId) }
+  const both = await acceptBatch(
+    service,
+    Array.from({ length: 24 }, (_, i) => (i % 2 ? other : account)),
+  )
+  expect(await queuesOf(both)).toEqual([...times(20, 'ordinary'), ...times(4, 'overflow')])
+  const third = { ...account, channelId: await buildChannel(service, account.accountId) }
+  const first = await acceptBatch(service, manyOf(6, third))
+  const second = await acceptBatch(service, manyOf(6, third))
+  expect(await queuesOf([...first, ...second])).toEqual([...times(10, 'ordinary'), ...times(2, 'overflow')])
+})
+
+test('an account has a hundred places over all its channels, within one insert and over several', async () => {
+  const channels = (await buildChannels(12)).map((channelId) => ({ ...account, channelId }))
+  const [last, ...others] = channels
+  const batch = await acceptBatch(
+    service,
+    others.flatMap((channel) => manyOf(9, channel)),
+  )
+  expect(await queuesOf(batch)).toEqual([...times(99, 'ordinary')])
+  const more = await acceptBatch(service, manyOf(3, last ?? account))
+  expect(await queuesOf(more)).toEqual(['ordinary', 'overflow', 'overflow'])
+})
+
+test('a hundred and ten sends in one insert take the hundred places of their account, and no more', async () => {
+  const channels = await buildChannels(11)
+  const ids = await acceptBatch(
+    service,
+    channels.flatMap((channelId) => manyOf(10, { ...account, channelId })),
+  )
+  expect(await queuesOf(ids)).toEqual([...times(100, 'ordinary'), ...times(10, 'overflow')])
+})
+
+test("a channel's flood takes no places of the account's other channels, in the same insert either", async () => {
+  const other = { ...account, channelId: await buildChannel(service, account.accountId) }
+  const ids = await acceptBatch(service, [...manyOf(150, account), ...manyOf(3, other)])
+  expect(await queuesOf(ids.slice(150))).toEqual(times(3, 'ordinary'))
+})
+
+test('the flood of one account leaves the places of another alone', async () => {
+  const other = await buildAccount(service)
+  const ids = await acceptBatch(service, [...manyOf(150, account), ...manyOf(10, other)])
+  expect(await queuesOf(ids.slice(150))).toEqual(times(10, 'ordinary'))
+  expect(await queuesOf(await acceptSome(1, other))).toEqual(['overflow'])
+})
+
+test('places come free when sends end, well or not, and not while they wait for a retry', async () => {
+  const [first = '', second = '', third = ''] = await acceptSome(10)
+  await end(first)
+  await end(second, 'failed')
+  const retried = await beginAttempt(service, third, 'retrying')
+  await endAttempt(service, retried, { outcome: 'retry_later', reason: 'busy' })
+  expect(await queuesOf(await acceptSome(3))).toEqual(['ordinary', 'ordinary', 'overflow'])
+})
+
+test('a send stays in its queue when places come free', async () => {
+  const ids = await acceptSome(11)
+  for (const id of ids.slice(0, 5)) await end(id)
+  expect(await queueOf(service, ids[10] ?? '')).toBe('overflow')
+  expect(await rowOf(service, ids[10] ?? '')).toMatchObject({ overflow: true })
+})
+
+test('media sends take places and overflow like others', async () => {
+  const media = { mediaType: 'document', base64: Buffer.from('some text').toString('base64') }
+  const ids: string[] = []
+  for (let i = 0; i < 12; i++) {
+    ids.push(await accept(service, account, { ...textBody(), message: { type: 'media', media } }))
+  }
+  expect(await queuesOf(ids)).toEqual([...times(10, 'ordinary'), ...times(2, 'overflow')])
+})
+
+test('the next of a lane is woken in the queue in which it has its place', async () => {
+  const contact = { type: 'phone', value: newContact() } as const
+  const ids = await acceptBatch(service, times(12, { ...account, contact }))
+  for (const id of ids) await (await wakeUpOf(service, id))?.remove()
+  for (const [index, id] of ids.slice(0, 11).entries()) {
+    await end(id)
+    expect(await queuesOf(ids.slice(index + 1, index + 3))).toEqual(
+      [index < 9 ? 'ordinary' : 'overflow', undefined].slice(0, 11 - index),
+    )
+  }
+})
+
+test('wake-ups that Redis lost come back, each in its queue', async () => {
+  const ids = await acceptSome(14)
+  await service.runtime.redis.flushdb()
+  expect(await wakeUpsLeft(service)).toEqual({ ordinary: 0, overflow: 0 })
+  await letThemBeOverdue()
+  await reconcileUntil('all wake-ups are back', async () => (await queuesOf(ids)).every(Boolean))
+  expect(await queuesOf(ids)).toEqual([...times(10, 'ordinary'), ...times(4, 'overflow')])
+})
+
+test('of a lane whose wake-ups are lost only the head is woken', async () => {
+  const contact = { type: 'phone', value: newContact() } as const
+  const ids = await acceptBatch(service, times(50, { ...account, contact }))
+  const elsewhere = await acceptSome(1, {
+    ...account,
+    channelId: await buildChannel(service, account.accountId),
+  })
+  await service.runtime.redis.flushdb()
+  await letThemBeOverdue()
+  await reconcileUntil('the reconciler has been there', async () =>
+    (await queuesOf(elsewhere)).every(Boolean),
+  )
+  expect(await queuesOf(ids)).toEqual(['ordinary', ...times(49, undefined)])
+})
+
+test('an overflow send is replayed in the overflow', async () => {
+  const id = (await acceptSome(11)).at(-1) ?? ''
+  await end(id, 'failed')
+  await (await wakeUpOf(service, id))?.remove()
+  expect(await replaySend(service.runtime.db, id)).toBe(true)
+  await letThemBeOverdue()
+  await reconcileUntil('it has its wake-up', async () => (await queueOf(service, id)) !== undefined)
+  expect(await queueOf(service, id)).toBe('overflow')
+})
+
+test('a wake-up of the overflow that is to come much later is hastened, and keeps its turn', async () => {
+  const [id = ''] = (await acceptSome(11)).slice(10)
+  const { overflow } = service.runtime
+  await (await wakeUpOf(service, id))?.remove()
+  const opts = { jobId: id, delay: 3_600_000, priority: 7 }
+  await overflow.add('send', { requestId: id }, opts)
+  expect(await hastenWakeUps(service.runtime, [{ requestId: id, overflowOf: account.accountId }])).toBe(1)
+  expect(await overflow.getJobState(id)).toBe('prioritized')
+  expect(await overflow.getJob(id)).toMatchObject({ priority: 7 })
+})
