@@ -4,9 +4,11 @@ const placesPerAccount = 100
 
 /** SQL of the places that the accounts of the rows `given` have taken. */
 export const placesTaken = `
-  select account_id, channel_id, count(*) as places from sends
-  where account_id in (select "accountId" from given) and finished_at is null and not overflow
-  group by account_id, channel_id`
+  select "accountId" as account_id, channel_id, places
+  from (select distinct "accountId" from given) one cross join lateral (
+    select channel_id, count(*) as places from sends
+    where account_id = "accountId" and finished_at is null and not overflow
+    group by channel_id) taken`
 
 /** SQL that is true of a row of `given` for which its channel has no place left, with `placesTaken` as `taken`. */
 export const isBeyondChannel = `(
