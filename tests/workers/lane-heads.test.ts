@@ -1,8 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { updateChannel } from '../../db/channels.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { replaySend } from '../../db/replays.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
-import { beginAttempt, endAttempt, loseAttempt, rowOf } from '../support/attempts.ts'
+import { openRuntime } from '../../src/platform/runtime.ts'
+import { deliverer } from '../../workers/deliver.ts'
+import { openProviders } from '../../workers/providers/index.ts'
+import { startQueueWorker } from '../../workers/queue-worker.ts'
+import { turnGiver } from '../../workers/turns.ts'
+import { beginAttempt, endAttempt, loseAttempt, rowOf, sweepOnce } from '../support/attempts.ts'
 import { acceptBatch, type BatchedSend, insertBatch } from '../support/batches.ts'
 import {
   type Account,
@@ -12,7 +16,8 @@ import {
   newContact,
   textBody,
 } from '../support/builders.ts'
-import { wakeUpOf, wakeUpsLeft } from '../support/queue.ts'
+import { livingWorker } from '../support/living-worker.ts'
+import { wake, wakeUpOf } from '../support/queue.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
@@ -64,95 +69,55 @@ function laneOf(count: number, channelId: string): BatchedSend[] {
   return Array.from({ length: count }, () => ({ accountId: account.accountId, channelId, contact }))
 }
 
-test('a thousand sends to one contact hold up nobody else, and are woken one by one', async () => {
-  const hung = gate()
-  const contact = newContact()
-  const channelId = await buildWebhook((request, response) =>
-    lane.includes(String(request.headers['webhook-id']))
-      ? hung.behaviour(request, response)
-      : accepting(request, response),
-  )
-  const batch = Array.from({ length: 1000 }, () => ({
-    ...account,
-    channelId,
-    contact: { type: 'phone', value: contact } as const,
-  }))
-  const lane: string[] = await acceptBatch(service, batch)
-  await service.startWorker()
-  const others = await sendSome(1, channelId)
-  others.push(...(await sendSome(1, channelId)))
-  for (const id of others) expect(await ended(id)).toMatchObject({ status: 'sent' })
-  await eventually('all wake-ups but that of the head have ended', async () => {
-    const { ordinary, overflow } = await wakeUpsLeft(service)
-    return ordinary === 1 && overflow === 0
-  })
-  expect(callsOf(lane)).toEqual([lane[0]])
-  expect(await wakeUpOf(service, lane[0] ?? '')).toBeDefined()
-  hung.open()
-  await eventually('fifty more', async () => callsOf(lane).length > 50)
-  const { ordinary, overflow } = await wakeUpsLeft(service)
-  expect(ordinary + overflow).toBeLessThanOrEqual(3)
-  const calls = callsOf(lane)
-  expect(calls).toEqual(lane.slice(0, calls.length))
+/** A worker that nothing but wake-ups brings to a send: neither reconciler nor sweeps. */
+async function startFollower(): Promise<void> {
+  const runtime = openRuntime('worker', service.runtime.settings, service.runtime.log)
+  const heartbeat = await livingWorker(service, 'follower')
+  const { providers, close } = openProviders(runtime.db, runtime.settings)
+  const worker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, turnGiver(runtime)))
+  stops.push(worker.stop, close, runtime.close)
+  await worker.ready()
+}
+
+const stops: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop()
 })
 
-test('the next one goes at once when the one before it has ended: fifty of them within moments', async () => {
-  const arrivals: number[] = []
-  const channelId = await buildWebhook((request, response) => {
-    arrivals.push(performance.now())
-    return accepting(request, response)
-  })
-  const lane = await acceptBatch(service, laneOf(50, channelId))
-  await service.startWorker()
-  await eventually('all calls', async () => arrivals.length === 50)
-  expect(callsOf(lane)).toEqual(lane)
-  const gaps = arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? 0))
-  expect(gaps.toSorted((a, b) => a - b)[24]).toBeLessThan(300)
+test('the wake-up of one that has ended wakes the next one by itself', async () => {
+  const [first = '', second = ''] = await sendSome(2, await buildWebhook(accepting))
+  await (await wakeUpOf(service, first))?.remove()
+  await endAttempt(service, await beginAttempt(service, first, 'early'), { outcome: 'sent' })
+  await (await wakeUpOf(service, second))?.remove()
+  await wake(service, [first])
+  await startFollower()
+  expect(await ended(second)).toMatchObject({ status: 'sent' })
 })
 
-test('while a channel has no order its new sends wait for nobody, and those from before keep theirs', async () => {
-  const hung = gate()
-  const { db } = service.runtime
-  const channelId = await buildWebhook(hung.behaviour)
-  const contact = { type: 'phone', value: newContact() } as const
-  const batch = Array.from({ length: 2 }, () => ({ ...account, channelId, contact }))
-  await service.startWorker()
-  const before = await acceptBatch(service, batch)
-  await updateChannel(db, channelId, { ordering: 'none' })
-  const free = await acceptBatch(
-    service,
-    batch.map((send) => ({ ...send, ordering: 'none' as const })),
-  )
-  await eventually('three calls', async () => hung.waiting === 3)
-  await updateChannel(db, channelId, { ordering: 'contact' })
-  const after = await acceptBatch(service, batch)
-  for (const id of after) {
-    await eventually('its wake-up has ended', async () => !(await wakeUpOf(service, id)))
-  }
-  expect(callsOf([...before, ...free, ...after]).toSorted()).toEqual(
-    [...before.slice(0, 1), ...free].toSorted(),
-  )
-  hung.open()
-  for (const id of [...before, ...free, ...after]) expect(await ended(id)).toMatchObject({ status: 'sent' })
-  expect(callsOf([...before, ...after])).toEqual([...before, ...after])
+test('the wake-up of one that waits wakes the head, whose own is lost', async () => {
+  const ids = await sendSome(3, await buildWebhook(accepting))
+  for (const id of ids.slice(0, 2)) await (await wakeUpOf(service, id))?.remove()
+  await startFollower()
+  for (const id of ids) expect(await ended(id)).toMatchObject({ status: 'sent' })
+  expect(callsOf(ids)).toEqual(ids)
 })
 
-test('a change of the order of a channel is followed by its next sends', async () => {
+test('when a head loses its worker, and is uncertain, the next one is woken at once, and it alone', async () => {
+  const [first = '', second = '', third = ''] = await sendSome(3, await buildWebhook(accepting))
+  for (const id of [first, second, third]) await (await wakeUpOf(service, id))?.remove()
+  await loseAttempt(service, first, 'dead')
+  await eventually('its wake-up', async () => await wakeUpOf(service, second))
+  expect(await wakeUpOf(service, third)).toBeUndefined()
+})
+
+test('when a head expires, the one that goes then is woken at once', async () => {
   const channelId = await buildWebhook(accepting)
-  const contact = newContact()
-  const laneOfNext = async () => {
-    const [id = ''] = await sendSome(1, channelId, contact)
-    return (await rowOf(service, id)).lane
-  }
-  const lane = await laneOfNext()
-  expect(lane).not.toBeNull()
-  for (const [ordering, expected] of [
-    ['none', null],
-    ['contact', lane],
-  ] as const) {
-    await updateChannel(service.runtime.db, channelId, { ordering })
-    await eventually(`the order ${ordering}`, async () => (await laneOfNext()) === expected)
-  }
+  const [one, ...others] = laneOf(3, channelId)
+  const rows = await insertBatch(service, [{ ...one, expireAfterSeconds: 0 } as BatchedSend, ...others])
+  const [, second = '', third = ''] = rows.map(({ requestId }) => requestId)
+  await sweepOnce(service)
+  await eventually('its wake-up', async () => await wakeUpOf(service, second))
+  expect(await wakeUpOf(service, third)).toBeUndefined()
 })
 
 test('where a lost worker left the head to be sent again, it goes before those behind it', async () => {
@@ -223,21 +188,4 @@ test('one that expires in the middle of a lane leaves the others their order', a
   hung.open()
   expect(await ended(third)).toMatchObject({ status: 'sent' })
   expect(callsOf(ids)).toEqual([first, third])
-})
-
-test('a lane is of one channel and one contact: e-mail and phone of the same text, two channels, two accounts are apart', async () => {
-  const other = await buildAccount(service)
-  const value = '+4915100000000'
-  const phone = { ...account, contact: { type: 'phone', value } } as const
-  const sends: BatchedSend[] = [
-    phone,
-    { ...phone, contact: { type: 'email', value } },
-    { ...phone, channelId: await buildWebhook(accepting) },
-    { ...other, contact: phone.contact },
-    { ...phone, contact: { type: 'phone', value, name: 'Ann' } },
-  ]
-  const rows = await insertBatch(service, sends)
-  const lanes = await Promise.all(rows.map(async ({ requestId }) => (await rowOf(service, requestId)).lane))
-  expect(new Set(lanes.slice(0, 4)).size).toBe(4)
-  expect(lanes[4]).toBe(lanes[0])
 })

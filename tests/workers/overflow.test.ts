@@ -114,13 +114,14 @@ test("a channel's flood takes no places of the account's other channels, in the 
 
 test('the flood of one account leaves the places of another alone', async () => {
   const other = await buildAccount(service)
-  const ids = await acceptBatch(service, [...manyOf(150, account), ...manyOf(10, other)])
-  expect(await queuesOf(ids.slice(150))).toEqual(times(10, 'ordinary'))
+  const flood = (await buildChannels(11)).flatMap((channelId) => manyOf(15, { ...account, channelId }))
+  const ids = await acceptBatch(service, [...flood, ...manyOf(10, other)])
+  expect(await queuesOf(ids.slice(flood.length))).toEqual(times(10, 'ordinary'))
   expect(await queuesOf(await acceptSome(1, other))).toEqual(['overflow'])
 })
 
-test('places come free when sends end, well or not, and not while they wait for a retry', async () => {
-  const [first = '', second = '', third = ''] = await acceptSome(10)
+test('places come free when sends end, well or not, and not while they wait for a retry, whatever overflows', async () => {
+  const [first = '', second = '', third = ''] = await acceptSome(15)
   await end(first)
   await end(second, 'failed')
   const retried = await beginAttempt(service, third, 'retrying')
