@@ -42,8 +42,11 @@ export function claimer({ db, log }: Runtime, worker: string, turns: Turns) {
     maxItems: maxSendsPerClaim,
     isItemsFault: isRowFault,
     flush: async (requestIds) => {
+      const askedAt = performance.now()
       const sends = await claimPatiently({ requestIds, claim: { id: uuidv7(), worker }, tries: 0 })
-      const tried = new Map<string, Tried>(sends.map((send) => [send.requestId, { send: atItsMoment(send) }]))
+      const tried = new Map<string, Tried>(
+        sends.map((send) => [send.requestId, { send: atItsMoment(send, askedAt) }]),
+      )
       const refused = requestIds.filter((requestId) => !tried.has(requestId))
       for (const refusal of refused.length > 0 ? await refusals(refused) : []) {
         tried.set(refusal.requestId, { send: undefined, refusal })
@@ -74,10 +77,10 @@ export function claimer({ db, log }: Runtime, worker: string, turns: Turns) {
   }
 }
 
-function atItsMoment(send: ClaimedSend): OwnSend {
+/** Neither too early nor too late, however long PostgreSQL's answer took. */
+function atItsMoment(send: ClaimedSend, askedAt: number): OwnSend {
   if (send.callInMs === null || send.tooLateInMs === null) return send
-  const now = performance.now()
-  return { ...send, callAt: now + send.callInMs, tooLateAt: now + send.tooLateInMs }
+  return { ...send, callAt: performance.now() + send.callInMs, tooLateAt: askedAt + send.tooLateInMs }
 }
 
 function afterRefusal({ dueInMs, leavesLane }: Refusal): NextWakeUp {
