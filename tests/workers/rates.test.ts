@@ -3,8 +3,12 @@ import { expect, test } from 'vitest'
 import { holdChannel, resumeChannel, updateChannel } from '../../db/channels.ts'
 import { turns } from '../../db/schema.ts'
 import { giveTurns } from '../../db/turns.ts'
+import { claimer } from '../../workers/claim.ts'
+import { laneWaker } from '../../workers/lanes.ts'
+import { turnGiver } from '../../workers/turns.ts'
 import { rowOf } from '../support/attempts.ts'
 import { newContact } from '../support/builders.ts'
+import { livingWorker } from '../support/living-worker.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { overtakings, shortestSpanMs, spanMs, startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
@@ -46,13 +50,31 @@ test('turns are given in the order of accept, each at its moment, and no send ge
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 10, rateSeconds: 1 })
   const ids = await traffic.sendSome(channelId, 30)
+  const askedAt = Date.now()
   const given = await Promise.all(Array.from({ length: 5 }, () => giveTurns(db, [channelId], 30)))
   const all = given.flatMap(([channel]) => channel?.turns ?? [])
   expect(all.map(({ requestId }) => requestId)).toEqual(ids.slice(0, all.length))
   expect(all.length).toBeLessThan(13)
   const moments = (await db.select().from(turns).orderBy(turns.callAt)).map(({ callAt }) => Number(callAt))
   expect(moments).toHaveLength(all.length)
+  // There is time to claim the first one.
+  expect(moments[0]).toBeGreaterThan(askedAt + 40)
   expect(Math.min(...moments.slice(1).map((at, i) => at - (moments[i] ?? 0)))).toBeGreaterThan(100)
+})
+
+test('a send is claimed only shortly before its call, however early it is woken', async (context) => {
+  const { service, ...traffic } = await startTraffic(context)
+  const { runtime } = service
+  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 2, rateSeconds: 1 })
+  const [, second = ''] = await traffic.sendSome(channelId, 2)
+  await livingWorker(service, 'early')
+  await giveTurns(runtime.db, [channelId], 30)
+  const { send, ...early } = await claimer(runtime, 'early', turnGiver(runtime))(second)
+  expect(send).toBeUndefined()
+  expect('next' in early && early.next.wakeInMs).toBeGreaterThan(100)
+  await runtime.queue.remove(second)
+  await laneWaker(runtime).wakeHeadOf(second)
+  expect((await wakeUpOf(service, second))?.delay).toBeGreaterThan(100)
 })
 
 test('where the calls in flight are the limit, nobody asks for more turns before one has ended', async (context) => {
