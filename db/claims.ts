@@ -5,7 +5,7 @@ import type { ProviderName } from '../src/core/providers/index.ts'
 import type { Database } from './client.ts'
 import { isBehind } from './lanes.ts'
 import { prepared } from './statement.ts'
-import { hasItsTurn, isLimited } from './turns.ts'
+import { isItsTurn, isLimited } from './turns.ts'
 
 /** A send that this worker may now hand to its provider, with all that takes but the bytes of its media. */
 export interface ClaimedSend {
@@ -41,7 +41,7 @@ const untilMs = (moment: string) => `
 
 /**
  * Claims nothing for a worker without a lease: its claims would count as lost at once. Leaves out what has expired,
- * which a sweep ends, what stands behind an unfinished send of its lane, and what has yet to get its turn. `skip locked`: a send that another worker
+ * which a sweep ends, what stands behind an unfinished send of its lane, and what has yet to wait for its turn. `skip locked`: a send that another worker
  * is claiming at this moment is that worker's. A claim whose answer was lost is found again by its own id.
  */
 const claim = (lock: string) => `
@@ -64,7 +64,7 @@ const claim = (lock: string) => `
         channels
    where s.request_id = due.request_id and channels.id = s.channel_id
      and (s.status = 'sending' or (channels.held_at is null and not ${isBehind}
-                                   and (not ${isLimited} or ${hasItsTurn})))
+                                   and (not ${isLimited} or ${isItsTurn})))
    returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
      jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                           'name', s.contact_name)) as contact,

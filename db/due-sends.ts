@@ -3,7 +3,7 @@ import type { Database } from './client.ts'
 import { isBehind, laneOf } from './lanes.ts'
 import { overflowOf } from './overflow.ts'
 import { prepared } from './statement.ts'
-import { hasItsTurn, isLimited } from './turns.ts'
+import { isLimited, turnInMs } from './turns.ts'
 
 /** Why a send could not be claimed: when it can be, or what it waits for. */
 export interface Refusal {
@@ -24,11 +24,13 @@ const refusalsStatement = prepared<Refusal>(
   `select s.request_id as "requestId",
           s.finished_at is not null or (s.status = 'queued' and ${isBehind}) as "leavesLane",
           case when ${mayGo} then
-            ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, 0))::float8
+            ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, turn.in_ms, 0))::float8
           end as "dueInMs",
-          case when ${mayGo} and s.next_attempt_at <= clock_timestamp() and ${isLimited} then channels.id
+          case when ${mayGo} and s.next_attempt_at <= clock_timestamp() and turn.is_missing then channels.id
           end as "waitsForTurnOf"
    from sends s join channels on channels.id = s.channel_id
+     cross join lateral (select in_ms, ${isLimited} and in_ms is null as is_missing
+                         from (select case when ${isLimited} then ${turnInMs} end as in_ms) its) turn
    where s.request_id = any($1)`,
 )
 
@@ -39,12 +41,13 @@ export function findRefusals(db: Database, requestIds: readonly string[]): Promi
 
 const readyHeadsStatement = prepared<WakeUp>(
   'ready_heads',
-  `select distinct s.request_id as "requestId", ${overflowOf('s')} as "overflowOf"
+  `select distinct s.request_id as "requestId", ${overflowOf('s')} as "overflowOf", turn.in_ms as "inMs"
    from sends asked
      cross join lateral ((${laneOf('asked')} limit 1) union all select asked.* where asked.lane is null) s
      join channels on channels.id = s.channel_id
+     cross join lateral (select case when ${isLimited} then ${turnInMs} else 0 end as in_ms) turn
    where asked.request_id = any($1) and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
-     and channels.held_at is null and (not ${isLimited} or ${hasItsTurn})`,
+     and channels.held_at is null and turn.in_ms is not null`,
 )
 
 /** Wake-ups for the heads of the lanes of these sends, where they may go now; a send without a lane is its own head. */

@@ -9,9 +9,19 @@ export const isLimited = `(channels.rate_calls is not null or channels.max_in_fl
 /** SQL that is true of a turn `t` that the next attempt of a send `s` may still use. */
 const isUsable = `t.request_id = s.request_id and t.attempt = s.attempt + 1 and t.valid_until > clock_timestamp()`
 
-/** SQL that is true of a send `s` that has its turn, also against the circuit breaker of its row of `channels`. */
-export const hasItsTurn = `exists (
-  select from turns t where ${isUsable} and (t.is_probe or channels.breaker_open_until is null))`
+/** So long before its call a send is woken: it waits for the moment with all prepared. */
+export const headStartMs = 100
+
+/**
+ * SQL of how long until the wake-up of a send `s` that has its turn, also against the circuit breaker of its row of
+ * `channels`; null where it has none.
+ */
+export const turnInMs = `(
+  select ceil(greatest(0, coalesce(extract(epoch from t.call_at - clock_timestamp()) * 1000, 0) - ${headStartMs}))::float8
+  from turns t where ${isUsable} and (t.is_probe or channels.breaker_open_until is null))`
+
+/** SQL that is true of a send `s` whose turn it is. One that came long before would take up a slot until its call. */
+export const isItsTurn = `coalesce(${turnInMs} < ${headStartMs}, false)`
 
 /** SQL that is true of a turn `t` of a send `s` that is under way, or being claimed, or may yet be. */
 const isLive = `((s.status = 'sending' and s.attempt = t.attempt) or
@@ -22,7 +32,7 @@ const dealtOutSeconds = 1
 /** Before the first call after a pause: for the way of its send to the call. */
 const startSeconds = 0.05
 /** Of a rate's time: how much later a call may come than it was to, and how much wider their spacing is for that. */
-const leeway = 0.02
+const leeway = 0.05
 /** Without a rate: for the way through the queue. */
 const validSeconds = 10
 const mostTurnsAtOnce = 200
@@ -75,7 +85,8 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
   given as (
     insert into turns (request_id, channel_id, attempt, call_at, valid_until, is_probe)
     select request_id, id, attempt, call_at,
-           coalesce(call_at + ${leeway}::float8 * rate_seconds * interval '1 s', at + ${validSeconds} * interval '1 s'),
+           coalesce(call_at + least(${validSeconds}, ${leeway}::float8 * rate_seconds) * interval '1 s',
+                    at + ${validSeconds} * interval '1 s'),
            breaker_open_until is not null
     from chosen
     on conflict (request_id) do update
@@ -96,6 +107,7 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
            order by chosen.call_at) filter (where chosen.request_id is not null), '[]') as turns,
          ceil(1000 * case
            when room.by_breaker = 0 then extract(epoch from room.breaker_open_until - room.at)
+           when count(chosen.request_id) = ${mostTurnsAtOnce} then 0
            when count(chosen.request_id) = room.by_rate then
              greatest(0, extract(epoch from coalesce(moved.next_call_at, room.first_at) - room.at) - ${dealtOutSeconds / 2}) end)::float8 as "moreInMs"
   from room left join chosen using (id) left join moved using (id)

@@ -1,4 +1,4 @@
-import { giveTurns, type Turn } from '../db/turns.ts'
+import { giveTurns, headStartMs, type Turn } from '../db/turns.ts'
 import type { WakeUp } from '../src/core/send-job.ts'
 import { logWarning } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
@@ -7,8 +7,6 @@ import type { Runtime } from '../src/platform/runtime.ts'
 import { patient } from './patience.ts'
 
 const maxChannelsPerBatch = 100
-/** So long before its call a send is woken: it waits for the moment with all prepared. */
-const headStartMs = 100
 const probeMarginSeconds = 15
 
 /** Gives the sends of limited channels their turns (docs/delivery.md#channels-with-limits). */

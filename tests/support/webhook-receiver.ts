@@ -8,6 +8,8 @@ export const webhookSecret = `whsec_${Buffer.alloc(32, 'secret').toString('base6
 /** A request that came whole. */
 export interface WebhookCall {
   path: string
+  /** When it came, as `performance.now()` tells. */
+  at: number
   headers: IncomingHttpHeaders
   body: string
   /** Whether the standardwebhooks package accepts the signature. */
@@ -67,11 +69,19 @@ export async function openWebhookReceiver() {
 }
 
 async function record(request: IncomingMessage): Promise<WebhookCall> {
+  const at = performance.now()
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
   const body = Buffer.concat(chunks).toString()
   const { headers, url = '', socket } = request
-  return { path: url, headers, body, isVerified: isVerified(headers, body), connection: socket.remotePort }
+  return {
+    path: url,
+    at,
+    headers,
+    body,
+    isVerified: isVerified(headers, body),
+    connection: socket.remotePort,
+  }
 }
 
 function isVerified(headers: IncomingHttpHeaders, body: string): boolean {

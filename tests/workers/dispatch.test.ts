@@ -74,3 +74,26 @@ test("another channel's config does not open", async () => {
   const { outcome } = await dispatchBy(sent, { channelId: uuidv7() })
   expect(outcome.outcome).toBe('retry_later')
 })
+
+test('with a rate the call waits for its moment', async () => {
+  const calledAt: number[] = []
+  const callAt = performance.now() + 300
+  const { outcome } = await dispatchBy(
+    async () => {
+      calledAt.push(performance.now())
+      return sent()
+    },
+    { callAt, tooLateAt: callAt + 5000 },
+  )
+  expect(outcome).toEqual({ outcome: 'sent' })
+  expect(calledAt[0]).toBeGreaterThanOrEqual(callAt - 2)
+})
+
+test('a call whose moment has passed is not made: it would come too close to the next ones', async () => {
+  const past = performance.now() - 1
+  const { outcome } = await dispatchBy(() => Promise.reject(new Error('called')), {
+    callAt: past,
+    tooLateAt: past,
+  })
+  expect(outcome).toMatchObject({ outcome: 'not_called', reason: expect.stringContaining('rate') })
+})

@@ -1,0 +1,87 @@
+import { eq } from 'drizzle-orm'
+import { expect } from 'vitest'
+import type { ChannelFields } from '../../db/channels.ts'
+import { channels } from '../../db/schema.ts'
+import { type Account, accept, buildAccount, buildWebhookChannel, newContact, textBody } from './builders.ts'
+import { finishedTimeline, startTestService, type TestService } from './service.ts'
+import { type Behaviour, openWebhookReceiver, type WebhookCall } from './webhook-receiver.ts'
+
+export type Traffic = Awaited<ReturnType<typeof startTraffic>>
+
+/**
+ * A service with stores, an account and a webhook receiver of its own: what waits in one test must not stand in
+ * another's way.
+ *
+ * @param test whose end ends it.
+ */
+export async function startTraffic(
+  test: { onTestFinished(stop: () => Promise<void>): void },
+  settings: Record<string, string> = {},
+) {
+  const receiver = await openWebhookReceiver()
+  const service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', ...settings })
+  test.onTestFinished(async () => {
+    await service.stop()
+    await receiver.stop()
+  })
+  return { service, receiver, ...trafficOn(service, receiver, await buildAccount(service)) }
+}
+
+function trafficOn(
+  service: TestService,
+  receiver: Awaited<ReturnType<typeof openWebhookReceiver>>,
+  account: Account,
+) {
+  const { accountId, apiKey } = account
+  const idOf = ({ headers }: WebhookCall) => String(headers['webhook-id'])
+  /** The calls about these sends, in the order in which they came. */
+  const callsOf = (requestIds: readonly string[]) =>
+    receiver.calls.filter((call) => requestIds.includes(idOf(call)))
+  const ended = (requestId: string) => finishedTimeline(service, requestId, apiKey)
+  return {
+    account,
+    async startWorkers(...names: string[]) {
+      return await Promise.all(names.map((name) => service.startWorker(name)))
+    },
+    buildWebhook: (behaviour: Behaviour, options: Partial<ChannelFields> = {}) =>
+      buildWebhookChannel(service, accountId, receiver.at(behaviour), 'hold', options),
+    /** One after the other: in the order of their ids. */
+    async sendSome(channelId: string, count: number, contactOf = newContact): Promise<string[]> {
+      const ids: string[] = []
+      for (let i = 0; i < count; i++) {
+        ids.push(await accept(service, { apiKey, channelId }, textBody('Hello', contactOf())))
+      }
+      return ids
+    },
+    ended,
+    async expectSent(requestIds: readonly string[], attempts = 1): Promise<void> {
+      for (const id of requestIds) expect(await ended(id)).toMatchObject({ status: 'sent', attempts })
+    },
+    callsOf,
+    /** Of which sends the calls were, in the order in which they came. */
+    orderOf: (requestIds: readonly string[]) => callsOf(requestIds).map(idOf),
+    async channelRow(channelId: string) {
+      const [row] = await service.runtime.db.select().from(channels).where(eq(channels.id, channelId))
+      if (!row) throw new Error(`no channel ${channelId}`)
+      return row
+    },
+  }
+}
+
+/** The shortest time that so many calls and the one after them came in. */
+export function shortestSpanMs(calls: readonly WebhookCall[], count: number): number {
+  const moments = calls.map(({ at }) => at).sort((a, b) => a - b)
+  return Math.min(...moments.slice(count).map((moment, index) => moment - (moments[index] ?? 0)))
+}
+
+/** From the first to the last. */
+export function spanMs(calls: readonly WebhookCall[]): number {
+  const moments = calls.map(({ at }) => at)
+  return Math.max(...moments) - Math.min(...moments)
+}
+
+/** How often one came before another that had been accepted earlier. */
+export function overtakings(order: readonly string[], accepted: readonly string[]): number {
+  const places = order.map((id) => accepted.indexOf(id))
+  return places.slice(1).filter((place, index) => place < (places[index] ?? 0)).length
+}

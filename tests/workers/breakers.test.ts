@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import { expect, test } from 'vitest'
+import { openBreaker } from '../../db/breakers.ts'
+import type { AttemptResult } from '../../src/core/outcome.ts'
+import { channelBreakers } from '../../workers/breaker.ts'
+import { beginAttempt, lapse, rowOf, sweepOnce } from '../support/attempts.ts'
+import { runCli } from '../support/cli.ts'
+import { startTraffic, type Traffic } from '../support/traffic.ts'
+import { eventually } from '../support/wait.ts'
+import { accept as accepting, answer, type Behaviour, delay } from '../support/webhook-receiver.ts'
+
+const failing = answer(503)
+
+/** A webhook channel, and the say over how its receiver behaves. */
+async function buildWebhook(traffic: Traffic, behaviour: Behaviour) {
+  const at = { behaviour }
+  const channelId = await traffic.buildWebhook((request, response) => at.behaviour(request, response))
+  return { channelId, at }
+}
+
+/** A channel whose circuit breaker has just opened. */
+async function buildOpened(traffic: Traffic, behaviour: Behaviour) {
+  const { channelId, at } = await buildWebhook(traffic, behaviour)
+  await openBreaker(traffic.service.runtime.db, { channelId, isAgain: false })
+  return { channelId, at }
+}
+
+/** The time that it was to stay open has passed. */
+const letTimePass = ({ service }: Traffic, channelId: string) =>
+  service.runtime.db.execute(sql`
+    update channels set breaker_open_until = clock_timestamp() where id = ${channelId}`)
+
+async function openSeconds(traffic: Traffic, channelId: string): Promise<number | undefined> {
+  const { breakerOpenUntil } = await traffic.channelRow(channelId)
+  return breakerOpenUntil ? (Number(breakerOpenUntil) - Date.now()) / 1000 : undefined
+}
+
+const linesOf = ({ service }: Traffic, event: string) => service.logs.filter((line) => line.event === event)
+
+const isClosed = (traffic: Traffic, channelId: string) =>
+  eventually('the breaker closed', async () => (await openSeconds(traffic, channelId)) === undefined)
+
+test.concurrent('a channel that fails on and on is called by no worker any more, and its sends wait without attempts or slots', async (context) => {
+  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '1,1,1,1,1,1,1,1,1,1,1,1' })
+  const { at, channelId } = await buildWebhook(traffic, failing)
+  const other = await traffic.buildWebhook(accepting)
+  await traffic.startWorkers('a')
+  const failed = await traffic.sendSome(channelId, 2)
+  const opened = await eventually('the breaker opened', async () => linesOf(traffic, 'breaker_opened')[0])
+  expect(opened).toMatchObject({ level: 'warn', channelId, reason: expect.stringContaining('503') })
+  expect(opened.openSeconds).toBeCloseTo(10, 0)
+  expect(traffic.callsOf(failed).length).toBeGreaterThanOrEqual(5)
+  expect(traffic.callsOf(failed).length).toBeLessThan(20)
+
+  at.behaviour = accepting
+  await traffic.startWorkers('b')
+  await sleep(300)
+  const before = traffic.callsOf(failed).length
+  const waiting = await traffic.sendSome(channelId, 10)
+  await traffic.expectSent(await traffic.sendSome(other, 5))
+  // Longer than the retries are apart.
+  await sleep(1500)
+  expect(traffic.callsOf(failed)).toHaveLength(before)
+  expect(traffic.callsOf(waiting)).toEqual([])
+  for (const id of waiting)
+    expect(await rowOf(traffic.service, id)).toMatchObject({ status: 'queued', attempt: 0 })
+  expect(await traffic.service.runtime.queue.getActiveCount()).toBe(0)
+
+  await letTimePass(traffic, channelId)
+  await traffic.expectSent(waiting)
+  for (const id of failed) expect(await traffic.ended(id)).toMatchObject({ status: 'sent' })
+  expect(linesOf(traffic, 'breaker_closed')).toMatchObject([{ level: 'info', channelId }])
+  expect(await traffic.channelRow(other)).toMatchObject({ breakerOpenUntil: null, breakerOpenings: 0 })
+})
+
+test.concurrent('once its time is over exactly one call is let through, whoever asks, and its success lets all go', async (context) => {
+  const traffic = await startTraffic(context)
+  const { channelId } = await buildOpened(traffic, delay(1500, accepting))
+  await traffic.startWorkers('a', 'b', 'c')
+  const ids = await traffic.sendSome(channelId, 10)
+  await sleep(300)
+  expect(traffic.callsOf(ids)).toEqual([])
+  await letTimePass(traffic, channelId)
+  await eventually('the probe', async () => traffic.callsOf(ids).length > 0)
+  await sleep(1000)
+  expect(traffic.orderOf(ids)).toEqual(ids.slice(0, 1))
+  await traffic.expectSent(ids)
+  await isClosed(traffic, channelId)
+  expect(await traffic.channelRow(channelId)).toMatchObject({ breakerOpenings: 0 })
+})
+
+test.concurrent('each probe that fails doubles the time until the next one, up to five minutes', async (context) => {
+  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '0,0,0,0,0,0,0,0' })
+  const { channelId, at } = await buildOpened(traffic, failing)
+  expect(await openSeconds(traffic, channelId)).toBeCloseTo(10, -0.5)
+  await traffic.startWorkers('a', 'b')
+  const ids = await traffic.sendSome(channelId, 3)
+  for (const [round, seconds] of [20, 40, 80, 160, 300, 300].entries()) {
+    await letTimePass(traffic, channelId)
+    await eventually('the end of the probe', async () => linesOf(traffic, 'breaker_opened').length > round)
+    expect(linesOf(traffic, 'breaker_opened')[round]?.openSeconds).toBeCloseTo(seconds, 0)
+    expect(traffic.callsOf(ids)).toHaveLength(round + 1)
+  }
+  expect((await openSeconds(traffic, channelId)) ?? 0).toBeGreaterThan(250)
+  at.behaviour = accepting
+  await letTimePass(traffic, channelId)
+  for (const id of ids) expect(await traffic.ended(id)).toMatchObject({ status: 'sent' })
+  await isClosed(traffic, channelId)
+})
+
+test.concurrent('a probe whose worker is lost is followed by another one', async (context) => {
+  const traffic = await startTraffic(context)
+  const { channelId } = await buildOpened(traffic, accepting)
+  const ids = await traffic.sendSome(channelId, 4)
+  await letTimePass(traffic, channelId)
+  const probe = await beginAttempt(traffic.service, ids[0] ?? '', 'dying')
+  expect(probe.isProbe).toBe(true)
+  // As long as a call and its record may take.
+  expect((await openSeconds(traffic, channelId)) ?? 0).toBeGreaterThan(20)
+  await traffic.startWorkers('a')
+  await sleep(500)
+  expect(traffic.callsOf(ids)).toEqual([])
+  await lapse(traffic.service, 'dying')
+  await sweepOnce(traffic.service)
+  await letTimePass(traffic, channelId)
+  await traffic.expectSent(ids.slice(1))
+  await isClosed(traffic, channelId)
+})
+
+test.concurrent('channel resume closes it, and all that wait go', async (context) => {
+  const traffic = await startTraffic(context)
+  const { channelId } = await buildOpened(traffic, accepting)
+  await traffic.startWorkers('a')
+  const ids = await traffic.sendSome(channelId, 5)
+  await sleep(300)
+  expect(traffic.callsOf(ids)).toEqual([])
+  expect(await runCli(traffic.service, 'channel', 'resume', channelId)).toMatchObject({ status: 0 })
+  await traffic.expectSent(ids)
+  expect(await traffic.channelRow(channelId)).toMatchObject({ breakerOpenUntil: null, breakerOpenings: 0 })
+})
+
+/** Tells a worker of calls that came to this, each of which took so long. */
+async function tell(traffic: Traffic, outcomes: AttemptResult[], durationMs = 6000) {
+  const channelId = await traffic.buildWebhook(accepting)
+  const [requestId = ''] = await traffic.sendSome(channelId, 1)
+  const send = await beginAttempt(traffic.service, requestId, 'teller')
+  const breaker = channelBreakers(traffic.service.runtime)
+  for (const outcome of outcomes) await breaker(send, { outcome, durationMs })
+  return (await openSeconds(traffic, channelId)) !== undefined
+}
+
+const times = (count: number, outcome: AttemptResult) => Array.from({ length: count }, () => outcome)
+const unavailable: AttemptResult = { outcome: 'retry_later', reason: 'x', providerStatus: 503 }
+const tooMany: AttemptResult = { outcome: 'retry_later', reason: 'x', providerStatus: 429 }
+const noAnswer: AttemptResult = { outcome: 'uncertain', reason: 'x' }
+const rejected: AttemptResult = { outcome: 'rejected', reason: 'x', providerStatus: 400 }
+const notCalled: AttemptResult = { outcome: 'not_called', reason: 'x' }
+const sent: AttemptResult = { outcome: 'sent' }
+
+test('five failures in a row over five seconds open it; what says nothing of the provider, or good, does not', async (context) => {
+  const traffic = await startTraffic(context)
+  expect(await tell(traffic, times(5, unavailable))).toBe(true)
+  expect(await tell(traffic, [...times(2, noAnswer), ...times(3, unavailable)])).toBe(true)
+  expect(await tell(traffic, [...times(4, unavailable), notCalled, unavailable])).toBe(true)
+  expect(await tell(traffic, times(4, unavailable))).toBe(false)
+  expect(await tell(traffic, times(50, unavailable), 100)).toBe(false)
+  for (const good of [sent, rejected, tooMany]) {
+    expect(await tell(traffic, times(20, good))).toBe(false)
+    expect(await tell(traffic, [...times(4, unavailable), good, ...times(4, unavailable)])).toBe(false)
+  }
+  expect(await tell(traffic, times(20, notCalled))).toBe(false)
+})

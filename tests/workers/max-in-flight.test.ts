@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import { expect, test } from 'vitest'
+import { updateChannel } from '../../db/channels.ts'
+import { giveTurns } from '../../db/turns.ts'
+import { beginAttempt, endAttempt, lapse, loseAttempt, sweepOnce } from '../support/attempts.ts'
+import { newContact } from '../support/builders.ts'
+import { spanMs, startTraffic } from '../support/traffic.ts'
+import { eventually } from '../support/wait.ts'
+import { accept as accepting, type Behaviour, delay } from '../support/webhook-receiver.ts'
+
+/** Takes its time, and counts how many calls are under way. */
+function gauge(ms: number) {
+  const calls = { now: 0, most: 0 }
+  const behaviour: Behaviour = async (request, response) => {
+    calls.most = Math.max(calls.most, ++calls.now)
+    await sleep(ms)
+    calls.now--
+    await accepting(request, response)
+  }
+  return { calls, behaviour }
+}
+
+test('three workers together never have more calls in flight than the channel allows, and as many as that, in the order of accept', async (context) => {
+  const traffic = await startTraffic(context)
+  const { calls, behaviour } = gauge(150)
+  const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 3 })
+  await traffic.startWorkers('a', 'b', 'c')
+  const ids = await traffic.sendSome(channelId, 40)
+  await traffic.expectSent(ids)
+  expect(calls.most).toBe(3)
+  // Those in flight together may have passed each other on their way.
+  const order = traffic.orderOf(ids)
+  expect(Math.max(...ids.map((id, place) => Math.abs(order.indexOf(id) - place)))).toBeLessThan(10)
+})
+
+test('a turn is a place in flight until its attempt has ended, claimed or not', async (context) => {
+  const traffic = await startTraffic(context)
+  const { service } = traffic
+  const { db } = service.runtime
+  const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 2 })
+  const ids = await traffic.sendSome(channelId, 5)
+  const give = async () => (await giveTurns(db, [channelId], 30))[0]?.turns.map(({ requestId }) => requestId)
+  expect(await give()).toEqual(ids.slice(0, 2))
+  expect(await give()).toEqual([])
+  const send = await beginAttempt(service, ids[0] ?? '', 'busy')
+  await beginAttempt(service, ids[1] ?? '', 'busy')
+  await db.execute(sql`update turns set valid_until = now() - interval '1 hour'`)
+  expect(await give()).toEqual([])
+  await endAttempt(service, send, { outcome: 'sent' })
+  // The end gave the turn, which is the third's.
+  expect(await give()).toEqual([])
+  await db.execute(sql`update turns set valid_until = now() - interval '1 hour'`)
+  expect(await give()).toEqual(ids.slice(2, 3))
+})
+
+test('the many that ask for turns at the same time get no more than there are', async (context) => {
+  const traffic = await startTraffic(context, { DATABASE_POOL_SIZE: '10' })
+  const { db } = traffic.service.runtime
+  const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 2 })
+  await traffic.sendSome(channelId, 10)
+  const given = await Promise.all(Array.from({ length: 10 }, () => giveTurns(db, [channelId], 30)))
+  expect(given.flatMap(([channel]) => channel?.turns ?? [])).toHaveLength(2)
+})
+
+test('the next one goes as soon as one ends', async (context) => {
+  const traffic = await startTraffic(context)
+  const channelId = await traffic.buildWebhook(delay(100, accepting), { maxInFlight: 1 })
+  await traffic.startWorkers('a', 'b')
+  const ids = await traffic.sendSome(channelId, 12)
+  await traffic.expectSent(ids)
+  expect(traffic.orderOf(ids)).toEqual(ids)
+  expect(spanMs(traffic.callsOf(ids))).toBeLessThan(11 * 600)
+})
+
+test.concurrent('a lost worker keeps its place until its claim is given up, and then no longer', async (context) => {
+  const traffic = await startTraffic(context)
+  const { service } = traffic
+  const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 2 })
+  const [first = '', second = '', ...others] = await traffic.sendSome(channelId, 5)
+  await loseAttempt(service, first, 'dead')
+  await beginAttempt(service, second, 'dying')
+  await beginAttempt(service, others.shift() ?? '', 'dying')
+  await traffic.startWorkers('a')
+  await sleep(1500)
+  expect(traffic.callsOf(others)).toEqual([])
+  await lapse(service, 'dying')
+  await sweepOnce(service)
+  await traffic.expectSent(others)
+})
+
+test.concurrent('workers that die in the middle of calls neither widen nor narrow the limit', async (context) => {
+  const traffic = await startTraffic(context)
+  const { calls, behaviour } = gauge(100)
+  const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 3, onUncertain: 'resend' })
+  const ids = await traffic.sendSome(channelId, 20)
+  for (const id of ids.slice(0, 6)) await loseAttempt(traffic.service, id, `dead-${id}`)
+  await traffic.startWorkers('a', 'b', 'c')
+  for (const id of ids) expect(await traffic.ended(id)).toMatchObject({ status: 'sent' })
+  expect(calls.most).toBe(3)
+})
+
+test.concurrent('a turn that nobody claims is given to others when its time is over', async (context) => {
+  const traffic = await startTraffic(context)
+  const { db, queue } = traffic.service.runtime
+  const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 1 })
+  const ids = await traffic.sendSome(channelId, 3)
+  for (const id of ids) await queue.remove(id)
+  await giveTurns(db, [channelId], 30)
+  await traffic.startWorkers('a')
+  await sleep(500)
+  expect(traffic.callsOf(ids)).toEqual([])
+  await db.execute(sql`update turns set valid_until = now() - interval '2 s'`)
+  await traffic.expectSent(ids)
+})
+
+test.concurrent('a raised limit takes effect for the sends that wait already', async (context) => {
+  const traffic = await startTraffic(context)
+  const { calls, behaviour } = gauge(4000)
+  const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 1 })
+  await traffic.startWorkers('a', 'b')
+  const ids = await traffic.sendSome(channelId, 5)
+  await eventually('the first call', async () => calls.now === 1)
+  await updateChannel(traffic.service.runtime.db, channelId, { maxInFlight: 4 })
+  await eventually('four calls in flight', async () => calls.now === 4)
+  await traffic.expectSent(ids)
+  expect(calls.most).toBe(4)
+})
+
+test.concurrent('without the limit all that wait go, also those behind others of their contact', async (context) => {
+  const traffic = await startTraffic(context)
+  const { calls, behaviour } = gauge(1000)
+  const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 1 })
+  await traffic.startWorkers('a')
+  const contact = newContact()
+  const ids = await traffic.sendSome(channelId, 6)
+  const lane = await traffic.sendSome(channelId, 2, () => contact)
+  await eventually('the first call', async () => calls.now === 1)
+  await updateChannel(traffic.service.runtime.db, channelId, { maxInFlight: null })
+  await traffic.expectSent([...ids, ...lane])
+  expect(calls.most).toBeGreaterThan(3)
+  expect(traffic.orderOf(lane)).toEqual(lane)
+})

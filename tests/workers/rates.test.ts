@@ -1,0 +1,191 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { holdChannel, resumeChannel, updateChannel } from '../../db/channels.ts'
+import { turns } from '../../db/schema.ts'
+import { giveTurns } from '../../db/turns.ts'
+import { claimer } from '../../workers/claim.ts'
+import { laneWaker } from '../../workers/lanes.ts'
+import { turnGiver } from '../../workers/turns.ts'
+import { rowOf } from '../support/attempts.ts'
+import { newContact } from '../support/builders.ts'
+import { livingWorker } from '../support/living-worker.ts'
+import { wakeUpOf } from '../support/queue.ts'
+import { overtakings, shortestSpanMs, spanMs, startTraffic } from '../support/traffic.ts'
+import { eventually } from '../support/wait.ts'
+import { accept as accepting, answer, type Behaviour } from '../support/webhook-receiver.ts'
+
+/** Within a call's second and the next: what lies between the worker's clock and the receiver's on a busy machine. */
+const nearlyASecondMs = 950
+const fiveASecond = { rateCalls: 5, rateSeconds: 1 }
+/** So slow that a second call would come after the test. */
+const oneADay = { rateCalls: 1, rateSeconds: 86_400 }
+
+/** Answers each send's first call with 503. */
+function failingOnce(): Behaviour {
+  const seen = new Set<unknown>()
+  return (request, response) => {
+    const id = request.headers['webhook-id']
+    if (seen.has(id)) return accepting(request, response)
+    seen.add(id)
+    return answer(503)(request, response)
+  }
+}
+
+test('three workers together never exceed the rate, make use of it, and lose nothing and no attempt by waiting', async (context) => {
+  const traffic = await startTraffic(context)
+  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 10, rateSeconds: 1 })
+  await traffic.startWorkers('a', 'b', 'c')
+  const ids = await traffic.sendSome(channelId, 40)
+  await traffic.expectSent(ids)
+  const calls = traffic.callsOf(ids)
+  expect(calls).toHaveLength(40)
+  expect(shortestSpanMs(calls, 10)).toBeGreaterThan(nearlyASecondMs)
+  expect(spanMs(calls)).toBeLessThan(3900 / 0.7)
+  // One that misses its moment, because the machine is busy, comes a second later.
+  expect(overtakings(traffic.orderOf(ids), ids)).toBeLessThan(10)
+})
+
+test('turns are given in the order of accept, each at its moment, and no send gets two', async (context) => {
+  const traffic = await startTraffic(context)
+  const { db } = traffic.service.runtime
+  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 10, rateSeconds: 1 })
+  const ids = await traffic.sendSome(channelId, 30)
+  const askedAt = Date.now()
+  const given = await Promise.all(Array.from({ length: 5 }, () => giveTurns(db, [channelId], 30)))
+  const all = given.flatMap(([channel]) => channel?.turns ?? [])
+  expect(all.map(({ requestId }) => requestId)).toEqual(ids.slice(0, all.length))
+  expect(all.length).toBeLessThan(13)
+  const moments = (await db.select().from(turns).orderBy(turns.callAt)).map(({ callAt }) => Number(callAt))
+  expect(moments).toHaveLength(all.length)
+  // There is time to claim the first one.
+  expect(moments[0]).toBeGreaterThan(askedAt + 40)
+  expect(Math.min(...moments.slice(1).map((at, i) => at - (moments[i] ?? 0)))).toBeGreaterThan(100)
+})
+
+test('a send is claimed only shortly before its call, however early it is woken', async (context) => {
+  const { service, ...traffic } = await startTraffic(context)
+  const { runtime } = service
+  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 2, rateSeconds: 1 })
+  const [, second = ''] = await traffic.sendSome(channelId, 2)
+  await livingWorker(service, 'early')
+  await giveTurns(runtime.db, [channelId], 30)
+  const { send, ...early } = await claimer(runtime, 'early', turnGiver(runtime))(second)
+  expect(send).toBeUndefined()
+  expect('next' in early && early.next.wakeInMs).toBeGreaterThan(100)
+  await runtime.queue.remove(second)
+  await laneWaker(runtime).wakeHeadOf(second)
+  expect((await wakeUpOf(service, second))?.delay).toBeGreaterThan(100)
+})
+
+test('where the calls in flight are the limit, nobody asks for more turns before one has ended', async (context) => {
+  const traffic = await startTraffic(context)
+  const { db } = traffic.service.runtime
+  const channelId = await traffic.buildWebhook(accepting, { ...fiveASecond, maxInFlight: 1 })
+  await traffic.sendSome(channelId, 3)
+  expect(await giveTurns(db, [channelId], 30)).toMatchObject([{ turns: [{}], moreInMs: null }])
+  await sleep(300)
+  expect(await giveTurns(db, [channelId], 30)).toMatchObject([{ turns: [], moreInMs: null }])
+})
+
+test('each channel has a rate of its own, all at once', async (context) => {
+  const traffic = await startTraffic(context)
+  const channelIds = await Promise.all([1, 2, 3].map(() => traffic.buildWebhook(accepting, fiveASecond)))
+  await traffic.startWorkers('a', 'b')
+  const sent = await Promise.all(channelIds.map((channelId) => traffic.sendSome(channelId, 10)))
+  await traffic.expectSent(sent.flat())
+  for (const ids of sent) {
+    expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(nearlyASecondMs)
+  }
+  expect(spanMs(traffic.callsOf(sent.flat()))).toBeLessThan(2 * 3 * 1800)
+})
+
+test('sends that wait for their turn take no slot: those of another channel go at once', async (context) => {
+  const traffic = await startTraffic(context, { WORKER_CONCURRENCY: '2' })
+  const limited = await traffic.buildWebhook(accepting, { rateCalls: 20, rateSeconds: 10 })
+  const free = await traffic.buildWebhook(accepting)
+  await traffic.startWorkers('a')
+  const waiting = await traffic.sendSome(limited, 20)
+  const quick = await traffic.sendSome(free, 10)
+  await traffic.expectSent(quick)
+  expect(traffic.callsOf(waiting).length).toBeLessThan(10)
+  await eventually('no slot taken', async () => (await traffic.service.runtime.queue.getActiveCount()) === 0)
+  expect((await rowOf(traffic.service, waiting.at(-1) ?? '')).attempt).toBe(0)
+})
+
+test('sends to one contact keep their order and the rate', async (context) => {
+  const traffic = await startTraffic(context)
+  const channelId = await traffic.buildWebhook(accepting, fiveASecond)
+  await traffic.startWorkers('a', 'b')
+  const contact = newContact()
+  const ids = await traffic.sendSome(channelId, 10, () => contact)
+  await traffic.expectSent(ids)
+  expect(traffic.orderOf(ids)).toEqual(ids)
+  expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(nearlyASecondMs)
+})
+
+test('retries count, too: each has to have a turn of its own', async (context) => {
+  const traffic = await startTraffic(context)
+  const channelId = await traffic.buildWebhook(failingOnce(), fiveASecond)
+  await traffic.startWorkers('a', 'b')
+  const ids = await traffic.sendSome(channelId, 8)
+  await traffic.expectSent(ids, 2)
+  expect(traffic.callsOf(ids)).toHaveLength(16)
+  expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(nearlyASecondMs)
+})
+
+test.concurrent.for([
+  ['a raised rate', { rateCalls: 1000, rateSeconds: 1 }],
+  ['no rate any more', { rateCalls: null, rateSeconds: null }],
+] as const)('%s takes effect for the sends that wait already', async ([, change], context) => {
+  const traffic = await startTraffic(context)
+  const channelId = await traffic.buildWebhook(accepting, oneADay)
+  await traffic.startWorkers('a')
+  const ids = await traffic.sendSome(channelId, 10)
+  await eventually('the first call', async () => traffic.callsOf(ids).length === 1)
+  await sleep(500)
+  expect(traffic.orderOf(ids)).toEqual(ids.slice(0, 1))
+  await updateChannel(traffic.service.runtime.db, channelId, change)
+  await traffic.expectSent(ids)
+})
+
+test.concurrent('a Redis that loses all its wake-ups loses no send of a channel with a rate, and calls none twice', async (context) => {
+  const traffic = await startTraffic(context)
+  const channelId = await traffic.buildWebhook(accepting, fiveASecond)
+  await traffic.startWorkers('a', 'b')
+  const ids = await traffic.sendSome(channelId, 20)
+  await eventually('some calls', async () => traffic.callsOf(ids).length >= 5)
+  await traffic.service.runtime.redis.flushdb()
+  await traffic.expectSent(ids)
+  expect(traffic.callsOf(ids)).toHaveLength(20)
+})
+
+test.concurrent('a turn whose wake-up has vanished is given again, and holds up the others no longer than that', async (context) => {
+  const traffic = await startTraffic(context)
+  const { db, queue } = traffic.service.runtime
+  // Of this one, five hundredths are an hour and more.
+  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 86_400, rateSeconds: 86_400 })
+  const ids = await traffic.sendSome(channelId, 3)
+  for (const id of ids) await queue.remove(id)
+  const [given] = await giveTurns(db, [channelId], 30)
+  expect(given?.turns.map(({ requestId }) => requestId)).toEqual(ids.slice(0, given?.turns.length))
+  expect(await wakeUpOf(traffic.service, ids[0] ?? '')).toBeUndefined()
+  await traffic.startWorkers('a')
+  await eventually('all calls', async () => traffic.callsOf(ids).length === 3, 25_000)
+  await traffic.expectSent(ids)
+})
+
+test.concurrent('on a held channel with a rate nobody gets a turn; resumed, it goes on in order, at its rate', async (context) => {
+  const traffic = await startTraffic(context)
+  const { db } = traffic.service.runtime
+  const channelId = await traffic.buildWebhook(accepting, fiveASecond)
+  await holdChannel(db, channelId, 'wait')
+  await traffic.startWorkers('a')
+  const ids = await traffic.sendSome(channelId, 8)
+  await sleep(500)
+  expect(await db.select().from(turns)).toEqual([])
+  expect(traffic.callsOf(ids)).toEqual([])
+  await resumeChannel(db, channelId)
+  await traffic.expectSent(ids)
+  expect(overtakings(traffic.orderOf(ids), ids)).toBeLessThan(3)
+  expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(nearlyASecondMs)
+})
