@@ -52,11 +52,11 @@ test('turns are given in the order of accept, each at its moment, and no send ge
   const ids = await traffic.sendSome(channelId, 30)
   const askedAt = Date.now()
   const given = await Promise.all(Array.from({ length: 5 }, () => giveTurns(db, [channelId], 30)))
-  const all = given.flatMap(([channel]) => channel?.turns ?? [])
-  expect(all.map(({ requestId }) => requestId)).toEqual(ids.slice(0, all.length))
-  expect(all.length).toBeLessThan(13)
-  const moments = (await db.select().from(turns).orderBy(turns.callAt)).map(({ callAt }) => Number(callAt))
-  expect(moments).toHaveLength(all.length)
+  const rows = await db.select().from(turns).orderBy(turns.callAt)
+  expect(rows.map(({ requestId }) => requestId)).toEqual(ids.slice(0, rows.length))
+  expect(given.flatMap(([channel]) => channel?.turns ?? [])).toHaveLength(rows.length)
+  expect(rows.length).toBeLessThan(13)
+  const moments = rows.map(({ callAt }) => Number(callAt))
   // There is time to claim the first one.
   expect(moments[0]).toBeGreaterThan(askedAt + 40)
   expect(Math.min(...moments.slice(1).map((at, i) => at - (moments[i] ?? 0)))).toBeGreaterThan(100)
@@ -75,6 +75,18 @@ test('a send is claimed only shortly before its call, however early it is woken'
   await runtime.queue.remove(second)
   await laneWaker(runtime).wakeHeadOf(second)
   expect((await wakeUpOf(service, second))?.delay).toBeGreaterThan(100)
+})
+
+test('more turns are given when their time comes, without anybody asking', async (context) => {
+  const traffic = await startTraffic(context)
+  const { runtime } = traffic.service
+  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 200, rateSeconds: 100 })
+  const ids = await traffic.sendSome(channelId, 4)
+  const giver = turnGiver(runtime)
+  context.onTestFinished(() => giver.stop())
+  expect(await giver.give(channelId, ids[0])).toBeDefined()
+  expect((await runtime.db.select().from(turns)).length).toBeLessThan(4)
+  await eventually('a turn for each', async () => (await runtime.db.select().from(turns)).length === 4)
 })
 
 test('where the calls in flight are the limit, nobody asks for more turns before one has ended', async (context) => {
