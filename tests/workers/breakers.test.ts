@@ -31,6 +31,11 @@ const letTimePass = ({ service }: Traffic, channelId: string) =>
   service.runtime.db.execute(sql`
     update channels set breaker_open_until = clock_timestamp() where id = ${channelId}`)
 
+const becomeDue = ({ service }: Traffic, requestId: string, secondsAgo: number) =>
+  service.runtime.db.execute(sql`
+    update sends set next_attempt_at = clock_timestamp() - ${secondsAgo} * interval '1 s'
+    where request_id = ${requestId}`)
+
 async function openSeconds(traffic: Traffic, channelId: string): Promise<number | undefined> {
   const { breakerOpenUntil } = await traffic.channelRow(channelId)
   return breakerOpenUntil ? (Number(breakerOpenUntil) - Date.now()) / 1000 : undefined
@@ -91,7 +96,7 @@ test.concurrent('once its time is over exactly one call is let through, whoever 
 })
 
 test.concurrent('each probe that fails doubles the time until the next one, up to five minutes', async (context) => {
-  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '0,0,0,0,0,0,0,0' })
+  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '0,0,0,0,0,0,0,3600' })
   const { channelId, at } = await buildOpened(traffic, failing)
   expect(await openSeconds(traffic, channelId)).toBeCloseTo(10, -0.5)
   await traffic.startWorkers('a', 'b')
@@ -107,6 +112,22 @@ test.concurrent('each probe that fails doubles the time until the next one, up t
   await letTimePass(traffic, channelId)
   for (const id of ids) expect(await traffic.ended(id)).toMatchObject({ status: 'sent' })
   await isClosed(traffic, channelId)
+})
+
+test.concurrent('when a probe fails, sends that have waited longer than all their retries would have taken fail, with the last answer', async (context) => {
+  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '0,3600' })
+  const { channelId } = await buildOpened(traffic, failing)
+  const [probe = '', old = '', young = ''] = await traffic.sendSome(channelId, 3)
+  await becomeDue(traffic, probe, 3700)
+  await becomeDue(traffic, old, 3650)
+  await traffic.startWorkers('a')
+  await letTimePass(traffic, channelId)
+  expect(await traffic.ended(old)).toMatchObject({ status: 'failed', attempts: 0 })
+  const reason = expect.stringMatching(/kept failing.*503/)
+  expect(traffic.service.logsOf(old).at(-1)).toMatchObject({ event: 'failed', reason })
+  expect(traffic.callsOf([probe])).toHaveLength(1)
+  for (const id of [probe, young])
+    expect(await rowOf(traffic.service, id)).toMatchObject({ status: 'queued' })
 })
 
 test.concurrent('a probe whose worker is lost is followed by another one', async (context) => {
