@@ -14,6 +14,7 @@ const watchedChannels = 10_000
 /** Failures that lie further apart don't belong together. */
 const longestGapMs = 60_000
 const pageSize = 1000
+const leastWaitSeconds = 600
 
 interface Streak {
   failures: number
@@ -54,7 +55,8 @@ export function channelBreakers({ db, log, settings }: Runtime) {
 
   /** Where the provider stays away: nobody waits for it longer than all retries of a send would have taken. */
   async function giveUpWaiting(channelId: string, answer: string | undefined): Promise<void> {
-    const longerThanSeconds = settings.RETRY_DELAYS_SECONDS.reduce((sum, seconds) => sum + seconds, 0)
+    const retriesTakeSeconds = settings.RETRY_DELAYS_SECONDS.reduce((sum, seconds) => sum + seconds, 0)
+    const longerThanSeconds = Math.max(retriesTakeSeconds, leastWaitSeconds)
     const reason = `the channel's provider kept failing; its last answer: ${answer ?? 'none'}`
     for (;;) {
       const failed = await fail({ channelId, longerThanSeconds, reason, limit: pageSize })
