@@ -9,10 +9,8 @@ import type { Phase } from '../phase.ts'
 import { accepts } from '../provider.ts'
 import type { World } from '../world.ts'
 
-/** As many as a worker has slots. */
+/** As many as one account's flood may have of a worker's slots. */
 const inFlight = 50
-/** Of either kind: a channel's sends beyond ten can't take all slots. */
-const channels = 6
 /** Fills the slots of two workers, and some wait. */
 const sendsPerKill = 110
 const burstSeconds = 0.8
@@ -32,10 +30,7 @@ export const workerKill: Fault = {
   times: ({ workerKills }) => workerKills,
   async strike(phase, { workerKills }) {
     const { world, random } = phase
-    const channelIds = [phase.channelId]
-    for (let i = 0; i < channels; i++) {
-      channelIds.push(await phase.openChannel('resend'), await phase.openChannel('hold'))
-    }
+    const channelIds = [phase.channelId, await phase.openChannel('resend')]
     for (let kill = 0; kill < workerKills; kill++) {
       await world.fleet.complete()
       const victim = youngest(world)
