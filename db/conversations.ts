@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Contact } from '../src/core/contact.ts'
 import type { Database } from './client.ts'
 import { conversations } from './schema.ts'
-import { prepared } from './statement.ts'
+import { isOneOf, prepared } from './statement.ts'
 
 /** A send on its way into a conversation with its contact. */
 export interface Entry {
@@ -29,10 +29,13 @@ export interface Entered {
  */
 const enterStatement = prepared<Entered>(
   'enter_conversations',
-  `with entries as materialized (
+  `with given as materialized (
+     select * from json_to_recordset($1) as e ("requestId" uuid, "newId" uuid)),
+   entries as materialized (
      select s.request_id, s.account_id, s.contact_type, s.contact_value, s.close_conversation, s.conversation_id,
-            e."newId" as new_id
-     from json_to_recordset($1) as e ("requestId" uuid, "newId" uuid) join sends s on s.request_id = e."requestId"),
+            given."newId" as new_id
+     from given join sends s on s.request_id = given."requestId"
+     where ${isOneOf('s.request_id', 'given')}),
    coming as (select * from entries where conversation_id is null),
    to_close as materialized (
      select c.id, e.request_id

@@ -4,7 +4,7 @@ import type { Database } from './client.ts'
 import { laneOf } from './lanes.ts'
 import { claimIsLost } from './lost-claims.ts'
 import { overflowOf } from './overflow.ts'
-import { isoText, prepared } from './statement.ts'
+import { isOneOf, isoText, prepared } from './statement.ts'
 
 /** What an attempt came to, for `recordOutcomes`. */
 export interface AttemptOutcome {
@@ -50,7 +50,7 @@ const outcomeStatement = prepared<RecordedOutcome>(
    ours as materialized (
      select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
      from sends s join outcomes o on o."requestId" = s.request_id
-     where s.status = 'sending' and s.claim_id = o."claimId"
+     where ${isOneOf('s.request_id', 'outcomes')} and s.status = 'sending' and s.claim_id = o."claimId"
      order by s.request_id for no key update of s),
    written as (
      update sends s
@@ -65,7 +65,7 @@ const outcomeStatement = prepared<RecordedOutcome>(
          provider_message_id = o.record->>'providerMessageId',
          failure = case when o.status <> 'queued' then o.reason end
      from ours join outcomes o on o."requestId" = ours.request_id
-     where s.request_id = ours.request_id
+     where ${isOneOf('s.request_id', 'outcomes')} and s.request_id = ours.request_id
      returning s.request_id, s.status, s.next_attempt_at, s.lane, s.seq),
    held as (
      update channels set held_at = now(), held_reason = refusal.reason
@@ -92,7 +92,7 @@ const outcomeStatement = prepared<RecordedOutcome>(
    union all
    select s.request_id, case when s.status = 'queued' then s.next_attempt_at end, ${nextInLane('s')}
    from sends s join outcomes o on o."requestId" = s.request_id
-   where s.status <> 'sending' and s.claim_id = o."claimId" and not ${claimIsLost}`,
+   where ${isOneOf('s.request_id', 'outcomes')} and s.status <> 'sending' and s.claim_id = o."claimId" and not ${claimIsLost}`,
 )
 
 /** Records what attempts came to. Those whose claim no longer holds are missing from the answer. */

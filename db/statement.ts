@@ -19,3 +19,9 @@ export function prepared<Result extends QueryResultRow>(name: string, text: stri
 /** A moment in SQL, as the timeline's fields tell it. */
 export const isoText = (moment: string) =>
   `to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/**
+ * SQL that is true of an id that is among those of a batch. It goes beside a join with the batch, whose length nobody
+ * knows when the statement is planned: without it the whole table may be read.
+ */
+export const isOneOf = (id: string, batch: string) => `${id} = any(array(select "requestId" from ${batch}))`

@@ -9,6 +9,8 @@ import { readSettings } from '../../src/platform/settings.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { startHeartbeat } from '../../workers/heartbeat.ts'
 import { openProviders } from '../../workers/providers/index.ts'
+import { startReconciler } from '../../workers/reconcile.ts'
+import { startSweeps } from '../../workers/sweep.ts'
 import { turnGiver } from '../../workers/turns.ts'
 
 const drainMs = 30_000
@@ -21,7 +23,8 @@ await runProcess(async () => {
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
   const heartbeat = startHeartbeat(runtime, name)
   const { providers, close: closeProviders } = openProviders(runtime.db, settings)
-  const deliver = deliverer(runtime, providers, heartbeat, turnGiver(runtime))
+  const turns = turnGiver(runtime)
+  const deliver = deliverer(runtime, providers, heartbeat, turns)
   const concurrency = settings.WORKER_CONCURRENCY
   const worker = new Worker<SendJob>(
     queueName,
@@ -33,9 +36,10 @@ await runProcess(async () => {
     },
     { connection: runtime.redis, prefix: keyPrefix, concurrency },
   )
+  const beside = [startReconciler(runtime, turns), startSweeps(runtime, heartbeat, () => [])]
   log.info({ event: 'working', worker: name, concurrency })
   closeOnSignal(log, drainMs, async () => {
-    await worker.close()
+    await Promise.all([worker.close(), ...beside.map((rounds) => rounds.stop())])
     await heartbeat.stop()
     await closeProviders()
     await runtime.close()
