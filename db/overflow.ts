@@ -1,5 +1,5 @@
 /** An account's unfinished sends in the ordinary queue; what it has beyond them takes turns with other accounts' overflow. */
-const placesPerChannel = 10
+const placesPerChannel = 16
 const placesPerAccount = 100
 
 /** SQL of the places that the accounts of the rows `given` have taken. */

@@ -16,7 +16,7 @@ const wakeAfterFaultMs = 1_000
 const tellRedisWithinMs = 2_000
 const tryRedisAgainAfterMs = 500
 /** Of the slots, those that the overflow can't take: whatever an account has waiting, there is room for the others. */
-const keptForOrdinary = 0.4
+const keptForOrdinary = 0.6
 
 export interface QueueWorker {
   ready(): Promise<unknown>

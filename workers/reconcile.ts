@@ -1,6 +1,6 @@
 import { type DueSend, findDueSends } from '../db/due-sends.ts'
 import { findLimitedChannels } from '../db/turns.ts'
-import { addWakeUps, hastenWakeUps, missingWakeUps } from '../src/platform/queue.ts'
+import { restoreWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { type Rounds, startRounds } from './rounds.ts'
 import type { Turns } from './turns.ts'
@@ -43,11 +43,10 @@ async function reconcile(
   let reconciled = 0
   for (let page = 0; page < pagesPerPass; page++) {
     const due = await findDueSends(runtime.db, { overdueByMs, after: last, limit: pageSize })
-    const heads = due.filter(({ isHead }) => isHead)
-    const missing = await missingWakeUps(runtime, heads)
-    if (missing.length > 0) await addWakeUps(runtime, missing)
-    const hastened = await hastenWakeUps(runtime, heads)
-    const sends = missing.length + hastened
+    const sends = await restoreWakeUps(
+      runtime,
+      due.filter(({ isHead }) => isHead),
+    )
     if (sends > 0) runtime.log.info({ event: 'reconciled', sends })
     reconciled += sends
     if (due.length < pageSize) return { stoppedAt: undefined, reconciled }

@@ -1,8 +1,7 @@
 import { giveTurns, headStartMs, type Turn } from '../db/turns.ts'
-import type { WakeUp } from '../src/core/send-job.ts'
 import { logWarning } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
-import { addWakeUps, hastenWakeUps } from '../src/platform/queue.ts'
+import { restoreWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { patient } from './patience.ts'
 
@@ -40,16 +39,13 @@ export function turnGiver(runtime: Runtime): Turns {
         turns.map(({ requestId, inMs }) => ({ requestId, inMs: wakeInMs(inMs) })),
       )
       // What fails here, the reconciler makes good when the turns have expired.
-      await wake(wakeUps).catch((error: unknown) => logWarning(log, 'turn_not_woken', error))
+      // One that waited for a retry may have a wake-up that is to come later.
+      await restoreWakeUps(runtime, wakeUps).catch((error: unknown) =>
+        logWarning(log, 'turn_not_woken', error),
+      )
       return channelIds.map((channelId) => given.get(channelId)?.turns ?? [])
     },
   })
-
-  /** One that waited for a retry may have a wake-up that is to come later. */
-  async function wake(wakeUps: readonly WakeUp[]): Promise<void> {
-    await addWakeUps(runtime, wakeUps)
-    await hastenWakeUps(runtime, wakeUps)
-  }
 
   const give: Turns['give'] = async (channelId, requestId) => {
     const turn = (await channels.add(channelId)).find((one) => one.requestId === requestId)

@@ -47,40 +47,53 @@ function toJob({ requestId, inMs }: WakeUp, priority?: number) {
   }
 }
 
-const queueOf = ({ queue, overflow }: SendQueues, { overflowOf }: WakeUp) => (overflowOf ? overflow : queue)
-
-/** Those that are in no queue, whatever their state. */
-export async function missingWakeUps<W extends WakeUp>(
-  queues: SendQueues,
-  wakeUps: readonly W[],
-): Promise<W[]> {
-  const keys = wakeUps.map((wakeUp) => queueOf(queues, wakeUp).toKey(wakeUp.requestId))
-  const exists = await Promise.all(keys.map((key) => queues.redis.exists(key)))
-  return wakeUps.filter((_wakeUp, index) => exists[index] === 0)
-}
-
 /** A job's place among the delayed ones is its moment, times this. */
 const delayedScale = 4096
 const slackMs = 500
 
+/** Of each id: that it has no job, its place among the delayed ones, or neither. */
+const statesScript = `
+  local states = {}
+  for i, id in ipairs(ARGV) do
+    states[i] = redis.call('zscore', KEYS[1], id) or redis.call('exists', KEYS[2] .. id) == 0 and 'missing' or 'waiting'
+  end
+  return states`
+
 /**
- * Wakes those in time whose wake-up is to come later, such as that of a retry which a replay has overtaken.
+ * Adds those wake-ups that are in no queue, and hastens those that are to come later, such as that of a retry which a
+ * replay has overtaken.
  *
  * @returns how many.
  */
-export async function hastenWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[]): Promise<number> {
-  const scores = await Promise.all(
-    wakeUps.map((wakeUp) => queues.redis.zscore(queueOf(queues, wakeUp).toKey('delayed'), wakeUp.requestId)),
-  )
-  const now = Date.now()
-  const late = wakeUps.filter(
-    ({ inMs = 0 }, index) => Number(scores[index]) / delayedScale > now + inMs + slackMs,
-  )
-  const hasten = async (wakeUp: WakeUp) => {
-    const job = await queueOf(queues, wakeUp).getJob(wakeUp.requestId)
-    await (wakeUp.inMs ? job?.changeDelay(wakeUp.inMs) : job?.promote())
+export async function restoreWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[]): Promise<number> {
+  const { redis, queue, overflow } = queues
+  const restore = async (of: SendQueue, part: readonly WakeUp[]) => {
+    if (part.length === 0) return 0
+    const ids = part.map(({ requestId }) => requestId)
+    const states = (await redis.eval(statesScript, 2, of.toKey('delayed'), of.toKey(''), ...ids)) as string[]
+    const missing = part.filter((_wakeUp, index) => states[index] === 'missing')
+    if (missing.length > 0) await addWakeUps(queues, missing)
+    const late = part.filter(
+      ({ inMs = 0 }, index) => Number(states[index]) / delayedScale > Date.now() + inMs + slackMs,
+    )
+    // One that has come by itself meanwhile can't be hastened, and needn't be.
+    const hastened = await Promise.allSettled(late.map((wakeUp) => hasten(of, wakeUp)))
+    return missing.length + hastened.filter(({ status }) => status === 'fulfilled').length
   }
-  // One that has come by itself meanwhile can't be hastened, and needn't be.
-  const hastened = await Promise.allSettled(late.map(hasten))
-  return hastened.filter(({ status }) => status === 'fulfilled').length
+  const [ordinary, flood] = await Promise.all([
+    restore(
+      queue,
+      wakeUps.filter(({ overflowOf }) => !overflowOf),
+    ),
+    restore(
+      overflow,
+      wakeUps.filter(({ overflowOf }) => overflowOf),
+    ),
+  ])
+  return ordinary + flood
+}
+
+async function hasten(queue: SendQueue, { requestId, inMs }: WakeUp): Promise<void> {
+  const job = await queue.getJob(requestId)
+  await (inMs ? job?.changeDelay(inMs) : job?.promote())
 }

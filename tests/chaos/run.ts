@@ -7,7 +7,7 @@ import { startWorld, type World } from './world.ts'
 
 /** One line of the table. */
 /** Of them, one account's flood may have 50. */
-const slotsPerWorker = 83
+const slotsPerWorker = 125
 
 export interface Result {
   fault: string

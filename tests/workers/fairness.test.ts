@@ -108,7 +108,7 @@ test('two accounts that flood take turns, although one of them has come with all
   const ofSecond = await acceptBatch(service, manyOf(150, second))
   await service.startWorker()
   await allCalled([...ofFirst, ...ofSecond])
-  expectTurns(called(), ofFirst.slice(10), ofSecond.slice(10))
+  expectTurns(called(), ofFirst.slice(16), ofSecond.slice(16))
 })
 
 test('they take turns also where the second begins in the middle of the flood of the first', async () => {
@@ -119,7 +119,7 @@ test('they take turns also where the second begins in the middle of the flood of
   await eventually('a third of the flood', async () => called().length > 80)
   const ofSecond = await acceptBatch(service, manyOf(80, second))
   await allCalled([...ofFirst, ...ofSecond])
-  expectTurns(called(), ofFirst.slice(10), ofSecond.slice(10))
+  expectTurns(called(), ofFirst.slice(16), ofSecond.slice(16))
 })
 
 test("a provider that never answers takes no other channel's slots: of the same account, and of another", async () => {
@@ -163,9 +163,9 @@ test.each([1, 2, 5, 30])(
 
 test.each([
   [1, 1],
-  [2, 2],
-  [5, 3],
-  [30, 18],
+  [2, 1],
+  [5, 2],
+  [30, 12],
 ])(
   'of %i slots the overflow takes %i, and the rest stays free for others',
   async (concurrency, forOverflow) => {
@@ -181,7 +181,7 @@ test.each([
     await sleep(200)
     expect(hung.waiting).toBeLessThanOrEqual(forOverflow)
     hung.open()
-    await allCalled(ids.slice(10))
+    await allCalled(ids.slice(16))
   },
 )
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { replaySend } from '../../db/replays.ts'
-import { hastenWakeUps } from '../../src/platform/queue.ts'
+import { restoreWakeUps } from '../../src/platform/queue.ts'
 import { startReconciler } from '../../workers/reconcile.ts'
 import { turnGiver } from '../../workers/turns.ts'
 import { beginAttempt, endAttempt, rowOf } from '../support/attempts.ts'
@@ -67,22 +67,22 @@ async function letThemBeOverdue(): Promise<void> {
   )
 }
 
-test('the first ten unfinished sends of a channel are in the ordinary queue, those beyond in the overflow', async () => {
-  const ids = await acceptSome(13)
-  expect(await queuesOf(ids)).toEqual([...times(10, 'ordinary'), ...times(3, 'overflow')])
+test('the first sixteen unfinished sends of a channel are in the ordinary queue, those beyond in the overflow', async () => {
+  const ids = await acceptSome(19)
+  expect(await queuesOf(ids)).toEqual([...times(16, 'ordinary'), ...times(3, 'overflow')])
 })
 
 test('places count alike within one insert, over several, and for each channel by itself', async () => {
   const other = { ...account, channelId: await buildChannel(service, account.accountId) }
   const both = await acceptBatch(
     service,
-    Array.from({ length: 24 }, (_, i) => (i % 2 ? other : account)),
+    Array.from({ length: 36 }, (_, i) => (i % 2 ? other : account)),
   )
-  expect(await queuesOf(both)).toEqual([...times(20, 'ordinary'), ...times(4, 'overflow')])
+  expect(await queuesOf(both)).toEqual([...times(32, 'ordinary'), ...times(4, 'overflow')])
   const third = { ...account, channelId: await buildChannel(service, account.accountId) }
-  const first = await acceptBatch(service, manyOf(6, third))
-  const second = await acceptBatch(service, manyOf(6, third))
-  expect(await queuesOf([...first, ...second])).toEqual([...times(10, 'ordinary'), ...times(2, 'overflow')])
+  const first = await acceptBatch(service, manyOf(9, third))
+  const second = await acceptBatch(service, manyOf(9, third))
+  expect(await queuesOf([...first, ...second])).toEqual([...times(16, 'ordinary'), ...times(2, 'overflow')])
 })
 
 test('an account has a hundred places over all its channels, within one insert and over several', async () => {
@@ -115,13 +115,13 @@ test("a channel's flood takes no places of the account's other channels, in the 
 test('the flood of one account leaves the places of another alone', async () => {
   const other = await buildAccount(service)
   const flood = (await buildChannels(11)).flatMap((channelId) => manyOf(15, { ...account, channelId }))
-  const ids = await acceptBatch(service, [...flood, ...manyOf(10, other)])
-  expect(await queuesOf(ids.slice(flood.length))).toEqual(times(10, 'ordinary'))
+  const ids = await acceptBatch(service, [...flood, ...manyOf(16, other)])
+  expect(await queuesOf(ids.slice(flood.length))).toEqual(times(16, 'ordinary'))
   expect(await queuesOf(await acceptSome(1, other))).toEqual(['overflow'])
 })
 
 test('places come free when sends end, well or not, and not while they wait for a retry, whatever overflows', async () => {
-  const [first = '', second = '', third = ''] = await acceptSome(15)
+  const [first = '', second = '', third = ''] = await acceptSome(21)
   await end(first)
   await end(second, 'failed')
   const retried = await beginAttempt(service, third, 'retrying')
@@ -130,40 +130,40 @@ test('places come free when sends end, well or not, and not while they wait for 
 })
 
 test('a send stays in its queue when places come free', async () => {
-  const ids = await acceptSome(11)
+  const ids = await acceptSome(17)
   for (const id of ids.slice(0, 5)) await end(id)
-  expect(await queueOf(service, ids[10] ?? '')).toBe('overflow')
-  expect(await rowOf(service, ids[10] ?? '')).toMatchObject({ overflow: true })
+  expect(await queueOf(service, ids[16] ?? '')).toBe('overflow')
+  expect(await rowOf(service, ids[16] ?? '')).toMatchObject({ overflow: true })
 })
 
 test('media sends take places and overflow like others', async () => {
   const media = { mediaType: 'document', base64: Buffer.from('some text').toString('base64') }
   const ids: string[] = []
-  for (let i = 0; i < 12; i++) {
+  for (let i = 0; i < 18; i++) {
     ids.push(await accept(service, account, { ...textBody(), message: { type: 'media', media } }))
   }
-  expect(await queuesOf(ids)).toEqual([...times(10, 'ordinary'), ...times(2, 'overflow')])
+  expect(await queuesOf(ids)).toEqual([...times(16, 'ordinary'), ...times(2, 'overflow')])
 })
 
 test('the next of a lane is woken in the queue in which it has its place', async () => {
   const contact = { type: 'phone', value: newContact() } as const
-  const ids = await acceptBatch(service, times(12, { ...account, contact }))
+  const ids = await acceptBatch(service, times(18, { ...account, contact }))
   for (const id of ids) await (await wakeUpOf(service, id))?.remove()
-  for (const [index, id] of ids.slice(0, 11).entries()) {
+  for (const [index, id] of ids.slice(0, 17).entries()) {
     await end(id)
     expect(await queuesOf(ids.slice(index + 1, index + 3))).toEqual(
-      [index < 9 ? 'ordinary' : 'overflow', undefined].slice(0, 11 - index),
+      [index < 15 ? 'ordinary' : 'overflow', undefined].slice(0, 17 - index),
     )
   }
 })
 
 test('wake-ups that Redis lost come back, each in its queue', async () => {
-  const ids = await acceptSome(14)
+  const ids = await acceptSome(20)
   await service.runtime.redis.flushdb()
   expect(await wakeUpsLeft(service)).toEqual({ ordinary: 0, overflow: 0 })
   await letThemBeOverdue()
   await reconcileUntil('all wake-ups are back', async () => (await queuesOf(ids)).every(Boolean))
-  expect(await queuesOf(ids)).toEqual([...times(10, 'ordinary'), ...times(4, 'overflow')])
+  expect(await queuesOf(ids)).toEqual([...times(16, 'ordinary'), ...times(4, 'overflow')])
 })
 
 test('of a lane whose wake-ups are lost only the head is woken', async () => {
@@ -182,7 +182,7 @@ test('of a lane whose wake-ups are lost only the head is woken', async () => {
 })
 
 test('an overflow send is replayed in the overflow', async () => {
-  const id = (await acceptSome(11)).at(-1) ?? ''
+  const id = (await acceptSome(17)).at(-1) ?? ''
   await end(id, 'failed')
   await (await wakeUpOf(service, id))?.remove()
   expect(await replaySend(service.runtime.db, id)).toBe(true)
@@ -192,12 +192,12 @@ test('an overflow send is replayed in the overflow', async () => {
 })
 
 test('a wake-up of the overflow that is to come much later is hastened, and keeps its turn', async () => {
-  const [id = ''] = (await acceptSome(11)).slice(10)
+  const [id = ''] = (await acceptSome(17)).slice(16)
   const { overflow } = service.runtime
   await (await wakeUpOf(service, id))?.remove()
   const opts = { jobId: id, delay: 3_600_000, priority: 7 }
   await overflow.add('send', { requestId: id }, opts)
-  expect(await hastenWakeUps(service.runtime, [{ requestId: id, overflowOf: account.accountId }])).toBe(1)
+  expect(await restoreWakeUps(service.runtime, [{ requestId: id, overflowOf: account.accountId }])).toBe(1)
   expect(await overflow.getJobState(id)).toBe('prioritized')
   expect(await overflow.getJob(id)).toMatchObject({ priority: 7 })
 })
