@@ -28,6 +28,8 @@ export interface RecordedSend {
   requestId: string
   /** The account, where it has taken all its places in the ordinary queue. */
   overflowOf: string | null
+  /** It waits for an earlier send of its lane. */
+  isBehind: boolean
   acceptedAt: Date
 }
 
@@ -65,14 +67,17 @@ const recording = `
     from (select given.*, ${isBeyondChannel} as "isBeyondChannel" from given
           where idempotency is null or "requestId" in (select request_id from keyed)) one
     order by ordinality
-    returning request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf")`
+    returning request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf", lane, seq)`
 
 /**
  * A key that another transaction was inserting has been waited for. If that took too long, all is undone, by a
  * division by zero. It names `recorded` so that PostgreSQL can't do it before.
  */
 const inTime = `
-  select recorded.* from recorded join given using ("requestId")
+  select "requestId", "acceptedAt", "overflowOf",
+         lane is not null and (row_number() over (partition by lane order by seq) > 1 or exists (
+           select from sends earlier where earlier.lane = recorded.lane and earlier.finished_at is null)) as "isBehind"
+  from recorded join given using ("requestId")
   where given.idempotency is null
      or 1 / (clock_timestamp() < given."recordBy" and recorded."acceptedAt" is not null)::int = 1`
 

@@ -2,7 +2,7 @@ import { findReadyHeads } from '../db/due-sends.ts'
 import type { WakeUp } from '../src/core/send-job.ts'
 import { logWarning } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
-import { addWakeUps } from '../src/platform/queue.ts'
+import { restoreWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 
 const maxSendsPerBatch = 200
@@ -18,7 +18,7 @@ export interface LaneWaker {
 /** What fails here, the reconciler makes good. */
 export function laneWaker(runtime: Runtime): LaneWaker {
   const { db, log } = runtime
-  const batch = <Item>(work: (items: readonly Item[]) => Promise<void>) => {
+  const batch = <Item>(work: (items: readonly Item[]) => Promise<unknown>) => {
     const waiting = new MicroBatch<Item, void>({
       maxItems: maxSendsPerBatch,
       isItemsFault: () => false,
@@ -30,10 +30,10 @@ export function laneWaker(runtime: Runtime): LaneWaker {
     return (item: Item) => waiting.add(item)
   }
   return {
-    wake: batch((wakeUps: readonly WakeUp[]) => addWakeUps(runtime, wakeUps)),
+    wake: batch((wakeUps: readonly WakeUp[]) => restoreWakeUps(runtime, wakeUps)),
     wakeHeadOf: batch(async (requestIds: readonly string[]) => {
       const heads = await findReadyHeads(db, requestIds)
-      if (heads.length > 0) await addWakeUps(runtime, heads)
+      if (heads.length > 0) await restoreWakeUps(runtime, heads)
     }),
   }
 }

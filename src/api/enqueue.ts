@@ -1,8 +1,9 @@
 import type { Context } from 'hono'
+import { findReadyHeads } from '../../db/due-sends.ts'
 import type { WakeUp } from '../core/send-job.ts'
 import { logWarning } from '../platform/logger.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
-import { addWakeUps } from '../platform/queue.ts'
+import { addWakeUps, restoreWakeUps } from '../platform/queue.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import type { ApiEnv } from './context.ts'
 
@@ -19,9 +20,21 @@ export function enqueuer(runtime: Runtime) {
     isItemsFault: () => false,
     flush: async (wakeUps) => {
       await throughBreaker(() => addWakeUps(runtime, wakeUps))
+      const behind = wakeUps.filter(({ isBehind }) => isBehind)
+      if (behind.length > 0) void bringForward(behind.map(({ requestId }) => requestId))
       return wakeUps.map(() => undefined)
     },
   })
+  /** Those whose predecessors have ended just now, too soon to see them. */
+  const bringForward = async (requestIds: readonly string[]) => {
+    try {
+      const heads = await findReadyHeads(runtime.db, requestIds)
+      if (heads.length > 0) await throughBreaker(() => restoreWakeUps(runtime, heads))
+    } catch (error) {
+      logWarning(log, 'lane_not_woken', error)
+    }
+  }
+
   return async (c: Context<ApiEnv>, wakeUp: WakeUp): Promise<void> => {
     const { requestId, budget } = c.var
     try {

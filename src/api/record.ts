@@ -84,7 +84,8 @@ export function recorder({ db, log }: Runtime, findEarlier: ReturnType<typeof ea
     }
     const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type }
     logEvent(log, requestId, 'accepted', fields)
-    return { wakeUp: { requestId, overflowOf: recorded.overflowOf } }
+    const { overflowOf, isBehind } = recorded
+    return { wakeUp: { requestId, overflowOf, isBehind } }
   }
 }
 

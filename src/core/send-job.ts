@@ -22,4 +22,6 @@ export interface WakeUp {
   overflowOf?: string | null
   /** Until it is to come; else at once. */
   inMs?: number
+  /** Until the one before it in its lane has ended: who ends it brings this one forward. */
+  isBehind?: boolean
 }

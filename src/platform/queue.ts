@@ -38,8 +38,12 @@ export async function addWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[])
   await queues.overflow.addBulk(flood.map((wakeUp, index) => toJob(wakeUp, tags[index])))
 }
 
-function toJob({ requestId, inMs }: WakeUp, priority?: number) {
-  const rest = { ...(inMs && { delay: inMs }), ...(priority !== undefined && { priority }) }
+/** Nobody waits for it: it is brought forward before. */
+const behindMs = 3_600_000
+
+function toJob({ requestId, inMs, isBehind }: WakeUp, priority?: number) {
+  const delay = isBehind ? behindMs : inMs
+  const rest = { ...(delay && { delay }), ...(priority !== undefined && { priority }) }
   return {
     name: 'send',
     data: sendJobSchema.parse({ requestId }),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { replaySend } from '../../db/replays.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
@@ -94,9 +95,31 @@ test('the wake-up of one that has ended wakes the next one by itself', async () 
   expect(await ended(second)).toMatchObject({ status: 'sent' })
 })
 
-test('the wake-up of one that waits wakes the head, whose own is lost', async () => {
+test('of sends to one contact all have their wake-up, and only that of the first is to come now', async () => {
   const ids = await sendSome(3, await buildWebhook(accepting))
-  for (const id of ids.slice(0, 2)) await (await wakeUpOf(service, id))?.remove()
+  const states = await Promise.all(ids.map(async (id) => (await wakeUpOf(service, id))?.getState()))
+  expect(states).toEqual(['waiting', 'delayed', 'delayed'])
+})
+
+test('a send that is accepted while the one before it ends is woken all the same', async () => {
+  const channelId = await buildWebhook(accepting)
+  await startFollower()
+  const pairs = Array.from({ length: 300 }, async (_, i) => {
+    const contact = newContact()
+    await sleep(i * 3)
+    const [first = ''] = await sendSome(1, channelId, contact)
+    await sleep(i % 40)
+    const [second = ''] = await sendSome(1, channelId, contact)
+    return [first, second]
+  })
+  for (const id of (await Promise.all(pairs)).flat())
+    expect(await ended(id)).toMatchObject({ status: 'sent' })
+})
+
+test('the wake-up of the second of a lane wakes the head, whose own is lost', async () => {
+  const ids = await sendSome(3, await buildWebhook(accepting))
+  await (await wakeUpOf(service, ids[0] ?? ''))?.remove()
+  await (await wakeUpOf(service, ids[1] ?? ''))?.promote()
   await startFollower()
   for (const id of ids) expect(await ended(id)).toMatchObject({ status: 'sent' })
   expect(callsOf(ids)).toEqual(ids)

@@ -135,6 +135,7 @@ test('a wake-up of one that is behind ends, and nothing but the end of the one b
   const first = await send(channelId, contact)
   const second = await send(channelId, contact)
   await beginAttempt(service, first, 'busy')
+  await (await wakeUpOf(service, second))?.promote()
   await service.startWorker()
   const isQueued = async (id: string) => (await wakeUpOf(service, id)) !== undefined
   await eventually('no wake-up left', async () => !(await isQueued(first)) && !(await isQueued(second)))
