@@ -27,8 +27,9 @@ export interface ClaimedSend {
   provider: ProviderName
   sealedConfig: string
   onUncertain: OnUncertain
-  /** Whether its channel has turns (db/turns.ts), of which this is one. */
+  /** Whether it needed a turn (db/turns.ts). */
   isLimited: boolean
+  isOverflow: boolean
   /** Whether it is the one call that an open circuit breaker lets through. */
   isProbe: boolean
   /** With a rate: how long until the call is to be made, and until it is too late for it. */
@@ -72,7 +73,7 @@ const claim = (lock: string) => `
      s.conversation_id as "conversationId", s.attempt,
      s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
      channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
-     ${isLimited} as "isLimited", channels.breaker_open_until is not null as "isProbe",
+     ${isLimited} as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
      case when channels.rate_calls is not null then ${untilMs('call_at')} end as "callInMs",
      case when channels.rate_calls is not null then ${untilMs('valid_until')} end as "tooLateInMs"`
 

@@ -72,6 +72,8 @@ export const channels = pgTable('channels', {
   nextCallAt: moment('next_call_at'),
   /** The circuit breaker: no calls until then, and a single one after; null: it is closed. */
   breakerOpenUntil: moment('breaker_open_until'),
+  /** When a send of its overflow last got an answer, to within seconds. */
+  answeredAt: moment('answered_at'),
   /** How often it has opened since it was last closed. */
   breakerOpenings: integer('breaker_openings').notNull().default(0),
   createdAt: moment('created_at').notNull().defaultNow(),

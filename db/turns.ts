@@ -1,10 +1,20 @@
 import { sql } from 'drizzle-orm'
 import type { Database } from './client.ts'
 import { isBehind } from './lanes.ts'
+import { overflowOf } from './overflow.ts'
 
-/** SQL that is true of a row of `channels` whose sends need a turn each before they may be claimed. */
-export const isLimited = `(channels.rate_calls is not null or channels.max_in_flight is not null
+/** A provider that doesn't answer is to hold few of the slots that are for all accounts' overflow. */
+const placesInSilence = 4
+const silentAfterSeconds = 10
+
+const hasLimits = `(channels.rate_calls is not null or channels.max_in_flight is not null
   or channels.breaker_open_until is not null)`
+
+/** SQL that is true of a row of `channels` in which no send of the overflow has got an answer lately. */
+export const isSilent = `coalesce(channels.answered_at < clock_timestamp() - interval '${silentAfterSeconds} s', true)`
+
+/** SQL that is true of a send `s` that needs a turn before it may be claimed, by its row of `channels`. */
+export const isLimited = `(${hasLimits} or (s.overflow and ${isSilent}))`
 
 /** SQL that is true of a turn `t` that the next attempt of a send `s` may still use. */
 const isUsable = `t.request_id = s.request_id and t.attempt = s.attempt + 1 and t.valid_until > clock_timestamp()`
@@ -40,6 +50,8 @@ const mostTurnsAtOnce = 200
 /** A send's turn. */
 export interface Turn {
   requestId: string
+  /** Where its wake-up goes: with limits turns are few, and don't wait for the overflow. */
+  overflowOf: string | null
   /** Until its call. */
   inMs: number
 }
@@ -54,30 +66,34 @@ export interface GivenTurns {
 
 /**
  * The first of a channel's due sends get the turns that there are: as many as its rate has calls until a moment ahead,
- * as `max_in_flight` leaves free, and as its circuit breaker lets through.
+ * as `max_in_flight` leaves free, and as its circuit breaker lets through; where it has none of these, but is silent, a
+ * few of its overflow.
  */
 const give = (channelIds: readonly string[], probeSeconds: number) => sql`
   with pace as materialized (
-    select *, greatest(next_call_at, at + ${startSeconds} * interval '1 s') as first_at,
+    select *, ${sql.raw(hasLimits)} as has_limits, greatest(next_call_at, at + ${startSeconds} * interval '1 s') as first_at,
            rate_seconds * ${1 + leeway}::float8 / rate_calls as spacing
     from channels, clock_timestamp() as at
-    where id in ${channelIds} and held_at is null and ${sql.raw(isLimited)}),
+    where id in ${channelIds} and held_at is null and (${sql.raw(hasLimits)} or ${sql.raw(isSilent)})),
   limits as materialized (
     select pace.*,
            case when rate_calls is not null then least(${mostTurnsAtOnce}, greatest(
              0, 1 + floor((${dealtOutSeconds} - extract(epoch from first_at - at)) / spacing))) end as by_rate,
-           max_in_flight - (select count(*) from turns t join sends s using (request_id)
-                            where t.channel_id = pace.id and ${sql.raw(isLive)}) as by_flight,
+           max_in_flight - in_flight as by_flight,
+           case when not has_limits then ${placesInSilence} - in_flight end as by_silence,
            case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end as by_breaker
-    from pace),
+    from pace cross join lateral (
+      select count(*) as in_flight from turns t join sends s using (request_id)
+      where t.channel_id = pace.id and ${sql.raw(isLive)}) now),
   room as materialized (
-    select limits.*, least(${mostTurnsAtOnce}, by_rate, by_flight, by_breaker)::int as places from limits),
+    select limits.*, least(${mostTurnsAtOnce}, by_rate, by_flight, by_silence, by_breaker)::int as places from limits),
   chosen as materialized (
-    select room.*, s.request_id, s.attempt, s.place * spacing * interval '1 s' + first_at as call_at
+    select room.*, s.request_id, s.attempt, case when not has_limits then s.overflow_of end as overflow_of,
+           s.place * spacing * interval '1 s' + first_at as call_at
     from room cross join lateral (
-      select s.request_id, s.attempt + 1 as attempt, row_number() over (order by s.next_attempt_at, s.seq) - 1 as place
+      select s.request_id, s.attempt + 1 as attempt, ${sql.raw(overflowOf('s'))} as overflow_of, row_number() over (order by s.next_attempt_at, s.seq) - 1 as place
       from sends s
-      where s.channel_id = room.id and s.finished_at is null and s.status = 'queued'
+      where s.channel_id = room.id and s.finished_at is null and s.status = 'queued' and (has_limits or s.overflow)
         and s.next_attempt_at <= room.at and (s.expires_at is null or s.expires_at > room.at)
         and not ${sql.raw(isBehind)} and not exists (select from turns t where ${sql.raw(isUsable)})
       order by s.next_attempt_at, s.seq
@@ -102,7 +118,7 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
     returning channels.id, next_call_at)
   select room.id as "channelId",
          coalesce(json_agg(json_build_object(
-           'requestId', chosen.request_id,
+           'requestId', chosen.request_id, 'overflowOf', chosen.overflow_of,
            'inMs', coalesce(ceil(extract(epoch from chosen.call_at - chosen.at) * 1000), 0))
            order by chosen.call_at) filter (where chosen.request_id is not null), '[]') as turns,
          ceil(1000 * case
@@ -140,12 +156,17 @@ export async function giveTurns(
   })
 }
 
-/** The limited channels that aren't held and whose sends wait. */
+/** The channels that aren't held and whose sends wait for turns. One by one from the index, not from all their sends. */
 export async function findLimitedChannels(db: Database): Promise<string[]> {
   const { rows } = await db.execute<{ id: string }>(sql`
-    select id from channels
-    where held_at is null and ${sql.raw(isLimited)}
+    with recursive busy as (
+      (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
+      union all
+      select (select channel_id from sends where finished_at is null and channel_id > busy.id order by channel_id limit 1)
+      from busy where busy.id is not null)
+    select id from channels join busy using (id)
+    where held_at is null and (${sql.raw(hasLimits)} or ${sql.raw(isSilent)})
       and exists (select from sends s where s.channel_id = channels.id and s.finished_at is null
-                    and s.status = 'queued' and s.next_attempt_at <= now())`)
+                    and s.status = 'queued' and s.next_attempt_at <= now() and ${sql.raw(isLimited)})`)
   return rows.map(({ id }) => id)
 }

@@ -6,6 +6,7 @@ import type { Runtime } from '../src/platform/runtime.ts'
 import type { EnteredSend } from './deliver.ts'
 import type { Attempt } from './dispatch.ts'
 import { patient } from './patience.ts'
+import { silenceBreaker } from './silence.ts'
 
 /** A channel fails when so many calls in a row have, over so long a time. */
 const mostFailures = 5
@@ -28,18 +29,23 @@ interface Streak {
  *
  * @returns what to tell the outcome of each call.
  */
-export function channelBreakers({ db, log, settings }: Runtime) {
+export function channelBreakers(runtime: Runtime) {
+  const { db, log, settings } = runtime
   const streaks = new LRUCache<string, Streak>({ max: watchedChannels, ttl: longestGapMs })
   const open = patient(log, (which: { channelId: string; isAgain: boolean }) => openBreaker(db, which))
   const fail = patient(log, (which: Parameters<typeof failWaiting>[1]) => failWaiting(db, which))
   const close = patient(log, (channelId: string) => closeBreaker(db, channelId))
 
-  return async ({ channelId, isProbe }: EnteredSend, { outcome, durationMs }: Attempt): Promise<void> => {
+  const breakSilence = silenceBreaker(runtime)
+
+  return async (send: EnteredSend, { outcome, durationMs }: Attempt): Promise<void> => {
+    const { channelId, isProbe, isOverflow } = send
     const health = healthOf(outcome)
     if (health === undefined) return
     if (health === 'alive') {
       streaks.delete(channelId)
       if (isProbe && (await close(channelId))) log.info({ event: 'breaker_closed', channelId })
+      if (isOverflow) await breakSilence(channelId)
       return
     }
     const streak = longer(streaks.get(channelId), Date.now() - durationMs)

@@ -36,7 +36,7 @@ export function turnGiver(runtime: Runtime): Turns {
       )
       for (const { channelId, moreInMs } of given.values()) goOn(channelId, moreInMs)
       const wakeUps = [...given.values()].flatMap(({ turns }) =>
-        turns.map(({ requestId, inMs }) => ({ requestId, inMs: wakeInMs(inMs) })),
+        turns.map((turn) => ({ ...turn, inMs: wakeInMs(turn.inMs) })),
       )
       // What fails here, the reconciler makes good when the turns have expired.
       // One that waited for a retry may have a wake-up that is to come later.

@@ -34,6 +34,7 @@ function buildSend(changes: Partial<EnteredSend> = {}): EnteredSend {
     sealedConfig: sealConfig({}, channelId, service.runtime.settings.CREDENTIALS_KEY),
     onUncertain: 'hold',
     isLimited: false,
+    isOverflow: false,
     isProbe: false,
     callInMs: null,
     tooLateInMs: null,

@@ -44,6 +44,9 @@ async function buildSender(behaviour: Behaviour): Promise<Account> {
 const buildHook = ({ accountId }: Account, behaviour: Behaviour) =>
   buildWebhookChannel(service, accountId, receiver.at(behaviour), 'hold')
 
+/** As if the overflow of every channel had got answers until now: else it has few calls under way. */
+const breakSilence = () => service.runtime.db.$client.query('update channels set answered_at = now()')
+
 /** The ids of the calls until now. */
 const called = () => receiver.calls.map(({ headers }) => String(headers['webhook-id']))
 const calledOf = (requestIds: readonly string[]) => called().filter((id) => requestIds.includes(id))
@@ -128,6 +131,7 @@ test("a provider that never answers takes no other channel's slots: of the same 
   const flooder = await buildSender(hung.behaviour)
   const neighbour = { ...flooder, channelId: await buildHook(flooder, accepting) }
   const other = await buildSender(accepting)
+  await breakSilence()
   await service.startWorker()
   const flood = await acceptBatch(service, manyOf(60, flooder))
   await eventually('all that hangs', async () => hung.waiting === 28)
@@ -140,6 +144,19 @@ test("a provider that never answers takes no other channel's slots: of the same 
   expect(hung.waiting).toBe(28)
   hung.open()
   await allCalled(flood)
+})
+
+test('of an overflow that gets no answers four calls are under way, on every worker together; with the first answer all go', async () => {
+  await startService(30)
+  const hung = gate()
+  const flooder = await buildSender(hung.behaviour)
+  const flood = await acceptBatch(service, manyOf(60, flooder))
+  for (const name of ['a', 'b']) await service.startWorker(name)
+  await eventually('all that hangs', async () => hung.waiting === 20)
+  await sleep(500)
+  expect(hung.waiting).toBe(20)
+  hung.open()
+  await allCalled(flood, 3000)
 })
 
 test.each([1, 2, 5, 30])(
@@ -176,6 +193,7 @@ test.each([
     await service.runtime.db.$client.query(
       "update sends set status = 'failed', finished_at = now() where not overflow",
     )
+    await breakSilence()
     await service.startWorker()
     await eventually('all that the overflow may take', async () => hung.waiting === forOverflow)
     await sleep(200)
