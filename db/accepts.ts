@@ -26,7 +26,7 @@ export interface NewSend {
 
 export interface RecordedSend {
   requestId: string
-  /** The account, where it has taken all its places in the ordinary queue. */
+  /** The channel, where its places in the ordinary queue are all taken. */
   overflowOf: string | null
   /** It waits for an earlier send of its lane. */
   isBehind: boolean

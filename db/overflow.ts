@@ -1,4 +1,4 @@
-/** An account's unfinished sends in the ordinary queue; what it has beyond them takes turns with other accounts' overflow. */
+/** An account's unfinished sends in the ordinary queue; what a channel has beyond them takes turns with other channels' overflow. */
 const placesPerChannel = 16
 const placesPerAccount = 100
 
@@ -24,5 +24,5 @@ export const isOverflow = `(
   or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality) > ${placesPerAccount} -
     coalesce((select sum(places) from taken where taken.account_id = "accountId"), 0))`
 
-/** SQL of the account in whose overflow the wake-up of a send belongs; null: it belongs in the ordinary queue. */
-export const overflowOf = (send: string) => `case when ${send}.overflow then ${send}.account_id end`
+/** SQL of the channel in whose overflow the wake-up of a send belongs; null: it belongs in the ordinary queue. */
+export const overflowOf = (send: string) => `case when ${send}.overflow then ${send}.channel_id end`

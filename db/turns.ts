@@ -60,6 +60,8 @@ export interface Turn {
 export interface GivenTurns {
   channelId: string
   turns: Turn[]
+  /** Whether there were no more; then whoever ends one gives the next. */
+  isFull: boolean
   /** When there may be more; null where that depends on other things than time, or nobody waits. */
   moreInMs: number | null
 }
@@ -121,13 +123,14 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
            'requestId', chosen.request_id, 'overflowOf', chosen.overflow_of,
            'inMs', coalesce(ceil(extract(epoch from chosen.call_at - chosen.at) * 1000), 0))
            order by chosen.call_at) filter (where chosen.request_id is not null), '[]') as turns,
+         count(chosen.request_id) >= room.places as "isFull",
          ceil(1000 * case
            when room.by_breaker = 0 then extract(epoch from room.breaker_open_until - room.at)
            when count(chosen.request_id) = ${mostTurnsAtOnce} then 0
            when count(chosen.request_id) = room.by_rate then
              greatest(0, extract(epoch from coalesce(moved.next_call_at, room.first_at) - room.at) - ${dealtOutSeconds / 2}) end)::float8 as "moreInMs"
   from room left join chosen using (id) left join moved using (id)
-  group by room.id, room.at, room.first_at, room.by_rate, room.by_breaker, room.breaker_open_until,
+  group by room.id, room.at, room.places, room.first_at, room.by_rate, room.by_breaker, room.breaker_open_until,
            moved.next_call_at`
 
 /**

@@ -65,7 +65,7 @@ export function claimer({ db, log }: Runtime, worker: string, turns: Turns) {
     const { send, refusal } = await claims.add(requestId)
     if (send) return { send }
     if (!refusal?.waitsForTurnOf) return { send, next: refusal ? afterRefusal(refusal) : {} }
-    const wakeInMs = await turns.give(refusal.waitsForTurnOf, requestId)
+    const wakeInMs = await turns.ask(refusal.waitsForTurnOf, requestId)
     if (wakeInMs === 0) return await claim(requestId)
     return { send, next: { wakeInMs, looksAgain: wakeInMs === undefined } }
   }

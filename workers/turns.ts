@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { giveTurns, headStartMs, type Turn } from '../db/turns.ts'
 import { logWarning } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
@@ -7,21 +8,29 @@ import { patient } from './patience.ts'
 
 const maxChannelsPerBatch = 100
 const probeMarginSeconds = 15
+/** Those who ask meanwhile have been seen: who waits, and was accepted before, is among those who are given turns later. */
+const fullForMs = 100
+const watchedChannels = 10_000
 
 /** Gives the sends of limited channels their turns (docs/delivery.md#channels-with-limits). */
 export interface Turns {
   /**
    * Gives the turns that there are in this channel now, and wakes the sends that have got one. Goes on by itself when
    * there will be more.
+   */
+  give(channelId: string): Promise<unknown>
+  /**
+   * The same for a send that asks for its turn, but not where there were none a moment ago.
    *
    * @returns how long until the wake-up of this send, where it has got one.
    */
-  give(channelId: string, requestId?: string): Promise<number | undefined>
+  ask(channelId: string, requestId: string): Promise<number | undefined>
   stop(): void
 }
 
 export function turnGiver(runtime: Runtime): Turns {
   const { db, log, settings } = runtime
+  const full = new LRUCache<string, true>({ max: watchedChannels, ttl: fullForMs })
   const timers = new Map<string, NodeJS.Timeout>()
   let isStopped = false
   const givePatiently = patient(log, (channelIds: readonly string[]) =>
@@ -34,7 +43,10 @@ export function turnGiver(runtime: Runtime): Turns {
       const given = new Map(
         (await givePatiently([...new Set(channelIds)])).map((one) => [one.channelId, one]),
       )
-      for (const { channelId, moreInMs } of given.values()) goOn(channelId, moreInMs)
+      for (const { channelId, isFull, moreInMs } of given.values()) {
+        if (isFull) full.set(channelId, true)
+        goOn(channelId, moreInMs)
+      }
       const wakeUps = [...given.values()].flatMap(({ turns }) =>
         turns.map((turn) => ({ ...turn, inMs: wakeInMs(turn.inMs) })),
       )
@@ -47,10 +59,7 @@ export function turnGiver(runtime: Runtime): Turns {
     },
   })
 
-  const give: Turns['give'] = async (channelId, requestId) => {
-    const turn = (await channels.add(channelId)).find((one) => one.requestId === requestId)
-    return turn && wakeInMs(turn.inMs)
-  }
+  const give = (channelId: string) => channels.add(channelId)
 
   function goOn(channelId: string, moreInMs: number | null): void {
     clearTimeout(timers.get(channelId))
@@ -64,6 +73,11 @@ export function turnGiver(runtime: Runtime): Turns {
 
   return {
     give,
+    async ask(channelId, requestId) {
+      if (full.has(channelId)) return undefined
+      const turn = (await give(channelId)).find((one) => one.requestId === requestId)
+      return turn && wakeInMs(turn.inMs)
+    },
     stop() {
       isStopped = true
       for (const timer of timers.values()) clearTimeout(timer)

@@ -18,7 +18,7 @@ export type SendJob = z.infer<typeof sendJobSchema>
 /** What is to be woken, where and when. */
 export interface WakeUp {
   requestId: string
-  /** The account in whose overflow it waits; else it goes to the ordinary queue. */
+  /** The channel in whose overflow it waits; else it goes to the ordinary queue. */
   overflowOf?: string | null
   /** Until it is to come; else at once. */
   inMs?: number

@@ -6,8 +6,8 @@ const lastTag = 2 ** 21 - 1
 const forgottenAfterMs = 86_400_000
 
 /**
- * Start-time fair queueing: an account's next wake-up comes one after its last one, or one after what is being served
- * where that is later. So the accounts take turns, however much each of them has waiting. BullMQ keeps a priority in
+ * Start-time fair queueing: a channel's next wake-up comes one after its last one, or one after what is being served
+ * where that is later. So the channels take turns, however much each of them has waiting. BullMQ keeps a priority in
  * the upper half of the score.
  */
 const tagScript = `
@@ -15,19 +15,19 @@ const tagScript = `
   local served = 0
   if first[2] then served = math.floor(tonumber(first[2]) / 0x100000000) else redis.call('del', KEYS[2]) end
   local tags = {}
-  for i, account in ipairs(ARGV) do
-    local last = tonumber(redis.call('hget', KEYS[2], account) or 0)
+  for i, channel in ipairs(ARGV) do
+    local last = tonumber(redis.call('hget', KEYS[2], channel) or 0)
     tags[i] = math.min(math.max(served, last) + 1, ${lastTag})
-    redis.call('hset', KEYS[2], account, tags[i])
+    redis.call('hset', KEYS[2], channel, tags[i])
   end
   redis.call('pexpire', KEYS[2], ${forgottenAfterMs})
   return tags`
 
-/** A priority for each wake-up in the overflow, by its account. */
+/** A priority for each wake-up in the overflow, by its channel. */
 export async function fairTags(
   { redis, overflow }: Pick<Runtime, 'redis' | 'overflow'>,
-  accountIds: readonly string[],
+  channelIds: readonly string[],
 ): Promise<number[]> {
   const keys = [overflow.toKey('prioritized'), `${keyPrefix}:${overflowQueueName}:last-tags`]
-  return (await redis.eval(tagScript, keys.length, ...keys, ...accountIds)) as number[]
+  return (await redis.eval(tagScript, keys.length, ...keys, ...channelIds)) as number[]
 }

@@ -6,7 +6,7 @@ import type { Runtime } from './runtime.ts'
 
 export type SendQueue = Queue<SendJob>
 
-/** The ordinary queue, and the one for what an account has beyond its places in it. */
+/** The ordinary queue, and the one for what a channel has beyond its places in it. */
 export type SendQueues = Pick<Runtime, 'redis' | 'queue' | 'overflow'>
 
 export function createQueue(name: string, connection: Redis): SendQueue {

@@ -197,7 +197,7 @@ test('a wake-up of the overflow that is to come much later is hastened, and keep
   await (await wakeUpOf(service, id))?.remove()
   const opts = { jobId: id, delay: 3_600_000, priority: 7 }
   await overflow.add('send', { requestId: id }, opts)
-  expect(await restoreWakeUps(service.runtime, [{ requestId: id, overflowOf: account.accountId }])).toBe(1)
+  expect(await restoreWakeUps(service.runtime, [{ requestId: id, overflowOf: account.channelId }])).toBe(1)
   expect(await overflow.getJobState(id)).toBe('prioritized')
   expect(await overflow.getJob(id)).toMatchObject({ priority: 7 })
 })
