@@ -84,7 +84,7 @@ test('more turns are given when their time comes, without anybody asking', async
   const ids = await traffic.sendSome(channelId, 4)
   const giver = turnGiver(runtime)
   context.onTestFinished(() => giver.stop())
-  expect(await giver.ask(channelId, ids[0])).toBeDefined()
+  expect(await giver.ask(channelId, ids[0] ?? '')).toBeDefined()
   expect((await runtime.db.select().from(turns)).length).toBeLessThan(4)
   await eventually('a turn for each', async () => (await runtime.db.select().from(turns)).length === 4)
 })
