@@ -7,7 +7,7 @@ const longestSeconds = 300
 const openStatement = prepared<{ openSeconds: number }>(
   'open_breaker',
   `update channels
-   set breaker_openings = breaker_openings + 1,
+   set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breaker_opened_at, clock_timestamp()),
        breaker_open_until = clock_timestamp() +
          least(${longestSeconds}, ${firstSeconds} * 2 ^ least(breaker_openings, 10)) * interval '1 s'
    where id = $1 and (breaker_open_until is null or $2)
@@ -30,7 +30,7 @@ export async function openBreaker(
 
 const closeStatement = prepared<{ id: string }>(
   'close_breaker',
-  `update channels set breaker_open_until = null, breaker_openings = 0
+  `update channels set breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
    where id = $1 and breaker_open_until is not null
    returning id`,
 )
@@ -48,6 +48,7 @@ const failWaitingStatement = prepared<{ requestId: string }>(
    from (select request_id from sends
          where channel_id = $1 and finished_at is null and status = 'queued'
            and next_attempt_at < clock_timestamp() - $2 * interval '1 s'
+           and (select breaker_opened_at < clock_timestamp() - $2 * interval '1 s' from channels where id = $1)
          order by request_id
          limit $4
          for no key update skip locked) waiting
@@ -55,7 +56,7 @@ const failWaitingStatement = prepared<{ requestId: string }>(
    returning s.request_id as "requestId"`,
 )
 
-/** Fails those of a channel's sends that have been due, and waited, for longer. */
+/** Fails those of a channel's sends that have been due for longer, where its breaker has been open for longer, too. */
 export async function failWaiting(
   db: Database,
   which: { channelId: string; longerThanSeconds: number; reason: string; limit: number },

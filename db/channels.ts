@@ -77,7 +77,13 @@ export async function holdChannel(db: Database, id: string, reason: string): Pro
 export async function resumeChannel(db: Database, id: string): Promise<boolean> {
   const resumed = await db
     .update(channels)
-    .set({ heldAt: null, heldReason: null, breakerOpenUntil: null, breakerOpenings: 0 })
+    .set({
+      heldAt: null,
+      heldReason: null,
+      breakerOpenUntil: null,
+      breakerOpenedAt: null,
+      breakerOpenings: 0,
+    })
     .where(eq(channels.id, id))
     .returning({ id: channels.id })
   return resumed.length === 1

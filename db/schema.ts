@@ -74,6 +74,8 @@ export const channels = pgTable('channels', {
   breakerOpenUntil: moment('breaker_open_until'),
   /** When a send of its overflow last got an answer, to within seconds. */
   answeredAt: moment('answered_at'),
+  /** Since when it hasn't been closed. */
+  breakerOpenedAt: moment('breaker_opened_at'),
   /** How often it has opened since it was last closed. */
   breakerOpenings: integer('breaker_openings').notNull().default(0),
   createdAt: moment('created_at').notNull().defaultNow(),

@@ -8,6 +8,7 @@ import type { Turns } from './turns.ts'
 const pageSize = 1000
 const pagesPerPass = 10
 const pauseMs = 3000
+const pauseInBacklogMs = 1500
 /** Between passes over a backlog that is longer than one pass looks at, where wake-ups were missing. */
 const shortPauseMs = 500
 /** Younger ones are most likely on their way into the queue. */
@@ -25,7 +26,7 @@ export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
     const pass = await reconcile(runtime, from)
     from = pass.stoppedAt
     // Where nothing was missing, the rest isn't likely to be either.
-    return from && pass.reconciled > 0 ? shortPauseMs : pauseMs
+    return from && (pass.reconciled > 0 ? shortPauseMs : pauseInBacklogMs)
   })
 }
 

@@ -55,7 +55,7 @@ export function outcomeRecorder(runtime: Runtime, turns: Turns) {
     await tellBreaker(send, attemptMade)
     // Before this wake-up leaves the queue: should the worker die in between, it comes back and does it again.
     if (send.isLimited) await turns.give(send.channelId)
-    else if (recorded.nextInLane) await lanes.wake(recorded.nextInLane)
+    if (recorded.nextInLane) await lanes.wake(recorded.nextInLane)
     // One that was accepted at this moment: neither it nor this outcome has seen the other.
     else if (status !== 'queued') void lanes.wakeHeadOf(requestId)
     return { wakeInMs: delayMs }

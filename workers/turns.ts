@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { giveTurns, headStartMs, type Turn } from '../db/turns.ts'
-import { logWarning } from '../src/platform/logger.ts'
+import { logFault, logWarning } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
 import { restoreWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
@@ -8,7 +8,7 @@ import { patient } from './patience.ts'
 
 const maxChannelsPerBatch = 100
 const probeMarginSeconds = 15
-/** Those who ask meanwhile have been seen: who waits, and was accepted before, is among those who are given turns later. */
+/** Where there were none, those who ask in this time are seen to together, at its end. */
 const fullForMs = 100
 const watchedChannels = 10_000
 
@@ -45,6 +45,7 @@ export function turnGiver(runtime: Runtime): Turns {
       )
       for (const { channelId, isFull, moreInMs } of given.values()) {
         if (isFull) full.set(channelId, true)
+        else full.delete(channelId)
         goOn(channelId, moreInMs)
       }
       const wakeUps = [...given.values()].flatMap(({ turns }) =>
@@ -67,14 +68,21 @@ export function turnGiver(runtime: Runtime): Turns {
     if (moreInMs === null || isStopped) return
     timers.set(
       channelId,
-      setTimeout(() => void give(channelId), moreInMs),
+      setTimeout(() => {
+        timers.delete(channelId)
+        give(channelId).catch((error: unknown) => logFault(log, 'turns_not_given', error, { channelId }))
+      }, moreInMs),
     )
   }
 
   return {
     give,
     async ask(channelId, requestId) {
-      if (full.has(channelId)) return undefined
+      if (full.has(channelId)) {
+        // Another worker may give a turn back in this moment, and not see who has just been refused here.
+        if (!timers.has(channelId)) goOn(channelId, fullForMs)
+        return undefined
+      }
       const turn = (await give(channelId)).find((one) => one.requestId === requestId)
       return turn && wakeInMs(turn.inMs)
     },

@@ -28,8 +28,8 @@ export function startWorker(runtime: Runtime, name: string): Worker {
   return {
     ready: () => queueWorker.ready(),
     async stop() {
-      await Promise.all([queueWorker.stop(), ...beside.map((rounds) => rounds.stop())])
       turns.stop()
+      await Promise.all([queueWorker.stop(), ...beside.map((rounds) => rounds.stop())])
       await heartbeat.stop()
       await closeProviders()
     },

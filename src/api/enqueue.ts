@@ -20,20 +20,24 @@ export function enqueuer(runtime: Runtime) {
     isItemsFault: () => false,
     flush: async (wakeUps) => {
       await throughBreaker(() => addWakeUps(runtime, wakeUps))
-      const behind = wakeUps.filter(({ isBehind }) => isBehind)
-      if (behind.length > 0) void bringForward(behind.map(({ requestId }) => requestId))
+      for (const { requestId, isBehind } of wakeUps) if (isBehind) void bringForward.add(requestId)
       return wakeUps.map(() => undefined)
     },
   })
   /** Those whose predecessors have ended just now, too soon to see them. */
-  const bringForward = async (requestIds: readonly string[]) => {
-    try {
-      const heads = await findReadyHeads(runtime.db, requestIds)
-      if (heads.length > 0) await throughBreaker(() => restoreWakeUps(runtime, heads))
-    } catch (error) {
-      logWarning(log, 'lane_not_woken', error)
-    }
-  }
+  const bringForward = new MicroBatch<string, void>({
+    maxItems: maxJobsPerAdd,
+    isItemsFault: () => false,
+    flush: async (requestIds) => {
+      try {
+        const heads = await findReadyHeads(runtime.db, requestIds)
+        if (heads.length > 0) await throughBreaker(() => restoreWakeUps(runtime, heads))
+      } catch (error) {
+        logWarning(log, 'lane_not_woken', error)
+      }
+      return requestIds.map(() => undefined)
+    },
+  })
 
   return async (c: Context<ApiEnv>, wakeUp: WakeUp): Promise<void> => {
     const { requestId, budget } = c.var

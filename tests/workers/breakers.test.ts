@@ -120,6 +120,8 @@ test.concurrent('when a probe fails, sends that have waited longer than all thei
   const [probe = '', old = '', young = ''] = await traffic.sendSome(channelId, 3)
   await becomeDue(traffic, probe, 3700)
   await becomeDue(traffic, old, 3650)
+  await traffic.service.runtime.db.execute(sql`
+    update channels set breaker_opened_at = clock_timestamp() - interval '3650 s' where id = ${channelId}`)
   await traffic.startWorkers('a')
   await letTimePass(traffic, channelId)
   expect(await traffic.ended(old)).toMatchObject({ status: 'failed', attempts: 0 })
@@ -128,6 +130,18 @@ test.concurrent('when a probe fails, sends that have waited longer than all thei
   expect(traffic.callsOf([probe])).toHaveLength(1)
   for (const id of [probe, young])
     expect(await rowOf(traffic.service, id)).toMatchObject({ status: 'queued' })
+})
+
+test.concurrent('a short outage fails nothing that has waited long for other reasons', async (context) => {
+  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '0,60' })
+  const { channelId } = await buildOpened(traffic, failing)
+  const [probe = '', old = ''] = await traffic.sendSome(channelId, 2)
+  for (const id of [probe, old]) await becomeDue(traffic, id, 36_000)
+  await traffic.startWorkers('a')
+  await letTimePass(traffic, channelId)
+  await eventually('the end of the probe', async () => linesOf(traffic, 'breaker_opened').length > 0)
+  await sleep(500)
+  for (const id of [probe, old]) expect(await rowOf(traffic.service, id)).toMatchObject({ status: 'queued' })
 })
 
 test.concurrent('a probe whose worker is lost is followed by another one', async (context) => {
