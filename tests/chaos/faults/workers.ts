@@ -12,7 +12,7 @@ import type { World } from '../world.ts'
 /** As many as one account's flood may have of a worker's slots. */
 const inFlight = 50
 /** Fills the slots of two workers, and some wait. */
-const sendsPerKill = 110
+const sendsPerKill = 150
 const burstSeconds = 0.8
 const recoverWithinMs = 15_000
 /** A second, and a fifth more at most. */
