@@ -1,6 +1,6 @@
 import type { WakeUp } from '../src/core/send-job.ts'
 import type { Database } from './client.ts'
-import { isBehind, isSecond, laneOf } from './lanes.ts'
+import { isBehind, laneOf } from './lanes.ts'
 import { overflowOf } from './overflow.ts'
 import { prepared } from './statement.ts'
 import { isLimited, turnInMs } from './turns.ts'
@@ -10,7 +10,7 @@ export interface Refusal {
   requestId: string
   /** Until it is due; null where something else than time is in its way, or nothing is left to do. */
   dueInMs: number | null
-  /** It has ended, or is right behind its lane's head: that may have looked for its successor already. */
+  /** It has ended, or waits for an earlier send of its lane: then the lane's head is to be looked after. */
   leavesLane: boolean
   /** The limited channel in which it waits for its turn. */
   waitsForTurnOf: string | null
@@ -22,7 +22,7 @@ const mayGo = `s.status = 'queued' and channels.held_at is null
 const refusalsStatement = prepared<Refusal>(
   'refusals',
   `select s.request_id as "requestId",
-          s.finished_at is not null or (s.status = 'queued' and ${isSecond}) as "leavesLane",
+          s.finished_at is not null or (s.status = 'queued' and ${isBehind}) as "leavesLane",
           case when ${mayGo} then
             ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, turn.in_ms, 0))::float8
           end as "dueInMs",

@@ -2,10 +2,6 @@
 export const isBehind = `exists (
   select from sends earlier where earlier.lane = s.lane and earlier.seq < s.seq and earlier.finished_at is null)`
 
-/** SQL that is true of a send `s` that only one earlier one of its lane is in front of. */
-export const isSecond = `(select count(*) = 1 from (
-  select from sends earlier where earlier.lane = s.lane and earlier.seq < s.seq and earlier.finished_at is null limit 2) e)`
-
 /** SQL of the unfinished sends of the lane of a send, its head first. */
 export const laneOf = (send: string) =>
   `select * from sends l where l.lane = ${send}.lane and l.finished_at is null order by l.seq`

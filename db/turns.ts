@@ -46,11 +46,13 @@ const leeway = 0.05
 /** Without a rate: for the way through the queue. */
 const validSeconds = 10
 const mostTurnsAtOnce = 200
+/** In flight, or in a second: so few don't flood the ordinary queue. */
+const fewTurns = 16
 
 /** A send's turn. */
 export interface Turn {
   requestId: string
-  /** Where its wake-up goes: with limits turns are few, and don't wait for the overflow. */
+  /** Where its wake-up goes: in channels with few turns, these don't wait behind an overflow. */
   overflowOf: string | null
   /** Until its call. */
   inMs: number
@@ -73,7 +75,8 @@ export interface GivenTurns {
  */
 const give = (channelIds: readonly string[], probeSeconds: number) => sql`
   with pace as materialized (
-    select *, ${sql.raw(hasLimits)} as has_limits, greatest(next_call_at, at + ${startSeconds} * interval '1 s') as first_at,
+    select *, ${sql.raw(hasLimits)} as has_limits,
+           coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= ${fewTurns} and ${sql.raw(hasLimits)} as are_few, greatest(next_call_at, at + ${startSeconds} * interval '1 s') as first_at,
            rate_seconds * ${1 + leeway}::float8 / rate_calls as spacing
     from channels, clock_timestamp() as at
     where id in ${channelIds} and held_at is null and (${sql.raw(hasLimits)} or ${sql.raw(isSilent)})),
@@ -90,7 +93,7 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
   room as materialized (
     select limits.*, least(${mostTurnsAtOnce}, by_rate, by_flight, by_silence, by_breaker)::int as places from limits),
   chosen as materialized (
-    select room.*, s.request_id, s.attempt, case when not has_limits then s.overflow_of end as overflow_of,
+    select room.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
            s.place * spacing * interval '1 s' + first_at as call_at
     from room cross join lateral (
       select s.request_id, s.attempt + 1 as attempt, ${sql.raw(overflowOf('s'))} as overflow_of, row_number() over (order by s.next_attempt_at, s.seq) - 1 as place

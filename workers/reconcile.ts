@@ -7,6 +7,8 @@ import type { Turns } from './turns.ts'
 
 const pageSize = 1000
 const pagesPerPass = 10
+/** Those who wait for turns of other channels are not to stand behind all of these. */
+const channelsAtOnce = 20
 const pauseMs = 3000
 const pauseInBacklogMs = 1500
 /** Between passes over a backlog that is longer than one pass looks at, where wake-ups were missing. */
@@ -22,7 +24,10 @@ export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
   let from: DueSend | undefined
   return startRounds({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
     const limited = await findLimitedChannels(runtime.db)
-    await Promise.all(limited.map((channelId) => turns.give(channelId)))
+    for (let first = 0; first < limited.length; first += channelsAtOnce) {
+      const some = limited.slice(first, first + channelsAtOnce)
+      await Promise.all(some.map((channelId) => turns.give(channelId)))
+    }
     const pass = await reconcile(runtime, from)
     from = pass.stoppedAt
     // Where nothing was missing, the rest isn't likely to be either.
