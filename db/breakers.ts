@@ -1,4 +1,5 @@
 import type { Database } from './client.ts'
+import { failQueued } from './fail-queued.ts'
 import { prepared } from './statement.ts'
 
 const firstSeconds = 10
@@ -40,20 +41,11 @@ export async function closeBreaker(db: Database, channelId: string): Promise<boo
   return (await closeStatement(db, [channelId])).length === 1
 }
 
-/** The claim is gone from the row then, and with it what would tell its last attempt a second time. */
-const failWaitingStatement = prepared<{ requestId: string }>(
+const failWaitingStatement = failQueued(
   'fail_waiting',
-  `update sends s
-   set status = 'failed', failure = $3, finished_at = clock_timestamp(), claimed_at = null, claim_id = null
-   from (select request_id from sends
-         where channel_id = $1 and finished_at is null and status = 'queued'
-           and next_attempt_at < clock_timestamp() - $2 * interval '1 s'
-           and (select breaker_opened_at < clock_timestamp() - $2 * interval '1 s' from channels where id = $1)
-         order by request_id
-         limit $4
-         for no key update skip locked) waiting
-   where s.request_id = waiting.request_id
-   returning s.request_id as "requestId"`,
+  '$4',
+  `channel_id = $2 and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
+   and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)`,
 )
 
 /** Fails those of a channel's sends that have been due for longer, where its breaker has been open for longer, too. */
@@ -62,7 +54,6 @@ export async function failWaiting(
   which: { channelId: string; longerThanSeconds: number; reason: string; limit: number },
 ): Promise<string[]> {
   const { channelId, longerThanSeconds, reason, limit } = which
-  return (await failWaitingStatement(db, [channelId, longerThanSeconds, reason, limit])).map(
-    ({ requestId }) => requestId,
-  )
+  const failed = await failWaitingStatement(db, [limit, channelId, longerThanSeconds, reason])
+  return failed.map(({ requestId }) => requestId)
 }

@@ -42,8 +42,9 @@ const untilMs = (moment: string) => `
 
 /**
  * Claims nothing for a worker without a lease: its claims would count as lost at once. Leaves out what has expired,
- * which a sweep ends, what stands behind an unfinished send of its lane, and what has yet to wait for its turn. `skip locked`: a send that another worker
- * is claiming at this moment is that worker's. A claim whose answer was lost is found again by its own id.
+ * which a sweep ends, what stands behind an unfinished send of its lane, and what has yet to get its turn. `skip
+ * locked`: a send that another worker is claiming at this moment is that worker's. A claim whose answer was lost is found
+ * again by its own id.
  */
 const claim = (lock: string) => `
    update sends s

@@ -14,6 +14,8 @@ export type EnteredSend = OwnSend & { conversationId: string }
 export interface NextWakeUp {
   /** When to wake the send again: undefined where nothing is left to do for it now. */
   wakeInMs?: number | undefined
+  /** Wakes those who waited for this send: to be called before its own wake-up leaves the queue. */
+  wakeOthers?: () => Promise<unknown>
   /** Whether to look who may go now, it or another of its lane, once this wake-up has left the queue. */
   looksAgain?: boolean
 }

@@ -50,6 +50,10 @@ export function startQueueWorker(
     })
     inHand.set(delivery, requestId)
     const next = await delivery.finally(() => inHand.delete(delivery))
+    // Should the worker die in the middle of it, this wake-up comes back, and the head of the lane is looked for.
+    await next
+      .wakeOthers?.()
+      .catch((error: unknown) => logFault(log, 'others_not_woken', error, { requestId }))
     if (next.wakeInMs === undefined) return next
     return await wakeAgain(job, next.wakeInMs, token)
   }

@@ -52,13 +52,14 @@ export function outcomeRecorder(runtime: Runtime, turns: Turns) {
     if (holdsChannel) logEvent(log, requestId, 'channel_held', { reason, channelId: send.channelId })
     else if (status !== 'queued') logEvent(log, requestId, status, { reason })
     else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
-    await tellBreaker(send, attemptMade)
-    // Before this wake-up leaves the queue: should the worker die in between, it comes back and does it again.
-    if (send.isLimited) await turns.give(send.channelId)
-    if (recorded.nextInLane) await lanes.wake(recorded.nextInLane)
-    // One that was accepted at this moment: neither it nor this outcome has seen the other.
-    else if (status !== 'queued') void lanes.wakeHeadOf(requestId)
-    return { wakeInMs: delayMs }
+    const wakeOthers = async () => {
+      await tellBreaker(send, attemptMade)
+      if (send.isLimited) await turns.give(send.channelId)
+      if (recorded.nextInLane) await lanes.wake(recorded.nextInLane)
+      // One that was accepted at this moment: neither it nor this outcome has seen the other.
+      else if (status !== 'queued') void lanes.wakeHeadOf(requestId)
+    }
+    return { wakeInMs: delayMs, wakeOthers }
   }
 }
 
@@ -75,8 +76,7 @@ function lateRecorder({ db, log }: Runtime, lanes: LaneWaker) {
     const status = await record({ requestId, claimId, record: late, verdict })
     logEvent(log, requestId, 'attempt_finished', late)
     if (status) logEvent(log, requestId, status, { reason: late.reason })
-    await lanes.wakeHeadOf(requestId)
-    return {}
+    return { wakeOthers: () => lanes.wakeHeadOf(requestId) }
   }
 }
 

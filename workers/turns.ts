@@ -28,6 +28,12 @@ export interface Turns {
   stop(): void
 }
 
+interface Given {
+  turns: readonly Turn[]
+  /** Those who got them. */
+  woken: Promise<unknown>
+}
+
 export function turnGiver(runtime: Runtime): Turns {
   const { db, log, settings } = runtime
   const full = new LRUCache<string, true>({ max: watchedChannels, ttl: fullForMs })
@@ -36,7 +42,7 @@ export function turnGiver(runtime: Runtime): Turns {
   const givePatiently = patient(log, (channelIds: readonly string[]) =>
     giveTurns(db, channelIds, settings.PROVIDER_TIMEOUT_SECONDS + probeMarginSeconds),
   )
-  const channels = new MicroBatch<string, readonly Turn[]>({
+  const channels = new MicroBatch<string, Given>({
     maxItems: maxChannelsPerBatch,
     isItemsFault: () => false,
     flush: async (channelIds) => {
@@ -51,16 +57,16 @@ export function turnGiver(runtime: Runtime): Turns {
       const wakeUps = [...given.values()].flatMap(({ turns }) =>
         turns.map((turn) => ({ ...turn, inMs: wakeInMs(turn.inMs) })),
       )
-      // What fails here, the reconciler makes good when the turns have expired.
-      // One that waited for a retry may have a wake-up that is to come later.
-      await restoreWakeUps(runtime, wakeUps).catch((error: unknown) =>
+      // One that waited for a retry may have a wake-up that is to come later. What fails here, the reconciler makes good
+      // when the turns have expired.
+      const woken = restoreWakeUps(runtime, wakeUps).catch((error: unknown) =>
         logWarning(log, 'turn_not_woken', error),
       )
-      return channelIds.map((channelId) => given.get(channelId)?.turns ?? [])
+      return channelIds.map((channelId) => ({ turns: given.get(channelId)?.turns ?? [], woken }))
     },
   })
 
-  const give = (channelId: string) => channels.add(channelId)
+  const give = async (channelId: string) => (await channels.add(channelId)).woken
 
   function goOn(channelId: string, moreInMs: number | null): void {
     clearTimeout(timers.get(channelId))
@@ -83,7 +89,8 @@ export function turnGiver(runtime: Runtime): Turns {
         if (!timers.has(channelId)) goOn(channelId, fullForMs)
         return undefined
       }
-      const turn = (await give(channelId)).find((one) => one.requestId === requestId)
+      const { turns } = await channels.add(channelId)
+      const turn = turns.find((one) => one.requestId === requestId)
       return turn && wakeInMs(turn.inMs)
     },
     stop() {

@@ -146,7 +146,7 @@ function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelFields> {
 
 const rateOption = [
   '--rate <n/seconds>',
-  'at most so many calls in so many seconds, for what is more waits, e.g. 80/1; "none": no limit',
+  'at most so many calls in so many seconds, e.g. 80/1; what is more waits; "none": no limit',
   callRate,
 ] as const
 

@@ -29,7 +29,8 @@ await runProcess(async () => {
   const worker = new Worker<SendJob>(
     queueName,
     async (job, token) => {
-      const { wakeInMs } = await deliver(job.data.requestId)
+      const { wakeInMs, wakeOthers } = await deliver(job.data.requestId)
+      await wakeOthers?.()
       if (wakeInMs === undefined) return
       await job.moveToDelayed(Date.now() + wakeInMs, token)
       throw new DelayedError()

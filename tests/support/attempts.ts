@@ -32,7 +32,10 @@ export async function endAttempt(
   send: EnteredSend,
   outcome: AttemptResult,
 ): Promise<NextWakeUp> {
-  return await outcomeRecorder(service.runtime, turnGiver(service.runtime))(send, { outcome, durationMs: 5 })
+  const record = outcomeRecorder(service.runtime, turnGiver(service.runtime))
+  const { wakeOthers, ...next } = await record(send, { outcome, durationMs: 5 })
+  await wakeOthers?.()
+  return next
 }
 
 /** Lets the worker's lease run out. */

@@ -21,7 +21,8 @@ const sendsWithoutKeys = 10
 const bothDownMs = 3000
 const onlyPostgresDownMs = 6000
 
-const isBusy: Treatment = { name: '503', effect: 'refused', act: answer(503) }
+/** Unlike a 503 it opens no circuit breaker, with which sends would wait longer than the fault makes them. */
+const isBusy: Treatment = { name: '429', effect: 'refused', act: answer(429) }
 
 /** A store is struck under load, and comes back. */
 function storeFault(
