@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull } from 'drizzle-orm'
+import { and, asc, eq, isNull, sql } from 'drizzle-orm'
 import type { Ordering } from '../src/core/lane.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
@@ -73,20 +73,28 @@ export async function holdChannel(db: Database, id: string, reason: string): Pro
   return (await findProvider(db, id)) !== undefined
 }
 
-/** Its sends are found and woken by the workers' reconcilers within seconds. */
+/**
+ * Its sends are found and woken by the workers' reconcilers within seconds. The turns that they had are void: those of a
+ * rate may have been used, for the call with which the provider refused the channel.
+ */
 export async function resumeChannel(db: Database, id: string): Promise<boolean> {
-  const resumed = await db
-    .update(channels)
-    .set({
-      heldAt: null,
-      heldReason: null,
-      breakerOpenUntil: null,
-      breakerOpenedAt: null,
-      breakerOpenings: 0,
-    })
-    .where(eq(channels.id, id))
-    .returning({ id: channels.id })
-  return resumed.length === 1
+  return await db.transaction(async (transaction) => {
+    const resumed = await transaction
+      .update(channels)
+      .set({
+        heldAt: null,
+        heldReason: null,
+        breakerOpenUntil: null,
+        breakerOpenedAt: null,
+        breakerOpenings: 0,
+      })
+      .where(eq(channels.id, id))
+      .returning({ id: channels.id })
+    await transaction.execute(sql`
+      delete from turns t using sends s
+      where t.channel_id = ${id} and s.request_id = t.request_id and s.status = 'queued'`)
+    return resumed.length === 1
+  })
 }
 
 export function listChannels(db: Database, accountId: string) {

@@ -3,7 +3,7 @@ import type { Database } from './client.ts'
 import { isBehind, laneOf } from './lanes.ts'
 import { overflowOf } from './overflow.ts'
 import { prepared } from './statement.ts'
-import { isLimited, turnInMs } from './turns.ts'
+import { hasLimits, isLimited, isSilent, turnInMs } from './turns.ts'
 
 /** Why a send could not be claimed: when it can be, or what it waits for. */
 export interface Refusal {
@@ -55,36 +55,79 @@ export function findReadyHeads(db: Database, requestIds: readonly string[]): Pro
   return readyHeadsStatement(db, [requestIds])
 }
 
-/** A queued send that is due, where its pass has come to. */
-export interface DueSend extends WakeUp {
+/** A channel, not held, some of whose sends are overdue. */
+export interface BusyChannel {
   channelId: string
+  /** Whether some of its sends, or all, wait for turns. */
+  givesTurns: boolean
+  /** Which of its sends go without a turn. */
+  without: 'all' | 'ordinary' | 'none'
+}
+
+/** One by one from the index, not from all their sends. */
+const busyChannelsStatement = prepared<BusyChannel>(
+  'busy_channels',
+  `with recursive waiting as (
+     (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
+     union all
+     select (select channel_id from sends where finished_at is null and channel_id > waiting.id
+             order by channel_id limit 1)
+     from waiting where waiting.id is not null)
+   select id as "channelId", ${hasLimits} or ${isSilent} as "givesTurns",
+          case when ${hasLimits} then 'none' when ${isSilent} then 'ordinary' else 'all' end as without
+   from waiting join channels using (id)
+   where held_at is null
+     and exists (select from sends s where s.channel_id = channels.id and s.finished_at is null
+                   and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms')
+   order by id`,
+)
+
+export function findBusyChannels(db: Database, overdueByMs: number): Promise<BusyChannel[]> {
+  return busyChannelsStatement(db, [overdueByMs])
+}
+
+/** A queued send that is overdue. */
+export interface DueSend extends WakeUp {
   /** As PostgreSQL writes it: a Date would lose its microseconds. */
   dueAt: string
   /** Whether nothing stands before it in its lane. */
   isHead: boolean
 }
 
-const dueSendsStatement = prepared<DueSend>(
-  'due_sends',
-  `select s.request_id as "requestId", ${overflowOf('s')} as "overflowOf", s.channel_id as "channelId",
-          s.next_attempt_at::text as "dueAt", not ${isBehind} as "isHead"
-   from sends s join channels on channels.id = s.channel_id
-   where s.finished_at is null and s.status = 'queued' and channels.held_at is null and not ${isLimited}
-     and s.next_attempt_at < now() - $1 * interval '1 ms'
-     and ($2::uuid is null or (s.channel_id, s.next_attempt_at, s.request_id) > ($2, $3::timestamptz, $4::uuid))
-   order by s.channel_id, s.next_attempt_at, s.request_id
-   limit $5`,
-)
+const dueSends = (name: string, which: string) =>
+  prepared<DueSend>(
+    name,
+    `select s.request_id as "requestId", ${overflowOf('s')} as "overflowOf", s.next_attempt_at::text as "dueAt",
+            not ${isBehind} as "isHead"
+     from sends s
+     where s.channel_id = $1 and s.finished_at is null and s.status = 'queued' and ${which}
+       and s.next_attempt_at < now() - $2 * interval '1 ms'
+       and (s.next_attempt_at, s.request_id) > ($3::timestamptz, $4::uuid)
+     order by s.next_attempt_at, s.request_id
+     limit $5`,
+  )
 
-/**
- * A page of the sends that are queued and overdue, each channel's in the order in which they fell due; none of channels
- * that are held, or limited: there, turns are given.
- */
+const dueSendsStatements = {
+  all: dueSends('due_sends', 'true'),
+  // By the account's places, not by the channel's backlog.
+  ordinary: dueSends(
+    'due_sends_in_places',
+    'not s.overflow and s.account_id = (select account_id from channels where id = $1)',
+  ),
+}
+
+/** A page of a channel's overdue sends, in the order in which they fell due. */
 export function findDueSends(
   db: Database,
-  page: { overdueByMs: number; after: DueSend | undefined; limit: number },
+  which: {
+    channelId: string
+    without: 'all' | 'ordinary'
+    overdueByMs: number
+    after: DueSend | undefined
+    limit: number
+  },
 ): Promise<DueSend[]> {
-  const { overdueByMs, after, limit } = page
-  const place = [after?.channelId ?? null, after?.dueAt ?? null, after?.requestId ?? null]
-  return dueSendsStatement(db, [overdueByMs, ...place, limit])
+  const { channelId, without, overdueByMs, after, limit } = which
+  const place = [after?.dueAt ?? '-infinity', after?.requestId ?? '00000000-0000-0000-0000-000000000000']
+  return dueSendsStatements[without](db, [channelId, overdueByMs, ...place, limit])
 }

@@ -7,7 +7,8 @@ import { overflowOf } from './overflow.ts'
 const placesInSilence = 4
 const silentAfterSeconds = 10
 
-const hasLimits = `(channels.rate_calls is not null or channels.max_in_flight is not null
+/** SQL that is true of a row of `channels` all of whose sends need turns. */
+export const hasLimits = `(channels.rate_calls is not null or channels.max_in_flight is not null
   or channels.breaker_open_until is not null)`
 
 /** SQL that is true of a row of `channels` in which no send of the overflow has got an answer lately. */
@@ -160,19 +161,4 @@ export async function giveTurns(
     )
     return rows
   })
-}
-
-/** The channels that aren't held and whose sends wait for turns. One by one from the index, not from all their sends. */
-export async function findLimitedChannels(db: Database): Promise<string[]> {
-  const { rows } = await db.execute<{ id: string }>(sql`
-    with recursive busy as (
-      (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
-      union all
-      select (select channel_id from sends where finished_at is null and channel_id > busy.id order by channel_id limit 1)
-      from busy where busy.id is not null)
-    select id from channels join busy using (id)
-    where held_at is null and (${sql.raw(hasLimits)} or ${sql.raw(isSilent)})
-      and exists (select from sends s where s.channel_id = channels.id and s.finished_at is null
-                    and s.status = 'queued' and s.next_attempt_at <= now() and ${sql.raw(isLimited)})`)
-  return rows.map(({ id }) => id)
 }

@@ -1,12 +1,13 @@
-import { type DueSend, findDueSends } from '../db/due-sends.ts'
-import { findLimitedChannels } from '../db/turns.ts'
+import { type BusyChannel, type DueSend, findBusyChannels, findDueSends } from '../db/due-sends.ts'
 import { restoreWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { type Rounds, startRounds } from './rounds.ts'
 import type { Turns } from './turns.ts'
 
+/** Of all channels together; of each, however many there are, a little. */
+const sendsPerPass = 10_000
+const fewestPerChannel = 100
 const pageSize = 1000
-const pagesPerPass = 10
 /** Those who wait for turns of other channels are not to stand behind all of these. */
 const channelsAtOnce = 20
 const pauseMs = 3000
@@ -18,45 +19,56 @@ const overdueByMs = 2000
 
 /**
  * Gives back their wake-ups to sends that are queued and due but have none, or a later one: because Redis was away when
- * they were accepted, or lost what it held, or because they were replayed. Any number of workers may do it at once, since adding a wake-up again changes nothing.
+ * they were accepted, or lost what it held, or because they were replayed. Any number of workers may do it at once, since
+ * adding a wake-up again changes nothing.
  */
 export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
-  let from: DueSend | undefined
+  /** Where each channel goes on that has more overdue sends than a pass looks at. */
+  const stoppedAt = new Map<string, DueSend>()
   return startRounds({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
-    const limited = await findLimitedChannels(runtime.db)
+    const channels = await findBusyChannels(runtime.db, overdueByMs)
+    const limited = channels.filter(({ givesTurns }) => givesTurns)
     for (let first = 0; first < limited.length; first += channelsAtOnce) {
       const some = limited.slice(first, first + channelsAtOnce)
-      await Promise.all(some.map((channelId) => turns.give(channelId)))
+      await Promise.all(some.map(({ channelId }) => turns.give(channelId)))
     }
-    const pass = await reconcile(runtime, from)
-    from = pass.stoppedAt
+
+    const most = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
+    let restored = 0
+    const isBusy = new Set(channels.map(({ channelId }) => channelId))
+    for (const channelId of stoppedAt.keys()) if (!isBusy.has(channelId)) stoppedAt.delete(channelId)
+    for (const channel of channels) {
+      const pass = await restoreSome(runtime, channel, stoppedAt.get(channel.channelId), most)
+      restored += pass.restored
+      if (pass.stoppedAt) stoppedAt.set(channel.channelId, pass.stoppedAt)
+      else stoppedAt.delete(channel.channelId)
+    }
+    if (restored > 0) runtime.log.info({ event: 'reconciled', sends: restored })
+    if (stoppedAt.size === 0) return undefined
     // Where nothing was missing, the rest isn't likely to be either.
-    return from && (pass.reconciled > 0 ? shortPauseMs : pauseInBacklogMs)
+    return restored > 0 ? shortPauseMs : pauseInBacklogMs
   })
 }
 
-/**
- * One pass, over ten thousand sends at the most.
- *
- * @param from where the last pass stopped.
- * @returns where the next pass has to go on; undefined where this one came to the end. And how many were woken.
- */
-async function reconcile(
+/** @returns how many were woken; and where it stopped, unless it came to the end of the channel's overdue sends. */
+async function restoreSome(
   runtime: Runtime,
-  from: DueSend | undefined,
-): Promise<{ stoppedAt: DueSend | undefined; reconciled: number }> {
-  let last = from
-  let reconciled = 0
-  for (let page = 0; page < pagesPerPass; page++) {
-    const due = await findDueSends(runtime.db, { overdueByMs, after: last, limit: pageSize })
-    const sends = await restoreWakeUps(
+  { channelId, without }: BusyChannel,
+  after: DueSend | undefined,
+  most: number,
+): Promise<{ restored: number; stoppedAt?: DueSend | undefined }> {
+  let restored = 0
+  if (without === 'none') return { restored }
+  let last = after
+  for (let left = most; left > 0; left -= pageSize) {
+    const limit = Math.min(left, pageSize)
+    const due = await findDueSends(runtime.db, { channelId, without, overdueByMs, after: last, limit })
+    restored += await restoreWakeUps(
       runtime,
       due.filter(({ isHead }) => isHead),
     )
-    if (sends > 0) runtime.log.info({ event: 'reconciled', sends })
-    reconciled += sends
-    if (due.length < pageSize) return { stoppedAt: undefined, reconciled }
+    if (due.length < limit) return { restored }
     last = due.at(-1)
   }
-  return { stoppedAt: last, reconciled }
+  return { restored, stoppedAt: last }
 }

@@ -201,3 +201,16 @@ test.concurrent('on a held channel with a rate nobody gets a turn; resumed, it g
   expect(overtakings(traffic.orderOf(ids), ids)).toBeLessThan(3)
   expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(nearlyASecondMs)
 })
+
+test.concurrent('turns are void once their channel was held: the calls that they were for may have been made', async (context) => {
+  const traffic = await startTraffic(context)
+  const { db } = traffic.service.runtime
+  const channelId = await traffic.buildWebhook(accepting, oneADay)
+  await traffic.sendSome(channelId, 1)
+  await giveTurns(db, [channelId], 30)
+  expect(await db.select().from(turns)).toHaveLength(1)
+  await holdChannel(db, channelId, 'refused')
+  await resumeChannel(db, channelId)
+  expect(await giveTurns(db, [channelId], 30)).toMatchObject([{ turns: [], isFull: true }])
+  expect(await db.select().from(turns)).toEqual([])
+})

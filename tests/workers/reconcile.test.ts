@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -60,6 +60,31 @@ test('a backlog longer than a page is reconciled whole, once each, by two worker
     )
     return rows[0].sent === 2501 && rows[0].calls === 2501
   })
+})
+
+test('who waits without a wake-up is found beside and behind more sends than a pass looks at', async () => {
+  const { db } = service.runtime
+  const channelId = await buildChannel(service, account.accountId)
+  const [beside, behind] = [
+    await accept(service, account, textBody()),
+    await accept(service, { ...account, channelId }, textBody()),
+  ]
+  await db.$client.query(
+    `with head as (select * from sends where request_id = $1),
+     lane as (
+       insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                          close_conversation, lane, next_attempt_at)
+       select gen_random_uuid(), account_id, channel_id, contact_type, 'x', message_type, message, false, 1,
+              case when n > 1 then now() - interval '1 minute' else 'infinity' end
+       from head, generate_series(1, 12000) n)
+     update sends set next_attempt_at = now() - interval '10 s'`,
+    [behind],
+  )
+  await service.runtime.redis.flushdb()
+  await service.startWorker()
+  for (const requestId of [beside, behind]) {
+    expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('sent')
+  }
 })
 
 test('a send that is due is woken although its wake-up is to come much later, as after a replay', async () => {

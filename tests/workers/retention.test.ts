@@ -1,6 +1,14 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { conversations, idempotencyKeys, media, sandboxMessages, sendEvents, sends } from '../../db/schema.ts'
+import {
+  conversations,
+  idempotencyKeys,
+  media,
+  sandboxMessages,
+  sendEvents,
+  sends,
+  turns,
+} from '../../db/schema.ts'
 import { startSweeps } from '../../workers/sweep.ts'
 import { buildSendRow, sweepOnce } from '../support/attempts.ts'
 import { type Account, buildAccount, request } from '../support/builders.ts'
@@ -29,7 +37,7 @@ beforeAll(async () => {
   account = await buildAccount(service)
 })
 beforeEach(async () => {
-  const tables = 'sends, send_events, media, sandbox_messages, conversations, idempotency_keys'
+  const tables = 'sends, send_events, turns, media, sandbox_messages, conversations, idempotency_keys'
   await service.runtime.db.$client.query(`truncate ${tables}`)
 })
 afterAll(async () => {
@@ -54,12 +62,13 @@ async function buildAged(acceptedMsAgo: number, finishedMsAgo: number | null, st
   const { requestId } = send
   await db.insert(sends).values(send)
   await db.insert(sendEvents).values({ requestId, event: 'retry_scheduled', fields: {}, at: acceptedAt })
+  await db.insert(turns).values({ ...send, attempt: 1, validUntil: acceptedAt, isProbe: false })
   await db.insert(media).values({ requestId, content: Buffer.from('media') })
   await db.insert(sandboxMessages).values({ ...send, id: uuidv7(), conversationId: uuidv7() })
   return requestId
 }
 
-const tables = { sends, sendEvents, media, sandboxMessages }
+const tables = { sends, sendEvents, turns, media, sandboxMessages }
 
 /** Which tables still know of the send. */
 async function kept(requestId: string): Promise<string[]> {
