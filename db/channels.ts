@@ -2,7 +2,7 @@ import { and, asc, eq, isNull, sql } from 'drizzle-orm'
 import type { Ordering } from '../src/core/lane.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
-import type { Database } from './client.ts'
+import { type Database, inTransaction } from './client.ts'
 import { channels } from './schema.ts'
 
 /** What an accept needs of a channel; its config stays sealed in the database. */
@@ -78,7 +78,7 @@ export async function holdChannel(db: Database, id: string, reason: string): Pro
  * rate may have been used, for the call with which the provider refused the channel.
  */
 export async function resumeChannel(db: Database, id: string): Promise<boolean> {
-  return await db.transaction(async (transaction) => {
+  return await inTransaction(db, async (transaction) => {
     const resumed = await transaction
       .update(channels)
       .set({

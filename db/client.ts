@@ -25,5 +25,28 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
     keepAlive: true,
   })
   pool.on('error', options.onConnectionLost)
+  // One that breaks while it is in use fails the statement at work, or the next one. Unheard, it would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
   return drizzle(pool, { schema })
+}
+
+/** What can be done within a transaction. */
+export type Transaction = NodePgDatabase
+
+/** Does some work in a transaction of its own. Where it fails, its connection, which may hang, is given up. */
+export async function inTransaction<Result>(
+  db: Database,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  const client = await db.$client.connect()
+  try {
+    await client.query('begin')
+    const result = await work(drizzle(client))
+    await client.query('commit')
+    client.release()
+    return result
+  } catch (error) {
+    client.release(true)
+    throw error
+  }
 }

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import type { Database } from './client.ts'
+import { type Database, inTransaction } from './client.ts'
 import { isBehind } from './lanes.ts'
 import { overflowOf } from './overflow.ts'
 
@@ -149,7 +149,7 @@ export async function giveTurns(
   channelIds: readonly string[],
   probeSeconds: number,
 ): Promise<GivenTurns[]> {
-  return await db.transaction(async (transaction) => {
+  return await inTransaction(db, async (transaction) => {
     await transaction.execute(
       sql`select from channels where id in ${channelIds} order by id for no key update`,
     )

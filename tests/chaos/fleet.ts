@@ -28,6 +28,8 @@ export interface Fleet {
   complete(): Promise<void>
   /** The new one first, then SIGTERM to the oldest, whose exit code this answers with when it has ended. */
   replaceOldest(role: Role): Promise<{ ended: Promise<number | null> }>
+  /** Those that ended by themselves, though nobody had told them to. */
+  crashes: string[]
   stop(): Promise<void>
 }
 
@@ -46,6 +48,7 @@ const entries = {
 export async function startFleet({ size, ...options }: FleetOptions): Promise<Fleet> {
   const balancer = await startBalancer()
   const members = new Set<Member>()
+  const crashes: string[] = []
   let isStopping = false
   const of = (role: Role) => [...members].filter((member) => member.role === role && !member.isRetired)
 
@@ -54,7 +57,8 @@ export async function startFleet({ size, ...options }: FleetOptions): Promise<Fl
     const ended = once(member.service.child, 'exit')
     members.add(member)
     if (role === 'api') await balancer.add(member.url)
-    void ended.then(() => {
+    void ended.then(([exitCode]) => {
+      if (exitCode !== null && !member.isRetired) crashes.push(`the ${role} ${member.pid} ended by itself`)
       members.delete(member)
       balancer.remove(member.url)
       if (!member.isRetired && !isStopping) void start(role).catch(console.error)
@@ -66,6 +70,7 @@ export async function startFleet({ size, ...options }: FleetOptions): Promise<Fl
 
   return {
     balancer,
+    crashes,
     apis: () => of('api'),
     workers: () => of('worker'),
     async kill({ service }) {

@@ -5,10 +5,10 @@ import { type Fault, type Findings, type Scale, violationsOf } from './fault.ts'
 import { compare, openPhase, type Phase, settle, slowestAnswerMs, slowestRecoveryMs } from './phase.ts'
 import { startWorld, type World } from './world.ts'
 
-/** One line of the table. */
 /** Of them, one account's flood may have 50. */
 const slotsPerWorker = 125
 
+/** One line of the table. */
 export interface Result {
   fault: string
   times: number
@@ -77,6 +77,7 @@ async function strike(world: World, fault: Fault, options: RunOptions): Promise<
   const own = Math.max(fewestSends, Math.round(sends * fault.share))
   const phase = await openPhase(world, { name: fault.name, random, sends: own })
   tell(`${fault.name}: begins`)
+  const crashesBefore = world.fleet.crashes.length
   const ownDelay = monitorEventLoopDelay({ resolution: 10 })
   ownDelay.enable()
   await fault.strike(phase, scale).catch((error: Error) => {
@@ -88,6 +89,7 @@ async function strike(world: World, fault: Fault, options: RunOptions): Promise<
   if (ownDelayMs > notableDelayMs) phase.notes.push(`the harness itself was held up for ${ownDelayMs} ms`)
   const struckAt = performance.now()
   await settle(phase)
+  phase.violations.push(...world.fleet.crashes.slice(crashesBefore))
   const took = `${seconds(struckAt - startedAt)} and ${seconds(performance.now() - struckAt)} to settle`
   tell(`${fault.name}: ${phase.clients.length} sends in ${took}`)
   return phase

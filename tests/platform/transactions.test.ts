@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import { expect, onTestFinished, test } from 'vitest'
+import { connectDatabase, inTransaction, type Transaction } from '../../db/client.ts'
+import { isUnavailable } from '../../db/errors.ts'
+import { freshStores } from '../support/stores.ts'
+
+async function connect(poolSize: number, queryTimeoutMs = 5000) {
+  const { databaseUrl } = await freshStores()
+  const db = connectDatabase(databaseUrl, { poolSize, queryTimeoutMs, onConnectionLost: () => {} })
+  onTestFinished(() => db.$client.end())
+  return db
+}
+
+async function pidOf(transaction: Transaction): Promise<unknown> {
+  const { rows } = await transaction.execute(sql`select pg_backend_pid() as pid`)
+  return rows[0]?.pid
+}
+
+test('a connection that breaks between two statements of a transaction fails it, and doesn’t end the process', async () => {
+  const db = await connect(2)
+  const broken = inTransaction(db, async (transaction) => {
+    await db.execute(sql`select pg_terminate_backend(${await pidOf(transaction)}::int)`)
+    await sleep(200)
+    await transaction.execute(sql`select 1`)
+  })
+  const error = await broken.catch((fault: unknown) => fault)
+  expect(isUnavailable(error)).toBe(true)
+  expect((await db.execute(sql`select 1 as one`)).rows).toEqual([{ one: 1 }])
+})
+
+test('a connection whose transaction has failed is given up, with what hangs in it', async () => {
+  const db = await connect(1, 500)
+  const pids: unknown[] = []
+  const hanging = inTransaction(db, async (transaction) => {
+    pids.push(await pidOf(transaction))
+    await transaction.execute(sql`select pg_sleep(3)`)
+  })
+  await expect(hanging).rejects.toThrow()
+  pids.push(await inTransaction(db, pidOf))
+  expect(new Set(pids).size).toBe(2)
+})
+
+test('what fails is undone, what succeeds is kept', async () => {
+  const db = await connect(1)
+  await db.execute(sql`create table one (id int)`)
+  const insert = (id: number) =>
+    inTransaction(db, (transaction) => transaction.execute(sql`insert into one values (${id})`))
+  await insert(1)
+  const failing = inTransaction(db, async (transaction) => {
+    await transaction.execute(sql`insert into one values (2)`)
+    throw new Error('no')
+  })
+  await expect(failing).rejects.toThrow('no')
+  expect((await db.execute(sql`select id from one`)).rows).toEqual([{ id: 1 }])
+})
