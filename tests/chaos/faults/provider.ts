@@ -11,6 +11,8 @@ const retryWithinMs = 1000
 const slotFreeWithinMs = 30_000
 /** So few that the calls that are left open for the whole time-out never take all slots. */
 const sendsPerSecond = 12
+/** Of a send, each of which has a channel of its own: with more, a circuit breaker would decide when it is tried again. */
+const mostFailures = 4
 
 const whole = `HTTP/1.1 200 OK\r\nx-filler: ${'x'.repeat(2000)}\r\ncontent-length: 0\r\n\r\n`
 const head = 'HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n'
@@ -38,11 +40,14 @@ export const providerFaults: Fault = {
   times: () => treatments.length,
   async strike(phase) {
     const { provider, random, sends } = phase
-    provider.treat = () => {
+    const channelIds: string[] = []
+    while (channelIds.length < sends) channelIds.push(await phase.openChannel('hold'))
+    provider.treat = ({ number }) => {
+      if (number > mostFailures) return accepts
       const treatment = treatments[Math.floor(random() * 10)] ?? accepts
       return treatment.name === 'trickled answer' && random() < 0.5 ? trickledBody : treatment
     }
-    await load(phase, { count: sends, seconds: sends / sendsPerSecond })
+    await load(phase, { count: sends, seconds: sends / sendsPerSecond, channelIds })
     phase.notes.push(`${provider.calls.length} calls`)
   },
   mayFail: () => true,
