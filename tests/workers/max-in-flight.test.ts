@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { updateChannel } from '../../db/channels.ts'
 import { giveTurns } from '../../db/turns.ts'
 import { beginAttempt, endAttempt, lapse, loseAttempt, sweepOnce } from '../support/attempts.ts'
-import { newContact } from '../support/builders.ts'
 import { spanMs, startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept as accepting, type Behaviour, delay } from '../support/webhook-receiver.ts'
@@ -132,9 +131,8 @@ test.concurrent('without the limit all that wait go, also those behind others of
   const { calls, behaviour } = gauge(1000)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 1 })
   await traffic.startWorkers('a')
-  const contact = newContact()
   const ids = await traffic.sendSome(channelId, 6)
-  const lane = await traffic.sendSome(channelId, 2, () => contact)
+  const lane = await traffic.sendLane(channelId, 2)
   await eventually('the first call', async () => calls.now === 1)
   await updateChannel(traffic.service.runtime.db, channelId, { maxInFlight: null })
   await traffic.expectSent([...ids, ...lane])

@@ -7,29 +7,17 @@ import { claimer } from '../../workers/claim.ts'
 import { laneWaker } from '../../workers/lanes.ts'
 import { turnGiver } from '../../workers/turns.ts'
 import { rowOf } from '../support/attempts.ts'
-import { newContact } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { overtakings, shortestSpanMs, spanMs, startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
-import { accept as accepting, answer, type Behaviour } from '../support/webhook-receiver.ts'
+import { accept as accepting, failingOnce } from '../support/webhook-receiver.ts'
 
 /** Within a call's second and the next: what lies between the worker's clock and the receiver's on a busy machine. */
 const nearlyASecondMs = 950
 const fiveASecond = { rateCalls: 5, rateSeconds: 1 }
 /** So slow that a second call would come after the test. */
 const oneADay = { rateCalls: 1, rateSeconds: 86_400 }
-
-/** Answers each send's first call with 503. */
-function failingOnce(): Behaviour {
-  const seen = new Set<unknown>()
-  return (request, response) => {
-    const id = request.headers['webhook-id']
-    if (seen.has(id)) return accepting(request, response)
-    seen.add(id)
-    return answer(503)(request, response)
-  }
-}
 
 test('three workers together never exceed the rate, make use of it, and lose nothing and no attempt by waiting', async (context) => {
   const traffic = await startTraffic(context)
@@ -128,8 +116,7 @@ test('sends to one contact keep their order and the rate', async (context) => {
   const traffic = await startTraffic(context)
   const channelId = await traffic.buildWebhook(accepting, fiveASecond)
   await traffic.startWorkers('a', 'b')
-  const contact = newContact()
-  const ids = await traffic.sendSome(channelId, 10, () => contact)
+  const ids = await traffic.sendLane(channelId, 10)
   await traffic.expectSent(ids)
   expect(traffic.orderOf(ids)).toEqual(ids)
   expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(nearlyASecondMs)
