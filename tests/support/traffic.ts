@@ -4,6 +4,7 @@ import type { ChannelFields } from '../../db/channels.ts'
 import { channels } from '../../db/schema.ts'
 import { type Account, accept, buildAccount, buildWebhookChannel, newContact, textBody } from './builders.ts'
 import { finishedTimeline, startTestService, type TestService } from './service.ts'
+import type { Stores } from './stores.ts'
 import { type Behaviour, openWebhookReceiver, type WebhookCall } from './webhook-receiver.ts'
 
 export type Traffic = Awaited<ReturnType<typeof startTraffic>>
@@ -17,9 +18,10 @@ export type Traffic = Awaited<ReturnType<typeof startTraffic>>
 export async function startTraffic(
   test: { onTestFinished(stop: () => Promise<void>): void },
   settings: Record<string, string> = {},
+  stores?: Stores,
 ) {
   const receiver = await openWebhookReceiver()
-  const service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', ...settings })
+  const service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', ...settings }, stores)
   test.onTestFinished(async () => {
     await service.stop()
     await receiver.stop()

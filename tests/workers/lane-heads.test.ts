@@ -1,37 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, type TestContext, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { replaySend } from '../../db/replays.ts'
-import { openRuntime } from '../../src/platform/runtime.ts'
-import { deliverer } from '../../workers/deliver.ts'
-import { openProviders } from '../../workers/providers/index.ts'
-import { startQueueWorker } from '../../workers/queue-worker.ts'
-import { turnGiver } from '../../workers/turns.ts'
 import { beginAttempt, endAttempt, loseAttempt, rowOf, sweepOnce } from '../support/attempts.ts'
 import { acceptBatch, type BatchedSend, insertBatch, laneOf } from '../support/batches.ts'
 import { newContact } from '../support/builders.ts'
-import { livingWorker } from '../support/living-worker.ts'
+import { startFollower } from '../support/follower.ts'
 import { wake, wakeUpOf } from '../support/queue.ts'
-import type { TestService } from '../support/service.ts'
 import { startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept as accepting, answer, firstly, gate } from '../support/webhook-receiver.ts'
 
 const settings = { RETRY_DELAYS_SECONDS: '1', WORKER_CONCURRENCY: '10', PROVIDER_TIMEOUT_SECONDS: '25' }
-
-/** A worker that nothing but wake-ups brings to a send: neither reconciler nor sweeps. */
-async function startFollower(test: TestContext, service: TestService): Promise<void> {
-  const { settings, log } = service.runtime
-  const runtime = openRuntime('worker', settings, log)
-  const heartbeat = await livingWorker(service, 'follower')
-  const { providers, close } = openProviders(runtime.db, settings)
-  const worker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, turnGiver(runtime)))
-  test.onTestFinished(async () => {
-    await worker.stop()
-    await close()
-    await runtime.close()
-  })
-  await worker.ready()
-}
+const waitingStatements = `
+  select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 test('the wake-up of one that has ended wakes the next one by itself', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
@@ -63,6 +44,30 @@ test('a send that is accepted while the one before it ends is woken all the same
     return [first, await traffic.send(channelId, contact)]
   })
   await traffic.expectSent((await Promise.all(pairs)).flat())
+})
+
+test('a send whose accept crossed with the end of the one before it, neither having seen the other, is woken by that end', async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings)
+  const { $client } = service.runtime.db
+  const channelId = await traffic.buildWebhook(accepting)
+  const contact = newContact()
+  const first = await traffic.send(channelId, contact)
+  const attempt = await beginAttempt(service, first, 'busy')
+  // The statement that records the end sees what there is when it begins, and has to wait for this lock.
+  const locking = await $client.connect()
+  await locking.query('begin')
+  await locking.query('select from sends where request_id = $1 for update', [first])
+  const end = endAttempt(service, attempt, { outcome: 'sent' })
+  await eventually('the end waits', async () => (await $client.query(waitingStatements)).rowCount === 1)
+  const second = await traffic.send(channelId, contact)
+  // By then the API, too, has looked in vain for one that may go.
+  await sleep(300)
+  await locking.query('commit')
+  locking.release()
+  await end
+  await eventually('its wake-up comes now', async () => {
+    return (await (await wakeUpOf(service, second))?.getState()) === 'waiting'
+  })
 })
 
 test('the wake-up of the second of a lane wakes the head, whose own is lost', async (context) => {
