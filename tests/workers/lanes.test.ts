@@ -11,9 +11,9 @@ import {
   answer,
   type Behaviour,
   closeAfterReading,
-  delay,
   failingOnce,
   firstly,
+  gate,
 } from '../support/webhook-receiver.ts'
 
 const settings = { RETRY_DELAYS_SECONDS: '1,1,1', WORKER_CONCURRENCY: '4' }
@@ -29,14 +29,17 @@ test('sends to one contact reach the provider in the order of their accept, also
 
 test('a send that waits for the one before it takes no slot, and holds up neither another contact nor another channel', async (context) => {
   const traffic = await startTraffic(context, settings)
-  const slow = await traffic.buildWebhook(delay(1500, accepting))
+  const { queue } = traffic.service.runtime
+  const hung = gate()
+  const slow = await traffic.buildWebhook(hung.behaviour)
   const quick = await traffic.buildWebhook(accepting)
   const contact = newContact()
   await traffic.startWorkers('a')
   const waiting = await traffic.sendLane(slow, 20, contact)
   await traffic.expectSent([await traffic.send(quick, contact), await traffic.send(quick)])
+  await eventually('one slot taken', async () => (await queue.getActiveCount()) === 1)
   expect(traffic.orderOf(waiting)).toEqual(waiting.slice(0, 1))
-  expect(await traffic.service.runtime.queue.getActiveCount()).toBe(1)
+  hung.open()
 })
 
 test('on a channel of no order nobody waits for anybody', async (context) => {
