@@ -32,7 +32,6 @@ test('a worker whose Redis is away records what its calls come to and stops with
   hung.open()
   const statuses = async () =>
     (await Promise.all([...limited, ...lane].map((id) => rowOf(service, id)))).map(({ status }) => status)
-  await eventually('the first two are recorded', async () => (await statuses()).filter(isSent).length === 2)
   expect(await stopped).toBeLessThan(10_000)
   expect(await statuses()).toEqual(['sent', 'queued', 'sent', 'queued'])
   await servers.startRedis()
@@ -41,5 +40,3 @@ test('a worker whose Redis is away records what its calls come to and stops with
   await service.startWorker('another')
   await traffic.expectSent([...limited, ...lane])
 }, 60_000)
-
-const isSent = (status: string) => status === 'sent'
