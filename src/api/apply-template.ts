@@ -11,15 +11,19 @@ import { ApiError } from './errors.ts'
 
 /**
  * Holds a template's variables against its registration with the channel, and keeps with the message what the template
- * is at this moment (docs/api.md#templates). A template that isn't registered passes as it is.
+ * is at this moment (docs/api.md#templates). A template that isn't registered passes as it is, where the provider takes it.
  */
 export function templateApplier({ db }: Runtime) {
   return async (c: Context<ApiEnv>, message: Message, channel: Channel): Promise<Message> => {
     if (message.type !== 'template') return message
     const { name, variables } = message.template
     const definition = await c.var.budget.spend(findTemplate(db, channel.channelId, name))
-    if (!definition) return message
     const rules: ProviderRules = providerRules[channel.provider]
+    if (!definition) {
+      const fault = rules.template.unregisteredFault?.(name)
+      if (fault) throw new ApiError(400, `message.template.name: ${fault}`)
+      return message
+    }
     const faults = variableFaults(rules.template.variablesOf(definition), variables)
     if (faults.length > 0) {
       // The keys are the client's words: not for the log.

@@ -4,15 +4,28 @@ import type { MediaType } from './message.ts'
 /** Containers of sound, pictures or both: their name alone doesn't tell which. */
 const soundOrVideo = /^(audio|video|application)\/(mp4|x-m4[avbp]|ogg|webm|vnd\.ms-asf|x-ms-asf)/
 
+/** What the content's first bytes show it to be; undefined where they aren't recognised. */
+export async function recognise(content: Uint8Array): Promise<string | undefined> {
+  return (await fileTypeFromBuffer(content).catch(() => undefined))?.mime
+}
+
 /**
  * Says why content can't be of a media type, or undefined where it can. Content that isn't recognised passes, but for
  * an image, which every provider has to be able to show (docs/api.md#media).
  */
-export async function contentFault(mediaType: MediaType, content: Uint8Array): Promise<string | undefined> {
+export function contentFault(mediaType: MediaType, contentType: string | undefined): string | undefined {
   if (mediaType === 'document') return undefined
-  const recognised = await fileTypeFromBuffer(content).catch(() => undefined)
-  if (!recognised) return mediaType === 'image' ? 'is not recognised as an image' : undefined
-  if (recognised.mime.startsWith(`${mediaType}/`)) return undefined
-  if (mediaType !== 'image' && soundOrVideo.test(recognised.mime)) return undefined
-  return `is ${recognised.mime}, which can't be sent as ${mediaType}`
+  if (!contentType) return mediaType === 'image' ? 'is not recognised as an image' : undefined
+  if (contentType.startsWith(`${mediaType}/`)) return undefined
+  if (mediaType !== 'image' && soundOrVideo.test(contentType)) return undefined
+  return `is ${contentType}, which can't be sent as ${mediaType}`
+}
+
+/** A content type without parameters, in lower case; that of a container is named as what it is sent as. */
+export function contentTypeAs(mediaType: MediaType, contentType: string): string {
+  const [bare = ''] = contentType.toLowerCase().split(';')
+  const name = bare.trim()
+  const [, container] = soundOrVideo.exec(name)?.[0]?.split('/') ?? []
+  if (!container || (mediaType !== 'audio' && mediaType !== 'video')) return name
+  return `${mediaType}/${container.startsWith('x-m4') ? 'mp4' : container}`
 }

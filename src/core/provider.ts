@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { ContactType } from './contact.ts'
-import type { MessageType } from './message.ts'
+import type { MediaType, MessageType } from './message.ts'
 import type { OnUncertain } from './outcome.ts'
 
 /** How a provider's templates are registered with a channel. */
@@ -9,6 +9,18 @@ export interface TemplateRules {
   definition: z.ZodType
   /** The variables that a send of it has to give, no more and no less. */
   variablesOf(definition: object): string[]
+  /** Why a template that isn't registered can't be sent by its name; undefined where it can. */
+  unregisteredFault?(name: string): string | undefined
+}
+
+/** What a provider takes of one media type. */
+export interface MediaLimits {
+  /** Without parameters, in lower case; undefined: any. */
+  mimetypes?: readonly string[]
+  /** Of content that comes as base64; undefined: as much as the API takes. */
+  maxBytes?: number
+  /** Whether a caption goes with it. */
+  hasCaption: boolean
 }
 
 /**
@@ -19,6 +31,10 @@ export interface ProviderRules {
   contactTypes: readonly ContactType[]
   messageTypes: readonly MessageType[]
   maxTextCharacters: number
+  /** Undefined: all that the API takes. */
+  media?: Record<MediaType, MediaLimits>
+  /** It fetches base64 media from this service by a link, so there has to be a `PUBLIC_BASE_URL`. */
+  fetchesMedia?: true
   /** Whether a call that may or may not have gone through is made again; a channel can override it. */
   onUncertain: OnUncertain
   template: TemplateRules

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
-import { contentFault } from '../../src/core/media-content.ts'
-import { mediaTypes } from '../../src/core/message.ts'
+import { contentFault as faultOf, recognise } from '../../src/core/media-content.ts'
+import { type MediaType, mediaTypes } from '../../src/core/message.ts'
 import { samples } from '../api/media-samples.ts'
+
+const contentFault = async (mediaType: MediaType, content: Buffer) =>
+  faultOf(mediaType, await recognise(content))
 
 const everything = Object.keys(samples) as (keyof typeof samples)[]
 
