@@ -8,7 +8,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
 
-/** Its own Redis database each time: an overflow is one for all accounts. */
+/** Its own Redis database each time: there is one overflow for all channels. */
 beforeEach(async () => {
   service = await startTestService()
   await redisReady(service)
@@ -17,25 +17,25 @@ afterEach(() => service.stop())
 
 const lastTag = 2 ** 21 - 1
 const lastTags = `${keyPrefix}:${overflowQueueName}:last-tags`
-const tagsOf = (...accounts: string[]) => fairTags(service.runtime, accounts)
+const tagsOf = (...channels: string[]) => fairTags(service.runtime, channels)
 
-/** Adds a wake-up to the overflow for each of the accounts; `add('aab')` two for a and one for b. */
-async function add(accounts: string): Promise<void> {
-  const wakeUps = [...accounts].map((account) => ({ requestId: uuidv7(), overflowOf: account }))
-  for (const { requestId, overflowOf } of wakeUps) owners.set(requestId, overflowOf)
+/** Adds a wake-up to the overflow for each of the channels; `add('aab')` two for a and one for b. */
+async function add(channels: string): Promise<void> {
+  const wakeUps = [...channels].map((channel) => ({ requestId: uuidv7(), overflowOf: channel }))
+  for (const { requestId, overflowOf } of wakeUps) channelOf.set(requestId, overflowOf)
   await addWakeUps(service.runtime, wakeUps)
 }
 
-const owners = new Map<string, string>()
+const channelOf = new Map<string, string>()
 
-/** Takes the first ones out of the overflow, as a worker does. @returns whose they are. */
+/** Takes the first ones out of the overflow, as a worker does. @returns of which channels they are. */
 async function take(count: number): Promise<string> {
   const { redis, overflow } = service.runtime
   const taken = await redis.zpopmin(overflow.toKey('prioritized'), count)
-  return taken.flatMap((id, index) => (index % 2 ? [] : [owners.get(id)])).join('')
+  return taken.flatMap((id, index) => (index % 2 ? [] : [channelOf.get(id)])).join('')
 }
 
-test('accounts take turns, whichever of them came first and with how much', async () => {
+test('channels take turns, whichever of them came first and with how much', async () => {
   await add('aaaaaa')
   await add('bbb')
   await add('c')
@@ -47,7 +47,7 @@ test('in one batch they take turns as well', async () => {
   expect(await take(20)).toBe('abcababab')
 })
 
-test("an account's own wake-ups stay in the order in which they were added", async () => {
+test("a channel's own wake-ups stay in the order in which they were added", async () => {
   expect(await tagsOf('a', 'a', 'b', 'a')).toEqual([1, 2, 1, 3])
 })
 
@@ -72,7 +72,7 @@ test('one that has had its turns far ahead goes on from its own last one', async
   expect(await tagsOf('a', 'b')).toEqual([6, 3])
 })
 
-test('when the overflow is empty all is forgotten, and everybody starts anew', async () => {
+test('when the overflow is empty all is forgotten, and every channel starts anew', async () => {
   await add('aaaabb')
   await take(6)
   expect(await tagsOf('a', 'b', 'a')).toEqual([1, 1, 2])

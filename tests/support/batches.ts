@@ -10,6 +10,12 @@ export type BatchedSend = Pick<NewSend, 'accountId' | 'channelId'> & Partial<New
 export const manyOf = (count: number, { accountId, channelId }: BatchedSend): BatchedSend[] =>
   Array.from({ length: count }, () => ({ accountId, channelId }))
 
+/** So many sends of one channel, all to one contact. */
+export function laneOf(count: number, { accountId, channelId }: BatchedSend): BatchedSend[] {
+  const contact = { type: 'phone', value: newContact() } as const
+  return Array.from({ length: count }, () => ({ accountId, channelId, contact }))
+}
+
 /** Accepts sends by one insert, without their wake-ups. */
 export async function insertBatch({ runtime }: TestService, sends: readonly BatchedSend[]) {
   const rows = sends.map(

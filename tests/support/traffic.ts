@@ -4,6 +4,7 @@ import type { ChannelFields } from '../../db/channels.ts'
 import { channels } from '../../db/schema.ts'
 import { type Account, accept, buildAccount, buildWebhookChannel, newContact, textBody } from './builders.ts'
 import { finishedTimeline, startTestService, type TestService } from './service.ts'
+import type { Stores } from './stores.ts'
 import { type Behaviour, openWebhookReceiver, type WebhookCall } from './webhook-receiver.ts'
 
 export type Traffic = Awaited<ReturnType<typeof startTraffic>>
@@ -17,9 +18,10 @@ export type Traffic = Awaited<ReturnType<typeof startTraffic>>
 export async function startTraffic(
   test: { onTestFinished(stop: () => Promise<void>): void },
   settings: Record<string, string> = {},
+  stores?: Stores,
 ) {
   const receiver = await openWebhookReceiver()
-  const service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', ...settings })
+  const service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', ...settings }, stores)
   test.onTestFinished(async () => {
     await service.stop()
     await receiver.stop()
@@ -38,6 +40,13 @@ function trafficOn(
   const callsOf = (requestIds: readonly string[]) =>
     receiver.calls.filter((call) => requestIds.includes(idOf(call)))
   const ended = (requestId: string) => finishedTimeline(service, requestId, apiKey)
+  const send = (channelId: string, contact = newContact()) =>
+    accept(service, { apiKey, channelId }, textBody('Hello', contact))
+  const sendEach = async (channelId: string, count: number, contactOf: () => string) => {
+    const ids: string[] = []
+    for (let i = 0; i < count; i++) ids.push(await send(channelId, contactOf()))
+    return ids
+  }
   return {
     account,
     async startWorkers(...names: string[]) {
@@ -45,14 +54,12 @@ function trafficOn(
     },
     buildWebhook: (behaviour: Behaviour, options: Partial<ChannelFields> = {}) =>
       buildWebhookChannel(service, accountId, receiver.at(behaviour), 'hold', options),
-    /** One after the other: in the order of their ids. */
-    async sendSome(channelId: string, count: number, contactOf = newContact): Promise<string[]> {
-      const ids: string[] = []
-      for (let i = 0; i < count; i++) {
-        ids.push(await accept(service, { apiKey, channelId }, textBody('Hello', contactOf())))
-      }
-      return ids
-    },
+    send,
+    /** One after the other, in the order of their ids: each to a contact of its own. */
+    sendSome: (channelId: string, count: number) => sendEach(channelId, count, newContact),
+    /** The same, all to one contact. */
+    sendLane: (channelId: string, count: number, contact = newContact()) =>
+      sendEach(channelId, count, () => contact),
     ended,
     async expectSent(requestIds: readonly string[], attempts = 1): Promise<void> {
       for (const id of requestIds) expect(await ended(id)).toMatchObject({ status: 'sent', attempts })

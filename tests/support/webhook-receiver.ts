@@ -120,6 +120,23 @@ export const delay =
     await then(request, response)
   }
 
+/** Answers each send's first call with 503, and accepts those after it. */
+export function failingOnce(): Behaviour {
+  const seen = new Set<unknown>()
+  return (request, response) => {
+    const id = request.headers['webhook-id']
+    if (seen.has(id)) return accept(request, response)
+    seen.add(id)
+    return answer(503)(request, response)
+  }
+}
+
+/** Behaves differently at the very first call. */
+export function firstly(first: Behaviour, then: Behaviour): Behaviour {
+  let calls = 0
+  return (request, response) => (calls++ === 0 ? first : then)(request, response)
+}
+
 /** Answers nobody until it is opened, then everybody. */
 export function gate(then: Behaviour = accept) {
   const waiting = new Set<() => void>()

@@ -1,58 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { expect, type TestContext, test } from 'vitest'
 import { rowOf } from '../support/attempts.ts'
 import { acceptBatch, manyOf } from '../support/batches.ts'
 import { type Account, accept, buildAccount, buildWebhookChannel, textBody } from '../support/builders.ts'
 import { queueOf, wakeUpsLeft } from '../support/queue.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline } from '../support/service.ts'
+import { startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
-import {
-  accept as accepting,
-  answer,
-  type Behaviour,
-  delay,
-  gate,
-  openWebhookReceiver,
-  type WebhookReceiver,
-} from '../support/webhook-receiver.ts'
+import { accept as accepting, type Behaviour, delay, failingOnce, gate } from '../support/webhook-receiver.ts'
 
-let receiver: WebhookReceiver
-let service: TestService
-
-beforeAll(async () => {
-  receiver = await openWebhookReceiver()
-})
-afterAll(() => receiver.stop())
-afterEach(() => service.stop())
-
-async function startService(concurrency: number, settings: Record<string, string> = {}): Promise<void> {
-  receiver.calls.length = 0
-  service = await startTestService({
-    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+/** A service for several senders, whose workers have so many slots. */
+async function startService(test: TestContext, concurrency: number, settings: Record<string, string> = {}) {
+  const { service, receiver, orderOf } = await startTraffic(test, {
     WORKER_CONCURRENCY: String(concurrency),
     PROVIDER_TIMEOUT_SECONDS: '25',
     ...settings,
   })
+  const buildHook = ({ accountId }: Account, behaviour: Behaviour) =>
+    buildWebhookChannel(service, accountId, receiver.at(behaviour), 'hold')
+  return {
+    service,
+    buildHook,
+    /** An account whose channel's receiver behaves like that. */
+    async buildSender(behaviour: Behaviour): Promise<Account> {
+      const account = await buildAccount(service)
+      return { ...account, channelId: await buildHook(account, behaviour) }
+    },
+    /** As if the overflow of every channel had got answers until now: else it has few calls under way. */
+    breakSilence: () => service.runtime.db.$client.query('update channels set answered_at = now()'),
+    /** The ids of the calls until now. */
+    called: () => receiver.calls.map(({ headers }) => String(headers['webhook-id'])),
+    calledOf: orderOf,
+    allCalled: (requestIds: readonly string[], withinMs = 25_000) =>
+      eventually('a call for each', async () => orderOf(requestIds).length >= requestIds.length, withinMs),
+  }
 }
-
-/** An account whose channel's receiver behaves like that. */
-async function buildSender(behaviour: Behaviour): Promise<Account> {
-  const account = await buildAccount(service)
-  return { ...account, channelId: await buildHook(account, behaviour) }
-}
-
-const buildHook = ({ accountId }: Account, behaviour: Behaviour) =>
-  buildWebhookChannel(service, accountId, receiver.at(behaviour), 'hold')
-
-/** As if the overflow of every channel had got answers until now: else it has few calls under way. */
-const breakSilence = () => service.runtime.db.$client.query('update channels set answered_at = now()')
-
-/** The ids of the calls until now. */
-const called = () => receiver.calls.map(({ headers }) => String(headers['webhook-id']))
-const calledOf = (requestIds: readonly string[]) => called().filter((id) => requestIds.includes(id))
-
-const allCalled = (requestIds: readonly string[], withinMs = 25_000) =>
-  eventually('a call for each', async () => calledOf(requestIds).length >= requestIds.length, withinMs)
 
 /** In each row of twenty calls while both have some left, each has seven at the least. */
 function expectTurns(calls: readonly string[], first: readonly string[], second: readonly string[]): void {
@@ -69,8 +51,8 @@ function expectTurns(calls: readonly string[], first: readonly string[], second:
   }
 }
 
-test('every send in either queue is sent, once, and no wake-up is left', async () => {
-  await startService(8)
+test('every send in either queue is sent, once, and no wake-up is left', async (context) => {
+  const { service, buildSender, called, allCalled } = await startService(context, 8)
   const senders = [await buildSender(accepting), await buildSender(accepting)]
   await service.startWorker('one')
   await service.startWorker('two')
@@ -89,8 +71,8 @@ test('every send in either queue is sent, once, and no wake-up is left', async (
   expect(called().toSorted()).toEqual(ids.toSorted())
 })
 
-test("a single send is called before more than a handful of another account's flood", async () => {
-  await startService(10)
+test("a single send is called before more than a handful of another account's flood", async (context) => {
+  const { service, buildSender, called, calledOf, allCalled } = await startService(context, 10)
   const flooder = await buildSender(delay(100, accepting))
   const other = await buildSender(accepting)
   await service.startWorker()
@@ -104,8 +86,8 @@ test("a single send is called before more than a handful of another account's fl
   expect(passed).toBeLessThan(60)
 })
 
-test('two accounts that flood take turns, although one of them has come with all it has first', async () => {
-  await startService(10)
+test('two accounts that flood take turns, although one of them has come with all it has first', async (context) => {
+  const { service, buildSender, called, allCalled } = await startService(context, 10)
   const [first, second] = [await buildSender(accepting), await buildSender(accepting)]
   const ofFirst = await acceptBatch(service, manyOf(150, first))
   const ofSecond = await acceptBatch(service, manyOf(150, second))
@@ -114,8 +96,8 @@ test('two accounts that flood take turns, although one of them has come with all
   expectTurns(called(), ofFirst.slice(16), ofSecond.slice(16))
 })
 
-test('they take turns also where the second begins in the middle of the flood of the first', async () => {
-  await startService(5)
+test('they take turns also where the second begins in the middle of the flood of the first', async (context) => {
+  const { service, buildSender, called, allCalled } = await startService(context, 5)
   const [first, second] = [await buildSender(delay(20, accepting)), await buildSender(delay(20, accepting))]
   const ofFirst = await acceptBatch(service, manyOf(250, first))
   await service.startWorker()
@@ -125,8 +107,8 @@ test('they take turns also where the second begins in the middle of the flood of
   expectTurns(called(), ofFirst.slice(16), ofSecond.slice(16))
 })
 
-test("a provider that never answers takes no other channel's slots: of the same account, and of another", async () => {
-  await startService(30)
+test("a provider that never answers takes no other channel's slots: of the same account, and of another", async (context) => {
+  const { service, buildHook, buildSender, breakSilence, allCalled } = await startService(context, 30)
   const hung = gate()
   const flooder = await buildSender(hung.behaviour)
   const neighbour = { ...flooder, channelId: await buildHook(flooder, accepting) }
@@ -146,8 +128,8 @@ test("a provider that never answers takes no other channel's slots: of the same 
   await allCalled(flood)
 })
 
-test('of an overflow that gets no answers four calls are under way, on every worker together; with the first answer all go', async () => {
-  await startService(30)
+test('of an overflow that gets no answers four calls are under way, on every worker together; with the first answer all go', async (context) => {
+  const { service, buildSender, allCalled } = await startService(context, 30)
   const hung = gate()
   const flooder = await buildSender(hung.behaviour)
   const flood = await acceptBatch(service, manyOf(60, flooder))
@@ -159,10 +141,10 @@ test('of an overflow that gets no answers four calls are under way, on every wor
   await allCalled(flood, 3000)
 })
 
-test.each([1, 2, 5, 30])(
+test.for([1, 2, 5, 30])(
   'with WORKER_CONCURRENCY %i, so many are in flight and no more, from both queues together',
-  async (concurrency) => {
-    await startService(concurrency)
+  async (concurrency, context) => {
+    const { service, buildSender, allCalled } = await startService(context, concurrency)
     const hung = gate()
     const senders = await Promise.all(Array.from({ length: 4 }, () => buildSender(hung.behaviour)))
     const ids = await acceptBatch(
@@ -178,15 +160,15 @@ test.each([1, 2, 5, 30])(
   },
 )
 
-test.each([
+test.for<[number, number]>([
   [1, 1],
   [2, 1],
   [5, 2],
   [30, 12],
 ])(
   'of %i slots the overflow takes %i, and the rest stays free for others',
-  async (concurrency, forOverflow) => {
-    await startService(concurrency)
+  async ([concurrency, forOverflow], context) => {
+    const { service, buildSender, breakSilence, allCalled } = await startService(context, concurrency)
     const hung = gate()
     const flooder = await buildSender(hung.behaviour)
     const ids = await acceptBatch(service, manyOf(60, flooder))
@@ -203,8 +185,8 @@ test.each([
   },
 )
 
-test('a worker that stops begins no call after, and leaves what waited for a slot in its queue', async () => {
-  await startService(5)
+test('a worker that stops begins no call after, and leaves what waited for a slot in its queue', async (context) => {
+  const { service, buildSender, called, calledOf } = await startService(context, 5)
   const hung = gate()
   const ids = await acceptBatch(service, manyOf(30, await buildSender(hung.behaviour)))
   const worker = await service.startWorker()
@@ -221,15 +203,9 @@ test('a worker that stops begins no call after, and leaves what waited for a slo
   }
 })
 
-test('sends of the overflow that are retried come back to it, and are sent', async () => {
-  await startService(10, { RETRY_DELAYS_SECONDS: '2' })
-  const seen = new Set<unknown>()
-  const sender = await buildSender((request, response) => {
-    const id = request.headers['webhook-id']
-    if (seen.has(id)) return accepting(request, response)
-    seen.add(id)
-    return answer(503)(request, response)
-  })
+test('sends of the overflow that are retried come back to it, and are sent', async (context) => {
+  const { service, buildSender } = await startService(context, 10, { RETRY_DELAYS_SECONDS: '2' })
+  const sender = await buildSender(failingOnce())
   await service.startWorker()
   const ids = await acceptBatch(service, manyOf(30, sender))
   await eventually(
@@ -241,8 +217,8 @@ test('sends of the overflow that are retried come back to it, and are sent', asy
   }
 })
 
-test('when Redis is flushed while both queues hold wake-ups, all are sent, once', async () => {
-  await startService(10)
+test('when Redis is flushed while both queues hold wake-ups, all are sent, once', async (context) => {
+  const { service, buildSender, called, calledOf } = await startService(context, 10)
   const sender = await buildSender(delay(20, accepting))
   const ids = await acceptBatch(service, manyOf(100, sender))
   const worker = await service.startWorker()

@@ -1,141 +1,101 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { replaySend } from '../../db/replays.ts'
-import type { OnUncertain } from '../../src/core/outcome.ts'
-import { openRuntime } from '../../src/platform/runtime.ts'
-import { deliverer } from '../../workers/deliver.ts'
-import { openProviders } from '../../workers/providers/index.ts'
-import { startQueueWorker } from '../../workers/queue-worker.ts'
-import { turnGiver } from '../../workers/turns.ts'
 import { beginAttempt, endAttempt, loseAttempt, rowOf, sweepOnce } from '../support/attempts.ts'
-import { acceptBatch, type BatchedSend, insertBatch } from '../support/batches.ts'
-import {
-  type Account,
-  accept,
-  buildAccount,
-  buildWebhookChannel,
-  newContact,
-  textBody,
-} from '../support/builders.ts'
-import { livingWorker } from '../support/living-worker.ts'
+import { acceptBatch, type BatchedSend, insertBatch, laneOf } from '../support/batches.ts'
+import { newContact } from '../support/builders.ts'
+import { startFollower } from '../support/follower.ts'
 import { wake, wakeUpOf } from '../support/queue.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
-import {
-  accept as accepting,
-  answer,
-  type Behaviour,
-  gate,
-  openWebhookReceiver,
-  type WebhookReceiver,
-} from '../support/webhook-receiver.ts'
+import { accept as accepting, answer, firstly, gate } from '../support/webhook-receiver.ts'
 
-let service: TestService
-let account: Account
-let receiver: WebhookReceiver
+const settings = { RETRY_DELAYS_SECONDS: '1', WORKER_CONCURRENCY: '10', PROVIDER_TIMEOUT_SECONDS: '25' }
+const waitingStatements = `
+  select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
-beforeAll(async () => {
-  receiver = await openWebhookReceiver()
-})
-afterAll(() => receiver.stop())
-beforeEach(async () => {
-  service = await startTestService({
-    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
-    RETRY_DELAYS_SECONDS: '1',
-    WORKER_CONCURRENCY: '10',
-    PROVIDER_TIMEOUT_SECONDS: '25',
-  })
-  account = await buildAccount(service)
-  return () => service.stop()
-})
-
-const buildWebhook = (behaviour: Behaviour, onUncertain: OnUncertain = 'hold') =>
-  buildWebhookChannel(service, account.accountId, receiver.at(behaviour), onUncertain)
-
-const ended = (requestId: string) => finishedTimeline(service, requestId, account.apiKey)
-const called = () => receiver.calls.map(({ headers }) => String(headers['webhook-id']))
-const callsOf = (requestIds: readonly string[]) => called().filter((id) => requestIds.includes(id))
-
-async function sendSome(count: number, channelId: string, contact = newContact()): Promise<string[]> {
-  const ids: string[] = []
-  for (let i = 0; i < count; i++) {
-    ids.push(await accept(service, { ...account, channelId }, textBody('Hello', contact)))
-  }
-  return ids
-}
-
-/** So many sends of one lane. */
-function laneOf(count: number, channelId: string): BatchedSend[] {
-  const contact = { type: 'phone', value: newContact() } as const
-  return Array.from({ length: count }, () => ({ accountId: account.accountId, channelId, contact }))
-}
-
-/** A worker that nothing but wake-ups brings to a send: neither reconciler nor sweeps. */
-async function startFollower(): Promise<void> {
-  const runtime = openRuntime('worker', service.runtime.settings, service.runtime.log)
-  const heartbeat = await livingWorker(service, 'follower')
-  const { providers, close } = openProviders(runtime.db, runtime.settings)
-  const worker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, turnGiver(runtime)))
-  stops.push(worker.stop, close, runtime.close)
-  await worker.ready()
-}
-
-const stops: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop()
-})
-
-test('the wake-up of one that has ended wakes the next one by itself', async () => {
-  const [first = '', second = ''] = await sendSome(2, await buildWebhook(accepting))
+test('the wake-up of one that has ended wakes the next one by itself', async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings)
+  const [first = '', second = ''] = await traffic.sendLane(await traffic.buildWebhook(accepting), 2)
   await (await wakeUpOf(service, first))?.remove()
   await endAttempt(service, await beginAttempt(service, first, 'early'), { outcome: 'sent' })
   await (await wakeUpOf(service, second))?.remove()
   await wake(service, [first])
-  await startFollower()
-  expect(await ended(second)).toMatchObject({ status: 'sent' })
+  await startFollower(context, service)
+  expect(await traffic.ended(second)).toMatchObject({ status: 'sent' })
 })
 
-test('of sends to one contact all have their wake-up, and only that of the first is to come now', async () => {
-  const ids = await sendSome(3, await buildWebhook(accepting))
-  const states = await Promise.all(ids.map(async (id) => (await wakeUpOf(service, id))?.getState()))
+test('of sends to one contact all have their wake-up, and only that of the first is to come now', async (context) => {
+  const traffic = await startTraffic(context, settings)
+  const ids = await traffic.sendLane(await traffic.buildWebhook(accepting), 3)
+  const states = await Promise.all(ids.map(async (id) => (await wakeUpOf(traffic.service, id))?.getState()))
   expect(states).toEqual(['waiting', 'delayed', 'delayed'])
 })
 
-test('a send that is accepted while the one before it ends is woken all the same', async () => {
-  const channelId = await buildWebhook(accepting)
-  await startFollower()
+test('a send that is accepted while the one before it ends is woken all the same', async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings)
+  const channelId = await traffic.buildWebhook(accepting)
+  await startFollower(context, service)
   const pairs = Array.from({ length: 300 }, async (_, i) => {
     const contact = newContact()
     await sleep(i * 3)
-    const [first = ''] = await sendSome(1, channelId, contact)
+    const first = await traffic.send(channelId, contact)
     await sleep(i % 40)
-    const [second = ''] = await sendSome(1, channelId, contact)
-    return [first, second]
+    return [first, await traffic.send(channelId, contact)]
   })
-  for (const id of (await Promise.all(pairs)).flat())
-    expect(await ended(id)).toMatchObject({ status: 'sent' })
+  await traffic.expectSent((await Promise.all(pairs)).flat())
 })
 
-test('the wake-up of the second of a lane wakes the head, whose own is lost', async () => {
-  const ids = await sendSome(3, await buildWebhook(accepting))
+test('a send whose accept crossed with the end of the one before it, neither having seen the other, is woken by that end', async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings)
+  const { $client } = service.runtime.db
+  const channelId = await traffic.buildWebhook(accepting)
+  const contact = newContact()
+  const first = await traffic.send(channelId, contact)
+  const attempt = await beginAttempt(service, first, 'busy')
+  // The statement that records the end sees what there is when it begins, and has to wait for this lock.
+  const locking = await $client.connect()
+  await locking.query('begin')
+  await locking.query('select from sends where request_id = $1 for update', [first])
+  const end = endAttempt(service, attempt, { outcome: 'sent' })
+  await eventually('the end waits', async () => (await $client.query(waitingStatements)).rowCount === 1)
+  const second = await traffic.send(channelId, contact)
+  // By then the API, too, has looked in vain for one that may go.
+  await sleep(300)
+  await locking.query('commit')
+  locking.release()
+  await end
+  await eventually('its wake-up comes now', async () => {
+    return (await (await wakeUpOf(service, second))?.getState()) === 'waiting'
+  })
+})
+
+test('the wake-up of the second of a lane wakes the head, whose own is lost', async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings)
+  const ids = await traffic.sendLane(await traffic.buildWebhook(accepting), 3)
   await (await wakeUpOf(service, ids[0] ?? ''))?.remove()
   await (await wakeUpOf(service, ids[1] ?? ''))?.promote()
-  await startFollower()
-  for (const id of ids) expect(await ended(id)).toMatchObject({ status: 'sent' })
-  expect(callsOf(ids)).toEqual(ids)
+  await startFollower(context, service)
+  await traffic.expectSent(ids)
+  expect(traffic.orderOf(ids)).toEqual(ids)
 })
 
-test('when a head loses its worker, and is uncertain, the next one is woken at once, and it alone', async () => {
-  const [first = '', second = '', third = ''] = await sendSome(3, await buildWebhook(accepting))
+test('when a head loses its worker, and is uncertain, the next one is woken at once, and it alone', async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings)
+  const [first = '', second = '', third = ''] = await traffic.sendLane(
+    await traffic.buildWebhook(accepting),
+    3,
+  )
   for (const id of [first, second, third]) await (await wakeUpOf(service, id))?.remove()
   await loseAttempt(service, first, 'dead')
   await eventually('its wake-up', async () => await wakeUpOf(service, second))
   expect(await wakeUpOf(service, third)).toBeUndefined()
 })
 
-test('when a head expires, the one that goes then is woken at once', async () => {
-  const channelId = await buildWebhook(accepting)
-  const [one, ...others] = laneOf(3, channelId)
+test('when a head expires, the one that goes then is woken at once', async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings)
+  const channelId = await traffic.buildWebhook(accepting)
+  const [one, ...others] = laneOf(3, { ...traffic.account, channelId })
   const rows = await insertBatch(service, [{ ...one, expireAfterSeconds: 0 } as BatchedSend, ...others])
   const [, second = '', third = ''] = rows.map(({ requestId }) => requestId)
   await sweepOnce(service)
@@ -143,72 +103,76 @@ test('when a head expires, the one that goes then is woken at once', async () =>
   expect(await wakeUpOf(service, third)).toBeUndefined()
 })
 
-test('where a lost worker left the head to be sent again, it goes before those behind it', async () => {
-  const channelId = await buildWebhook(accepting, 'resend')
-  const ids = await sendSome(4, channelId)
+test('where a lost worker left the head to be sent again, it goes before those behind it', async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings)
+  const channelId = await traffic.buildWebhook(accepting, { onUncertain: 'resend' })
+  const ids = await traffic.sendLane(channelId, 4)
   await loseAttempt(service, ids[0] ?? '', 'dead')
   expect(await rowOf(service, ids[0] ?? '')).toMatchObject({ status: 'queued' })
-  await service.startWorker()
-  for (const id of ids) expect(await ended(id)).toMatchObject({ status: 'sent' })
-  expect(callsOf(ids)).toEqual(ids)
+  await traffic.startWorkers('a')
+  for (const id of ids) expect(await traffic.ended(id)).toMatchObject({ status: 'sent' })
+  expect(traffic.orderOf(ids)).toEqual(ids)
 })
 
-test('a failed one that is replayed goes before those that wait, and they after it', async () => {
-  const channelId = await buildWebhook(accepting)
-  const lane = laneOf(4, channelId)
+test('a failed one that is replayed goes before those that wait, and they after it', async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings)
+  const channelId = await traffic.buildWebhook(accepting)
+  const lane = laneOf(4, { ...traffic.account, channelId })
   const [first = '', ...rest] = (await insertBatch(service, lane)).map(({ requestId }) => requestId)
   await endAttempt(service, await beginAttempt(service, first, 'early'), {
     outcome: 'rejected',
     reason: 'no',
   })
   expect(await replaySend(service.runtime.db, first)).toBe(true)
-  await service.startWorker()
-  for (const id of [first, ...rest]) expect(await ended(id)).toMatchObject({ status: 'sent' })
-  expect(callsOf([first, ...rest])).toEqual([first, ...rest])
+  await traffic.startWorkers('a')
+  for (const id of [first, ...rest]) expect(await traffic.ended(id)).toMatchObject({ status: 'sent' })
+  expect(traffic.orderOf([first, ...rest])).toEqual([first, ...rest])
 })
 
-test('a failed one that is replayed while the next one is being sent goes before the one after that', async () => {
+test('a failed one that is replayed while the next one is being sent goes before the one after that', async (context) => {
+  const traffic = await startTraffic(context, settings)
   const hung = gate()
-  let calls = 0
-  const channelId = await buildWebhook((request, response) =>
-    calls++ === 0 ? answer(400)(request, response) : hung.behaviour(request, response),
-  )
-  const [first = '', second = '', third = ''] = await sendSome(3, channelId)
-  await service.startWorker()
-  expect(await ended(first)).toMatchObject({ status: 'failed' })
+  const channelId = await traffic.buildWebhook(firstly(answer(400), hung.behaviour))
+  const [first = '', second = '', third = ''] = await traffic.sendLane(channelId, 3)
+  await traffic.startWorkers('a')
+  expect(await traffic.ended(first)).toMatchObject({ status: 'failed' })
   await eventually('the call of the second', async () => hung.waiting === 1)
-  expect(await replaySend(service.runtime.db, first)).toBe(true)
+  expect(await replaySend(traffic.service.runtime.db, first)).toBe(true)
   hung.open()
-  for (const id of [first, second, third]) expect(await ended(id)).toMatchObject({ status: 'sent' })
-  expect(callsOf([first, third])).toEqual([first, first, third])
+  for (const id of [first, second, third]) expect(await traffic.ended(id)).toMatchObject({ status: 'sent' })
+  expect(traffic.orderOf([first, third])).toEqual([first, first, third])
 })
 
-test('when the head expires the next one goes', async () => {
-  const channelId = await buildWebhook(accepting)
-  const lane = laneOf(2, channelId)
-  const [first = '', second = ''] = await acceptBatch(service, [
-    { ...lane[0], ...account, channelId, expireAfterSeconds: 3 },
-    { ...lane[1], ...account, channelId },
-  ])
+test('when the head expires the next one goes', async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings)
+  const channelId = await traffic.buildWebhook(accepting)
+  const [one, two] = laneOf(2, { ...traffic.account, channelId })
+  const ids = await acceptBatch(service, [{ ...one, expireAfterSeconds: 3 }, two] as BatchedSend[])
+  const [first = '', second = ''] = ids
   await beginAttempt(service, first, 'busy').then((send) =>
     endAttempt(service, send, { outcome: 'retry_later', reason: 'busy', retryAfterMs: 3_600_000 }),
   )
-  await service.startWorker()
-  await ended(first)
+  await traffic.startWorkers('a')
+  await traffic.ended(first)
   expect(await rowOf(service, first)).toMatchObject({ status: 'failed', failure: 'expired' })
-  expect(await ended(second)).toMatchObject({ status: 'sent' })
+  expect(await traffic.ended(second)).toMatchObject({ status: 'sent' })
 })
 
-test('one that expires in the middle of a lane leaves the others their order', async () => {
+test('one that expires in the middle of a lane leaves the others their order', async (context) => {
+  const traffic = await startTraffic(context, settings)
   const hung = gate()
-  const channelId = await buildWebhook(hung.behaviour)
-  const [one, two, three] = laneOf(3, channelId)
-  await service.startWorker()
-  const ids = await acceptBatch(service, [one, { ...two, expireAfterSeconds: 1 }, three] as BatchedSend[])
+  const channelId = await traffic.buildWebhook(hung.behaviour)
+  const [one, two, three] = laneOf(3, { ...traffic.account, channelId })
+  await traffic.startWorkers('a')
+  const ids = await acceptBatch(traffic.service, [
+    one,
+    { ...two, expireAfterSeconds: 1 },
+    three,
+  ] as BatchedSend[])
   const [first = '', second = '', third = ''] = ids
-  expect(await ended(second)).toMatchObject({ status: 'failed' })
-  expect(callsOf(ids)).toEqual([first])
+  expect(await traffic.ended(second)).toMatchObject({ status: 'failed' })
+  expect(traffic.orderOf(ids)).toEqual([first])
   hung.open()
-  expect(await ended(third)).toMatchObject({ status: 'sent' })
-  expect(callsOf(ids)).toEqual([first, third])
+  expect(await traffic.ended(third)).toMatchObject({ status: 'sent' })
+  expect(traffic.orderOf(ids)).toEqual([first, third])
 })

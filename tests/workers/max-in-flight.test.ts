@@ -3,8 +3,8 @@ import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { updateChannel } from '../../db/channels.ts'
 import { giveTurns } from '../../db/turns.ts'
-import { beginAttempt, endAttempt, lapse, loseAttempt, sweepOnce } from '../support/attempts.ts'
-import { newContact } from '../support/builders.ts'
+import { beginAttempt, endAttempt, lapse, loseAttempt, rowOf, sweepOnce } from '../support/attempts.ts'
+import { startFollower } from '../support/follower.ts'
 import { spanMs, startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept as accepting, type Behaviour, delay } from '../support/webhook-receiver.ts'
@@ -73,6 +73,20 @@ test('the next one goes as soon as one ends', async (context) => {
   expect(spanMs(traffic.callsOf(ids))).toBeLessThan(11 * 600)
 })
 
+test('after a pause, however short, the next one goes at once: no turn outlives its attempt', async (context) => {
+  const { service, ...traffic } = await startTraffic(context)
+  const { calls, behaviour } = gauge(20)
+  const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 1 })
+  for (const name of ['a', 'b']) await startFollower(context, service, name)
+  for (const pauseMs of [0, 0, 20, 50, 100, 200, 400, 800]) {
+    await sleep(pauseMs)
+    const id = await traffic.send(channelId)
+    // A turn lasts 10 s.
+    await eventually('its end', async () => (await rowOf(service, id)).status === 'sent', 5000)
+  }
+  expect(calls.most).toBe(1)
+})
+
 test.concurrent('a lost worker keeps its place until its claim is given up, and then no longer', async (context) => {
   const traffic = await startTraffic(context)
   const { service } = traffic
@@ -132,9 +146,8 @@ test.concurrent('without the limit all that wait go, also those behind others of
   const { calls, behaviour } = gauge(1000)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 1 })
   await traffic.startWorkers('a')
-  const contact = newContact()
   const ids = await traffic.sendSome(channelId, 6)
-  const lane = await traffic.sendSome(channelId, 2, () => contact)
+  const lane = await traffic.sendLane(channelId, 2)
   await eventually('the first call', async () => calls.now === 1)
   await updateChannel(traffic.service.runtime.db, channelId, { maxInFlight: null })
   await traffic.expectSent([...ids, ...lane])

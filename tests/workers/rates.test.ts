@@ -7,42 +7,30 @@ import { claimer } from '../../workers/claim.ts'
 import { laneWaker } from '../../workers/lanes.ts'
 import { turnGiver } from '../../workers/turns.ts'
 import { rowOf } from '../support/attempts.ts'
-import { newContact } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { overtakings, shortestSpanMs, spanMs, startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
-import { accept as accepting, answer, type Behaviour } from '../support/webhook-receiver.ts'
+import { accept as accepting, failingOnce } from '../support/webhook-receiver.ts'
 
-/** Within a call's second and the next: what lies between the worker's clock and the receiver's on a busy machine. */
-const nearlyASecondMs = 950
+/** How much longer one call may take to the receiver than another one, on a busy machine. */
+const wayMs = 50
 const fiveASecond = { rateCalls: 5, rateSeconds: 1 }
 /** So slow that a second call would come after the test. */
 const oneADay = { rateCalls: 1, rateSeconds: 86_400 }
 
-/** Answers each send's first call with 503. */
-function failingOnce(): Behaviour {
-  const seen = new Set<unknown>()
-  return (request, response) => {
-    const id = request.headers['webhook-id']
-    if (seen.has(id)) return accepting(request, response)
-    seen.add(id)
-    return answer(503)(request, response)
-  }
-}
-
 test('three workers together never exceed the rate, make use of it, and lose nothing and no attempt by waiting', async (context) => {
   const traffic = await startTraffic(context)
-  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 10, rateSeconds: 1 })
+  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 40, rateSeconds: 4 })
   await traffic.startWorkers('a', 'b', 'c')
-  const ids = await traffic.sendSome(channelId, 40)
+  const ids = await traffic.sendSome(channelId, 60)
   await traffic.expectSent(ids)
   const calls = traffic.callsOf(ids)
-  expect(calls).toHaveLength(40)
-  expect(shortestSpanMs(calls, 10)).toBeGreaterThan(nearlyASecondMs)
-  expect(spanMs(calls)).toBeLessThan(3900 / 0.7)
+  expect(calls).toHaveLength(60)
+  expect(shortestSpanMs(calls, 40)).toBeGreaterThan(4000 - wayMs)
+  expect(spanMs(calls)).toBeLessThan(5900 / 0.75)
   // One that misses its moment, because the machine is busy, comes a second later.
-  expect(overtakings(traffic.orderOf(ids), ids)).toBeLessThan(10)
+  expect(overtakings(traffic.orderOf(ids), ids)).toBeLessThan(5)
 })
 
 test('turns are given in the order of accept, each at its moment, and no send gets two', async (context) => {
@@ -55,7 +43,7 @@ test('turns are given in the order of accept, each at its moment, and no send ge
   const rows = await db.select().from(turns).orderBy(turns.callAt)
   expect(rows.map(({ requestId }) => requestId)).toEqual(ids.slice(0, rows.length))
   expect(given.flatMap(([channel]) => channel?.turns ?? [])).toHaveLength(rows.length)
-  expect(rows.length).toBeLessThan(13)
+  expect(rows.length).toBeLessThan(12 + (Date.now() - askedAt) / 105)
   const moments = rows.map(({ callAt }) => Number(callAt))
   // There is time to claim the first one.
   expect(moments[0]).toBeGreaterThan(askedAt + 40)
@@ -106,9 +94,10 @@ test('each channel has a rate of its own, all at once', async (context) => {
   const sent = await Promise.all(channelIds.map((channelId) => traffic.sendSome(channelId, 10)))
   await traffic.expectSent(sent.flat())
   for (const ids of sent) {
-    expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(nearlyASecondMs)
+    expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(1000 - wayMs)
   }
-  expect(spanMs(traffic.callsOf(sent.flat()))).toBeLessThan(2 * 3 * 1800)
+  // Together they are quicker than one of them may be.
+  expect(shortestSpanMs(traffic.callsOf(sent.flat()), 5)).toBeLessThan(1000 - wayMs)
 })
 
 test('sends that wait for their turn take no slot: those of another channel go at once', async (context) => {
@@ -128,11 +117,10 @@ test('sends to one contact keep their order and the rate', async (context) => {
   const traffic = await startTraffic(context)
   const channelId = await traffic.buildWebhook(accepting, fiveASecond)
   await traffic.startWorkers('a', 'b')
-  const contact = newContact()
-  const ids = await traffic.sendSome(channelId, 10, () => contact)
+  const ids = await traffic.sendLane(channelId, 10)
   await traffic.expectSent(ids)
   expect(traffic.orderOf(ids)).toEqual(ids)
-  expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(nearlyASecondMs)
+  expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(1000 - wayMs)
 })
 
 test('retries count, too: each has to have a turn of its own', async (context) => {
@@ -142,7 +130,7 @@ test('retries count, too: each has to have a turn of its own', async (context) =
   const ids = await traffic.sendSome(channelId, 8)
   await traffic.expectSent(ids, 2)
   expect(traffic.callsOf(ids)).toHaveLength(16)
-  expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(nearlyASecondMs)
+  expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(1000 - wayMs)
 })
 
 test.concurrent.for([
@@ -189,7 +177,7 @@ test.concurrent('a turn whose wake-up has vanished is given again, and holds up 
 test.concurrent('on a held channel with a rate nobody gets a turn; resumed, it goes on in order, at its rate', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
-  const channelId = await traffic.buildWebhook(accepting, fiveASecond)
+  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 30, rateSeconds: 6 })
   await holdChannel(db, channelId, 'wait')
   await traffic.startWorkers('a')
   const ids = await traffic.sendSome(channelId, 8)
@@ -199,7 +187,8 @@ test.concurrent('on a held channel with a rate nobody gets a turn; resumed, it g
   await resumeChannel(db, channelId)
   await traffic.expectSent(ids)
   expect(overtakings(traffic.orderOf(ids), ids)).toBeLessThan(3)
-  expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(nearlyASecondMs)
+  // Seven times 0.21 s, less what the first may come late.
+  expect(spanMs(traffic.callsOf(ids))).toBeGreaterThan(1470 - 300 - wayMs)
 })
 
 test.concurrent('turns are void once their channel was held: the calls that they were for may have been made', async (context) => {

@@ -1,0 +1,32 @@
+import { openRuntime } from '../../src/platform/runtime.ts'
+import { deliverer } from '../../workers/deliver.ts'
+import { openProviders } from '../../workers/providers/index.ts'
+import { startQueueWorker } from '../../workers/queue-worker.ts'
+import { turnGiver } from '../../workers/turns.ts'
+import { livingWorker } from './living-worker.ts'
+import type { TestService } from './service.ts'
+
+/**
+ * A worker that nothing but wake-ups brings to a send: neither reconciler nor sweeps.
+ *
+ * @param test whose end ends it.
+ */
+export async function startFollower(
+  test: { onTestFinished(stop: () => Promise<void>): void },
+  service: TestService,
+  name = 'follower',
+): Promise<void> {
+  const { settings, log } = service.runtime
+  const runtime = openRuntime('worker', settings, log)
+  const heartbeat = await livingWorker(service, name)
+  const { providers, close } = openProviders(runtime.db, settings)
+  const turns = turnGiver(runtime)
+  const worker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, turns))
+  test.onTestFinished(async () => {
+    turns.stop()
+    await worker.stop()
+    await close()
+    await runtime.close()
+  })
+  await worker.ready()
+}
