@@ -1,10 +1,30 @@
 import { defineConfig } from 'vitest/config'
 
+const common = {
+  globalSetup: 'tests/support/global-setup.ts',
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+}
+
+/** They load or strike whole processes, and hold answers against the clock: one after the other. */
+const alone = ['api/**/*', 'e2e/**/*', 'chaos/**/*', 'workers/{rates,fairness,max-in-flight}'].map(
+  (files) => `tests/${files}.test.ts`,
+)
+
 export default defineConfig({
   test: {
-    include: ['tests/**/*.test.ts'],
-    globalSetup: 'tests/support/global-setup.ts',
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    projects: [
+      {
+        test: {
+          ...common,
+          name: 'beside',
+          include: ['tests/**/*.test.ts'],
+          exclude: alone,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      { test: { ...common, name: 'alone', include: alone, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+    ],
   },
 })

@@ -79,7 +79,13 @@ export async function holdChannel(db: Database, id: string, reason: string): Pro
  */
 export async function resumeChannel(db: Database, id: string): Promise<boolean> {
   return await inTransaction(db, async (transaction) => {
-    const resumed = await transaction
+    const [before] = await transaction
+      .select({ heldAt: channels.heldAt })
+      .from(channels)
+      .where(eq(channels.id, id))
+      .for('no key update')
+    if (!before) return false
+    await transaction
       .update(channels)
       .set({
         heldAt: null,
@@ -89,11 +95,13 @@ export async function resumeChannel(db: Database, id: string): Promise<boolean> 
         breakerOpenings: 0,
       })
       .where(eq(channels.id, id))
-      .returning({ id: channels.id })
-    await transaction.execute(sql`
-      delete from turns t using sends s
-      where t.channel_id = ${id} and s.request_id = t.request_id and s.status = 'queued'`)
-    return resumed.length === 1
+    // In one that wasn't held, some may be about to be used.
+    if (before.heldAt) {
+      await transaction.execute(sql`
+        delete from turns t using sends s
+        where t.channel_id = ${id} and s.request_id = t.request_id and s.status = 'queued'`)
+    }
+    return true
   })
 }
 

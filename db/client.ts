@@ -33,6 +33,9 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
 /** What can be done within a transaction. */
 export type Transaction = NodePgDatabase
 
+/** So that a process that is frozen or cut off in the middle keeps its locks from nobody. */
+const givesUpLocks = `set local idle_in_transaction_session_timeout = '2s'; set local lock_timeout = '5s'`
+
 /** Does some work in a transaction of its own. Where it fails, its connection, which may hang, is given up. */
 export async function inTransaction<Result>(
   db: Database,
@@ -40,7 +43,7 @@ export async function inTransaction<Result>(
 ): Promise<Result> {
   const client = await db.$client.connect()
   try {
-    await client.query('begin')
+    await client.query(`begin; ${givesUpLocks}`)
     const result = await work(drizzle(client))
     await client.query('commit')
     client.release()

@@ -8,8 +8,11 @@ const unavailableClasses = ['08', '53', '57', '58']
 /** What a server answers that has just stopped being the primary. */
 const readOnly = '25006'
 const divisionByZero = '22012'
+const lockTimeout = '55P03'
 /** There, but not set up for us yet: no such database, not let in, not migrated, or no longer. */
 const notSetUpCodes = ['3D000', '28000', '28P01', '42P01', readOnly]
+/** We were away: it has ended a transaction that nobody went on with, and with it the connection. */
+const idleInTransaction = '25P03'
 /** Too many connections; starting up. */
 const notConnectedStates = ['53300', '57P03']
 const notConnectedCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
@@ -30,9 +33,10 @@ export function isTooLate(error: unknown): boolean {
   return sqlState(error) === divisionByZero
 }
 
-/** Whether the statement lost against another one, by deadlock or serialization, and may be run again as it is. */
+/** Whether the statement lost against another one, by deadlock, serialization or a lock, and may be run again as it is. */
 export function isConflict(error: unknown): boolean {
-  return sqlState(error).startsWith('40')
+  const state = sqlState(error)
+  return state.startsWith('40') || state === lockTimeout
 }
 
 /** Whether PostgreSQL is away, overloaded, going down or not set up yet, as opposed to a fault of ours. */
@@ -40,6 +44,7 @@ export function isUnavailable(error: unknown): boolean {
   const cause = root(error)
   const state = sqlState(cause)
   if (unavailableClasses.includes(state.slice(0, 2)) || notSetUpCodes.includes(state)) return true
+  if (state === idleInTransaction) return true
   if (!(cause instanceof Error)) return false
   const { code = '' } = cause as NodeJS.ErrnoException
   return systemError.test(code) || unavailableMessages.test(cause.message)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { expect, onTestFinished, test } from 'vitest'
 import { connectDatabase, inTransaction, type Transaction } from '../../db/client.ts'
-import { isUnavailable } from '../../db/errors.ts'
+import { isConflict, isUnavailable } from '../../db/errors.ts'
 import { freshStores } from '../support/stores.ts'
 
 async function connect(poolSize: number, queryTimeoutMs = 5000) {
@@ -53,4 +53,28 @@ test('what fails is undone, what succeeds is kept', async () => {
   })
   await expect(failing).rejects.toThrow('no')
   expect((await db.execute(sql`select id from one`)).rows).toEqual([{ id: 1 }])
+})
+
+test('a transaction that its process doesn’t go on with soon gives its locks back, and fails', async () => {
+  const db = await connect(2)
+  await db.execute(sql`create table one as select 1 as id`)
+  const frozen = inTransaction(db, async (transaction) => {
+    await transaction.execute(sql`update one set id = 2`)
+    await sleep(4000)
+    await transaction.execute(sql`select 1`)
+  })
+  const failed = frozen.catch((fault: unknown) => fault)
+  await inTransaction(db, (transaction) => transaction.execute(sql`update one set id = 3`))
+  expect(isUnavailable(await failed)).toBe(true)
+  expect((await db.execute(sql`select id from one`)).rows).toEqual([{ id: 3 }])
+})
+
+test('who waits too long for a lock may try again', async () => {
+  const db = await connect(2, 20_000)
+  await db.execute(sql`create table one as select 1 as id`)
+  const holder = await db.$client.connect()
+  await holder.query('begin; update one set id = 2')
+  const waiting = inTransaction(db, (transaction) => transaction.execute(sql`update one set id = 3`))
+  expect(isConflict(await waiting.catch((fault: unknown) => fault))).toBe(true)
+  holder.release(true)
 })

@@ -36,9 +36,9 @@ test('a send that is accepted while the one before it ends is woken all the same
   const { service, ...traffic } = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(accepting)
   await startFollower(context, service)
-  const pairs = Array.from({ length: 300 }, async (_, i) => {
+  const pairs = Array.from({ length: 150 }, async (_, i) => {
     const contact = newContact()
-    await sleep(i * 3)
+    await sleep(i * 10)
     const first = await traffic.send(channelId, contact)
     await sleep(i % 40)
     return [first, await traffic.send(channelId, contact)]

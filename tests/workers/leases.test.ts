@@ -81,7 +81,7 @@ test('a worker whose lease ran out after its claim calls nobody: the attempt doe
       .where(eq(sends.requestId, requestId))
   for (let round = 0; round < 6; round++) {
     await beDue()
-    expect(await deliverAs(late)(requestId)).toEqual({ wakeInMs: 1000 })
+    expect(await deliverAs(late)(requestId)).toMatchObject({ wakeInMs: 1000 })
     expect(await rowOf(service, requestId)).toMatchObject({ status: 'queued', attempt: 0, finishedAt: null })
   }
   expect(await received(service, requestId)).toEqual([])

@@ -95,7 +95,7 @@ test('on a channel that resends, it is queued again, woken, counted as an attemp
 
   await lapse(service, 'dead-2')
   await sweepOnce(service)
-  expect(await wakeUpOf(service, requestId)).toBeDefined()
+  await eventually('its wake-up', async () => (await wakeUpOf(service, requestId)) !== undefined)
   const waiting = await timelineOf(service, requestId)
   expect(waiting).toMatchObject({ status: 'queued', attempts: 1, finishedAt: null })
   const story = [
