@@ -1,9 +1,11 @@
 import type { Database } from '../../db/client.ts'
+import { mediaLinkMs, mintMediaLink } from '../../src/core/media-link.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Settings } from '../../src/platform/settings.ts'
 import type { Provider } from '../provider.ts'
 import { createHttpClient } from './http.ts'
 import { sandbox } from './sandbox.ts'
+import { twilio } from './twilio.ts'
 import { webhook } from './webhook.ts'
 
 /** How each provider sends, by the names of src/core/providers/. */
@@ -20,5 +22,15 @@ export function openProviders(db: Database, settings: Settings): OpenProviders {
   const http = createHttpClient({
     allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS,
   })
-  return { providers: { sandbox: sandbox(db), webhook: webhook(http) }, close: () => http.close() }
+  return {
+    providers: { sandbox: sandbox(db), twilio: twilio(http, mediaLinks(settings)), webhook: webhook(http) },
+    close: () => http.close(),
+  }
+}
+
+/** Makes links to the media of sends; undefined where providers can't reach this service. */
+function mediaLinks({ PUBLIC_BASE_URL, CREDENTIALS_KEY }: Settings) {
+  return (requestId: string) =>
+    PUBLIC_BASE_URL &&
+    mintMediaLink(PUBLIC_BASE_URL, requestId, new Date(Date.now() + mediaLinkMs), CREDENTIALS_KEY)
 }
