@@ -64,8 +64,24 @@ const once = { ends: 'sent', attempts: 1 } as const
 
 /** One through each provider, to its emulator. */
 export function providerExamples(channels: EmulatedChannels, emulators: Emulators): Example[] {
-  const { webhook } = emulators
+  const { twilio, webhook } = emulators
   return [
+    {
+      ...once,
+      title: 'A media, fetched from this service, by twilio',
+      channelId: channels.twilio,
+      contact: { value: '+49 151 12345678', name: 'Ann Example' },
+      message: {
+        type: 'media',
+        media: { mediaType: 'image', base64: onePixelPng, filename: 'dot.png', caption: 'A dot from Twilio' },
+      },
+      farSide: (requestId) => {
+        const call = twilio.calls.find(({ form }) => form.MediaUrl?.includes(requestId))
+        const media = twilio.fetched.find(({ url, method }) => method === 'GET' && url.includes(requestId))
+        if (!call || media?.status !== 200) return undefined
+        return `To=${call.form.To} Body=${call.form.Body}, and fetched ${media.content.length} bytes of ${media.contentType}`
+      },
+    },
     {
       ...once,
       title: 'A text by webhook',

@@ -1,11 +1,13 @@
 import type { ProviderName } from '../../core/providers/index.ts'
 import type { Emulator } from './emulator.ts'
+import { startTwilioEmulator } from './twilio.ts'
 import { startWebhookEmulator } from './webhook.ts'
 
 /** Every provider but the sandbox, which has no far side. */
 export type EmulatedProvider = Exclude<ProviderName, 'sandbox'>
 
 const starts = {
+  twilio: () => startTwilioEmulator({ fetchesMedia: true }),
   webhook: startWebhookEmulator,
 } as const satisfies Record<EmulatedProvider, () => Promise<Emulator<unknown, never>>>
 
