@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { providerNames } from '../../src/core/providers/index.ts'
+import { providerNames, providerRules } from '../../src/core/providers/index.ts'
 
 /** Where a provider may be named: its own files, the maps, and what shows them all in development. */
 const places = ['src/core/providers/', 'workers/providers/', 'src/dev/']
@@ -40,7 +40,11 @@ test.each(providerNames)(
     const text = readFileSync('docs/providers.md', 'utf8')
     expect(text).toMatch(new RegExp(`^### .*\`${name}\``, 'm'))
     expect(text).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'))
-    expect(text).toContain(`channel create --account $ACCOUNT --provider ${name} `)
+    const command = new RegExp(
+      `channel create --account \\$ACCOUNT --provider ${name} [^']*--config '([^']*)'`,
+    )
+    const [, config = ''] = command.exec(text) ?? []
+    expect(providerRules[name].config.safeParse(JSON.parse(config)).error).toBeUndefined()
   },
 )
 
