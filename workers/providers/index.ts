@@ -5,6 +5,7 @@ import type { Provider } from '../provider.ts'
 import { createHttpClient } from './http.ts'
 import { sandbox } from './sandbox.ts'
 import { webhook } from './webhook.ts'
+import { whatsappCloud } from './whatsapp-cloud.ts'
 
 /** How each provider sends, by the names of src/core/providers/. */
 export type Providers = Record<ProviderName, Provider>
@@ -20,5 +21,12 @@ export function openProviders(db: Database, settings: Settings): OpenProviders {
   const http = createHttpClient({
     allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS,
   })
-  return { providers: { sandbox: sandbox(db), webhook: webhook(http) }, close: () => http.close() }
+  return {
+    providers: {
+      sandbox: sandbox(db),
+      webhook: webhook(http),
+      'whatsapp-cloud': whatsappCloud(http),
+    },
+    close: () => http.close(),
+  }
 }
