@@ -17,6 +17,8 @@ export interface TemplateRules {
 export interface MediaLimits {
   /** Without parameters, in lower case; undefined: any. */
   mimetypes?: readonly string[]
+  /** Of content that comes as base64, where that is narrower. */
+  base64Mimetypes?: readonly string[]
   /** Of content that comes as base64; undefined: as much as the API takes. */
   maxBytes?: number
   /** Whether a caption goes with it. */

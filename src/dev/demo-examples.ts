@@ -64,8 +64,19 @@ const once = { ends: 'sent', attempts: 1 } as const
 
 /** One through each provider, to its emulator. */
 export function providerExamples(channels: EmulatedChannels, emulators: Emulators): Example[] {
-  const { twilio, webhook } = emulators
+  const { twilio, webhook, 'whatsapp-cloud': whatsApp } = emulators
   return [
+    {
+      ...once,
+      title: 'A text by whatsapp-cloud',
+      channelId: channels['whatsapp-cloud'],
+      contact: { value: '+49 151 12345678', name: 'Ann Example' },
+      message: { type: 'text', text: { value: 'Hello from WhatsApp' } },
+      farSide: (requestId) =>
+        JSON.stringify(
+          whatsApp.calls.find(({ message }) => message?.biz_opaque_callback_data === requestId)?.message,
+        ),
+    },
     {
       ...once,
       title: 'A media, fetched from this service, by twilio',

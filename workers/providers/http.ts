@@ -7,8 +7,11 @@ export interface HttpRequest {
   /** A valid one, http or https, without user info. */
   url: string
   headers: Record<string, string>
-  /** Whole, never a stream: a stream could be cut off in the middle, and undici could not tell what was written. */
-  body: string | Buffer
+  /**
+   * Whole, never a stream: a stream could be cut off in the middle, and undici could not tell what was written. Several
+   * buffers are written one after the other, as one body.
+   */
+  body: string | Buffer | readonly Buffer[]
 }
 
 export interface HttpAnswer {
@@ -69,8 +72,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 
 /**
  * Makes one call. undici calls `onRequestStart` on an open connection, in the same turn as it writes the request to
- * the socket: what fails before it was not sent, and what fails after it may have been. (The socket's `bytesWritten`
- * tells no more: it counts bytes that the kernel refused, too.)
+ * the socket, or, of several buffers, just before that: what fails before it was not sent, and what fails after it may
+ * have been. (The socket's `bytesWritten` tells no more: it counts bytes that the kernel refused, too.)
  */
 function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
   const url = new URL(request.url)
@@ -102,8 +105,9 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'POST',
-        headers: { 'user-agent': userAgent, ...request.headers },
-        body: request.body,
+        headers: { 'user-agent': userAgent, ...lengthOf(request.body), ...request.headers },
+        // It takes any iterable; its types don't say so.
+        body: request.body as string | Buffer,
       },
       {
         onRequestStart(controller) {
@@ -127,6 +131,12 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
       },
     )
   })
+}
+
+/** Of several buffers undici can't tell the length, and would send them in chunks. */
+function lengthOf(body: HttpRequest['body']): Record<string, string> {
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return {}
+  return { 'content-length': String(body.reduce((sum, part) => sum + part.length, 0)) }
 }
 
 const addressNotAllowed = 'ADDRESS_NOT_ALLOWED'

@@ -7,6 +7,7 @@ import { createHttpClient } from './http.ts'
 import { sandbox } from './sandbox.ts'
 import { twilio } from './twilio.ts'
 import { webhook } from './webhook.ts'
+import { whatsappCloud } from './whatsapp-cloud.ts'
 
 /** How each provider sends, by the names of src/core/providers/. */
 export type Providers = Record<ProviderName, Provider>
@@ -23,7 +24,12 @@ export function openProviders(db: Database, settings: Settings): OpenProviders {
     allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS,
   })
   return {
-    providers: { sandbox: sandbox(db), twilio: twilio(http, mediaLinks(settings)), webhook: webhook(http) },
+    providers: {
+      sandbox: sandbox(db),
+      twilio: twilio(http, mediaLinks(settings)),
+      webhook: webhook(http),
+      'whatsapp-cloud': whatsappCloud(http),
+    },
     close: () => http.close(),
   }
 }

@@ -2,6 +2,7 @@ import type { ProviderName } from '../../core/providers/index.ts'
 import type { Emulator } from './emulator.ts'
 import { startTwilioEmulator } from './twilio.ts'
 import { startWebhookEmulator } from './webhook.ts'
+import { openWhatsAppEmulator } from './whatsapp.ts'
 
 /** Every provider but the sandbox, which has no far side. */
 export type EmulatedProvider = Exclude<ProviderName, 'sandbox'>
@@ -9,6 +10,7 @@ export type EmulatedProvider = Exclude<ProviderName, 'sandbox'>
 const starts = {
   twilio: () => startTwilioEmulator({ fetchesMedia: true }),
   webhook: startWebhookEmulator,
+  'whatsapp-cloud': openWhatsAppEmulator,
 } as const satisfies Record<EmulatedProvider, () => Promise<Emulator<unknown, never>>>
 
 export const emulatedProviders = Object.keys(starts) as EmulatedProvider[]
