@@ -5,7 +5,7 @@ import { announceRunningDev, findRunningDev, withdrawRunningDev } from '../cli/r
 import { runProcess } from '../platform/process.ts'
 import { dataFolder } from './embedded/index.ts'
 import { startEmulators } from './emulators/index.ts'
-import { curlFor, curlsFor, type Seed, seedDemoAccount, seedEmulatedChannels } from './seed.ts'
+import { curlsFor, type Seed, seedDemoAccount, seedEmulatedChannels } from './seed.ts'
 import { type Stack, startStack } from './stack.ts'
 
 /** Kept with the data of the embedded servers, so that what they hold can be read the next time. */
@@ -41,14 +41,11 @@ async function run(): Promise<void> {
   if (!process.env.DATABASE_URL) keep(keptFile, { CREDENTIALS_KEY, API_KEY_PEPPER, seed })
 
   const channels = await seedEmulatedChannels(stack.environment, seed.accountId, emulators)
-  const curl = curlFor(stack.apiUrl, seed)
+  const curl = curlsFor(stack.apiUrl, seed, channels)
   const environment = { DATABASE_URL, CREDENTIALS_KEY, API_KEY_PEPPER }
   announceRunningDev({ pid: process.pid, apiUrl: stack.apiUrl, environment, curl })
   console.log(
-    `\nReady at ${stack.apiUrl}. Send one:\n\n${curl}\n
-Or through a provider, to an emulator in this process (docs/providers.md#emulators):\n
-${curlsFor(stack.apiUrl, seed, channels)}\n
-Trace it: npm run -s cli -- trace REQUEST_ID\n`,
+    `\nReady at ${stack.apiUrl}. Send one:\n\n${curl}\n\nTrace it: npm run -s cli -- trace REQUEST_ID\n`,
   )
   stopWithUs(stack)
 }

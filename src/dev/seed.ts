@@ -95,17 +95,15 @@ async function withDatabase<Result>(
   return await work(db, settings).finally(() => db.$client.end())
 }
 
-/** A send to paste into a terminal. */
-export function curlFor(apiUrl: string, { apiKey, channelId }: Seed): string {
-  return curl(apiUrl, apiKey, bodyFor('sandbox', channelId)).join(' \\\n  ')
-}
-
-/** The same through each provider, on a line each. */
-export function curlsFor(apiUrl: string, { apiKey }: Seed, channels: EmulatedChannels): string {
-  const named = Object.entries(channels) as [EmulatedProvider, string][]
-  return named
-    .map(([provider, id]) => `# ${provider}\n${curl(apiUrl, apiKey, bodyFor(provider, id)).join(' ')}`)
-    .join('\n')
+/** A send to paste into a terminal, and one through each provider. */
+export function curlsFor(apiUrl: string, { apiKey, channelId }: Seed, channels: EmulatedChannels): string {
+  const curlTo = (provider: ProviderName, id: string) => curl(apiUrl, apiKey, bodyFor(provider, id))
+  const emulated = Object.entries(channels) as [EmulatedProvider, string][]
+  return [
+    curlTo('sandbox', channelId).join(' \\\n  '),
+    'Or through a provider, to an emulator (docs/providers.md#emulators):',
+    emulated.map(([provider, id]) => `# ${provider}\n${curlTo(provider, id).join(' ')}`).join('\n'),
+  ].join('\n\n')
 }
 
 function curl(apiUrl: string, apiKey: string, body: object): string[] {
