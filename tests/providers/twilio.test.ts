@@ -119,6 +119,20 @@ describe('the definition of a template', () => {
     expect(rules.template.variablesOf(stored)).toEqual(needed)
   })
 
+  test.each<[object, object]>([
+    [{ contentSid: 'HX1' }, { path: ['contentSid'], message: expect.stringContaining('HX and 32') }],
+    [
+      { contentSid, variables: { 'a b': 'name' } },
+      { path: ['variables', 'a b'], message: expect.stringContaining('1 to 16 letters') },
+    ],
+    [
+      { contentSid, variables: ['name'] },
+      { path: ['variables'], message: expect.stringContaining('{"1":"name"}') },
+    ],
+  ])('says what to write instead of %j', (definition, issue) => {
+    expect(rules.template.definition.safeParse(definition).error?.issues).toMatchObject([issue])
+  })
+
   test.each<[string, object]>([
     ['no content SID', { variables: {} }],
     ['a content SID of another form', { contentSid: 'HX1', variables: {} }],

@@ -9,15 +9,17 @@ const sid = (prefix: string) =>
 const contentSid = sid('HX')
 
 // https://www.twilio.com/docs/content/using-variables-with-content-api
-const placeholder = string.regex(
-  /^[A-Za-z0-9]\w{0,15}$/,
-  'has to be the name of a variable of the content template: 1 to 16 letters, digits or underscores',
-)
+const placeholder = string.regex(/^[A-Za-z0-9]\w{0,15}$/)
+const recordFaults: Record<string, string> = {
+  invalid_type: 'has to be an object such as {"1":"name"}',
+  invalid_key:
+    'has to be the name of a variable of the content template: 1 to 16 letters, digits or underscores',
+}
 
 const definition = z.strictObject({
   contentSid,
   variables: z
-    .record(placeholder, variableKey)
+    .record(placeholder, variableKey, { error: ({ code = '' }) => recordFaults[code] })
     .refine((variables) => Object.keys(variables).length <= maxVariables, `at most ${maxVariables}`)
     .default({}),
 })
