@@ -45,7 +45,7 @@ export function graphError(
 
 /** Meta's Cloud API with one phone number, which lets one access token in. It takes any template. */
 export async function openWhatsAppEmulator(): Promise<Emulator<WhatsAppCall, WhatsAppAnswer>> {
-  const account = { phoneNumberId: '106540352242922', accessToken: 'EAAJB1whatsappEmulatorToken' }
+  const account = { phoneNumberId: '106540352242922', accessToken: 'EAAJB-emulator' }
   const calls: WhatsAppCall[] = []
   const next: WhatsAppAnswer[] = []
   const uploads = new Set<string>()
