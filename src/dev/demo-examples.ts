@@ -64,7 +64,7 @@ const once = { ends: 'sent', attempts: 1 } as const
 
 /** One through each provider, to its emulator. */
 export function providerExamples(channels: EmulatedChannels, emulators: Emulators): Example[] {
-  const { twilio, webhook, 'whatsapp-cloud': whatsApp } = emulators
+  const { smtp, twilio, webhook, 'whatsapp-cloud': whatsApp } = emulators
   return [
     {
       ...once,
@@ -91,6 +91,29 @@ export function providerExamples(channels: EmulatedChannels, emulators: Emulator
         const media = twilio.fetched.find(({ url, method }) => method === 'GET' && url.includes(requestId))
         if (!call || media?.status !== 200) return undefined
         return `To=${call.form.To} Body=${call.form.Body}, and fetched ${media.content.length} bytes of ${media.contentType}`
+      },
+    },
+    {
+      ...once,
+      title: 'A document, attached to a mail, by smtp',
+      channelId: channels.smtp,
+      contact: { value: 'ann@example.com', type: 'email', name: 'Ann Example' },
+      message: {
+        type: 'media',
+        media: {
+          mediaType: 'document',
+          base64: Buffer.from('All is well.').toString('base64'),
+          mimetype: 'text/plain',
+          filename: 'news.txt',
+          caption: 'Hello from a mail',
+        },
+      },
+      farSide(requestId) {
+        const { mail } = smtp.calls.find(({ mail }) => mail?.headers['message-id']?.includes(requestId)) ?? {}
+        const attached = mail?.parts.at(-1)
+        if (!mail || !attached) return undefined
+        const { to, subject } = mail.headers
+        return `To: ${to}, Subject: ${subject}, ${attached.headers['content-disposition']}: ${attached.content}`
       },
     },
     {

@@ -3,8 +3,10 @@ import { mediaLinkMs, mintMediaLink } from '../../src/core/media-link.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Settings } from '../../src/platform/settings.ts'
 import type { Provider } from '../provider.ts'
+import { createMediaFetcher } from './fetch-media.ts'
 import { createHttpClient } from './http.ts'
 import { sandbox } from './sandbox.ts'
+import { smtp } from './smtp.ts'
 import { twilio } from './twilio.ts'
 import { webhook } from './webhook.ts'
 import { whatsappCloud } from './whatsapp-cloud.ts'
@@ -20,17 +22,18 @@ export interface OpenProviders {
 
 /** Connects nothing yet: each provider does when it is first called. */
 export function openProviders(db: Database, settings: Settings): OpenProviders {
-  const http = createHttpClient({
-    allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS,
-  })
+  const allowedPrivateNetworks = settings.ALLOWED_PRIVATE_NETWORKS
+  const http = createHttpClient({ allowedPrivateNetworks })
+  const media = createMediaFetcher({ allowedPrivateNetworks })
   return {
     providers: {
       sandbox: sandbox(db),
+      smtp: smtp(media),
       twilio: twilio(http, mediaLinks(settings)),
       webhook: webhook(http),
       'whatsapp-cloud': whatsappCloud(http),
     },
-    close: () => http.close(),
+    close: async () => void (await Promise.all([http.close(), media.close()])),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ProviderRules } from '../provider.ts'
 import { sandbox } from './sandbox.ts'
+import { smtp } from './smtp.ts'
 import { twilio } from './twilio.ts'
 import { webhook } from './webhook.ts'
 import { whatsappCloud } from './whatsapp-cloud.ts'
@@ -7,6 +8,7 @@ import { whatsappCloud } from './whatsapp-cloud.ts'
 /** Every provider by the name that channels use. Each has its way of sending under the same name in workers/providers/. */
 export const providerRules = {
   sandbox,
+  smtp,
   twilio,
   webhook,
   'whatsapp-cloud': whatsappCloud,

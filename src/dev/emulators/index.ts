@@ -1,5 +1,6 @@
 import type { ProviderName } from '../../core/providers/index.ts'
 import type { Emulator } from './emulator.ts'
+import { openSmtpEmulator } from './smtp.ts'
 import { startTwilioEmulator } from './twilio.ts'
 import { startWebhookEmulator } from './webhook.ts'
 import { openWhatsAppEmulator } from './whatsapp.ts'
@@ -8,6 +9,7 @@ import { openWhatsAppEmulator } from './whatsapp.ts'
 export type EmulatedProvider = Exclude<ProviderName, 'sandbox'>
 
 const starts = {
+  smtp: () => openSmtpEmulator(),
   twilio: () => startTwilioEmulator({ fetchesMedia: true }),
   webhook: startWebhookEmulator,
   'whatsapp-cloud': openWhatsAppEmulator,
