@@ -530,6 +530,19 @@ describe('TLS', () => {
     expect(calls).toMatchObject([{ user: undefined, from: undefined }])
   })
 
+  test('without credentials TLS is used where it is offered, and not asked for where it is not', async () => {
+    for (const [options, isSecure] of [
+      [{ key, cert }, true],
+      [{}, false],
+    ] as const) {
+      const far = await openSmtpEmulator({ ...options, authOptional: true })
+      const config = { host: away, port: far.config.port, user: undefined, pass: undefined }
+      expect((await send({ config }, [], 5000, trusted)).outcome.outcome).toBe('sent')
+      expect(far.calls).toMatchObject([{ isSecure, isTaken: true, user: undefined }])
+      await far.stop()
+    }
+  })
+
   test('STARTTLS that is refused for a while is tried later', async () => {
     upgrading.answerNext({ at: 'STARTTLS', reply: '454 4.7.0 TLS not available for now' })
     const { outcome } = await send({ config: { host: away, port: upgrading.config.port } }, [], 5000, trusted)
