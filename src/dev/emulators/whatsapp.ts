@@ -7,6 +7,7 @@ import { messageFault } from './whatsapp-message.ts'
 
 // Made from these pages, below https://developers.facebook.com/documentation/business-messaging/whatsapp:
 // /messages/send-messages, /business-phone-numbers/media, /templates/overview and /support/error-codes.
+// The errors of paths, objects and tokens: https://developers.facebook.com/docs/graph-api/guides/error-handling
 
 export interface WhatsAppCall {
   method: string | undefined
