@@ -184,6 +184,20 @@ test.each<[string, string, Partial<ConnectorOptions>]>([
   expect(durationMs).toBeLessThan(300 + timeToHeedMs)
 })
 
+test('a fetch given up while it connects is not made when the connection comes', async () => {
+  let calls = 0
+  const url = server.at((_request, response) => {
+    calls++
+    response.end('x')
+  })
+  const address = { address: '127.0.0.1', family: 4 }
+  const late = () => new Promise<[typeof address]>((resolve) => setTimeout(resolve, 300, [address]))
+  const { fetched } = await get(url.replace('127.0.0.1', 'late.test'), { resolve: late }, 100)
+  expect(fetched.kind).toBe('failed')
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  expect(calls).toBe(0)
+})
+
 test('a fetch that is over before it began opens no connection', async () => {
   const before = server.connections
   const fetched = await open().fetch(server.at(answer(200)), AbortSignal.abort())
