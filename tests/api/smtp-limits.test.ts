@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setTemplate } from '../../db/templates.ts'
 import { type Account, buildAccount, post } from '../support/builders.ts'
-import { buildProviderChannel } from '../support/channels.ts'
+import { buildProviderChannel } from '../support/provider-channel.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectFault } from './expect-error.ts'
 import { redisReady } from './redis-ready.ts'

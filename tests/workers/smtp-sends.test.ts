@@ -4,7 +4,7 @@ import { setTemplate } from '../../db/templates.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { openSmtpEmulator, type SmtpEmulator } from '../../src/dev/emulators/smtp.ts'
 import { type Account, accept, buildAccount, request } from '../support/builders.ts'
-import { buildProviderChannel } from '../support/channels.ts'
+import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
