@@ -1,4 +1,5 @@
 import { and, asc, eq } from 'drizzle-orm'
+import type { MediaDescription } from '../src/core/message.ts'
 import type { SendRecord, StoredEvent } from '../src/core/timeline.ts'
 import type { Database } from './client.ts'
 import { media, sendEvents, sends } from './schema.ts'
@@ -27,15 +28,14 @@ export async function findSend(
 export async function findMedia(
   db: Database,
   requestId: string,
-): Promise<{ content: Buffer; mimetype: string | undefined; filename: string | undefined } | undefined> {
+): Promise<{ content: Buffer; description: MediaDescription } | undefined> {
   const [row] = await db
     .select({ content: media.content, message: sends.message })
     .from(media)
     .innerJoin(sends, eq(sends.requestId, media.requestId))
     .where(eq(media.requestId, requestId))
   if (row?.message.type !== 'media') return undefined
-  const { mimetype, filename } = row.message.media
-  return { content: row.content, mimetype, filename }
+  return { content: row.content, description: row.message.media }
 }
 
 export async function findMediaContent(db: Database, requestId: string): Promise<Buffer | undefined> {

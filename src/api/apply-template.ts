@@ -18,13 +18,15 @@ export function templateApplier({ db }: Runtime) {
     if (message.type !== 'template') return message
     const { name, variables } = message.template
     const definition = await c.var.budget.spend(findTemplate(db, channel.channelId, name))
-    const rules: ProviderRules = providerRules[channel.provider]
+    const { template: rules }: ProviderRules = providerRules[channel.provider]
     if (!definition) {
-      const fault = rules.template.unregisteredFault?.(name)
+      const fault = rules.unregisteredFault?.(name)
       if (fault) throw new ApiError(400, `message.template.name: ${fault}`)
       return message
     }
-    const faults = variableFaults(rules.template.variablesOf(definition), variables)
+    const faults = variableFaults(rules.variablesOf(definition), variables, (variable) =>
+      rules.valueFault?.(definition, variable),
+    )
     if (faults.length > 0) {
       // The keys are the client's words: not for the log.
       throw new ApiError(400, faults.join('; '), {}, 'message.template.variables: not those of the template')

@@ -1,5 +1,5 @@
-import { fileTypeFromBuffer } from 'file-type'
 import { findMedia } from '../../db/sends.ts'
+import { contentTypeAs, recognise } from '../core/media-content.ts'
 import { readMediaToken } from '../core/media-link.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import type { Runtime } from '../platform/runtime.ts'
@@ -16,11 +16,14 @@ export function getMedia({ db, settings }: Runtime) {
         ? await c.var.budget.spend(findMedia(db, requestId))
         : undefined
     if (!media) throw new ApiError(404, 'No such media, or its link has expired.')
-    const { content, mimetype, filename } = media
-    const recognised = mimetype ?? (await fileTypeFromBuffer(content).catch(() => undefined))?.mime
+    const { content, description } = media
+    const { mediaType, mimetype, filename } = description
+    const recognised = mimetype === undefined ? await recognise(content) : undefined
     return c.body(new Uint8Array(content), 200, {
       'Content-Length': String(content.length),
-      'Content-Type': recognised ?? 'application/octet-stream',
+      // Of a container that may hold sound or pictures, what it was sent as: a provider refuses a video that is to be sound.
+      'Content-Type':
+        mimetype ?? (recognised ? contentTypeAs(mediaType, recognised) : 'application/octet-stream'),
       'Content-Disposition': `attachment; filename*=UTF-8''${encodeFilename(filename ?? 'media')}`,
       'Cache-Control': 'private, no-store',
       'X-Content-Type-Options': 'nosniff',

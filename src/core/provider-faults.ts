@@ -14,7 +14,7 @@ export interface GivenSend {
   hasPublicUrl: boolean
 }
 
-/** Why the provider can't take the send, with the field's path; undefined where it can (docs/api.md#channel). */
+/** Why the provider can't take the send, with the field's path; undefined where it can (docs/providers.md). */
 export function providerFault(rules: ProviderRules, send: GivenSend): string | undefined {
   const { contact, message } = send
   if (!rules.contactTypes.includes(contact.type)) {
@@ -36,21 +36,32 @@ export function providerFault(rules: ProviderRules, send: GivenSend): string | u
 }
 
 function mediaFault(
-  { mediaType, mimetype, caption, sizeBytes = 0 }: MediaDescription,
-  { mimetypes, maxBytes = Infinity, hasCaption }: MediaLimits,
+  media: MediaDescription,
+  limits: MediaLimits,
   contentType: string | undefined,
 ): string | undefined {
+  const { mediaType, caption, sizeBytes = 0 } = media
+  const { maxBytes = Infinity, hasCaption } = limits
   if (caption && !hasCaption) return `message.media.caption: not with ${mediaType} on this channel`
   if (sizeBytes > maxBytes) {
     return `message.media.base64: ${sizeBytes} bytes; at most ${maxBytes} of ${mediaType} on this channel`
   }
-  if (!mimetypes) return undefined
-  const taken = `this channel takes ${mimetypes.join(', ')} as ${mediaType}`
-  if (mimetype !== undefined && !mimetypes.includes(contentTypeAs(mediaType, mimetype))) {
-    return `message.media.mimetype: ${taken}`
+  return mimetypeFault(media, limits, contentType)
+}
+
+function mimetypeFault(
+  { mediaType, mimetype, sizeBytes }: MediaDescription,
+  { mimetypes, base64Mimetypes = mimetypes }: MediaLimits,
+  contentType: string | undefined,
+): string | undefined {
+  const taken = sizeBytes === undefined ? mimetypes : base64Mimetypes
+  if (!taken) return undefined
+  const takes = (type: string) => taken.includes(contentTypeAs(mediaType, type))
+  const words = `this channel takes ${taken.join(', ')} as ${mediaType}`
+  // A document's bytes tell less than its name: a docx is a zip.
+  if (mimetypes && contentType !== undefined && !takes(contentType)) {
+    return `message.media.base64: is ${contentType}; ${words}`
   }
-  if (contentType !== undefined && !mimetypes.includes(contentTypeAs(mediaType, contentType))) {
-    return `message.media.base64: is ${contentType}; ${taken}`
-  }
-  return undefined
+  if (mimetype !== undefined) return takes(mimetype) ? undefined : `message.media.mimetype: ${words}`
+  return sizeBytes === undefined ? undefined : `message.media.mimetype: needed for this content; ${words}`
 }

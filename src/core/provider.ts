@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { ContactType } from './contact.ts'
-import type { MediaType, MessageType } from './message.ts'
+import type { MediaType, MessageType, TemplateVariable } from './message.ts'
 import type { OnUncertain } from './outcome.ts'
 
 /** How a provider's templates are registered with a channel. */
@@ -11,12 +11,16 @@ export interface TemplateRules {
   variablesOf(definition: object): string[]
   /** Why a template that isn't registered can't be sent by its name; undefined where it can. */
   unregisteredFault?(name: string): string | undefined
+  /** Why a variable of a registered template can't have this value; undefined where it can. */
+  valueFault?(definition: object, variable: TemplateVariable): string | undefined
 }
 
 /** What a provider takes of one media type. */
 export interface MediaLimits {
   /** Without parameters, in lower case; undefined: any. */
   mimetypes?: readonly string[]
+  /** Of content that comes as base64, where that is narrower. */
+  base64Mimetypes?: readonly string[]
   /** Of content that comes as base64; undefined: as much as the API takes. */
   maxBytes?: number
   /** Whether a caption goes with it. */

@@ -13,16 +13,21 @@ export function renderTemplate(text: string, variables: readonly TemplateVariabl
   return text.replace(placeholder, (whole, key: string) => values.get(key.trim()) ?? whole)
 }
 
-/** Names each variable that the template needs and that is missing, and each that it doesn't know. */
-export function variableFaults(needed: readonly string[], given: readonly TemplateVariable[]): string[] {
+/** Names each variable that the template needs and that is missing, that it doesn't know, and whose value it can't take. */
+export function variableFaults(
+  needed: readonly string[],
+  given: readonly TemplateVariable[],
+  valueFault: (variable: TemplateVariable) => string | undefined = () => undefined,
+): string[] {
   const keys = given.map(({ key }) => key)
   const missing = needed.filter((key) => !keys.includes(key))
   return [
     ...missing.map((key) => `message.template.variables: ${key} is missing`),
-    ...keys.flatMap((key, index) =>
-      needed.includes(key)
-        ? []
-        : [`message.template.variables[${index}].key: the template has no variable ${key}`],
-    ),
+    ...given.flatMap((variable, index) => {
+      const path = `message.template.variables[${index}]`
+      if (!needed.includes(variable.key)) return [`${path}.key: the template has no variable ${variable.key}`]
+      const fault = valueFault(variable)
+      return fault ? [`${path}.value: ${fault}`] : []
+    }),
   ]
 }

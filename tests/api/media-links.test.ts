@@ -3,6 +3,7 @@ import { mintMediaLink } from '../../src/core/media-link.ts'
 import { type Account, accept, buildAccount, post, request, textBody } from '../support/builders.ts'
 import { startTestService, type TestService, testSecrets } from '../support/service.ts'
 import { expectError, expectFault, requestIdForm } from './expect-error.ts'
+import { samples } from './media-samples.ts'
 
 let service: TestService
 let account: Account
@@ -66,6 +67,18 @@ test.each([
 ])('without a mimetype the type is %s: %s', async (type, _what, base64) => {
   const requestId = await acceptMedia({ base64 })
   expect((await get(pathFor(requestId))).headers.get('Content-Type')).toBe(type)
+})
+
+test.each([
+  ['m4a', 'audio', 'audio/mp4'],
+  ['mp4', 'audio', 'audio/mp4'],
+  ['mp4', 'video', 'video/mp4'],
+  ['oggOpus', 'audio', 'audio/ogg'],
+  ['mp4', 'document', 'video/mp4'],
+] as const)('without a mimetype %s sent as %s has the type %s', async (sample, mediaType, type) => {
+  const path = pathFor(await acceptMedia({ mediaType }, samples[sample]))
+  for (const method of ['HEAD', 'GET'])
+    expect((await get(path, method)).headers.get('Content-Type')).toBe(type)
 })
 
 test.each([
