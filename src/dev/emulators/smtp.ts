@@ -142,12 +142,13 @@ function say(connection: Connection, reply: string): void {
   if (code === 421) connection._socket.end()
 }
 
-/** @returns undefined where it was told not to read to the end, or the client went away. */
+/** @returns undefined where the client went away. Never, where it was told to do something else with it. */
 async function read(stream: SMTPServerDataStream, diverts: () => boolean): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   try {
     for await (const chunk of stream) {
-      if (chunks.length === 0 && diverts()) return undefined
+      // Nothing more is read.
+      if (chunks.length === 0 && diverts()) await new Promise(() => {})
       chunks.push(chunk)
     }
     return Buffer.concat(chunks)
