@@ -19,18 +19,14 @@ export function templateApplier({ db }: Runtime) {
     const { name, variables } = message.template
     const definition = await c.var.budget.spend(findTemplate(db, channel.channelId, name))
     const { template: rules }: ProviderRules = providerRules[channel.provider]
-    if (!definition) {
-      const fault = rules.unregisteredFault?.(name)
-      if (fault) throw new ApiError(400, `message.template.name: ${fault}`)
-      return message
-    }
-    const faults = variableFaults(rules.variablesOf(definition), variables, (variable) =>
-      rules.valueFault?.(definition, variable),
-    )
+    const nameFault = definition ? undefined : rules.unregisteredFault?.(name)
+    if (nameFault) throw new ApiError(400, `message.template.name: ${nameFault}`)
+    const needed = definition && rules.variablesOf(definition)
+    const faults = variableFaults(needed, variables, (variable) => rules.valueFault?.(variable, definition))
     if (faults.length > 0) {
       // The keys are the client's words: not for the log.
       throw new ApiError(400, faults.join('; '), {}, 'message.template.variables: not those of the template')
     }
-    return { type: 'template', template: { name, variables, definition } }
+    return definition ? { type: 'template', template: { name, variables, definition } } : message
   }
 }

@@ -11,8 +11,8 @@ export interface TemplateRules {
   variablesOf(definition: object): string[]
   /** Why a template that isn't registered can't be sent by its name; undefined where it can. */
   unregisteredFault?(name: string): string | undefined
-  /** Why a variable of a registered template can't have this value; undefined where it can. */
-  valueFault?(definition: object, variable: TemplateVariable): string | undefined
+  /** Why a variable can't have this value; undefined where it can. Without a definition, the template isn't registered. */
+  valueFault?(variable: TemplateVariable, definition: object | undefined): string | undefined
 }
 
 /** What a provider takes of one media type. */

@@ -60,6 +60,23 @@ test('a registered template with a missing variable is a 400 that names it', asy
   expect((await post(service, account, templateOf('code', 'name'))).status).toBe(202)
 })
 
+test.each(['', 'two\nlines', 'a\ttab', 'a     gap'])(
+  'a variable with the value %j is a 400 that names it, registered or not',
+  async (value) => {
+    for (const [name, key] of [
+      ['welcome', 'code'],
+      ['unregistered', 'any'],
+    ]) {
+      const variables = [
+        { key: name === 'welcome' ? 'name' : 'first', value: 'Ann' },
+        { key, value },
+      ]
+      const message = { type: 'template', template: { name, variables } }
+      await faultOf({ contact, message }, 'message.template.variables[1].value')
+    }
+  },
+)
+
 test.each([
   ['a png', { mediaType: 'image', base64: base64(samples.png) }],
   ['a jpeg of 5 MB', { mediaType: 'image', base64: padded(samples.jpeg, 5 * megabyte) }],

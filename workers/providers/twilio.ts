@@ -2,6 +2,7 @@ import type { Outcome } from '../../src/core/outcome.ts'
 import { contentOf, type TwilioConfig } from '../../src/core/providers/twilio.ts'
 import type { Delivery, Provider } from '../provider.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs } from './http.ts'
+import { fieldsOf } from './json-fields.ts'
 
 type Handling = Outcome['outcome']
 
@@ -133,15 +134,11 @@ function outcomeOf(answer: HttpAnswer, { authToken }: TwilioConfig): Outcome {
 
 /** What of an answer matters: `{"sid":"SM…","status":"queued"}` or `{"code":20003,"message":"Authenticate","status":401}`. */
 function read(body: string): { sid?: string; code?: string; message?: string } {
-  try {
-    const { sid, code, message } = Object(JSON.parse(body)) as Record<string, unknown>
-    return {
-      ...(typeof sid === 'string' && sid !== '' && { sid }),
-      ...(/^\d{1,6}$/.test(String(code)) && { code: String(code) }),
-      ...(typeof message === 'string' && { message }),
-    }
-  } catch {
-    return {}
+  const { sid, code, message } = fieldsOf(body)
+  return {
+    ...(typeof sid === 'string' && sid !== '' && { sid }),
+    ...(/^\d{1,6}$/.test(String(code)) && { code: String(code) }),
+    ...(typeof message === 'string' && { message }),
   }
 }
 

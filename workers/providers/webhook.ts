@@ -4,6 +4,7 @@ import type { WebhookConfig } from '../../src/core/providers/webhook.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
 import type { Delivery, Provider } from '../provider.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs } from './http.ts'
+import { fieldsOf } from './json-fields.ts'
 
 type Handling = Outcome['outcome']
 
@@ -99,10 +100,6 @@ function reasonOf(status: number): string {
 
 /** Whatever else a 2xx says, the message was taken. */
 function messageIdOf(body: string): string | undefined {
-  try {
-    const { id, messageId } = Object(JSON.parse(body)) as { id?: unknown; messageId?: unknown }
-    return [id, messageId].find((given) => typeof given === 'string' && given !== '') as string | undefined
-  } catch {
-    return undefined
-  }
+  const { id, messageId } = fieldsOf(body)
+  return [id, messageId].find((given): given is string => typeof given === 'string' && given !== '')
 }

@@ -36,8 +36,8 @@ export const mailTemplate: TemplateRules = {
   definition,
   variablesOf: (given) => keysOf(definition.parse(given)),
   unregisteredFault: () => 'no such template is registered with this channel, and it takes no other',
-  valueFault(given, { key, value }) {
-    if (!placeholdersOf(definition.parse(given).subject).includes(key)) return undefined
+  valueFault({ key, value }, given) {
+    if (!given || !placeholdersOf(definition.parse(given).subject).includes(key)) return undefined
     // The subject is a header: a line break would begin another one, and it can't be broken where no space is.
     const { error } = inSubject.safeParse(value)
     return error && `${error.issues[0]?.message}, as part of the subject`

@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { baseUrl } from '../base-url.ts'
 import { besideOtherFaults, optional, string } from '../fields.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { MediaLimits, ProviderRules, TemplateRules } from '../provider.ts'
+import { whatsAppValueFault } from '../template.ts'
 
 const sid = (prefix: string) =>
   string.regex(new RegExp(`^${prefix}[0-9a-fA-F]{32}$`), `has to be ${prefix} and 32 hexadecimal digits`)
@@ -28,6 +30,7 @@ const definition = z.strictObject({
 const template = {
   definition,
   variablesOf: (given) => [...new Set(Object.values(definition.parse(given).variables))],
+  valueFault: ({ value }) => whatsAppValueFault(value),
   unregisteredFault: (name) =>
     contentSid.safeParse(name).success
       ? undefined
@@ -65,19 +68,13 @@ const from = string.refine((value) => fromForms.some((form) => form.test(value))
   error: 'has to be a number such as +15550100100, whatsapp: and a number, a short code, or a sender name',
 })
 
-const baseUrl = string
-  .refine((value) => /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i.test(value) && URL.canParse(value), {
-    error: 'has to be a URL without user name, query and fragment, e.g. https://api.twilio.com',
-  })
-  .transform((value) => value.replace(/\/+$/, ''))
-
 const config = z
   .strictObject({
     accountSid: sid('AC'),
     authToken: string.regex(/^[!-~]{1,256}$/, 'has to be the auth token of the account, without spaces'),
     from: optional(from),
     messagingServiceSid: optional(sid('MG')),
-    baseUrl: optional(baseUrl).transform((value) => value ?? 'https://api.twilio.com'),
+    baseUrl: baseUrl('https://api.twilio.com'),
   })
   .superRefine((given: { from?: unknown; messagingServiceSid?: unknown }, context) => {
     const hasFrom = given.from !== undefined && given.from !== null

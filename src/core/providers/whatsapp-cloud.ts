@@ -4,6 +4,7 @@ import { optional, string } from '../fields.ts'
 import type { TemplateMessage } from '../message.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { ProviderRules, TemplateRules } from '../provider.ts'
+import { whatsAppValueFault } from '../template.ts'
 
 const languageForm = /^[a-z]{2,3}(_[A-Z]{2,3})?$/
 const language = string.regex(languageForm, 'has to be a language code such as en or en_US')
@@ -22,6 +23,7 @@ const definition = z
 const template: TemplateRules = {
   definition,
   variablesOf: (given) => [...new Set(definition.parse(given).parameters)],
+  valueFault: ({ value }) => whatsAppValueFault(value),
 }
 
 /**
