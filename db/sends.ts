@@ -1,4 +1,4 @@
-import { and, asc, eq } from 'drizzle-orm'
+import { and, asc, eq, sql } from 'drizzle-orm'
 import type { MediaDescription } from '../src/core/message.ts'
 import type { SendRecord, StoredEvent } from '../src/core/timeline.ts'
 import type { Database } from './client.ts'
@@ -24,18 +24,23 @@ export async function findSend(
   return { send, events }
 }
 
-/** The media of a send that has some, as a provider is to get it by a link. */
+/** The media of a send that has some, as a provider is to get it by a link; its bytes only where they are asked for. */
 export async function findMedia(
   db: Database,
   requestId: string,
-): Promise<{ content: Buffer; description: MediaDescription } | undefined> {
+  withContent: boolean,
+): Promise<{ content: Buffer | null; sizeBytes: number; description: MediaDescription } | undefined> {
   const [row] = await db
-    .select({ content: media.content, message: sends.message })
+    .select({
+      content: withContent ? media.content : sql<null>`null`,
+      sizeBytes: sql<number>`octet_length(${media.content})`,
+      message: sends.message,
+    })
     .from(media)
     .innerJoin(sends, eq(sends.requestId, media.requestId))
     .where(eq(media.requestId, requestId))
   if (row?.message.type !== 'media') return undefined
-  return { content: row.content, description: row.message.media }
+  return { content: row.content, sizeBytes: row.sizeBytes, description: row.message.media }
 }
 
 export async function findMediaContent(db: Database, requestId: string): Promise<Buffer | undefined> {

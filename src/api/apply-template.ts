@@ -22,7 +22,12 @@ export function templateApplier({ db }: Runtime) {
     const nameFault = definition ? undefined : rules.unregisteredFault?.(name)
     if (nameFault) throw new ApiError(400, `message.template.name: ${nameFault}`)
     const needed = definition && rules.variablesOf(definition)
-    const faults = variableFaults(needed, variables, (variable) => rules.valueFault?.(variable, definition))
+    const faults = variableFaults(
+      needed,
+      variables,
+      (variable) => rules.valueFault?.(variable, definition),
+      (key) => rules.unregisteredKeyFault?.(key),
+    )
     if (faults.length > 0) {
       // The keys are the client's words: not for the log.
       throw new ApiError(400, faults.join('; '), {}, 'message.template.variables: not those of the template')

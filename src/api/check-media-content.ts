@@ -1,4 +1,4 @@
-import { contentFault, contentTypeAs, recognise } from '../core/media-content.ts'
+import { contentFault, recognise, typeOfContent } from '../core/media-content.ts'
 import type { SendRequest } from '../core/send-request.ts'
 import { ApiError } from './errors.ts'
 
@@ -16,6 +16,6 @@ export async function checkMediaContent(
   const contentType = await recognise(mediaContent)
   const fault = contentFault(media.mediaType, contentType)
   if (fault) throw new ApiError(400, `message.media.base64: ${fault}`)
-  const mimetype = media.mimetype ?? (contentType && contentTypeAs(media.mediaType, contentType))
+  const mimetype = media.mimetype ?? typeOfContent(media.mediaType, contentType)
   return { ...request, contentType, message: { type: 'media', media: { ...media, mimetype } } }
 }

@@ -1,5 +1,5 @@
 import { findMedia } from '../../db/sends.ts'
-import { contentTypeAs, recognise } from '../core/media-content.ts'
+import { withCommonName } from '../core/media-content.ts'
 import { readMediaToken } from '../core/media-link.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import type { Runtime } from '../platform/runtime.ts'
@@ -13,17 +13,15 @@ export function getMedia({ db, settings }: Runtime) {
     const requestId = readMediaToken(token, settings.CREDENTIALS_KEY, new Date())
     const media =
       requestId !== undefined && canBeRecordId(requestId)
-        ? await c.var.budget.spend(findMedia(db, requestId))
+        ? await c.var.budget.spend(findMedia(db, requestId, c.req.method !== 'HEAD'))
         : undefined
     if (!media) throw new ApiError(404, 'No such media, or its link has expired.')
-    const { content, description } = media
-    const { mediaType, mimetype, filename } = description
-    const recognised = mimetype === undefined ? await recognise(content) : undefined
-    return c.body(new Uint8Array(content), 200, {
-      'Content-Length': String(content.length),
-      // Of a container that may hold sound or pictures, what it was sent as: a provider refuses a video that is to be sound.
-      'Content-Type':
-        mimetype ?? (recognised ? contentTypeAs(mediaType, recognised) : 'application/octet-stream'),
+    const { content, sizeBytes, description } = media
+    const { mimetype = 'application/octet-stream', filename } = description
+    return c.body(content as Buffer<ArrayBuffer> | null, 200, {
+      'Content-Length': String(sizeBytes),
+      // Providers refuse types by their names, image/jpg for one.
+      'Content-Type': withCommonName(mimetype),
       'Content-Disposition': `attachment; filename*=UTF-8''${encodeFilename(filename ?? 'media')}`,
       'Cache-Control': 'private, no-store',
       'X-Content-Type-Options': 'nosniff',

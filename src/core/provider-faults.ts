@@ -32,7 +32,9 @@ export function providerFault(rules: ProviderRules, send: GivenSend): string | u
   if (hasContent && rules.fetchesMedia && !send.hasPublicUrl) {
     return 'message.media.base64: this channel takes media by mediaUrl only, since PUBLIC_BASE_URL is not set'
   }
-  return rules.media && mediaFault(media, rules.media[media.mediaType], send.contentType)
+  const fault = rules.media && mediaFault(media, rules.media[media.mediaType], send.contentType)
+  if (fault || !hasContent || !rules.fetchesMedia || media.mimetype !== undefined) return fault
+  return 'message.media.mimetype: needed for this content; this channel takes none of an unknown type'
 }
 
 function mediaFault(

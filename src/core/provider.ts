@@ -11,6 +11,8 @@ export interface TemplateRules {
   variablesOf(definition: object): string[]
   /** Why a template that isn't registered can't be sent by its name; undefined where it can. */
   unregisteredFault?(name: string): string | undefined
+  /** Why a template that isn't registered can't have a variable of this key; undefined where it can. */
+  unregisteredKeyFault?(key: string): string | undefined
   /** Why a variable can't have this value; undefined where it can. Without a definition, the template isn't registered. */
   valueFault?(variable: TemplateVariable, definition: object | undefined): string | undefined
 }
@@ -37,7 +39,10 @@ export interface ProviderRules {
   maxTextCharacters: number
   /** Undefined: all that the API takes. */
   media?: Record<MediaType, MediaLimits>
-  /** It fetches base64 media from this service by a link, so there has to be a `PUBLIC_BASE_URL`. */
+  /**
+   * It fetches base64 media from this service by a link, so there has to be a `PUBLIC_BASE_URL`. It goes by the type of
+   * what it fetches, so that one has to be known.
+   */
   fetchesMedia?: true
   /** Whether a call that may or may not have gone through is made again; a channel can override it. */
   onUncertain: OnUncertain

@@ -22,6 +22,7 @@ export function variableFaults(
   needed: readonly string[] | undefined,
   given: readonly TemplateVariable[],
   valueFault: (variable: TemplateVariable) => string | undefined = () => undefined,
+  unregisteredKeyFault: (key: string) => string | undefined = () => undefined,
 ): string[] {
   const keys = given.map(({ key }) => key)
   const missing = needed?.filter((key) => !keys.includes(key)) ?? []
@@ -32,6 +33,8 @@ export function variableFaults(
       if (needed?.includes(variable.key) === false) {
         return [`${path}.key: the template has no variable ${variable.key}`]
       }
+      const keyFault = needed ? undefined : unregisteredKeyFault(variable.key)
+      if (keyFault) return [`${path}.key: ${keyFault}`]
       const fault = valueFault(variable)
       return fault ? [`${path}.value: ${fault}`] : []
     }),

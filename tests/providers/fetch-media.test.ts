@@ -90,6 +90,15 @@ test.each([
   })
 })
 
+test('the very bytes come where no length was told before', async () => {
+  const content = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251))
+  const { fetched } = await get((_request, response) => {
+    for (let at = 0; at < content.length; at += 30_000) response.write(content.subarray(at, at + 30_000))
+    response.end()
+  })
+  expect(fetched).toEqual({ kind: 'media', content, mimetype: undefined })
+})
+
 test('the content is asked for as it is, by a plain GET', async () => {
   let seen: unknown
   await get((request, response) => {
@@ -196,6 +205,55 @@ test('a fetch given up while it connects is not made when the connection comes',
   expect(fetched.kind).toBe('failed')
   await new Promise((resolve) => setTimeout(resolve, 500))
   expect(calls).toBe(0)
+})
+
+describe('at a time', () => {
+  /** Answers nothing before it is told to, and counts what it was asked for. */
+  function holdBack() {
+    const waiting: (() => void)[] = []
+    const asked = { count: 0 }
+    const url = server.at((_request, response) => {
+      asked.count++
+      waiting.push(() => void response.end('x'))
+    })
+    return { url, asked, waiting, answerAll: () => waiting.splice(0).forEach((answerOne) => answerOne()) }
+  }
+
+  test('at most 4 are fetched, the others wait and come after them', async () => {
+    const fetcher = open()
+    const { url, asked, waiting, answerAll } = holdBack()
+    const fetched = Array.from({ length: 10 }, () => fetcher.fetch(url, AbortSignal.timeout(10_000)))
+    for (const seen of [4, 8, 10]) {
+      await eventually(`${seen} were asked for`, async () => asked.count >= seen)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      expect(asked.count).toBe(seen)
+      expect(waiting.length).toBeLessThanOrEqual(4)
+      answerAll()
+    }
+    for (const { kind } of await Promise.all(fetched)) expect(kind).toBe('media')
+  })
+
+  test('one whose time ends while it waits fails at once and is never made; the next one is', async () => {
+    const fetcher = open()
+    const { url, asked, answerAll } = holdBack()
+    const first = Array.from({ length: 4 }, () => fetcher.fetch(url, AbortSignal.timeout(10_000)))
+    await eventually('4 were asked for', async () => asked.count === 4)
+    const startedAt = performance.now()
+    const late = await fetcher.fetch(url, AbortSignal.timeout(200))
+    expect(late).toEqual({ kind: 'failed', reason: 'the media did not come in time' })
+    expect(performance.now() - startedAt).toBeLessThan(200 + timeToHeedMs)
+    const next = fetcher.fetch(server.at(answer(200, {}, 'x')), AbortSignal.timeout(10_000))
+    answerAll()
+    for (const { kind } of await Promise.all([...first, next])) expect(kind).toBe('media')
+    expect(asked.count).toBe(4)
+  })
+
+  test('those that fail let the others in', async () => {
+    const fetcher = open()
+    const urls = Array.from({ length: 12 }, () => server.at(answer(404)))
+    const fetched = await Promise.all(urls.map((url) => fetcher.fetch(url, AbortSignal.timeout(5000))))
+    for (const { kind } of fetched) expect(kind).toBe('refused')
+  })
 })
 
 test('a fetch that is over before it began opens no connection', async () => {

@@ -1,4 +1,6 @@
+import pLimit from 'p-limit'
 import { Agent, type Dispatcher } from 'undici'
+import { maxMediaBytes } from '../../src/core/message-body.ts'
 import { addressNotAllowed, type ConnectorOptions, guardedConnector } from './guarded-connector.ts'
 import { describe, userAgent } from './http.ts'
 
@@ -18,10 +20,12 @@ export interface MediaFetcher {
   close(): Promise<void>
 }
 
-/** As much as the API takes as base64 (docs/api.md#media). */
-const maxMediaBytes = 16 * 1024 * 1024
 const tooLarge = { kind: 'refused', reason: `the media is larger than ${maxMediaBytes} bytes` } as const
+const notInTime = { kind: 'failed', reason: 'the media did not come in time' } as const
 const longestIdleMs = 10_000
+
+/** What is being fetched is held in memory, up to 16 MiB each, or twice that where no length was told. */
+const maxFetchesAtOnce = 4
 
 /** Fetches media for providers that take no links: from addresses that may be reached, without following a redirect. */
 export function createMediaFetcher(options: ConnectorOptions): MediaFetcher {
@@ -35,21 +39,29 @@ export function createMediaFetcher(options: ConnectorOptions): MediaFetcher {
     headersTimeout: 0,
     bodyTimeout: 0,
   })
+  const inTurn = pLimit(maxFetchesAtOnce)
   return {
-    fetch: (url, signal) => get(agent, new URL(url), signal),
+    fetch: (url, signal) =>
+      new Promise((resolve, reject) => {
+        const giveUp = () => resolve(notInTime)
+        signal.addEventListener('abort', giveUp, { once: true })
+        const fetched = inTurn(() => get(agent, new URL(url), signal))
+        void fetched.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
+      }),
     close: () => agent.close(),
   }
 }
 
 type Headers = Record<string, string | string[] | undefined>
 
-/** Ends the call at the first thing that is wrong, and with it its connection: what still comes is not read. */
+/**
+ * Ends the call at the first thing that is wrong, and with it its connection: what still comes is not read. Makes none
+ * where the signal has ended.
+ */
 function get(agent: Agent, url: URL, signal: AbortSignal): Promise<FetchedMedia> {
   return new Promise((resolve) => {
     let call: Dispatcher.DispatchController | undefined
     let isOver = false
-    let mimetype: string | undefined
-    const chunks: Buffer[] = []
 
     const end = (result: FetchedMedia) => {
       if (isOver) return
@@ -58,7 +70,7 @@ function get(agent: Agent, url: URL, signal: AbortSignal): Promise<FetchedMedia>
       resolve(result)
       if (result.kind !== 'media') call?.abort(new Error('given up'))
     }
-    const giveUp = () => end({ kind: 'failed', reason: 'the media did not come in time' })
+    const giveUp = () => end(notInTime)
     if (signal.aborted) return giveUp()
     signal.addEventListener('abort', giveUp)
     agent.dispatch(
@@ -73,26 +85,41 @@ function get(agent: Agent, url: URL, signal: AbortSignal): Promise<FetchedMedia>
           call = controller
           if (isOver) controller.abort(new Error('given up'))
         },
-        onResponseStart(_controller, status, headers) {
-          if (status < 200) return
-          const fault = faultOf(status, headers)
-          if (fault) end(fault)
-          mimetype = mimetypeOf(headers)
-        },
-        onResponseData(_controller, chunk) {
-          if (!isOver) chunks.push(chunk)
-        },
-        onResponseEnd() {
-          const content = Buffer.concat(chunks)
-          if (content.length > 0) end({ kind: 'media', content, mimetype })
-          else end({ kind: 'refused', reason: 'the media is empty' })
-        },
-        onResponseError(_controller, error) {
-          end(failureOf(error))
-        },
+        ...answerReader(end),
       },
     )
   })
+}
+
+function answerReader(end: (result: FetchedMedia) => void): Dispatcher.DispatchHandler {
+  let mimetype: string | undefined
+  /** What has a length goes into one buffer as it comes, so that it is never held twice. */
+  let whole: Buffer | undefined
+  let bytes = 0
+  const chunks: Buffer[] = []
+  return {
+    onResponseStart(_controller, status, headers) {
+      if (status < 200) return
+      const fault = faultOf(status, headers)
+      if (fault) return end(fault)
+      mimetype = mimetypeOf(headers)
+      const length = Number(headerOf(headers, 'content-length'))
+      if (length > 0) whole = Buffer.allocUnsafe(length)
+    },
+    onResponseData(_controller, chunk) {
+      // No more comes than the length says, and less is an error: undici sees to it.
+      if (whole) bytes += chunk.copy(whole, bytes)
+      else chunks.push(chunk)
+    },
+    onResponseEnd() {
+      const content = whole ?? Buffer.concat(chunks)
+      if (content.length > 0) end({ kind: 'media', content, mimetype })
+      else end({ kind: 'refused', reason: 'the media is empty' })
+    },
+    onResponseError(_controller, error) {
+      end(failureOf(error))
+    },
+  }
 }
 
 const passingStatuses = [408, 425, 429]

@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher } from 'undici'
+import type { Outcome } from '../../src/core/outcome.ts'
 import { addressNotAllowed, type ConnectorOptions, guardedConnector } from './guarded-connector.ts'
 
 export interface HttpRequest {
@@ -28,6 +29,11 @@ export type HttpResult =
   | HttpAnswer
   | { kind: 'not_sent'; reason: string }
   | { kind: 'maybe_sent'; reason: string }
+
+/** What a call without an answer comes to. */
+export function unanswered({ kind, reason }: Exclude<HttpResult, HttpAnswer>): Outcome {
+  return { outcome: kind === 'not_sent' ? 'retry_later' : 'uncertain', reason }
+}
 
 export interface HttpClient {
   /** Makes one call, and never repeats it. Never throws, and ends at the signal. */

@@ -1,21 +1,12 @@
 import type { Outcome } from '../../src/core/outcome.ts'
 import { contentOf, type TwilioConfig } from '../../src/core/providers/twilio.ts'
 import type { Delivery, Provider } from '../provider.ts'
-import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs } from './http.ts'
+import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs, unanswered } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
-
-type Handling = Outcome['outcome']
-
-/** A status of no class counts as a 5xx (RFC 9110, 15). */
-const handlingOfClass: Record<number, Handling> = { 2: 'sent', 3: 'rejected', 4: 'rejected' }
-const handlingOfStatus: Record<number, Handling> = {
-  401: 'channel_refused',
-  408: 'retry_later',
-  429: 'retry_later',
-}
+import { type Handling, handlingOfStatus, isSuccess } from './status-handling.ts'
 
 /** In our own words: Twilio's repeat the number. Each code has a page: https://www.twilio.com/docs/api/errors/<code> */
-const errors: Record<string, { handling: Exclude<Handling, 'sent' | 'uncertain'>; reason: string }> = {
+const errors: Record<string, { handling: Handling; reason: string }> = {
   14107: { handling: 'retry_later', reason: 'Twilio takes no more messages now' },
   20003: { handling: 'channel_refused', reason: "Twilio refuses the channel's credentials" },
   20429: { handling: 'retry_later', reason: 'Twilio takes no more requests now' },
@@ -57,16 +48,7 @@ export function twilio(
         }
       }
       const result = await http.post(requestFor(delivery, mediaLink), signal)
-      switch (result.kind) {
-        case 'answer':
-          return outcomeOf(result, delivery.config)
-        case 'not_sent':
-          return { outcome: 'retry_later', reason: result.reason }
-        case 'maybe_sent':
-          return { outcome: 'uncertain', reason: result.reason }
-        default:
-          return result satisfies never
-      }
+      return result.kind === 'answer' ? outcomeOf(result, delivery.config) : unanswered(result)
     },
   }
 }
@@ -115,11 +97,9 @@ function contentFields(message: Delivery<unknown>['message'], mediaLink: string 
 function outcomeOf(answer: HttpAnswer, { authToken }: TwilioConfig): Outcome {
   const { status: providerStatus } = answer
   const { sid, code, message } = read(answer.body)
-  const statusClass = Math.floor(providerStatus / 100)
-  if (statusClass === 2) return { outcome: 'sent', providerMessageId: sid, providerStatus }
+  if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: sid, providerStatus }
   const known = code === undefined ? undefined : errors[code]
-  const handling =
-    known?.handling ?? handlingOfStatus[providerStatus] ?? handlingOfClass[statusClass] ?? 'retry_later'
+  const handling = known?.handling ?? handlingOfStatus(providerStatus)
   const reason = known?.reason ?? `Twilio answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
   const told = { reason, providerStatus, providerCode: code }
   switch (handling) {
@@ -127,8 +107,10 @@ function outcomeOf(answer: HttpAnswer, { authToken }: TwilioConfig): Outcome {
       return { outcome: handling, retryAfterMs: retryAfterMs(answer), ...told }
     case 'channel_refused':
       return { outcome: handling, ...told, reason: withWords(reason, message, authToken) }
+    case 'rejected':
+      return { outcome: handling, ...told }
     default:
-      return { outcome: 'rejected', ...told }
+      return handling satisfies never
   }
 }
 

@@ -2,9 +2,9 @@ import type { Outcome } from '../../src/core/outcome.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import { type HttpAnswer, retryAfterMs } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
+import { type Handling, handlingOfStatus } from './status-handling.ts'
 
 type Refusal = Exclude<Outcome, { outcome: 'sent' | 'uncertain' }>
-type Handling = Refusal['outcome']
 
 /** Meta asks to decide by the code: https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes */
 const handlings: Record<Handling, readonly number[]> = {
@@ -20,14 +20,6 @@ const handlings: Record<Handling, readonly number[]> = {
 const handlingOfCode = new Map(
   Object.entries(handlings).flatMap(([handling, codes]) => codes.map((code) => [code, handling as Handling])),
 )
-
-/** For codes that aren't listed, and answers without one: from a proxy, say. */
-const handlingOfStatus: Record<number, Handling> = {
-  401: 'channel_refused',
-  403: 'channel_refused',
-  408: 'retry_later',
-  429: 'retry_later',
-}
 
 /** Many have blocked the number or reported it: what it may send comes back over hours. */
 const spamLimit = { code: 131048, waitMs: 15 * 60 * 1000 }
@@ -68,7 +60,8 @@ function handlingOf(status: number, code: number | undefined, isTransient: boole
     if (code >= 200 && code <= 299) return 'channel_refused'
   }
   if (isTransient) return 'retry_later'
-  return handlingOfStatus[status] ?? (status >= 300 && status < 500 ? 'rejected' : 'retry_later')
+  // A code that isn't listed, or an answer without one: from a proxy, say.
+  return handlingOfStatus(status, { 403: 'channel_refused' })
 }
 
 function errorOf(body: string) {

@@ -3,9 +3,10 @@ import type { MediaDescription, Message, TemplateMessage } from '../../src/core/
 import type { Outcome } from '../../src/core/outcome.ts'
 import { filledTemplate, type WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import type { Delivery, Provider } from '../provider.ts'
-import type { HttpAnswer, HttpClient, HttpRequest } from './http.ts'
+import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
 import { multipartForm } from './multipart.ts'
+import { isSuccess } from './status-handling.ts'
 import { refusal } from './whatsapp-cloud-errors.ts'
 
 type WhatsAppDelivery = Delivery<WhatsAppCloudConfig>
@@ -23,16 +24,8 @@ export function whatsappCloud(http: HttpClient): Provider<WhatsAppCloudConfig> {
       }
       const body = JSON.stringify(payloadOf(delivery, mediaId))
       const result = await http.post(requestTo('messages', config, 'application/json', body), signal)
-      switch (result.kind) {
-        case 'answer':
-          return isSuccess(result.status) ? sentBy(result) : refusal(result, config)
-        case 'not_sent':
-          return { outcome: 'retry_later', reason: result.reason }
-        case 'maybe_sent':
-          return { outcome: 'uncertain', reason: result.reason }
-        default:
-          return result satisfies never
-      }
+      if (result.kind !== 'answer') return unanswered(result)
+      return isSuccess(result.status) ? sentBy(result) : refusal(result, config)
     },
   }
 }
@@ -116,8 +109,6 @@ function requestTo(
 function sentBy({ status, body }: HttpAnswer): Outcome {
   return { outcome: 'sent', providerMessageId: idOf(fieldsOf(body).messages), providerStatus: status }
 }
-
-const isSuccess = (status: number) => status >= 200 && status < 300
 
 function idOf(list: unknown): string | undefined {
   const id: unknown = Array.isArray(list) ? Object(list[0]).id : undefined

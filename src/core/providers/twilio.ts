@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { baseUrl } from '../base-url.ts'
+import { isLongerThan } from '../characters.ts'
 import { besideOtherFaults, optional, string } from '../fields.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { MediaLimits, ProviderRules, TemplateRules } from '../provider.ts'
@@ -12,10 +13,11 @@ const contentSid = sid('HX')
 
 // https://www.twilio.com/docs/content/using-variables-with-content-api
 const placeholder = string.regex(/^[A-Za-z0-9]\w{0,15}$/)
+const placeholderFault =
+  'has to be the name of a variable of the content template: 1 to 16 letters, digits or underscores'
 const recordFaults: Record<string, string> = {
   invalid_type: 'has to be an object such as {"1":"name"}',
-  invalid_key:
-    'has to be the name of a variable of the content template: 1 to 16 letters, digits or underscores',
+  invalid_key: placeholderFault,
 }
 
 const definition = z.strictObject({
@@ -26,11 +28,18 @@ const definition = z.strictObject({
     .default({}),
 })
 
+// https://www.twilio.com/docs/api/errors/21658
+const maxValueCharacters = 1600
+
 /** Twilio's content templates: what each of their variables gets is told by the key of a send's variable. */
 const template = {
   definition,
   variablesOf: (given) => [...new Set(Object.values(definition.parse(given).variables))],
-  valueFault: ({ value }) => whatsAppValueFault(value),
+  unregisteredKeyFault: (key) => (placeholder.safeParse(key).success ? undefined : placeholderFault),
+  valueFault: ({ value }) =>
+    isLongerThan(value, maxValueCharacters)
+      ? `at most ${maxValueCharacters} characters on this channel`
+      : whatsAppValueFault(value),
   unregisteredFault: (name) =>
     contentSid.safeParse(name).success
       ? undefined
@@ -53,7 +62,7 @@ export function contentOf(message: {
 // More is refused: https://www.twilio.com/docs/messaging/guides/accepted-mime-types
 const limits: MediaLimits = { maxBytes: 5 * 1024 * 1024, hasCaption: true }
 // Of the other types it takes some by one way and some by another: these it is left to judge itself.
-const imageTypes = ['jpeg', 'jpg', 'png', 'gif', 'bmp', 'tiff', 'heic', 'heif', 'webp'].map(
+const imageTypes = ['jpeg', 'png', 'gif', 'bmp', 'tiff', 'heic', 'heif', 'webp'].map(
   (name) => `image/${name}`,
 )
 
