@@ -7,7 +7,7 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { z } from 'zod'
 import { contactTypes } from '../../core/contact.ts'
 import { mediaTypes } from '../../core/message.ts'
-import type { Emulator } from './emulator.ts'
+import { type Emulator, keep, mostKept } from './emulator.ts'
 
 export interface WebhookCall {
   headers: IncomingHttpHeaders
@@ -74,7 +74,7 @@ export async function startWebhookEmulator(): Promise<WebhookEmulator> {
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = Buffer.concat(await request.toArray())
-    calls.push({ headers: request.headers, body: body.toString() })
+    keep(calls, { headers: request.headers, body: body.toString() })
     const told = answers.shift()
     if (told === 'hang') return
     if (told && told !== 'drop') {
@@ -82,29 +82,9 @@ export async function startWebhookEmulator(): Promise<WebhookEmulator> {
       response.writeHead(told.status, told.headers).end(told.body)
       return
     }
-    const refusal = take(request, body)
+    const refusal = take(webhook, request, body, taken)
     if (told === 'drop') request.socket.resetAndDestroy()
-    else
-      answerJson(
-        response,
-        refusal ?? { status: 200, body: { id: `received-${request.headers['webhook-id']}` } },
-      )
-  }
-
-  function take({ method, headers }: IncomingMessage, body: Buffer): Refusal | undefined {
-    if (method !== 'POST') return { status: 405, body: { error: 'only POST' } }
-    if (!/^application\/json(;|$)/.test(headers['content-type'] ?? '')) {
-      return { status: 415, body: { error: 'only application/json' } }
-    }
-    const fault = signatureFault(webhook, body, headers)
-    if (fault) return { status: 401, body: { error: fault } }
-    const parsed = payload.safeParse(parseJson(body))
-    if (!parsed.success) return { status: 400, body: { error: z.prettifyError(parsed.error) } }
-    const { requestId } = parsed.data
-    if (requestId !== headers['webhook-id'])
-      return { status: 400, body: { error: 'webhook-id is no requestId' } }
-    if (!taken.has(requestId)) taken.set(requestId, parsed.data)
-    return undefined
+    else answerJson(response, refusal ?? { status: 200, body: { id: `received-${request.headers['webhook-id']}` } })
   }
 
   const server = createServer((request, response) => void handle(request, response).catch(() => {}))
@@ -125,6 +105,29 @@ export async function startWebhookEmulator(): Promise<WebhookEmulator> {
 interface Refusal {
   status: number
   body: { error: string }
+}
+
+/** Keeps what it takes, once. */
+function take(
+  webhook: Webhook,
+  { method, headers }: IncomingMessage,
+  body: Buffer,
+  taken: WebhookEmulator['taken'],
+): Refusal | undefined {
+  if (method !== 'POST') return { status: 405, body: { error: 'only POST' } }
+  if (!/^application\/json(;|$)/.test(headers['content-type'] ?? '')) {
+    return { status: 415, body: { error: 'only application/json' } }
+  }
+  const fault = signatureFault(webhook, body, headers)
+  if (fault) return { status: 401, body: { error: fault } }
+  const parsed = payload.safeParse(parseJson(body))
+  if (!parsed.success) return { status: 400, body: { error: z.prettifyError(parsed.error) } }
+  const { requestId } = parsed.data
+  if (requestId !== headers['webhook-id']) return { status: 400, body: { error: 'webhook-id is no requestId' } }
+  if (!taken.has(requestId)) taken.set(requestId, parsed.data)
+  const [first = ''] = taken.keys()
+  if (taken.size > mostKept) taken.delete(first)
+  return undefined
 }
 
 function answerJson(response: ServerResponse, { status, body }: { status: number; body: object }): void {

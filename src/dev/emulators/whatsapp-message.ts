@@ -11,7 +11,7 @@ const caption = z.string().max(1024).optional()
 
 const parameter = z.strictObject({
   type: z.literal('text'),
-  text: z.string().min(1),
+  text: z.string(),
   parameter_name: z.string().optional(),
 })
 
@@ -51,6 +51,17 @@ export function messageFault(given: unknown, uploads: ReadonlySet<string>): Grap
       code: 100,
       title: `Param ${data.type}['id'] is not a valid whatsapp business account media attachment ID`,
     }
+  }
+  return parameterFault(content.components ?? [])
+}
+
+function parameterFault(components: { parameters: { text: string }[] }[]): GraphFault | undefined {
+  const texts = components.flatMap(({ parameters }) => parameters.map(({ text }) => text))
+  if (texts.includes('')) return missing('text')
+  if (texts.some((text) => /[\n\r\t]| {5}/.test(text))) {
+    // As it answered in https://github.com/schemalabz/opencouncil/pull/780
+    const details = 'Param text cannot have new-line/tab characters or more than 4 consecutive spaces'
+    return { code: 132018, title: "There's an issue with the parameters in your template", details }
   }
   return undefined
 }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Emulator } from './emulator.ts'
+import { type Emulator, keep } from './emulator.ts'
 import { type GraphFault, type MediaForm, mediaFault, mediaFormOf } from './whatsapp-media.ts'
 import { messageFault } from './whatsapp-message.ts'
 
@@ -56,7 +56,7 @@ export async function openWhatsAppEmulator(): Promise<Emulator<WhatsAppCall, Wha
     const body = await contentOf(request)
     if (!body) return
     const call = await callOf(request, body)
-    calls.push(call)
+    keep(calls, call)
     const answer = next.shift() ?? { delayMs: 0 }
     if (answer === 'drop') request.socket.resetAndDestroy()
     else if (answer !== 'never_answer') {
