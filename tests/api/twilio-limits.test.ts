@@ -34,6 +34,10 @@ const template = (name: string, ...keys: string[]) => ({
   type: 'template',
   template: { name, variables: keys.map((key) => ({ key, value: 'x' })) },
 })
+const withValue = (name: string, key: string, value: string) => ({
+  type: 'template',
+  template: { name, variables: [{ key, value }] },
+})
 const media = (fields: object, mediaType = 'image') => ({ type: 'media', media: { mediaType, ...fields } })
 const base64 = samples.png.toString('base64')
 const mediaUrl = 'https://example.com/dot.png'
@@ -48,6 +52,10 @@ test.each<[string, object]>([
   ['a text of 1600 emoji', text('😀'.repeat(1600))],
   ['a registered template with its variables', template('welcome', 'code', 'name')],
   ['a template named by its content SID', template(contentSid, '1')],
+  ['a template named by its content SID, with a longest key', template(contentSid, 'a'.repeat(16))],
+  ['a variable of 1600 characters', withValue(contentSid, '1', '👋'.repeat(1600))],
+  ['an image declared as jpg', media({ mediaUrl, mimetype: 'image/jpg' })],
+  ['a document that is recognised', media({ base64: samples.pdf.toString('base64') }, 'document')],
   ['an image by base64', media({ base64, caption: 'A dot' })],
   ['an image of 5 MiB', media({ base64: sized(mostMediaBytes) })],
   ['an image by a link', media({ mediaUrl, mimetype: 'image/jpeg; q=1' })],
@@ -67,6 +75,21 @@ test.each<[string, object, string]>([
     'an unknown variable',
     template('welcome', 'name', 'code', 'nickname'),
     'message.template.variables[2].key',
+  ],
+  ['a variable of 1601 characters', withValue(contentSid, '1', 'x'.repeat(1601)), 'message.template.variables[0].value'],
+  ['a key too long for Twilio', template(contentSid, '1', 'a'.repeat(17)), 'message.template.variables[1].key'],
+  ['a key with a space', template(contentSid, 'a b'), 'message.template.variables[0].key'],
+  ['a document of an unknown type', media({ base64: 'SGVsbG8=' }, 'document'), 'message.media.mimetype'],
+  ['audio of an unknown type', media({ base64: 'SGVsbG8=' }, 'audio'), 'message.media.mimetype'],
+  [
+    'a document of any bytes in a data URL',
+    media({ base64: 'data:application/octet-stream;base64,SGVsbG8=' }, 'document'),
+    'message.media.mimetype',
+  ],
+  [
+    'a zip, which may be an Office file',
+    media({ base64: samples.zip.toString('base64') }, 'document'),
+    'message.media.mimetype',
   ],
   ['an image of more than 5 MiB', media({ base64: sized(mostMediaBytes + 1) }), 'message.media.base64'],
   [

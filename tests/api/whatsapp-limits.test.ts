@@ -24,6 +24,7 @@ const text = { type: 'text', text: { value: 'Hello' } }
 const media = (fields: object) => ({ contact, message: { type: 'media', media: fields } })
 const mediaUrl = 'https://example.com/file'
 const base64 = (content: Buffer) => content.toString('base64')
+const anyBytes = (content: Buffer) => `data:application/octet-stream;base64,${base64(content)}`
 const padded = (content: Buffer, bytes: number) => base64(Buffer.concat([content], bytes))
 const megabyte = 1024 * 1024
 const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
@@ -80,6 +81,12 @@ test.each(['', 'two\nlines', 'a\ttab', 'a     gap'])(
 test.each([
   ['a png', { mediaType: 'image', base64: base64(samples.png) }],
   ['a jpeg of 5 MB', { mediaType: 'image', base64: padded(samples.jpeg, 5 * megabyte) }],
+  ['a jpeg that is declared as a jpg', { mediaType: 'image', base64: base64(samples.jpeg), mimetype: 'image/jpg' }],
+  ['a link to a declared jpg', { mediaType: 'image', mediaUrl, mimetype: 'image/jpg' }],
+  ['an mp3 that is declared as mp3', { mediaType: 'audio', base64: base64(samples.mp3), mimetype: 'audio/mp3' }],
+  ['a link to a declared m4a', { mediaType: 'audio', mediaUrl, mimetype: 'audio/x-m4a' }],
+  ['a png as any bytes in a data URL', { mediaType: 'image', base64: anyBytes(samples.png) }],
+  ['a pdf as any bytes in a data URL', { mediaType: 'document', base64: anyBytes(samples.pdf) }],
   ['an image by a link', { mediaType: 'image', mediaUrl }],
   ['a video with a caption', { mediaType: 'video', base64: base64(samples.mp4), caption: 'See' }],
   ['an m4a as audio', { mediaType: 'audio', base64: base64(samples.m4a) }],
@@ -109,6 +116,13 @@ test.each([
     'mimetype',
     { mediaType: 'image', base64: base64(samples.png), mimetype: 'image/webp' },
   ],
+  ['a link to aac in mp4', 'mimetype', { mediaType: 'audio', mediaUrl, mimetype: 'audio/mp4a-latm' }],
+  [
+    'a png that is declared as any bytes',
+    'mimetype',
+    { mediaType: 'image', base64: base64(samples.png), mimetype: 'application/octet-stream' },
+  ],
+  ['a webp as any bytes in a data URL', 'base64', { mediaType: 'image', base64: anyBytes(samples.webp) }],
   ['a wav', 'base64', { mediaType: 'audio', base64: base64(samples.wav) }],
   ['a webm', 'base64', { mediaType: 'video', base64: base64(samples.webm) }],
   ['audio of no type', 'mimetype', { mediaType: 'audio', base64: 'QUJD' }],

@@ -6,8 +6,8 @@ import {
   startTwilioEmulator,
   type TwilioAnswer,
   type TwilioEmulator,
-  twilioError,
 } from '../../src/dev/emulators/twilio.ts'
+import { twilioError } from '../../src/dev/emulators/twilio-message.ts'
 import type { Delivery } from '../../workers/provider.ts'
 import { createHttpClient } from '../../workers/providers/http.ts'
 import { twilio } from '../../workers/providers/twilio.ts'
@@ -430,4 +430,64 @@ test('no connection is to be tried later: nothing was sent', async () => {
 test('an answer that comes late, within the time of the call, counts', async () => {
   emulator.answerNext({ delayMs: 100 })
   expect((await send()).outcome.outcome).toBe('sent')
+})
+
+describe('the emulator refuses', () => {
+  const good = { To: '+4915112345678', From: from, Body: 'Hello' }
+  const variablesOf = (variables: unknown) => ({
+    To: good.To,
+    From: from,
+    ContentSid: contentSid,
+    ContentVariables: typeof variables === 'string' ? variables : JSON.stringify(variables),
+  })
+  const post = async (form: object, headers: Record<string, string> = {}, path?: string, method = 'POST') => {
+    const { accountSid, authToken, baseUrl } = rules.config.parse(emulator.config)
+    const url = `${baseUrl}${path ?? `/2010-04-01/Accounts/${accountSid}/Messages.json`}`
+    const authorization = `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
+    const body = new URLSearchParams({ ...form }).toString()
+    const response = await fetch(url, {
+      method,
+      headers: { authorization, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      ...(method === 'POST' && { body }),
+    })
+    const { code } = (await response.json()) as { code?: number }
+    return [response.status, code]
+  }
+
+  test.each<[string, object, number, number | undefined]>([
+    ['nothing of a good message', good, 201, undefined],
+    ['an unknown field', { ...good, Retries: '3' }, 400, 20001],
+    ['a field in another case', { ...good, body: 'Hello' }, 400, 20001],
+    ['no contact', { ...good, To: '' }, 400, 21604],
+    ['a contact without its plus', { ...good, To: '4915112345678' }, 400, 21211],
+    ['no sender', { ...good, From: '' }, 400, 21603],
+    ['no content', { ...good, Body: '' }, 400, 21619],
+    ['a text of 1601 characters', { ...good, Body: 'x'.repeat(1601) }, 400, 21617],
+    ['media without a URL', { ...good, MediaUrl: 'dot.png' }, 400, 21620],
+    ['nothing of good variables', variablesOf({ 1: 'Ann', first_name: '    ' }), 201, undefined],
+    ['variables that are no JSON', variablesOf('{'), 400, 21656],
+    ['a list of variables', variablesOf(['Ann']), 400, 21656],
+    ['a variable that is no text', variablesOf({ 1: 7 }), 400, 21656],
+    ['a name that no placeholder has', variablesOf({ 'a b': 'Ann' }), 400, 21656],
+    ['an empty variable', variablesOf({ 1: '' }), 400, 21656],
+    ['a line break in a variable', variablesOf({ 1: 'two\nlines' }), 400, 21656],
+    ['a tab in a variable', variablesOf({ 1: 'a\ttab' }), 400, 21656],
+    ['more than four spaces in a variable', variablesOf({ 1: 'a     gap' }), 400, 21656],
+    ['a variable of 1601 characters', variablesOf({ 1: 'x'.repeat(1601) }), 400, 21658],
+  ])('%s', async (_, form, status, code) => {
+    expect(await post(form)).toEqual([status, code])
+  })
+
+  test('another content type, whose fields it does not read', async () => {
+    expect(await post(good, { 'content-type': 'application/json' })).toEqual([400, 21604])
+    expect(await post(good, { 'content-type': 'text/plain' })).toEqual([400, 21604])
+  })
+
+  test('another path, another method and other credentials', async () => {
+    const other = '/2010-04-01/Accounts/AC1/Messages.json'
+    expect(await post(good, {}, other)).toEqual([404, 20404])
+    expect(await post(good, {}, '/Messages.json')).toEqual([404, 20404])
+    expect(await post(good, {}, undefined, 'GET')).toEqual([405, 20004])
+    expect(await post(good, { authorization: 'Basic x' })).toEqual([401, 20003])
+  })
 })

@@ -498,7 +498,23 @@ describe('the emulator refuses', () => {
     return [response.status, error?.code]
   }
 
+  const template = (...texts: string[]) => ({
+    ...good,
+    type: 'template',
+    text: undefined,
+    template: {
+      name: 'welcome',
+      language: { code: 'en' },
+      components: [{ type: 'body', parameters: texts.map((text) => ({ type: 'text', text })) }],
+    },
+  })
+
   test.each<[string, unknown, Record<string, string>, string, number, number | undefined]>([
+    ['nothing of a good template', template('Ann', 'a    gap'), {}, 'messages', 200, undefined],
+    ['an empty variable', template('Ann', ''), {}, 'messages', 400, 131008],
+    ['a line break in a variable', template('two\nlines'), {}, 'messages', 400, 132018],
+    ['a tab in a variable', template('a\ttab'), {}, 'messages', 400, 132018],
+    ['more than four spaces in a variable', template('a     gap'), {}, 'messages', 400, 132018],
     ['nothing of a good message', good, {}, 'messages', 200, undefined],
     ['a token that is not its own', good, { authorization: 'Bearer x' }, 'messages', 401, 190],
     ['another path', good, {}, 'message', 400, 2500],
