@@ -24,15 +24,15 @@ export async function findSend(
   return { send, events }
 }
 
-/** The media of a send that has some, as a provider is to get it by a link; its bytes only where they are asked for. */
+/** The media of a send that has some, as a provider is to get it by a link; without its bytes where they aren't asked for. */
 export async function findMedia(
   db: Database,
   requestId: string,
   withContent: boolean,
-): Promise<{ content: Buffer | null; sizeBytes: number; description: MediaDescription } | undefined> {
+): Promise<{ content: Buffer; sizeBytes: number; description: MediaDescription } | undefined> {
   const [row] = await db
     .select({
-      content: withContent ? media.content : sql<null>`null`,
+      content: withContent ? media.content : sql<Buffer>`''::bytea`,
       sizeBytes: sql<number>`octet_length(${media.content})`,
       message: sends.message,
     })

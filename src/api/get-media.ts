@@ -18,7 +18,7 @@ export function getMedia({ db, settings }: Runtime) {
     if (!media) throw new ApiError(404, 'No such media, or its link has expired.')
     const { content, sizeBytes, description } = media
     const { mimetype = 'application/octet-stream', filename } = description
-    return c.body(content as Buffer<ArrayBuffer> | null, 200, {
+    return c.body(content as Buffer<ArrayBuffer>, 200, {
       'Content-Length': String(sizeBytes),
       // Providers refuse types by their names, image/jpg for one.
       'Content-Type': withCommonName(mimetype),

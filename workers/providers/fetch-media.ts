@@ -44,6 +44,7 @@ export function createMediaFetcher(options: ConnectorOptions): MediaFetcher {
     fetch: (url, signal) =>
       new Promise((resolve, reject) => {
         const giveUp = () => resolve(notInTime)
+        if (signal.aborted) return giveUp()
         signal.addEventListener('abort', giveUp, { once: true })
         const fetched = inTurn(() => get(agent, new URL(url), signal))
         void fetched.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
