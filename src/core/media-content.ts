@@ -21,7 +21,6 @@ const commonNames: Record<string, string> = {
 /** Office files come in these: what is recognised as no more than one of them may well be one. */
 const officeContainers = ['application/zip', 'application/x-cfb']
 
-
 /** What the content's first bytes show it to be; undefined where they aren't recognised. */
 export async function recognise(content: Uint8Array): Promise<string | undefined> {
   return (await fileTypeFromBuffer(content).catch(() => undefined))?.mime

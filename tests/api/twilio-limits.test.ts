@@ -76,8 +76,16 @@ test.each<[string, object, string]>([
     template('welcome', 'name', 'code', 'nickname'),
     'message.template.variables[2].key',
   ],
-  ['a variable of 1601 characters', withValue(contentSid, '1', 'x'.repeat(1601)), 'message.template.variables[0].value'],
-  ['a key too long for Twilio', template(contentSid, '1', 'a'.repeat(17)), 'message.template.variables[1].key'],
+  [
+    'a variable of 1601 characters',
+    withValue(contentSid, '1', 'x'.repeat(1601)),
+    'message.template.variables[0].value',
+  ],
+  [
+    'a key too long for Twilio',
+    template(contentSid, '1', 'a'.repeat(17)),
+    'message.template.variables[1].key',
+  ],
   ['a key with a space', template(contentSid, 'a b'), 'message.template.variables[0].key'],
   ['a document of an unknown type', media({ base64: 'SGVsbG8=' }, 'document'), 'message.media.mimetype'],
   ['audio of an unknown type', media({ base64: 'SGVsbG8=' }, 'audio'), 'message.media.mimetype'],

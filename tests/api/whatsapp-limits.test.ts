@@ -81,9 +81,15 @@ test.each(['', 'two\nlines', 'a\ttab', 'a     gap'])(
 test.each([
   ['a png', { mediaType: 'image', base64: base64(samples.png) }],
   ['a jpeg of 5 MB', { mediaType: 'image', base64: padded(samples.jpeg, 5 * megabyte) }],
-  ['a jpeg that is declared as a jpg', { mediaType: 'image', base64: base64(samples.jpeg), mimetype: 'image/jpg' }],
+  [
+    'a jpeg that is declared as a jpg',
+    { mediaType: 'image', base64: base64(samples.jpeg), mimetype: 'image/jpg' },
+  ],
   ['a link to a declared jpg', { mediaType: 'image', mediaUrl, mimetype: 'image/jpg' }],
-  ['an mp3 that is declared as mp3', { mediaType: 'audio', base64: base64(samples.mp3), mimetype: 'audio/mp3' }],
+  [
+    'an mp3 that is declared as mp3',
+    { mediaType: 'audio', base64: base64(samples.mp3), mimetype: 'audio/mp3' },
+  ],
   ['a link to a declared m4a', { mediaType: 'audio', mediaUrl, mimetype: 'audio/x-m4a' }],
   ['a png as any bytes in a data URL', { mediaType: 'image', base64: anyBytes(samples.png) }],
   ['a pdf as any bytes in a data URL', { mediaType: 'document', base64: anyBytes(samples.pdf) }],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import {
-  contentFault as faultOf,
   contentTypeAs,
+  contentFault as faultOf,
   recognise,
   typeOfContent,
   withCommonName,

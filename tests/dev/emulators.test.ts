@@ -22,7 +22,8 @@ test.each([
       const response = await fetch(String(emulator.config[urlField]), { method: 'POST', body: path })
       await response.arrayBuffer()
     }
-    for (let at = 0; at < 21; at++) await Promise.all(Array.from({ length: 50 }, (_, i) => call(`${at}-${i}`)))
+    for (let at = 0; at < 21; at++)
+      await Promise.all(Array.from({ length: 50 }, (_, i) => call(`${at}-${i}`)))
     expect(emulator.calls).toHaveLength(1000)
   } finally {
     await emulator.stop()

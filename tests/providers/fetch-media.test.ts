@@ -216,7 +216,10 @@ describe('at a time', () => {
       asked.count++
       waiting.push(() => void response.end('x'))
     })
-    return { url, asked, waiting, answerAll: () => waiting.splice(0).forEach((answerOne) => answerOne()) }
+    const answerAll = () => {
+      for (const answerOne of waiting.splice(0)) answerOne()
+    }
+    return { url, asked, waiting, answerAll }
   }
 
   test('at most 4 are fetched, the others wait and come after them', async () => {

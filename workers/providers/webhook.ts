@@ -67,7 +67,9 @@ function outcomeOf(answer: HttpAnswer): Outcome {
   }
   const handling = handlingOfStatus(status, ownHandlings)
   const told = { outcome: handling, reason: reasonOf(status), providerStatus: status }
-  return handling === 'retry_later' ? { ...told, outcome: handling, retryAfterMs: retryAfterMs(answer) } : told
+  return handling === 'retry_later'
+    ? { ...told, outcome: handling, retryAfterMs: retryAfterMs(answer) }
+    : told
 }
 
 function reasonOf(status: number): string {

@@ -72,11 +72,8 @@ function contentFault(form: TwilioForm): TwilioError | undefined {
 
 function variablesFault(json: string): TwilioError | undefined {
   const values = variablesOf(json)
-  // https://www.twilio.com/docs/api/errors/21656, and what a value may hold:
-  // https://www.twilio.com/docs/content/using-variables-with-content-api
-  if (!values?.every((value) => typeof value === 'string' && value !== '' && !/[\n\r\t]| {5}/.test(value))) {
-    return twilioError(400, 21656, 'The ContentVariables Parameter is invalid')
-  }
+  // https://www.twilio.com/docs/api/errors/21656
+  if (!values?.every(isVariable)) return twilioError(400, 21656, 'The ContentVariables Parameter is invalid')
   // https://www.twilio.com/docs/api/errors/21658
   if (values.some((value) => [...value].length > 1600)) {
     return twilioError(400, 21658, 'Parameter exceeded character limit')
@@ -84,12 +81,19 @@ function variablesFault(json: string): TwilioError | undefined {
   return undefined
 }
 
+// https://www.twilio.com/docs/content/using-variables-with-content-api
+function isVariable(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !/[\n\r\t]| {5}/.test(value)
+}
+
 /** Undefined where they are no object, or one has a name that no placeholder can have. */
 function variablesOf(json: string): unknown[] | undefined {
   try {
     const variables: unknown = JSON.parse(json)
     if (typeof variables !== 'object' || variables === null || Array.isArray(variables)) return undefined
-    return Object.keys(variables).every((name) => /^\w{1,16}$/.test(name)) ? Object.values(variables) : undefined
+    return Object.keys(variables).every((name) => /^\w{1,16}$/.test(name))
+      ? Object.values(variables)
+      : undefined
   } catch {
     return undefined
   }

@@ -84,7 +84,11 @@ export async function startWebhookEmulator(): Promise<WebhookEmulator> {
     }
     const refusal = take(webhook, request, body, taken)
     if (told === 'drop') request.socket.resetAndDestroy()
-    else answerJson(response, refusal ?? { status: 200, body: { id: `received-${request.headers['webhook-id']}` } })
+    else
+      answerJson(
+        response,
+        refusal ?? { status: 200, body: { id: `received-${request.headers['webhook-id']}` } },
+      )
   }
 
   const server = createServer((request, response) => void handle(request, response).catch(() => {}))
@@ -123,7 +127,8 @@ function take(
   const parsed = payload.safeParse(parseJson(body))
   if (!parsed.success) return { status: 400, body: { error: z.prettifyError(parsed.error) } }
   const { requestId } = parsed.data
-  if (requestId !== headers['webhook-id']) return { status: 400, body: { error: 'webhook-id is no requestId' } }
+  if (requestId !== headers['webhook-id'])
+    return { status: 400, body: { error: 'webhook-id is no requestId' } }
   if (!taken.has(requestId)) taken.set(requestId, parsed.data)
   const [first = ''] = taken.keys()
   if (taken.size > mostKept) taken.delete(first)
