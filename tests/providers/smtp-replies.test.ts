@@ -159,9 +159,12 @@ describe('what is no mail', () => {
   })
 })
 
-test.each(['', ' '])("a template's subject that comes to nothing is that of the channel: %j", async (value) => {
-  const definition = { subject: '{{a}}', text: 'T' }
-  const template = { name: 'welcome', variables: [{ key: 'a', value }], definition }
-  await send({ message: { type: 'template', template }, config: { subject: 'News' } })
-  expect(emulator.calls.at(-1)?.mail?.headers.subject).toBe('News')
-})
+test.each(['', ' '])(
+  "a template's subject that comes to nothing is that of the channel: %j",
+  async (value) => {
+    const definition = { subject: '{{a}}', text: 'T' }
+    const template = { name: 'welcome', variables: [{ key: 'a', value }], definition }
+    await send({ message: { type: 'template', template }, config: { subject: 'News' } })
+    expect(emulator.calls.at(-1)?.mail?.headers.subject).toBe('News')
+  },
+)

@@ -44,7 +44,8 @@ export function sendMail(
       resolve(result)
     }
     const fail = (error: SmtpError) => end(resultOf(error, reached))
-    const giveUp = () => end(lost(reached === 'content' ? 'no answer in time' : 'no connection in time', reached))
+    const giveUp = () =>
+      end(lost(reached === 'content' ? 'no answer in time' : 'no connection in time', reached))
     const send = () => {
       reached = 'recipient'
       const content = contentOf(mail, () => (reached = 'content'))
@@ -121,7 +122,11 @@ function resultOf(error: SmtpError, reached: Reached): SmtpResult {
   const { code, originalCode = code, response: reply, command = '' } = error
   if (reply && /^[45]\d\d([ -]|$)/.test(reply)) {
     // Some replies come by themselves, to no command.
-    return { kind: 'refused', step: command.startsWith('AUTH') ? 'login' : (steps[command] ?? reached), reply }
+    return {
+      kind: 'refused',
+      step: command.startsWith('AUTH') ? 'login' : (steps[command] ?? reached),
+      reply,
+    }
   }
   if (reached === 'recipient' && code === 'EMESSAGE') return { kind: 'too_large' }
   if (reached === 'connection' && code === 'EAUTH')
