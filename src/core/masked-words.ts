@@ -5,6 +5,9 @@ const longestMasked = 500
 /** Base64 and hex; phone numbers, however they are written. */
 const patterns = [/[A-Za-z0-9+/]{16,}={0,2}/g, /\+?\d(?:[\s.()/-]{0,3}\d){6,}/g]
 
+/** Long words and MIME types look like base64, but base64 as long as that is never all in lower case. */
+const isWord = /^[a-z/]+$/
+
 /** In a URL or an address, with whatever is written beside it without a space. */
 const inAddress = /@|%40|:\/\//i
 
@@ -28,7 +31,7 @@ function* findings(words: string, secrets: readonly string[]): Generator<[start:
     }
   }
   for (const { 0: word, index } of patterns.flatMap((pattern) => [...words.matchAll(pattern)])) {
-    yield [index, word.length]
+    if (!isWord.test(word)) yield [index, word.length]
   }
   for (const { 0: word, index } of words.matchAll(/\S+/g)) {
     if (inAddress.test(word)) yield [index, word.length]

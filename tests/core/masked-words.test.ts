@@ -6,6 +6,12 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 test.each<[string, string, string, string[]?]>([
   ['words alone', 'Username and Password not accepted.', 'Username and Password not accepted.'],
   ['short numbers', 'code 20003, 02-Feb-24 10:00:00, 550 5.7.1', 'code 20003, 02-Feb-24 10:00:00, 550 5.7.1'],
+  [
+    'long words and MIME types',
+    'a misconfiguration: application/octet-stream',
+    'a misconfiguration: application/octet-stream',
+  ],
+  ['a secret that is a long word', 'no correcthorsebatterystaple', 'no …', ['correcthorsebatterystaple']],
   ['a secret', 'wrong: s3 cret!', 'wrong: …', ['s3 cret!']],
   ['a secret each time', 'a s3cret, the s3cret', 'a …, the …', ['s3cret']],
   ['a secret in base64', `no ${base64('s3cret')}!`, 'no …!', ['s3cret']],
