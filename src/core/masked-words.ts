@@ -1,6 +1,6 @@
 /** As much as an answer may hold of it; patterns take linear time on it. */
 const longestWords = 8192
-const longestMasked = 500
+const longestMasked = 1000
 
 /** Base64 and hex; phone numbers, however they are written. */
 const patterns = [/[A-Za-z0-9+/]{16,}={0,2}/g, /\+?\d(?:[\s.()/-]{0,3}\d){6,}/g]
