@@ -459,7 +459,7 @@ describe('what a reason tells', () => {
     expect(told.outcome).toMatchObject({
       outcome: 'channel_refused',
       reason:
-        'the server refused the login: Username and Password not accepted. For more information, go to https://support.google.com/mail/?p=BadCredentials b-7 - gsmtp',
+        'the server refused the login: Username and Password not accepted. For more information, go to … b-7 - gsmtp',
     })
     const echo = `535 5.7.8 outbound emulated password ${Buffer.from('emulated password').toString('base64')} me@example.org`
     const { outcome } = await send({}, [{ at: 'AUTH', reply: echo }])

@@ -19,10 +19,11 @@ export interface Mail {
   read(): Readable
 }
 
-type Content = Pick<
-  ConstructorParameters<typeof MailComposer>[0] & object,
-  'subject' | 'text' | 'html' | 'attachments'
->
+interface Texts {
+  subject?: string | undefined
+  text?: string | undefined
+  html?: string | undefined
+}
 
 /** Makes a mail of a delivery. Media that is a link is fetched: where that fails, there is no mail but an outcome. */
 export async function composeMail(
@@ -32,20 +33,22 @@ export async function composeMail(
 ): Promise<Mail | Outcome> {
   const { requestId, contact, config } = delivery
   const from = parseMailbox(config.from)
-  if (!from) throw new Error('A from without address passed its schema')
+  if (!from) return { outcome: 'channel_refused', reason: "the channel's from holds no address" }
   const { message } = delivery
   if (message.type === 'template' && !message.template.definition) {
     return { outcome: 'rejected', reason: 'the template is not registered with the channel' }
   }
   const attached = await attachmentOf(delivery, media, signal)
   if (attached && 'outcome' in attached) return attached
+  const { subject, ...texts } = textsOf(delivery)
   const messageId = `<${requestId}@${from.address.slice(from.address.lastIndexOf('@') + 1)}>`
   const composer = new MailComposer({
     from,
     to: { name: contact.name ?? '', address: contact.value },
     messageId,
-    subject: config.subject,
-    ...textsOf(delivery),
+    // Its variables may leave a template's empty.
+    subject: subject?.trim() || config.subject,
+    ...texts,
     attachments: attached ? [attached.attachment] : [],
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -59,7 +62,7 @@ export async function composeMail(
   }
 }
 
-function textsOf({ message }: Delivery<SmtpConfig>): Content {
+function textsOf({ message }: Delivery<SmtpConfig>): Texts {
   switch (message.type) {
     case 'text':
       return { text: message.text.value }

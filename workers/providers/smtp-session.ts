@@ -34,31 +34,21 @@ export function sendMail(
   return new Promise((resolve) => {
     const connection = new SMTPConnection(optionsOf(config, tls))
     let isOver = false
-    let hasBegun = false
+    let reached: Reached = 'connection'
 
     const end = (result: SmtpResult) => {
       if (isOver) return
       isOver = true
       signal.removeEventListener('abort', giveUp)
-      // A QUIT within the content would be taken for a part of it.
-      if (result.kind === 'taken' || (result.kind === 'refused' && !hasBegun)) connection.quit()
-      else if (connection._socket) connection._socket.destroy()
-      connection.close()
+      leave(connection, result, reached)
       resolve(result)
     }
-    const lose = (reason: string) => end({ kind: hasBegun ? 'maybe_sent' : 'not_sent', reason })
-    const giveUp = () => lose(hasBegun ? 'no answer in time' : 'no connection in time')
-    const fail = (error: SmtpError) => {
-      const told = resultOf(error)
-      if (told) end(told)
-      else lose(describe(error))
-    }
+    const fail = (error: SmtpError) => end(resultOf(error, reached))
+    const giveUp = () =>
+      end(lost(reached === 'content' ? 'no answer in time' : 'no connection in time', reached))
     const send = () => {
-      // Read once the server has said that it takes the content, and not before.
-      const content = Readable.from(
-        beginning(mail, () => (hasBegun = true)),
-        { objectMode: false },
-      )
+      reached = 'recipient'
+      const content = contentOf(mail, () => (reached = 'content'))
       const envelope = { from: mail.from, to: [mail.to], size: mail.minBytes }
       connection.send(envelope, content, (error, info) => {
         if (error) fail(error)
@@ -70,20 +60,41 @@ export function sendMail(
     signal.addEventListener('abort', giveUp)
     connection.on('error', fail)
     // Some ends come without an error, and some with one that is told only right after.
-    connection.on('end', () => queueMicrotask(() => lose('the connection was lost')))
-    connection.connect((error) => {
-      const { user, pass } = config
-      if (error) fail(error)
-      else if (user === undefined) send()
-      else connection.login({ user, pass }, (refusal) => (refusal ? fail(refusal) : send()))
-    })
+    connection.on('end', () => queueMicrotask(() => end(lost('the connection was lost', reached))))
+    connection.connect((error) => (error ? fail(error) : logIn(connection, config, fail, send)))
   })
 }
 
-async function* beginning(mail: Mail, onBegin: () => void) {
-  onBegin()
-  yield* mail.read()
+/** How far a session came: from the first command of the envelope on, and from the first byte of the content on. */
+type Reached = 'connection' | 'recipient' | 'content'
+
+function logIn(
+  connection: SMTPConnection,
+  { user, pass }: SmtpConfig,
+  fail: (error: SmtpError) => void,
+  next: () => void,
+): void {
+  if (user === undefined) next()
+  else connection.login({ user, pass }, (refusal) => (refusal ? fail(refusal) : next()))
 }
+
+/** Read once the server has said that it takes the content, and not before. */
+function contentOf(mail: Mail, onBegin: () => void): Readable {
+  async function* read() {
+    onBegin()
+    yield* mail.read()
+  }
+  return Readable.from(read(), { objectMode: false })
+}
+
+function leave(connection: SMTPConnection, { kind }: SmtpResult, reached: Reached): void {
+  // A QUIT within the content would be taken for a part of it.
+  if (kind === 'taken' || (kind === 'refused' && reached !== 'content')) connection.quit()
+  else if (connection._socket) connection._socket.destroy()
+  connection.close()
+}
+
+const maxReplyBytes = 8 * 1024
 
 function optionsOf({ host, port, secure, user }: SmtpConfig, tls: ConnectionOptions) {
   const isLocal = isLoopback(host)
@@ -95,6 +106,7 @@ function optionsOf({ host, port, secure, user }: SmtpConfig, tls: ConnectionOpti
     requireTLS: !secure && user !== undefined && !isLocal,
     ignoreTLS: isLocal,
     tls,
+    maxResponseSize: maxReplyBytes,
   }
 }
 
@@ -105,22 +117,27 @@ const steps: Record<string, Step> = {
   DATA: 'content',
 }
 
-/** What the error tells by itself, wherever it came; undefined where it is a matter of whether the content was begun. */
-function resultOf(error: SmtpError): SmtpResult | undefined {
+/** What the error tells. Once the content has begun, only the server's own yes or no tells what became of it. */
+function resultOf(error: SmtpError, reached: Reached): SmtpResult {
   const { code, originalCode = code, response: reply, command = '' } = error
-  if (reply && /^[45]\d\d/.test(reply)) {
+  if (reply && /^[45]\d\d([ -]|$)/.test(reply)) {
+    // Some replies come by themselves, to no command.
     return {
       kind: 'refused',
-      step: command.startsWith('AUTH') ? 'login' : (steps[command] ?? 'connection'),
+      step: command.startsWith('AUTH') ? 'login' : (steps[command] ?? reached),
       reply,
     }
   }
-  if (code === 'EAUTH')
+  if (reached === 'recipient' && code === 'EMESSAGE') return { kind: 'too_large' }
+  if (reached === 'connection' && code === 'EAUTH')
     return { kind: 'no_login', reason: 'the server offers no login that this service knows' }
-  if (code === 'EMESSAGE') return { kind: 'too_large' }
-  if (isNoTls.test(originalCode ?? ''))
+  if (reached === 'connection' && isNoTls.test(originalCode ?? ''))
     return { kind: 'no_tls', reason: `no TLS connection (${originalCode})` }
-  return undefined
+  return lost(describe(error), reached)
+}
+
+function lost(reason: string, reached: Reached): SmtpResult {
+  return { kind: reached === 'content' ? 'maybe_sent' : 'not_sent', reason }
 }
 
 const isNoTls = /^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|UNABLE_TO_|DEPTH_ZERO_)/
@@ -135,6 +152,8 @@ const reasons: Record<string, string> = {
   EPIPE: 'the connection was lost',
   ETLS: 'the connection was lost',
   EPROTOCOL: 'the answer is not SMTP',
+  EENVELOPE: 'the answer is neither yes nor no',
+  EMESSAGE: 'the answer is neither yes nor no',
 }
 
 function describe({ code = '', originalCode = code }: SmtpError): string {

@@ -1,9 +1,10 @@
 import type { ConnectionOptions } from 'node:tls'
+import { maskedWords } from '../../src/core/masked-words.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
 import type { Provider } from '../provider.ts'
 import type { MediaFetcher } from './fetch-media.ts'
-import { composeMail } from './smtp-mail.ts'
+import { composeMail, type Mail } from './smtp-mail.ts'
 import { type SmtpResult, type Step, sendMail } from './smtp-session.ts'
 
 /**
@@ -14,10 +15,19 @@ import { type SmtpResult, type Step, sendMail } from './smtp-session.ts'
 export function smtp(media: MediaFetcher, tls: ConnectionOptions = {}): Provider<SmtpConfig> {
   return {
     async send(delivery, signal): Promise<Outcome> {
-      const mail = await composeMail(delivery, media, signal)
+      const mail = await composed(delivery, media, signal)
       if ('outcome' in mail) return mail
       return outcomeOf(await sendMail(mail, delivery.config, tls, signal), mail.messageId, delivery.config)
     },
+  }
+}
+
+/** Nothing was called yet, whatever goes wrong. */
+async function composed(...given: Parameters<typeof composeMail>): Promise<Mail | Outcome> {
+  try {
+    return await composeMail(...given)
+  } catch {
+    return { outcome: 'rejected', reason: 'no mail could be made of the message' }
   }
 }
 
@@ -77,19 +87,20 @@ const refused: Record<Step, string> = {
 /** Once it knows the contact, the server's words may repeat it, and after it the content: they are left out. */
 function reasonOf(step: Step, reply: string, config: SmtpConfig): string {
   if (step === 'recipient' || step === 'content') return refused[step]
-  const words = wordsOf(reply, [config.user, config.pass])
+  const words = maskedWords(wordsOf(reply), secretsOf(config))
   return words ? `${refused[step]}: ${words}` : refused[step]
 }
 
-/** The text of all its lines, without addresses and credentials, which servers like to repeat. */
-function wordsOf(reply: string, secrets: (string | undefined)[]): string {
-  const words = reply
+/** What is said at a login, which servers like to repeat: the user and pass, in the clear or as PLAIN puts them together. */
+function secretsOf({ user = '', pass = '' }: SmtpConfig): string[] {
+  return [user, pass, `\0${user}\0${pass}`]
+}
+
+/** The text of all its lines. */
+function wordsOf(reply: string): string {
+  return reply
     .split('\n')
     .map((line) => line.replace(/^\d{3}[ -]?(\d\.\d{1,3}\.\d{1,3}\b)?/, '').trim())
     .join(' ')
-  const forms = secrets.flatMap((secret) => (secret ? [secret, Buffer.from(secret).toString('base64')] : []))
-  return forms
-    .reduce((text, form) => text.replaceAll(form, '…'), words)
-    .replace(/[^\s<>()"',;:]+@[^\s<>()"',;:]+/g, '…')
     .trim()
 }

@@ -1,3 +1,4 @@
+import { maskedWords } from '../../src/core/masked-words.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { contentOf, type TwilioConfig } from '../../src/core/providers/twilio.ts'
 import type { Delivery, Provider } from '../provider.ts'
@@ -105,8 +106,10 @@ function outcomeOf(answer: HttpAnswer, { authToken }: TwilioConfig): Outcome {
   switch (handling) {
     case 'retry_later':
       return { outcome: handling, retryAfterMs: retryAfterMs(answer), ...told }
-    case 'channel_refused':
-      return { outcome: handling, ...told, reason: withWords(reason, message, authToken) }
+    case 'channel_refused': {
+      const words = maskedWords(message ?? '', [authToken])
+      return { outcome: handling, ...told, reason: words ? `${reason}: ${words}` : reason }
+    }
     case 'rejected':
       return { outcome: handling, ...told }
     default:
@@ -122,14 +125,4 @@ function read(body: string): { sid?: string; code?: string; message?: string } {
     ...(/^\d{1,6}$/.test(String(code)) && { code: String(code) }),
     ...(typeof message === 'string' && { message }),
   }
-}
-
-/** Twilio's own words, without what may be a number, an id of 32 digits or the credential. */
-function withWords(reason: string, message: string | undefined, authToken: string): string {
-  if (!message) return reason
-  const words = message
-    .replaceAll(authToken, '…')
-    .replace(/[0-9a-f]{32}/gi, '…')
-    .replace(/\+?\d(?:[ ().-]*\d){6,}/g, '…')
-  return `${reason}: ${words}`
 }

@@ -1,3 +1,4 @@
+import { maskedWords } from '../../src/core/masked-words.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import { type HttpAnswer, retryAfterMs } from './http.ts'
@@ -76,13 +77,9 @@ function errorOf(body: string) {
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
-/** Without what may be a credential, an address or a phone number: Meta repeats a token that it can't read. */
+/** Meta repeats a token that it can't read. */
 function masked(texts: string[], { accessToken }: WhatsAppCloudConfig): string {
-  const words = texts
-    .filter((text) => text !== '')
-    .join('; ')
-    .replaceAll(accessToken, '…')
-    .replace(/https?:\/\/\S+|[A-Za-z0-9]{24,}|\+?\d(?:[ .()/-]{0,2}\d){6,}/g, '…')
+  const words = maskedWords(texts.filter((text) => text !== '').join('; '), [accessToken])
   return words && `: ${words}`
 }
 

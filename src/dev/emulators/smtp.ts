@@ -1,15 +1,17 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerOptions } from 'smtp-server'
-import type { Emulator } from './emulator.ts'
+import { type Emulator, keep } from './emulator.ts'
 import { type MailPart, parseMail } from './mail-part.ts'
 
 /** Where a session may go wrong; `content` once the first of it has come, `end` when all has. */
 export type SmtpStep = 'connect' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'content' | 'end'
 
-/** A reply, its lines parted by line breaks, e.g. `451 4.3.0 Try again later`; or none. */
+/** A reply, its lines parted by line breaks, e.g. `451 4.3.0 Try again later`; or none. It is said as it is, SMTP or not. */
 export interface SmtpAnswer {
   at: SmtpStep
   reply: string | 'drop' | 'hang'
+  /** The connection ends with the reply, before its last line break. */
+  isCutOff?: true
 }
 
 /** A session, and what came of it. */
@@ -59,7 +61,7 @@ export async function openSmtpEmulator(options: SMTPServerOptions = {}): Promise
     if (answer?.at !== step) return false
     const connection = connectionOf(id)
     if (answer.reply === 'drop') connection?._socket.destroy()
-    else if (connection && answer.reply !== 'hang') say(connection, answer.reply)
+    else if (connection && answer.reply !== 'hang') say(connection, answer)
     return true
   }
   const server: SMTPServer = new SMTPServer({
@@ -69,7 +71,7 @@ export async function openSmtpEmulator(options: SMTPServerOptions = {}): Promise
     ...options,
     onConnect({ id, secure }, next) {
       const call = emptyCall(secure)
-      calls.push(call)
+      keep(calls, call)
       sessions.set(id, { call, answer: answers.shift() })
       const connection = connectionOf(id)
       if (connection) divert(connection, (step) => diverts(id, step))
@@ -131,15 +133,10 @@ function divert(connection: Connection, diverts: (step: SmtpStep) => boolean): v
   }
 }
 
-function say(connection: Connection, reply: string): void {
-  const code = Number(reply.slice(0, 3))
-  connection.send(
-    code,
-    reply.split('\n').map((line) => line.slice(4)),
-    false,
-  )
-  // The server is about to close, whatever it answers with that (RFC 5321, 4.2.3).
-  if (code === 421) connection._socket.end()
+function say({ _socket: socket }: Connection, { reply, isCutOff }: SmtpAnswer): void {
+  socket.write(reply.replaceAll('\n', '\r\n') + (isCutOff ? '' : '\r\n'))
+  // With a 421 the server is about to close, whatever it answers with that (RFC 5321, 4.2.3).
+  if (isCutOff || reply.startsWith('421')) socket.end()
 }
 
 /** @returns undefined where the client went away. Never, where it was told to do something else with it. */
