@@ -1,3 +1,6 @@
+import { mediaLinkMs } from '../src/core/media-link.ts'
+import type { ProviderRules } from '../src/core/provider.ts'
+import { providerNames, providerRules } from '../src/core/providers/index.ts'
 import type { Database } from './client.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
 import { prepared } from './statement.ts'
@@ -37,9 +40,14 @@ const trimMediaStatement = trimPage(
   'media',
   'request_id',
   `select m.request_id from media m join sends s on s.request_id = m.request_id
+   join channels c on c.id = s.channel_id
    where ${madeBefore('m.request_id')} and s.finished_at < now() - $1::interval
+     and (c.provider <> all($3::text[]) or s.finished_at < now() - $4::interval)
    order by m.request_id limit $2 for update of m, s`,
 )
+
+/** They fetch media after they have taken the message: it must not be gone while its links live. */
+const fetchingProviders = providerNames.filter((name) => (providerRules[name] as ProviderRules).fetchesMedia)
 
 const trimConversationsStatement = trimPage(
   'conversations',
@@ -56,15 +64,20 @@ const trimKeysStatement = trimPage(
 type Trim = (db: Database, limit: number) => Promise<number>
 
 const trim =
-  (statement: typeof trimSendsStatement, interval: string): Trim =>
+  (statement: typeof trimSendsStatement, interval: string, ...more: unknown[]): Trim =>
   async (db, limit) =>
-    (await statement(db, [interval, limit]))[0]?.trimmed ?? 0
+    (await statement(db, [interval, limit, ...more]))[0]?.trimmed ?? 0
 
 /** What is kept for how long: each removes a page of what is older, and says how much it was. */
 export function retentionTrims(kept: { days: number; mediaHours: number }): Record<string, Trim> {
   return {
     sends: trim(trimSendsStatement, `${kept.days} days`),
-    media: trim(trimMediaStatement, `${kept.mediaHours} hours`),
+    media: trim(
+      trimMediaStatement,
+      `${kept.mediaHours} hours`,
+      fetchingProviders,
+      `${mediaLinkMs} milliseconds`,
+    ),
     conversations: trim(trimConversationsStatement, `${kept.days} days`),
     idempotencyKeys: trim(trimKeysStatement, `${idempotencyKeptHours} hours`),
   }

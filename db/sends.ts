@@ -1,4 +1,5 @@
-import { and, asc, eq } from 'drizzle-orm'
+import { and, asc, eq, sql } from 'drizzle-orm'
+import type { MediaDescription } from '../src/core/message.ts'
 import type { SendRecord, StoredEvent } from '../src/core/timeline.ts'
 import type { Database } from './client.ts'
 import { media, sendEvents, sends } from './schema.ts'
@@ -23,19 +24,23 @@ export async function findSend(
   return { send, events }
 }
 
-/** The media of a send that has some, as a provider is to get it by a link. */
+/** The media of a send that has some, as a provider is to get it by a link; without its bytes where they aren't asked for. */
 export async function findMedia(
   db: Database,
   requestId: string,
-): Promise<{ content: Buffer; mimetype: string | undefined; filename: string | undefined } | undefined> {
+  withContent: boolean,
+): Promise<{ content: Buffer; sizeBytes: number; description: MediaDescription } | undefined> {
   const [row] = await db
-    .select({ content: media.content, message: sends.message })
+    .select({
+      content: withContent ? media.content : sql<Buffer>`''::bytea`,
+      sizeBytes: sql<number>`octet_length(${media.content})`,
+      message: sends.message,
+    })
     .from(media)
     .innerJoin(sends, eq(sends.requestId, media.requestId))
     .where(eq(media.requestId, requestId))
   if (row?.message.type !== 'media') return undefined
-  const { mimetype, filename } = row.message.media
-  return { content: row.content, mimetype, filename }
+  return { content: row.content, sizeBytes: row.sizeBytes, description: row.message.media }
 }
 
 export async function findMediaContent(db: Database, requestId: string): Promise<Buffer | undefined> {

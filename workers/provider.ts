@@ -24,4 +24,6 @@ export interface Delivery<Config> {
 export interface Provider<Config = unknown> {
   /** @param signal aborted when the time for the call is over: the outcome is uncertain if anything may have been sent. */
   send(delivery: Delivery<Config>, signal: AbortSignal): Promise<Outcome>
+  /** Closes the connections that it keeps. */
+  close?(): Promise<void>
 }

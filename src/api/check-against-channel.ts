@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import type { Channel } from '../../db/channels.ts'
 import { isOwnFlow } from '../../db/flows.ts'
-import { isLongerThan } from '../core/characters.ts'
 import type { ProviderRules } from '../core/provider.ts'
+import { providerFault } from '../core/provider-faults.ts'
 import { providerRules } from '../core/providers/index.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import type { SendRequest } from '../core/send-request.ts'
@@ -10,30 +10,20 @@ import type { Runtime } from '../platform/runtime.ts'
 import type { ApiEnv } from './context.ts'
 import { ApiError } from './errors.ts'
 
+type CheckedRequest = SendRequest & { contentType?: string | undefined }
+
 /** Checks what depends on the account and the channel: the flow, and what the channel's provider takes. */
-export function channelChecks({ db }: Runtime) {
-  return async (c: Context<ApiEnv>, request: SendRequest, channel: Channel): Promise<void> => {
+export function channelChecks({ db, settings }: Runtime) {
+  const hasPublicUrl = settings.PUBLIC_BASE_URL !== undefined
+  return async (c: Context<ApiEnv>, request: CheckedRequest, channel: Channel): Promise<void> => {
     const { caller, budget } = c.var
     const { flowId } = request
     if (flowId !== undefined) {
       const found = canBeRecordId(flowId) && (await budget.spend(isOwnFlow(db, flowId, caller.accountId)))
       if (!found) throw new ApiError(400, 'flowId: no such flow')
     }
-    const fault = providerFault(request, channel)
+    const rules: ProviderRules = providerRules[channel.provider]
+    const fault = providerFault(rules, { ...request, hasPublicUrl })
     if (fault) throw new ApiError(400, fault)
   }
-}
-
-function providerFault({ contact, message }: SendRequest, channel: Channel): string | undefined {
-  const rules: ProviderRules = providerRules[channel.provider]
-  if (!rules.contactTypes.includes(contact.type)) {
-    return `contact.type: this channel reaches ${rules.contactTypes.join(' and ')} contacts only`
-  }
-  if (!rules.messageTypes.includes(message.type)) {
-    return `message.type: this channel takes ${rules.messageTypes.join(' and ')} only`
-  }
-  if (message.type === 'text' && isLongerThan(message.text.value, rules.maxTextCharacters)) {
-    return `message.text.value: at most ${rules.maxTextCharacters} characters on this channel`
-  }
-  return undefined
 }

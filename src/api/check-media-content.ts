@@ -1,10 +1,21 @@
-import { contentFault } from '../core/media-content.ts'
+import { contentFault, recognise, typeOfContent } from '../core/media-content.ts'
 import type { SendRequest } from '../core/send-request.ts'
 import { ApiError } from './errors.ts'
 
-/** Holds the bytes of base64 media against the `mediaType` that they were sent as (docs/api.md#media). */
-export async function checkMediaContent({ message, mediaContent }: SendRequest): Promise<void> {
-  if (message.type !== 'media' || !mediaContent) return
-  const fault = await contentFault(message.media.mediaType, mediaContent)
+/**
+ * Holds the bytes of base64 media against the `mediaType` that they were sent as (docs/api.md#media).
+ *
+ * @returns the request with what they were recognised as, also as the media's mimetype where none was given.
+ */
+export async function checkMediaContent(
+  request: SendRequest,
+): Promise<SendRequest & { contentType?: string | undefined }> {
+  const { message, mediaContent } = request
+  if (message.type !== 'media' || !mediaContent) return request
+  const { media } = message
+  const contentType = await recognise(mediaContent)
+  const fault = contentFault(media.mediaType, contentType)
   if (fault) throw new ApiError(400, `message.media.base64: ${fault}`)
+  const mimetype = media.mimetype ?? typeOfContent(media.mediaType, contentType)
+  return { ...request, contentType, message: { type: 'media', media: { ...media, mimetype } } }
 }

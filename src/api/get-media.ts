@@ -1,5 +1,5 @@
-import { fileTypeFromBuffer } from 'file-type'
 import { findMedia } from '../../db/sends.ts'
+import { withCommonName } from '../core/media-content.ts'
 import { readMediaToken } from '../core/media-link.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import type { Runtime } from '../platform/runtime.ts'
@@ -13,14 +13,15 @@ export function getMedia({ db, settings }: Runtime) {
     const requestId = readMediaToken(token, settings.CREDENTIALS_KEY, new Date())
     const media =
       requestId !== undefined && canBeRecordId(requestId)
-        ? await c.var.budget.spend(findMedia(db, requestId))
+        ? await c.var.budget.spend(findMedia(db, requestId, c.req.method !== 'HEAD'))
         : undefined
     if (!media) throw new ApiError(404, 'No such media, or its link has expired.')
-    const { content, mimetype, filename } = media
-    const recognised = mimetype ?? (await fileTypeFromBuffer(content).catch(() => undefined))?.mime
-    return c.body(new Uint8Array(content), 200, {
-      'Content-Length': String(content.length),
-      'Content-Type': recognised ?? 'application/octet-stream',
+    const { content, sizeBytes, description } = media
+    const { mimetype = 'application/octet-stream', filename } = description
+    return c.body(content as Buffer<ArrayBuffer>, 200, {
+      'Content-Length': String(sizeBytes),
+      // Providers refuse types by their names, image/jpg for one.
+      'Content-Type': withCommonName(mimetype),
       'Content-Disposition': `attachment; filename*=UTF-8''${encodeFilename(filename ?? 'media')}`,
       'Cache-Control': 'private, no-store',
       'X-Content-Type-Options': 'nosniff',

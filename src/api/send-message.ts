@@ -39,12 +39,12 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
       readBody(settings.MAX_BODY_BYTES),
       validate(schema),
       async (c) => {
-        const request = c.req.valid('json')
-        await checkMediaContent(request)
+        const asked = c.req.valid('json')
+        const request = await checkMediaContent(asked)
         const channel = await ownChannel(c, c.req.param('channelId') ?? request.channelId)
         await checkAgainstChannel(c, request, channel)
         const message = await applyTemplate(c, request.message, channel)
-        const idempotency = idempotencyOf(c, request, channel)
+        const idempotency = idempotencyOf(c, asked, channel)
         const earlier = await findEarlier(c, idempotency)
         if (earlier) return replay(c, earlier)
         await rateLimit(c)

@@ -1,6 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
+ * How long a provider can fetch the media. It does so after it has taken the message, so that the media is kept for as
+ * long after the end of its send (db/retention.ts).
+ */
+export const mediaLinkMs = 3_600_000
+
+/**
  * A link to the media of one send, for providers that only take links: signed, so that nobody can make one up, and
  * expiring. The token is `<requestId>.<expiry, seconds since 1970>.<signature>`.
  */

@@ -10,7 +10,8 @@ export interface MessageContent {
   mediaContent: Buffer | undefined
 }
 
-const maxMediaBytes = 16 * 1024 * 1024
+/** Of content that comes as base64, or that is fetched to be sent as an attachment (docs/api.md#media). */
+export const maxMediaBytes = 16 * 1024 * 1024
 const maxUrlLength = 2048
 const maxMimetypeLength = 255
 
@@ -58,6 +59,10 @@ const base64 = z.string().transform((value, context) => {
   return z.NEVER
 })
 
+/** That it is any bytes tells less than the bytes do. */
+const typeOfDataUrl = (mimetype: string | undefined) =>
+  mimetype?.toLowerCase() === 'application/octet-stream' ? undefined : mimetype
+
 const mediaUrl = (allowedPrivateNetworks: readonly Network[]) =>
   string.superRefine((url, context) => {
     const message = urlFault(url, allowedPrivateNetworks)
@@ -82,7 +87,7 @@ const media = (allowedPrivateNetworks: readonly Network[]) =>
     .transform(({ base64: decoded, ...description }) => ({
       description: {
         ...description,
-        mimetype: description.mimetype ?? decoded?.mimetype,
+        mimetype: description.mimetype ?? typeOfDataUrl(decoded?.mimetype),
         sizeBytes: decoded?.content.length,
       },
       content: decoded?.content,

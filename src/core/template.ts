@@ -13,16 +13,37 @@ export function renderTemplate(text: string, variables: readonly TemplateVariabl
   return text.replace(placeholder, (whole, key: string) => values.get(key.trim()) ?? whole)
 }
 
-/** Names each variable that the template needs and that is missing, and each that it doesn't know. */
-export function variableFaults(needed: readonly string[], given: readonly TemplateVariable[]): string[] {
+/**
+ * Names each variable that the template needs and that is missing, that it doesn't know, and whose value it can't take.
+ *
+ * @param needed undefined where the provider alone knows.
+ */
+export function variableFaults(
+  needed: readonly string[] | undefined,
+  given: readonly TemplateVariable[],
+  valueFault: (variable: TemplateVariable) => string | undefined = () => undefined,
+  unregisteredKeyFault: (key: string) => string | undefined = () => undefined,
+): string[] {
   const keys = given.map(({ key }) => key)
-  const missing = needed.filter((key) => !keys.includes(key))
+  const missing = needed?.filter((key) => !keys.includes(key)) ?? []
   return [
     ...missing.map((key) => `message.template.variables: ${key} is missing`),
-    ...keys.flatMap((key, index) =>
-      needed.includes(key)
-        ? []
-        : [`message.template.variables[${index}].key: the template has no variable ${key}`],
-    ),
+    ...given.flatMap((variable, index) => {
+      const path = `message.template.variables[${index}]`
+      if (needed?.includes(variable.key) === false) {
+        return [`${path}.key: the template has no variable ${variable.key}`]
+      }
+      const keyFault = needed ? undefined : unregisteredKeyFault(variable.key)
+      if (keyFault) return [`${path}.key: ${keyFault}`]
+      const fault = valueFault(variable)
+      return fault ? [`${path}.value: ${fault}`] : []
+    }),
   ]
+}
+
+/** What WhatsApp can't take as the value of a variable, whoever hands it on. */
+export function whatsAppValueFault(value: string): string | undefined {
+  if (value === '') return 'is empty, which this channel takes in no template'
+  if (!/[\n\r\t]| {5}/.test(value)) return undefined
+  return 'holds a line break, a tab or more than four spaces in a row, which this channel takes in no template'
 }

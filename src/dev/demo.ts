@@ -1,94 +1,64 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { renderTimeline } from '../cli/trace.ts'
-import type { SendStatus, Timeline } from '../core/timeline.ts'
+import type { Timeline } from '../core/timeline.ts'
 import { runProcess } from '../platform/process.ts'
-import { type Seed, seedDemoAccount } from './seed.ts'
+import { type Example, providerExamples, sandboxExamples } from './demo-examples.ts'
+import { type Emulators, startEmulators, stopEmulators } from './emulators/index.ts'
+import { type Seed, seedDemoAccount, seedEmulatedChannels } from './seed.ts'
 import { type Stack, startStack } from './stack.ts'
 
-interface Example {
-  title: string
-  contact: object
-  message: object
-  ends: SendStatus
-  attempts: number
-}
-
 const finishWithinMs = 30_000
-const onePixelPng =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-
-const examples: Example[] = [
-  {
-    title: 'A text',
-    contact: { value: '+49 151 12345678', name: 'Ann Example' },
-    message: { type: 'text', text: { value: 'Hello Ann' } },
-    ends: 'sent',
-    attempts: 1,
-  },
-  {
-    title: 'A template',
-    contact: { value: 'ann@example.com', type: 'email' },
-    message: { type: 'template', template: { name: 'welcome', variables: [{ key: 'name', value: 'Ann' }] } },
-    ends: 'sent',
-    attempts: 1,
-  },
-  {
-    title: 'A media, after closing the open conversation',
-    contact: { value: '+49 151 12345678' },
-    message: {
-      type: 'media',
-      media: { mediaType: 'image', base64: onePixelPng, filename: 'dot.png', caption: 'A dot' },
-      closeConversation: true,
-    },
-    ends: 'sent',
-    attempts: 1,
-  },
-  {
-    title: 'A text that goes through at the third attempt',
-    contact: { value: '+1 555 010 0102' },
-    message: { type: 'text', text: { value: 'Third time lucky' } },
-    ends: 'sent',
-    attempts: 3,
-  },
-  {
-    title: 'A text that the provider refuses',
-    contact: { value: '+1 555 010 0103' },
-    message: { type: 'text', text: { value: 'Nobody will read this' } },
-    ends: 'failed',
-    attempts: 1,
-  },
-]
+const farSideWithinMs = 2000
 
 let stack: Stack
 
 await runProcess(async () => {
+  const emulators = await startEmulators()
   stack = await startStack({ settings: { RETRY_DELAYS_SECONDS: '1,1,1' } })
-  await playAll().finally(() => stack.stop())
+  await playAll(emulators).finally(() => stack.stop())
+  await stopEmulators(emulators)
 })
 
-async function playAll(): Promise<void> {
+async function playAll(emulators: Emulators): Promise<void> {
   const seed = await seedDemoAccount(stack.environment)
+  const channels = await seedEmulatedChannels(stack.environment, seed.accountId, emulators)
+  const examples = [...sandboxExamples, ...providerExamples(channels, emulators)]
   const results: boolean[] = []
   for (const example of examples) results.push(await play(example, seed))
   const asExpected = results.every(Boolean)
-  console.log(asExpected ? 'All five ended as they should.' : 'Not all ended as they should; see above.')
+  const verdict = `All ${examples.length} ended as they should.`
+  console.log(asExpected ? verdict : 'Not all ended as they should; see above.')
   if (!asExpected) {
     for (const { lastLines } of stack.processes) console.error(lastLines())
     process.exitCode = 1
   }
 }
 
-async function play({ title, contact, message, ends, attempts }: Example, seed: Seed): Promise<boolean> {
+async function play(example: Example, seed: Seed): Promise<boolean> {
+  const { title, contact, message, ends, attempts, farSide } = example
+  const { channelId = seed.channelId } = example
   const { requestId } = await call<{ requestId: string }>('/v1/messages', seed, {
-    channelId: seed.channelId,
+    channelId,
     contact,
     message,
   })
   const timeline = await finished(requestId, seed)
-  const asExpected = timeline.status === ends && timeline.attempts === attempts
-  const verdict = asExpected ? '' : `  EXPECTED ${ends} after ${attempts} attempts`
-  console.log(`${title}${verdict}\n${renderTimeline(timeline)}\n`)
-  return asExpected
+  const told = farSide && (await eventuallyTold(() => farSide(requestId)))
+  const isEndRight = timeline.status === ends && timeline.attempts === attempts
+  const isFarSideRight = !farSide || told !== undefined
+  const verdict = isEndRight ? '' : `  EXPECTED ${ends} after ${attempts} attempts`
+  console.log(`${title}${verdict}\n${renderTimeline(timeline)}`)
+  if (farSide) console.log(`  the far side got  ${told ?? 'NOTHING OF IT'}`)
+  console.log()
+  return isEndRight && isFarSideRight
+}
+
+/** A provider may fetch media after it has answered. */
+async function eventuallyTold(tell: () => string | undefined): Promise<string | undefined> {
+  for (const deadline = Date.now() + farSideWithinMs; ; await sleep(20)) {
+    const told = tell()
+    if (told !== undefined || Date.now() > deadline) return told
+  }
 }
 
 async function finished(requestId: string, seed: Seed): Promise<Timeline> {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { announceRunningDev, findRunningDev, withdrawRunningDev } from '../cli/running-dev.ts'
 import { runProcess } from '../platform/process.ts'
 import { dataFolder } from './embedded/index.ts'
-import { curlFor, type Seed, seedDemoAccount } from './seed.ts'
+import { startEmulators } from './emulators/index.ts'
+import { curlsFor, type Seed, seedDemoAccount, seedEmulatedChannels } from './seed.ts'
 import { type Stack, startStack } from './stack.ts'
 
 /** Kept with the data of the embedded servers, so that what they hold can be read the next time. */
@@ -27,10 +28,11 @@ async function run(): Promise<void> {
   const keptFile = join(await dataFolder(folder), 'secrets.json')
   const kept = process.env.DATABASE_URL ? undefined : readKept(keptFile)
   const { seed: keptSeed, ...keptSecrets } = kept ?? {}
-  const port = (await isTaken(usualPort)) ? 0 : usualPort
+  const emulators = await startEmulators()
   const stack = await startStack({
     folder,
-    settings: { ...keptSecrets, PORT: String(port) },
+    settings: keptSecrets,
+    ...(!(await isTaken(usualPort)) && { port: usualPort }),
     onLine: (line) => console.log(line),
   })
   const { DATABASE_URL = '', CREDENTIALS_KEY = '', API_KEY_PEPPER = '' } = stack.environment
@@ -38,7 +40,8 @@ async function run(): Promise<void> {
   const seed = (isSameAsKept && keptSeed) || (await seedDemoAccount(stack.environment))
   if (!process.env.DATABASE_URL) keep(keptFile, { CREDENTIALS_KEY, API_KEY_PEPPER, seed })
 
-  const curl = curlFor(stack.apiUrl, seed)
+  const channels = await seedEmulatedChannels(stack.environment, seed.accountId, emulators)
+  const curl = curlsFor(stack.apiUrl, seed, channels)
   const environment = { DATABASE_URL, CREDENTIALS_KEY, API_KEY_PEPPER }
   announceRunningDev({ pid: process.pid, apiUrl: stack.apiUrl, environment, curl })
   console.log(

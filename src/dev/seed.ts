@@ -1,11 +1,14 @@
 import { v7 as uuidv7 } from 'uuid'
 import { createAccount } from '../../db/accounts.ts'
 import { createApiKey } from '../../db/api-keys.ts'
-import { createChannel } from '../../db/channels.ts'
-import { connectDatabase } from '../../db/client.ts'
+import { createChannel, listChannels, updateChannel } from '../../db/channels.ts'
+import { connectDatabase, type Database } from '../../db/client.ts'
 import { mintApiKey } from '../core/api-key.ts'
+import type { ProviderRules } from '../core/provider.ts'
+import { type ProviderName, providerRules } from '../core/providers/index.ts'
 import { sealConfig } from '../core/sealed-config.ts'
-import { readSettings } from '../platform/settings.ts'
+import { readSettings, type Settings } from '../platform/settings.ts'
+import type { EmulatedProvider, Emulators } from './emulators/index.ts'
 
 /** Something to send with. */
 export interface Seed {
@@ -14,15 +17,12 @@ export interface Seed {
   channelId: string
 }
 
+/** The channels that reach emulators, by their providers. */
+export type EmulatedChannels = Record<EmulatedProvider, string>
+
 /** Makes an account with a key that may do all and a sandbox channel. */
 export async function seedDemoAccount(environment: Record<string, string>): Promise<Seed> {
-  const settings = readSettings(['DATABASE_URL', 'CREDENTIALS_KEY', 'API_KEY_PEPPER'], environment)
-  const db = connectDatabase(settings.DATABASE_URL, {
-    poolSize: 1,
-    queryTimeoutMs: 10_000,
-    onConnectionLost: () => {},
-  })
-  try {
+  return await withDatabase(environment, async (db, settings) => {
     const accountId = await createAccount(db, 'Demo')
     const { apiKey, displayPrefix, hash } = mintApiKey(settings.API_KEY_PEPPER)
     await createApiKey(db, {
@@ -32,33 +32,96 @@ export async function seedDemoAccount(environment: Record<string, string>): Prom
       permissions: ['messages:send', 'messages:read'],
       expiresAt: undefined,
     })
-    const channelId = uuidv7()
-    const sealedConfig = sealConfig({}, channelId, settings.CREDENTIALS_KEY)
-    await createChannel(db, {
-      id: channelId,
+    const key = settings.CREDENTIALS_KEY
+    const channelId = await makeChannel(db, key, {
       accountId,
       provider: 'sandbox',
       name: 'Sandbox',
-      sealedConfig,
-      onUncertain: 'hold',
+      config: {},
     })
     return { accountId, apiKey, channelId }
-  } finally {
-    await db.$client.end()
-  }
+  })
 }
 
-/** A send to paste into a terminal. */
-export function curlFor(apiUrl: string, { apiKey, channelId }: Seed): string {
-  const body = {
-    channelId,
-    contact: { value: '+4915112345678', name: 'Ann Example' },
-    message: { type: 'text', text: { value: 'Hello Ann' } },
-  }
+/** Gives the account a channel to each emulator; those of an earlier start are pointed at where it listens now. */
+export async function seedEmulatedChannels(
+  environment: Record<string, string>,
+  accountId: string,
+  emulators: Emulators,
+): Promise<EmulatedChannels> {
+  return await withDatabase(environment, async (db, { CREDENTIALS_KEY: key }) => {
+    const existing = await listChannels(db, accountId)
+    const providers = Object.keys(emulators) as EmulatedProvider[]
+    const seeded = providers.map(async (provider) => {
+      const name = `Emulated ${provider}`
+      const { config } = emulators[provider]
+      const id = existing.find((channel) => channel.provider === provider && channel.name === name)?.channelId
+      if (id === undefined)
+        return [provider, await makeChannel(db, key, { accountId, provider, name, config })]
+      await updateChannel(db, id, { sealedConfig: seal(provider, config, id, key) })
+      return [provider, id]
+    })
+    return Object.fromEntries(await Promise.all(seeded))
+  })
+}
+
+async function makeChannel(
+  db: Database,
+  key: Buffer,
+  channel: { accountId: string; provider: ProviderName; name: string; config: object },
+): Promise<string> {
+  const { config, ...fields } = channel
+  const { provider } = fields
+  const id = uuidv7()
+  const { onUncertain } = providerRules[provider]
+  await createChannel(db, { ...fields, id, onUncertain, sealedConfig: seal(provider, config, id, key) })
+  return id
+}
+
+function seal(provider: ProviderName, config: object, channelId: string, key: Buffer): string {
+  return sealConfig(providerRules[provider].config.parse(config), channelId, key)
+}
+
+async function withDatabase<Result>(
+  environment: Record<string, string>,
+  work: (db: Database, settings: Pick<Settings, 'CREDENTIALS_KEY' | 'API_KEY_PEPPER'>) => Promise<Result>,
+): Promise<Result> {
+  const settings = readSettings(['DATABASE_URL', 'CREDENTIALS_KEY', 'API_KEY_PEPPER'], environment)
+  const db = connectDatabase(settings.DATABASE_URL, {
+    poolSize: 1,
+    queryTimeoutMs: 10_000,
+    onConnectionLost: () => {},
+  })
+  return await work(db, settings).finally(() => db.$client.end())
+}
+
+/** A send to paste into a terminal, and one through each provider. */
+export function curlsFor(apiUrl: string, { apiKey, channelId }: Seed, channels: EmulatedChannels): string {
+  const curlTo = (provider: ProviderName, id: string) => curl(apiUrl, apiKey, bodyFor(provider, id))
+  const emulated = Object.entries(channels) as [EmulatedProvider, string][]
+  return [
+    curlTo('sandbox', channelId).join(' \\\n  '),
+    'Or through a provider, to an emulator (docs/providers.md#emulators):',
+    emulated.map(([provider, id]) => `# ${provider}\n${curlTo(provider, id).join(' ')}`).join('\n'),
+  ].join('\n\n')
+}
+
+function curl(apiUrl: string, apiKey: string, body: object): string[] {
   return [
     `curl -sS ${apiUrl}/v1/messages`,
     `-H 'Authorization: Bearer ${apiKey}'`,
     `-H 'Content-Type: application/json'`,
     `-d '${JSON.stringify(body)}'`,
-  ].join(' \\\n  ')
+  ]
+}
+
+function bodyFor(provider: ProviderName, channelId: string): object {
+  const reachesPhones = (providerRules[provider] as ProviderRules).contactTypes.includes('phone')
+  return {
+    channelId,
+    contact: reachesPhones
+      ? { value: '+4915112345678', name: 'Ann Example' }
+      : { value: 'ann@example.com', type: 'email', name: 'Ann Example' },
+    message: { type: 'text', text: { value: 'Hello Ann' } },
+  }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { migrateDatabase } from '../../db/migrate.ts'
+import { freePort } from './embedded/free-port.ts'
 import { type EmbeddedServers, startEmbedded } from './embedded/index.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
 
@@ -14,6 +15,8 @@ export interface Stack {
 export interface StackOptions {
   /** Keeps the data of embedded servers for the next start; without it they are thrown away. */
   folder?: string
+  /** The API's, on loopback; without it a free one. */
+  port?: number
   /** In place of the defaults; what the environment says wins over both. */
   settings: Record<string, string>
   onLine?: (line: string) => void
@@ -25,30 +28,25 @@ const loopback = '127.0.0.0/8,::1/128'
  * Starts PostgreSQL and Redis where `DATABASE_URL` and `REDIS_URL` name none, migrates, and runs one API and one
  * worker. None of it outlives this process, not even when it is killed.
  */
-export async function startStack({ folder, settings, onLine }: StackOptions): Promise<Stack> {
+export async function startStack({ folder, port, settings, onLine }: StackOptions): Promise<Stack> {
   const needs = { postgres: !process.env.DATABASE_URL, redis: !process.env.REDIS_URL }
   const servers = await startEmbedded({ needs, ...(folder !== undefined && { folder }) })
   try {
-    const environment = stackEnvironment(servers, settings)
-    await migrateDatabase(environment.DATABASE_URL ?? '')
-    const common = { environment, reaper: servers.reaper, ...(onLine && { onLine }) }
-    const startApi = (changes: Record<string, string> = {}) =>
-      startService({
-        ...common,
-        environment: { ...environment, ...changes },
-        entry: 'src/server.ts',
-        readyEvent: 'listening',
-      })
-    const [api, worker] = await Promise.all([
+    const start = (entry: string, readyEvent: string, environment: Record<string, string>) =>
+      startService({ entry, readyEvent, environment, reaper: servers.reaper, ...(onLine && { onLine }) })
+    const asked = stackEnvironment(servers, settings, process.env.PORT || String(port ?? (await freePort())))
+    await migrateDatabase(asked.DATABASE_URL ?? '')
+    const api = await start('src/server.ts', 'listening', asked).catch((error: Error) => {
       // Somebody else may have taken the port meanwhile, say the dev of another checkout.
-      startApi().catch((error: Error) => {
-        if (process.env.PORT || !error.message.includes('EADDRINUSE')) throw error
-        return startApi({ PORT: '0' })
-      }),
-      startService({ ...common, entry: 'workers/main.ts', readyEvent: 'working' }),
-    ])
+      if (process.env.PORT || !error.message.includes('EADDRINUSE')) throw error
+      return start('src/server.ts', 'listening', { ...asked, PORT: '0' })
+    })
+    const apiUrl = `http://127.0.0.1:${api.ready.port}`
+    // Providers fetch media from where the API turned out to listen.
+    const environment = { ...asked, PUBLIC_BASE_URL: process.env.PUBLIC_BASE_URL || apiUrl }
+    const worker = await start('workers/main.ts', 'working', environment)
     return {
-      apiUrl: `http://127.0.0.1:${api.ready.port}`,
+      apiUrl,
       environment,
       processes: [api, worker],
       async stop() {
@@ -66,10 +64,12 @@ export async function startStack({ folder, settings, onLine }: StackOptions): Pr
 function stackEnvironment(
   servers: EmbeddedServers,
   settings: Record<string, string>,
+  port: string,
 ): Record<string, string> {
   const ours: Record<string, string> = {
     HOST: '127.0.0.1',
-    PORT: '0',
+    PORT: port,
+    PUBLIC_BASE_URL: `http://127.0.0.1:${port}`,
     METRICS_PORT: '0',
     ALLOWED_PRIVATE_NETWORKS: loopback,
     CREDENTIALS_KEY: randomBytes(32).toString('base64'),

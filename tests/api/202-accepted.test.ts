@@ -93,7 +93,7 @@ test('base64 media goes into its own table, and neither into the row nor into Re
   expect(stored?.content).toEqual(content)
   expect((await rowOf(body.requestId))?.message).toEqual({
     type: 'media',
-    media: { mediaType: 'image', filename: 'dot.png', sizeBytes: content.length },
+    media: { mediaType: 'image', mimetype: 'image/png', filename: 'dot.png', sizeBytes: content.length },
   })
   expect(JSON.stringify(await wakeUpOf(service, body.requestId))).not.toContain(onePixelPng.slice(0, 20))
 })

@@ -3,6 +3,8 @@ import { mintMediaLink } from '../../src/core/media-link.ts'
 import { type Account, accept, buildAccount, post, request, textBody } from '../support/builders.ts'
 import { startTestService, type TestService, testSecrets } from '../support/service.ts'
 import { expectError, expectFault, requestIdForm } from './expect-error.ts'
+import { samples } from './media-samples.ts'
+import { startTcpProxy } from './tcp-proxy.ts'
 
 let service: TestService
 let account: Account
@@ -60,12 +62,51 @@ describe.each(['GET', 'HEAD'])('%s', (method) => {
   })
 })
 
+test('HEAD does not load the media', async () => {
+  const path = pathFor(await acceptMedia({}, Buffer.alloc(1_000_000, 'large')))
+  const database = await startTcpProxy(service.stores.databaseUrl)
+  const stores = { ...service.stores, databaseUrl: database.url }
+  const behind = await startTestService({ PUBLIC_BASE_URL: 'https://messages.example.com/' }, stores)
+  try {
+    const loadedBy = async (method: string) => {
+      const before = database.bytesFromStore()
+      expect((await fetch(behind.url + path, { method })).headers.get('Content-Length')).toBe('1000000')
+      return database.bytesFromStore() - before
+    }
+    expect(await loadedBy('HEAD')).toBeLessThan(50_000)
+    expect(await loadedBy('GET')).toBeGreaterThan(1_000_000)
+  } finally {
+    await behind.stop()
+    await database.close()
+  }
+})
+
 test.each([
   ['image/png', 'its content, where that is recognised', png],
   ['application/octet-stream', 'nothing in particular, where it is not', 'c29tZSB0ZXh0'],
 ])('without a mimetype the type is %s: %s', async (type, _what, base64) => {
   const requestId = await acceptMedia({ base64 })
   expect((await get(pathFor(requestId))).headers.get('Content-Type')).toBe(type)
+})
+
+test.each([
+  ['m4a', 'audio', 'audio/mp4'],
+  ['mp4', 'audio', 'audio/mp4'],
+  ['mp4', 'video', 'video/mp4'],
+  ['oggOpus', 'audio', 'audio/ogg'],
+  ['mp4', 'document', 'video/mp4'],
+  ['pdf', 'document', 'application/pdf'],
+  ['zip', 'document', 'application/octet-stream'],
+] as const)('without a mimetype %s sent as %s has the type %s', async (sample, mediaType, type) => {
+  const path = pathFor(await acceptMedia({ mediaType }, samples[sample]))
+  for (const method of ['HEAD', 'GET'])
+    expect((await get(path, method)).headers.get('Content-Type')).toBe(type)
+})
+
+test('a type has its own name, whichever the send gave it', async () => {
+  const path = pathFor(await acceptMedia({ mediaType: 'image', mimetype: 'image/jpg' }))
+  for (const method of ['HEAD', 'GET'])
+    expect((await get(path, method)).headers.get('Content-Type')).toBe('image/jpeg')
 })
 
 test.each([

@@ -10,6 +10,8 @@ export interface TcpProxy {
   thaw(): void
   /** Freezes for a while as soon as a client sends bytes that hold `text`. */
   stallOnce(text: string, forMs: number): void
+  /** How many bytes came from the store. */
+  bytesFromStore(): number
   close(): Promise<void>
 }
 
@@ -17,6 +19,7 @@ export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
   const { hostname: host, port } = new URL(storeUrl)
   const sockets = new Set<Socket>()
   let frozen = false
+  let bytesFromStore = 0
   let held: (() => void)[] = []
   let stall: { text: string; forMs: number } | undefined
   const deliver = (work: () => void) => {
@@ -48,7 +51,9 @@ export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
       stall = undefined
       freeze()
     })
-    pipe(upstream, client)
+    pipe(upstream, client, (chunk) => {
+      bytesFromStore += chunk.length
+    })
   })
   const url = new URL(storeUrl)
   url.host = `127.0.0.1:${await listenAnywhere(server)}`
@@ -56,6 +61,7 @@ export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
     url: url.href,
     freeze,
     thaw,
+    bytesFromStore: () => bytesFromStore,
     stallOnce(text, forMs) {
       stall = { text, forMs }
     },

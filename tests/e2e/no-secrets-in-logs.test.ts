@@ -4,9 +4,20 @@ import { Redis } from 'ioredis'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createChannel } from '../../db/channels.ts'
+import type { ProviderRules } from '../../src/core/provider.ts'
+import { providerRules } from '../../src/core/providers/index.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
+import {
+  type EmulatedProvider,
+  emulatedProviders,
+  startEmulators,
+  stopEmulators,
+} from '../../src/dev/emulators/index.ts'
+import { samples } from '../api/media-samples.ts'
 import { type Account, accept, buildAccount, post } from '../support/builders.ts'
+import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
 
 const content = 'Zebrastreifen'
 const contactName = 'Rumpelstilz'
@@ -19,7 +30,10 @@ let service: TestService
 let account: Account
 
 beforeAll(async () => {
-  service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  service = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    PUBLIC_BASE_URL: 'http://127.0.0.1:1',
+  })
   account = await buildAccount(service)
 })
 afterAll(() => service.stop())
@@ -58,6 +72,15 @@ async function dumpRedis(): Promise<string> {
   }
   redis.disconnect()
   return dump.join('\n')
+}
+
+/** The logs, what is in Redis, and the timelines. */
+async function allThatIsTold(): Promise<string> {
+  const { rows: events } = await service.runtime.db.$client.query(
+    `select fields::text from send_events union all select attempt_record::text from sends
+     union all select held_reason from channels`,
+  )
+  return JSON.stringify([service.logs, await dumpRedis(), events])
 }
 
 test('no log line and nothing in Redis holds a key, a credential, content or a whole contact', async () => {
@@ -99,14 +122,10 @@ test('no log line and nothing in Redis holds a key, a credential, content or a w
   await service.startWorker()
   for (const requestId of requestIds) await finishedTimeline(service, requestId, account.apiKey)
 
-  const logs = service.logs.map((line) => JSON.stringify(line)).join('\n')
-  const { rows: events } = await service.runtime.db.$client.query(
-    `select fields::text from send_events union all select attempt_record::text from sends`,
-  )
-  const base64 = Buffer.from(content.repeat(9)).toString('base64').slice(0, 24)
-  const everywhere = [logs, queued, await dumpRedis(), JSON.stringify(events)].join('\n')
-  expect(logs).toContain('attempt_finished')
+  const everywhere = [queued, await allThatIsTold()].join('\n')
+  expect(everywhere).toContain('attempt_finished')
   expect(queued).toContain(requestIds[0])
+  const base64 = Buffer.from(content.repeat(9)).toString('base64').slice(0, 24)
   for (const hidden of [
     content,
     contactName,
@@ -123,4 +142,57 @@ test('no log line and nothing in Redis holds a key, a credential, content or a w
   ]) {
     expect(everywhere).not.toContain(hidden)
   }
+})
+
+/** What is secret in the config of any provider. */
+const credentialFields = ['accessToken', 'authToken', 'pass', 'secret']
+const credentialsOf = (config: object): [string, string][] =>
+  Object.entries(config).filter(([field]) => credentialFields.includes(field))
+
+/** Of the same form, and nobody's. */
+const otherThan = (credential: string) =>
+  credential.slice(0, 7) + (credential[7] === 'b' ? 'c' : 'b') + credential.slice(8)
+
+function bodiesFor(provider: EmulatedProvider): object[] {
+  const reachesPhones = (providerRules[provider] as ProviderRules).contactTypes.includes('phone')
+  const contact = reachesPhones ? { value: phone, name: contactName } : { value: address, type: 'email' }
+  const media = { mediaType: 'image', base64: samples.png.toString('base64'), caption: content }
+  return [
+    { contact, message: { type: 'text', text: { value: content } } },
+    { contact, message: { type: 'media', media } },
+  ]
+}
+
+test('nor one of a provider, whether it lets us in or not', async () => {
+  const emulators = await startEmulators()
+  const hidden = new Set([content, contactName, phone, phone.slice(1), address, 'knusperhaus', '/media/'])
+  const requestIds: string[] = []
+  for (const provider of emulatedProviders) {
+    const { config } = emulators[provider]
+    const credentials = credentialsOf(config)
+    expect(credentials).not.toEqual([])
+    const others = credentials.map(([field, value]): [string, string] => [field, otherThan(value)])
+    for (const changes of [{}, Object.fromEntries(others)]) {
+      const channelId = await buildProviderChannel(service, account.accountId, provider, {
+        ...config,
+        ...changes,
+      })
+      for (const body of bodiesFor(provider))
+        requestIds.push(await accept(service, { ...account, channelId }, body))
+    }
+    for (const [, value] of [...credentials, ...others]) {
+      hidden.add(value)
+      hidden.add(Buffer.from(value).toString('base64'))
+    }
+  }
+  const isTried = (id: string) => service.logsOf(id).some(({ event }) => event === 'attempt_finished')
+  const firstOfEachChannel = requestIds.filter((_, index) => index % 2 === 0)
+  await eventually('all channels are tried', async () => firstOfEachChannel.every(isTried))
+  await eventually('half of them let us in', async () => {
+    const isSent = (id: string) => service.logsOf(id).some(({ event }) => event === 'sent')
+    return requestIds.filter(isSent).length === requestIds.length / 2
+  })
+  const told = await allThatIsTold()
+  for (const text of hidden) expect(told).not.toContain(text)
+  await stopEmulators(emulators)
 })

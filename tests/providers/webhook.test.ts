@@ -2,6 +2,7 @@ import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { webhook as rules, type WebhookConfig } from '../../src/core/providers/webhook.ts'
 import { parseNetwork } from '../../src/core/public-address.ts'
+import { startWebhookEmulator, type WebhookAnswer } from '../../src/dev/emulators/webhook.ts'
 import type { Delivery } from '../../workers/provider.ts'
 import { createHttpClient, type HttpClient, type HttpClientOptions } from '../../workers/providers/http.ts'
 import { webhook } from '../../workers/providers/webhook.ts'
@@ -31,28 +32,30 @@ const loopback = [parseNetwork('127.0.0.0/8')]
 const timeoutMs = 400
 const timeToHeedMs = 1000
 
-const farSides: Record<FarSide, Behaviour> = {
-  accept,
-  reject: answer(400),
-  fail_for_a_while: answer(503),
-  limit_rate: answer(429, { 'retry-after': '2' }),
-  drop_after_taking: resetAfterReading,
-  never_answer: neverAnswer,
+const farSides: Record<FarSide, WebhookAnswer | undefined> = {
+  accept: undefined,
+  reject: { status: 400 },
+  fail_for_a_while: { status: 503 },
+  limit_rate: { status: 429, headers: { 'retry-after': '2' } },
+  drop_after_taking: 'drop',
+  never_answer: 'hang',
 }
 
 describeProvider('webhook', async () => {
-  const receiver = await openWebhookReceiver()
+  const emulator = await startWebhookEmulator()
   const http = createHttpClient({ allowedPrivateNetworks: loopback })
   return {
     provider: webhook(http),
     goodConfig: { url: 'https://example.com/messages?from=us', secret },
     badConfig: { url: 'https://example.com/messages' },
     arrange: async (behaviour, delivery) => {
-      return { ...delivery, config: { url: receiver.at(farSides[behaviour]), secret } }
+      const answer = farSides[behaviour]
+      if (answer) emulator.answerNext(answer)
+      return { ...delivery, config: emulator.config }
     },
-    taken: async (requestId) => receiver.callsOf(requestId),
+    taken: async (requestId) => emulator.calls.filter(({ headers }) => headers['webhook-id'] === requestId),
     async stop() {
-      await receiver.stop()
+      await emulator.stop()
       await http.close()
     },
   }
@@ -155,6 +158,28 @@ test.each<[string, Partial<Delivery<unknown>>, object]>([
     },
   ])
   expect(calls[0]?.body).toBe(JSON.stringify(expected))
+})
+
+test.each<[string, Partial<Delivery<unknown>>]>([
+  [
+    'a registered template',
+    { message: { type: 'template', template: { ...template, definition: { text: 'Hello {{name}}' } } } },
+  ],
+  [
+    'media content',
+    {
+      message: { type: 'media', media: { ...media, caption: 'A note', sizeBytes: 5 } },
+      mediaContent: Buffer.from('Hello'),
+    },
+  ],
+  ['an e-mail contact with a name', { contact: { type: 'email', value: 'a@b.example', name: 'Ann' } }],
+  ['a flow', { flowId: 'welcome-flow' }],
+])('a receiver that refuses what docs/api.md does not tell takes %s', async (_, parts) => {
+  const emulator = await startWebhookEmulator()
+  const delivery = buildDelivery(rules, emulator.config, parts) as Delivery<WebhookConfig>
+  const outcome = await webhook(openClient()).send(delivery, AbortSignal.timeout(timeoutMs))
+  await emulator.stop()
+  expect(outcome).toMatchObject({ outcome: 'sent', providerMessageId: `received-${delivery.requestId}` })
 })
 
 test('the receiver knows a repeated attempt by its webhook-id', async () => {

@@ -6,6 +6,7 @@ import type { EnteredSend } from '../../workers/deliver.ts'
 import { dispatcher } from '../../workers/dispatch.ts'
 import type { Provider } from '../../workers/provider.ts'
 import { livingWorker } from '../support/living-worker.ts'
+import { alikeProviders } from '../support/providers.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -44,11 +45,7 @@ function buildSend(changes: Partial<EnteredSend> = {}): EnteredSend {
 
 async function dispatchBy(send: Provider['send'], changes: Partial<EnteredSend> = {}) {
   const heartbeat = await livingWorker(service, 'a')
-  return await dispatcher(
-    service.runtime,
-    { sandbox: { send }, webhook: { send } },
-    heartbeat,
-  )(buildSend(changes))
+  return await dispatcher(service.runtime, alikeProviders({ send }), heartbeat)(buildSend(changes))
 }
 
 const sent = async (): Promise<Outcome> => ({ outcome: 'sent' })

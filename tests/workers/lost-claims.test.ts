@@ -22,6 +22,7 @@ import {
 } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
+import { alikeProviders } from '../support/providers.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -70,8 +71,7 @@ test('on a channel that holds, a send whose worker died ends uncertain, with the
     { at: timeline.finishedAt, event: 'uncertain', reason },
   ])
   const rescuer = await livingWorker(service, 'rescuer')
-  const provider = { send: async (): Promise<Outcome> => ({ outcome: 'sent' }) }
-  const providers = { sandbox: provider, webhook: provider }
+  const providers = alikeProviders({ send: async () => ({ outcome: 'sent' }) })
   const deliver = deliverer(service.runtime, providers, rescuer, turnGiver(service.runtime))
   expect(await deliver(requestId)).toMatchObject({ wakeInMs: undefined })
   expect(await timelineOf(service, requestId)).toEqual(timeline)
@@ -83,7 +83,7 @@ test('on a channel that resends, it is queued again, woken, counted as an attemp
   const hung = new Promise<Outcome>((resolve) => {
     answer = resolve
   })
-  const providers = { sandbox: { send: () => hung }, webhook: { send: () => hung } }
+  const providers = alikeProviders({ send: () => hung })
   const dying = deliverer(
     service.runtime,
     providers,

@@ -9,11 +9,13 @@ import {
   sends,
   turns,
 } from '../../db/schema.ts'
+import { mediaLinkMs } from '../../src/core/media-link.ts'
 import { startSweeps } from '../../workers/sweep.ts'
 import { buildSendRow, sweepOnce } from '../support/attempts.ts'
 import { type Account, buildAccount, request } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { livingWorker } from '../support/living-worker.ts'
+import { buildProviderChannel } from '../support/provider-channel.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -49,16 +51,24 @@ afterAll(async () => {
 const ago = (ms: number) => new Date(Date.now() - ms)
 
 /** A send of that age, its id made at its accept, with all that belongs to it. */
-async function buildAged(acceptedMsAgo: number, finishedMsAgo: number | null, status = 'sent') {
+async function buildAged(
+  acceptedMsAgo: number,
+  finishedMsAgo: number | null,
+  status = 'sent',
+  channelId = account.channelId,
+) {
   const { db } = service.runtime
   const acceptedAt = ago(acceptedMsAgo)
-  const send = buildSendRow(account, {
-    requestId: uuidv7({ msecs: acceptedAt.getTime() }),
-    acceptedAt,
-    nextAttemptAt: new Date(Date.now() + dayMs),
-    finishedAt: finishedMsAgo === null ? null : ago(finishedMsAgo),
-    status: status as 'sent',
-  })
+  const send = buildSendRow(
+    { ...account, channelId },
+    {
+      requestId: uuidv7({ msecs: acceptedAt.getTime() }),
+      acceptedAt,
+      nextAttemptAt: new Date(Date.now() + dayMs),
+      finishedAt: finishedMsAgo === null ? null : ago(finishedMsAgo),
+      status: status as 'sent',
+    },
+  )
   const { requestId } = send
   await db.insert(sends).values(send)
   await db.insert(sendEvents).values({ requestId, event: 'retry_scheduled', fields: {}, at: acceptedAt })
@@ -66,6 +76,12 @@ async function buildAged(acceptedMsAgo: number, finishedMsAgo: number | null, st
   await db.insert(media).values({ requestId, content: Buffer.from('media') })
   await db.insert(sandboxMessages).values({ ...send, id: uuidv7(), conversationId: uuidv7() })
   return requestId
+}
+
+/** A channel whose provider fetches media by a link. */
+function buildFetching() {
+  const config = { accountSid: `AC${'0a'.repeat(16)}`, authToken: 'token', from: '+15550100100' }
+  return buildProviderChannel(service, account.accountId, 'twilio', config)
 }
 
 const tables = { sends, sendEvents, turns, media, sandboxMessages }
@@ -136,6 +152,30 @@ test('with MEDIA_RETENTION_HOURS of 0 media goes as soon as its send has ended',
   await sweepOnce(forgetful)
   expect(await kept(ended)).toEqual(allButMedia)
   expect(await kept(unfinished)).toEqual(all)
+})
+
+test('media that the provider fetches stays while the links to it live, even with MEDIA_RETENTION_HOURS of 0', async () => {
+  const fetching = await buildFetching()
+  const statuses = ['sent', 'failed', 'uncertain']
+  const linked = await Promise.all(
+    statuses.map((status) => buildAged(5 * hourMs, mediaLinkMs - 60_000, status, fetching)),
+  )
+  const over = await Promise.all(
+    statuses.map((status) => buildAged(5 * hourMs, mediaLinkMs + 5000, status, fetching)),
+  )
+  const ofOthers = await buildAged(5 * hourMs, mediaLinkMs - 60_000)
+  await sweepOnce(forgetful)
+  for (const requestId of linked) expect(await kept(requestId)).toEqual(all)
+  for (const requestId of [...over, ofOthers]) expect(await kept(requestId)).toEqual(allButMedia)
+})
+
+test('media that the provider fetches stays as long as any other where MEDIA_RETENTION_HOURS are more', async () => {
+  const fetching = await buildFetching()
+  const over = await buildAged(2 * dayMs, mediaHours * hourMs + 5000, 'sent', fetching)
+  const notYet = await buildAged(2 * dayMs, mediaHours * hourMs - 60_000, 'sent', fetching)
+  await sweepOnce(service)
+  expect(await kept(over)).toEqual(allButMedia)
+  expect(await kept(notYet)).toEqual(all)
 })
 
 test('media goes with its send at the latest, however long MEDIA_RETENTION_HOURS are', async () => {

@@ -1,14 +1,16 @@
-import { promises as dns, type LookupAddress } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
-import { Agent, buildConnector, type Dispatcher } from 'undici'
-import { isReachable, type Network } from '../../src/core/public-address.ts'
+import { Agent, type Dispatcher } from 'undici'
+import type { Outcome } from '../../src/core/outcome.ts'
+import { addressNotAllowed, type ConnectorOptions, guardedConnector } from './guarded-connector.ts'
 
 export interface HttpRequest {
   /** A valid one, http or https, without user info. */
   url: string
   headers: Record<string, string>
-  /** Whole, never a stream: a stream could be cut off in the middle, and undici could not tell what was written. */
-  body: string | Buffer
+  /**
+   * Whole, never a stream: a stream could be cut off in the middle, and undici could not tell what was written. Several
+   * buffers are written one after the other, as one body.
+   */
+  body: string | Buffer | readonly Buffer[]
 }
 
 export interface HttpAnswer {
@@ -28,6 +30,11 @@ export type HttpResult =
   | { kind: 'not_sent'; reason: string }
   | { kind: 'maybe_sent'; reason: string }
 
+/** What a call without an answer comes to. */
+export function unanswered({ kind, reason }: Exclude<HttpResult, HttpAnswer>): Outcome {
+  return { outcome: kind === 'not_sent' ? 'retry_later' : 'uncertain', reason }
+}
+
 export interface HttpClient {
   /** Makes one call, and never repeats it. Never throws, and ends at the signal. */
   post(request: HttpRequest, signal: AbortSignal): Promise<HttpResult>
@@ -35,16 +42,11 @@ export interface HttpClient {
   close(): Promise<void>
 }
 
-export interface HttpClientOptions {
-  /** What may be reached besides public addresses. */
-  allowedPrivateNetworks: readonly Network[]
-  resolve?: (hostname: string) => Promise<LookupAddress[]>
-}
+export type HttpClientOptions = ConnectorOptions
 
-const longestConnectMs = 5000
 const maxAnswerBytes = 64 * 1024
 const longestIdleMs = 60_000
-const userAgent = 'outbound-messaging-api'
+export const userAgent = 'outbound-messaging-api'
 
 /**
  * The HTTP client of all providers: it keeps connections, one call at a time on each (their number is bounded by the
@@ -69,8 +71,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 
 /**
  * Makes one call. undici calls `onRequestStart` on an open connection, in the same turn as it writes the request to
- * the socket: what fails before it was not sent, and what fails after it may have been. (The socket's `bytesWritten`
- * tells no more: it counts bytes that the kernel refused, too.)
+ * the socket, or, of several buffers, just before that: what fails before it was not sent, and what fails after it may
+ * have been. (The socket's `bytesWritten` tells no more: it counts bytes that the kernel refused, too.)
  */
 function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
   const url = new URL(request.url)
@@ -102,8 +104,9 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'POST',
-        headers: { 'user-agent': userAgent, ...request.headers },
-        body: request.body,
+        headers: { 'user-agent': userAgent, ...lengthOf(request.body), ...request.headers },
+        // It takes any iterable; its types don't say so.
+        body: request.body as string | Buffer,
       },
       {
         onRequestStart(controller) {
@@ -129,38 +132,10 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
   })
 }
 
-const addressNotAllowed = 'ADDRESS_NOT_ALLOWED'
-
-/** Opens connections to checked addresses only: a URL is a client's word, and must not reach into our network. */
-function guardedConnector({
-  allowedPrivateNetworks,
-  resolve = (hostname) => dns.lookup(hostname, { all: true }),
-}: HttpClientOptions): buildConnector.connector {
-  const isAllowed = (address: string) => isReachable(address, allowedPrivateNetworks)
-  const refusal = (code = addressNotAllowed) => Object.assign(new Error(code), { code })
-
-  const checkedAddresses = async (hostname: string) => {
-    const addresses = await resolve(hostname)
-    // Node throws where nobody can catch it when it gets none.
-    if (addresses.length === 0) throw refusal('ENOTFOUND')
-    // A name that means public and private addresses is refused whole: it is a mistake, or an attempt at it.
-    if (!addresses.every(({ address }) => isAllowed(address))) throw refusal()
-    return addresses
-  }
-  // Asked for one address only where the operator has switched off Node's choice among several.
-  const lookup: LookupFunction = (hostname, { all }, callback) => {
-    checkedAddresses(hostname).then(
-      (addresses) => callback(null, all ? addresses : (addresses[0]?.address ?? ''), addresses[0]?.family),
-      (error: Error) => callback(error, '', 0),
-    )
-  }
-  const connect = buildConnector({ timeout: longestConnectMs, allowH2: false, lookup })
-
-  return (target, callback) => {
-    // Node doesn't look up what is an address already.
-    if (isIP(target.hostname) === 0 || isAllowed(target.hostname)) connect(target, callback)
-    else queueMicrotask(() => callback(refusal(), null))
-  }
+/** Of several buffers undici can't tell the length, and would send them in chunks. */
+function lengthOf(body: HttpRequest['body']): Record<string, string> {
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return {}
+  return { 'content-length': String(body.reduce((sum, part) => sum + part.length, 0)) }
 }
 
 const reasons: Record<string, string> = {
@@ -179,7 +154,8 @@ const reasons: Record<string, string> = {
 }
 const isNoTls = /^(EPROTO|ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|UNABLE_TO_|DEPTH_ZERO_)/
 
-function describe(error: Error & { code?: string }): string {
+/** In our own words: never the URL, nor what the other end wrote. */
+export function describe(error: Error & { code?: string }): string {
   const { name, code = name } = error
   const reason = reasons[code] ?? reasons[name]
   if (reason) return reason

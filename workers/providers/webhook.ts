@@ -3,22 +3,17 @@ import type { Outcome } from '../../src/core/outcome.ts'
 import type { WebhookConfig } from '../../src/core/providers/webhook.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
 import type { Delivery, Provider } from '../provider.ts'
-import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs } from './http.ts'
+import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs, unanswered } from './http.ts'
+import { fieldsOf } from './json-fields.ts'
+import { type Handling, handlingOfStatus, isSuccess } from './status-handling.ts'
 
-type Handling = Outcome['outcome']
-
-/** A status of no class counts as a 5xx (RFC 9110, 15). */
-const handlingOfClass: Record<number, Handling> = { 2: 'sent', 3: 'rejected', 4: 'rejected' }
-
-const handlingOfStatus: Record<number, Handling> = {
+const ownHandlings: Record<number, Handling> = {
   // The signature was not accepted, or a firewall stood in the way: the fault is not the message's, and a secret or a
   // clock can be mended. Standard Webhooks retry every failure, and stop for nothing but a 410.
   401: 'retry_later',
   403: 'retry_later',
-  408: 'retry_later',
   410: 'channel_refused',
   425: 'retry_later',
-  429: 'retry_later',
 }
 
 /** Posts each message to the channel's URL, signed as Standard Webhooks have it (docs/api.md#webhook). */
@@ -26,16 +21,7 @@ export function webhook(http: HttpClient): Provider<WebhookConfig> {
   return {
     async send(delivery, signal): Promise<Outcome> {
       const result = await http.post(signedRequest(delivery), signal)
-      switch (result.kind) {
-        case 'answer':
-          return outcomeOf(result)
-        case 'not_sent':
-          return { outcome: 'retry_later', reason: result.reason }
-        case 'maybe_sent':
-          return { outcome: 'uncertain', reason: result.reason }
-        default:
-          return result satisfies never
-      }
+      return result.kind === 'answer' ? outcomeOf(result) : unanswered(result)
     },
   }
 }
@@ -76,16 +62,14 @@ function messageOf({ message, mediaContent }: Delivery<WebhookConfig>) {
 
 function outcomeOf(answer: HttpAnswer): Outcome {
   const { status } = answer
-  const handling = handlingOfStatus[status] ?? handlingOfClass[Math.floor(status / 100)] ?? 'retry_later'
-  const told = { reason: reasonOf(status), providerStatus: status }
-  switch (handling) {
-    case 'sent':
-      return { outcome: handling, providerMessageId: messageIdOf(answer.body), providerStatus: status }
-    case 'retry_later':
-      return { outcome: handling, retryAfterMs: retryAfterMs(answer), ...told }
-    default:
-      return { outcome: handling, ...told }
+  if (isSuccess(status)) {
+    return { outcome: 'sent', providerMessageId: messageIdOf(answer.body), providerStatus: status }
   }
+  const handling = handlingOfStatus(status, ownHandlings)
+  const told = { outcome: handling, reason: reasonOf(status), providerStatus: status }
+  return handling === 'retry_later'
+    ? { ...told, outcome: handling, retryAfterMs: retryAfterMs(answer) }
+    : told
 }
 
 function reasonOf(status: number): string {
@@ -99,10 +83,6 @@ function reasonOf(status: number): string {
 
 /** Whatever else a 2xx says, the message was taken. */
 function messageIdOf(body: string): string | undefined {
-  try {
-    const { id, messageId } = Object(JSON.parse(body)) as { id?: unknown; messageId?: unknown }
-    return [id, messageId].find((given) => typeof given === 'string' && given !== '') as string | undefined
-  } catch {
-    return undefined
-  }
+  const { id, messageId } = fieldsOf(body)
+  return [id, messageId].find((given): given is string => typeof given === 'string' && given !== '')
 }

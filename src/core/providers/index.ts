@@ -1,9 +1,18 @@
 import type { ProviderRules } from '../provider.ts'
 import { sandbox } from './sandbox.ts'
+import { smtp } from './smtp.ts'
+import { twilio } from './twilio.ts'
 import { webhook } from './webhook.ts'
+import { whatsappCloud } from './whatsapp-cloud.ts'
 
 /** Every provider by the name that channels use. Each has its way of sending under the same name in workers/providers/. */
-export const providerRules = { sandbox, webhook } as const satisfies Record<string, ProviderRules>
+export const providerRules = {
+  sandbox,
+  smtp,
+  twilio,
+  webhook,
+  'whatsapp-cloud': whatsappCloud,
+} as const satisfies Record<string, ProviderRules>
 
 export type ProviderName = keyof typeof providerRules
 export const providerNames = Object.keys(providerRules) as ProviderName[]

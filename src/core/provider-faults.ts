@@ -1,0 +1,69 @@
+import { isLongerThan } from './characters.ts'
+import type { Contact } from './contact.ts'
+import { contentTypeAs } from './media-content.ts'
+import type { MediaDescription, Message } from './message.ts'
+import type { MediaLimits, ProviderRules } from './provider.ts'
+
+/** What is known of a send when it is held against the rules of its channel's provider. */
+export interface GivenSend {
+  contact: Contact
+  message: Message
+  /** Of the bytes that came as base64, where they were recognised. */
+  contentType?: string | undefined
+  /** Whether providers can reach this service, to fetch media from it. */
+  hasPublicUrl: boolean
+}
+
+/** Why the provider can't take the send, with the field's path; undefined where it can (docs/providers.md). */
+export function providerFault(rules: ProviderRules, send: GivenSend): string | undefined {
+  const { contact, message } = send
+  if (!rules.contactTypes.includes(contact.type)) {
+    return `contact.type: this channel reaches ${rules.contactTypes.join(' and ')} contacts only`
+  }
+  if (!rules.messageTypes.includes(message.type)) {
+    return `message.type: this channel takes ${rules.messageTypes.join(' and ')} only`
+  }
+  if (message.type === 'text' && isLongerThan(message.text.value, rules.maxTextCharacters)) {
+    return `message.text.value: at most ${rules.maxTextCharacters} characters on this channel`
+  }
+  if (message.type !== 'media') return undefined
+  const { media } = message
+  const hasContent = media.sizeBytes !== undefined
+  if (hasContent && rules.fetchesMedia && !send.hasPublicUrl) {
+    return 'message.media.base64: this channel takes media by mediaUrl only, since PUBLIC_BASE_URL is not set'
+  }
+  const fault = rules.media && mediaFault(media, rules.media[media.mediaType], send.contentType)
+  if (fault || !hasContent || !rules.fetchesMedia || media.mimetype !== undefined) return fault
+  return 'message.media.mimetype: needed for this content; this channel takes none of an unknown type'
+}
+
+function mediaFault(
+  media: MediaDescription,
+  limits: MediaLimits,
+  contentType: string | undefined,
+): string | undefined {
+  const { mediaType, caption, sizeBytes = 0 } = media
+  const { maxBytes = Infinity, hasCaption } = limits
+  if (caption && !hasCaption) return `message.media.caption: not with ${mediaType} on this channel`
+  if (sizeBytes > maxBytes) {
+    return `message.media.base64: ${sizeBytes} bytes; at most ${maxBytes} of ${mediaType} on this channel`
+  }
+  return mimetypeFault(media, limits, contentType)
+}
+
+function mimetypeFault(
+  { mediaType, mimetype, sizeBytes }: MediaDescription,
+  { mimetypes, base64Mimetypes = mimetypes }: MediaLimits,
+  contentType: string | undefined,
+): string | undefined {
+  const taken = sizeBytes === undefined ? mimetypes : base64Mimetypes
+  if (!taken) return undefined
+  const takes = (type: string) => taken.includes(contentTypeAs(mediaType, type))
+  const words = `this channel takes ${taken.join(', ')} as ${mediaType}`
+  // A document's bytes tell less than its name: a docx is a zip.
+  if (mimetypes && contentType !== undefined && !takes(contentType)) {
+    return `message.media.base64: is ${contentType}; ${words}`
+  }
+  if (mimetype !== undefined) return takes(mimetype) ? undefined : `message.media.mimetype: ${words}`
+  return sizeBytes === undefined ? undefined : `message.media.mimetype: needed for this content; ${words}`
+}

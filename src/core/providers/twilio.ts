@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { baseUrl } from '../base-url.ts'
+import { isLongerThan } from '../characters.ts'
+import { besideOtherFaults, optional, string } from '../fields.ts'
+import { maxVariables, variableKey } from '../message-body.ts'
+import type { MediaLimits, ProviderRules, TemplateRules } from '../provider.ts'
+import { whatsAppValueFault } from '../template.ts'
+
+const sid = (prefix: string) =>
+  string.regex(new RegExp(`^${prefix}[0-9a-fA-F]{32}$`), `has to be ${prefix} and 32 hexadecimal digits`)
+
+const contentSid = sid('HX')
+
+// https://www.twilio.com/docs/content/using-variables-with-content-api
+const placeholder = string.regex(/^[A-Za-z0-9]\w{0,15}$/)
+const placeholderFault =
+  'has to be the name of a variable of the content template: 1 to 16 letters, digits or underscores'
+const recordFaults: Record<string, string> = {
+  invalid_type: 'has to be an object such as {"1":"name"}',
+  invalid_key: placeholderFault,
+}
+
+const definition = z.strictObject({
+  contentSid,
+  variables: z
+    .record(placeholder, variableKey, { error: ({ code = '' }) => recordFaults[code] })
+    .refine((variables) => Object.keys(variables).length <= maxVariables, `at most ${maxVariables}`)
+    .default({}),
+})
+
+// https://www.twilio.com/docs/api/errors/21658
+const maxValueCharacters = 1600
+
+/** Twilio's content templates: what each of their variables gets is told by the key of a send's variable. */
+const template = {
+  definition,
+  variablesOf: (given) => [...new Set(Object.values(definition.parse(given).variables))],
+  unregisteredKeyFault: (key) => (placeholder.safeParse(key).success ? undefined : placeholderFault),
+  valueFault: ({ value }) =>
+    isLongerThan(value, maxValueCharacters)
+      ? `at most ${maxValueCharacters} characters on this channel`
+      : whatsAppValueFault(value),
+  unregisteredFault: (name) =>
+    contentSid.safeParse(name).success
+      ? undefined
+      : 'is not registered with this channel; register it with template set, or send the content SID (HX…) of a Twilio content template',
+} satisfies TemplateRules
+
+/** What a template message is to Twilio; one that isn't registered is named by its content SID. */
+export function contentOf(message: {
+  name: string
+  variables: { key: string; value: string }[]
+  definition?: object | undefined
+}): { contentSid: string; variables: Record<string, string> } {
+  const values = new Map(message.variables.map(({ key, value }) => [key, value]))
+  if (!message.definition) return { contentSid: message.name, variables: Object.fromEntries(values) }
+  const { contentSid, variables } = definition.parse(message.definition)
+  const filled = Object.entries(variables).map(([name, key]) => [name, values.get(key) ?? ''])
+  return { contentSid, variables: Object.fromEntries(filled) }
+}
+
+// More is refused: https://www.twilio.com/docs/messaging/guides/accepted-mime-types
+const limits: MediaLimits = { maxBytes: 5 * 1024 * 1024, hasCaption: true }
+// Of the other types it takes some by one way and some by another: these it is left to judge itself.
+const imageTypes = ['jpeg', 'png', 'gif', 'bmp', 'tiff', 'heic', 'heif', 'webp'].map(
+  (name) => `image/${name}`,
+)
+
+const fromForms = [
+  /^(whatsapp:)?\+[1-9]\d{6,14}$/,
+  // A short code, and an alphanumeric sender.
+  /^\d{3,8}$/,
+  /^(?=.*[A-Za-z])[A-Za-z0-9 +_&-]{1,11}$/,
+]
+
+const from = string.refine((value) => fromForms.some((form) => form.test(value)), {
+  error: 'has to be a number such as +15550100100, whatsapp: and a number, a short code, or a sender name',
+})
+
+const config = z
+  .strictObject({
+    accountSid: sid('AC'),
+    authToken: string.regex(/^[!-~]{1,256}$/, 'has to be the auth token of the account, without spaces'),
+    from: optional(from),
+    messagingServiceSid: optional(sid('MG')),
+    baseUrl: baseUrl('https://api.twilio.com'),
+  })
+  .superRefine((given: { from?: unknown; messagingServiceSid?: unknown }, context) => {
+    const hasFrom = given.from !== undefined && given.from !== null
+    const hasService = given.messagingServiceSid !== undefined && given.messagingServiceSid !== null
+    if (hasFrom !== hasService) return
+    const message = hasFrom
+      ? 'not beside messagingServiceSid: give one of the two'
+      : 'give it, or messagingServiceSid'
+    context.addIssue({ code: 'custom', path: ['from'], message })
+  }, besideOtherFaults)
+
+/** SMS, MMS and WhatsApp by Twilio (docs/providers/twilio.md). */
+export const twilio = {
+  contactTypes: ['phone'],
+  messageTypes: ['text', 'template', 'media'],
+  maxTextCharacters: 1600,
+  media: { image: { ...limits, mimetypes: imageTypes }, video: limits, document: limits, audio: limits },
+  fetchesMedia: true,
+  onUncertain: 'hold',
+  template,
+  config,
+} as const satisfies ProviderRules
+
+export type TwilioConfig = z.output<typeof config>

@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { baseUrl } from '../base-url.ts'
+import { optional, string } from '../fields.ts'
+import type { TemplateMessage } from '../message.ts'
+import { maxVariables, variableKey } from '../message-body.ts'
+import type { ProviderRules, TemplateRules } from '../provider.ts'
+import { whatsAppValueFault } from '../template.ts'
+
+const languageForm = /^[a-z]{2,3}(_[A-Z]{2,3})?$/
+const language = string.regex(languageForm, 'has to be a language code such as en or en_US')
+
+const definition = z
+  .strictObject({
+    language,
+    parameters: z.array(variableKey).max(maxVariables),
+    named: optional(z.boolean()),
+  })
+  .refine(({ parameters, named }) => !named || new Set(parameters).size === parameters.length, {
+    path: ['parameters'],
+    error: 'a name is given twice',
+  })
+
+const template: TemplateRules = {
+  definition,
+  variablesOf: (given) => [...new Set(definition.parse(given).parameters)],
+  valueFault: ({ value }) => whatsAppValueFault(value),
+}
+
+/**
+ * What fills the body of a template, in its order. One that isn't registered is in the channel's language, and gets the
+ * variables in the order in which the send gives them.
+ */
+export function filledTemplate(given: TemplateMessage, defaultLanguage: string) {
+  const { variables } = given
+  if (!given.definition) {
+    return { language: defaultLanguage, parameters: variables.map(({ value }) => ({ text: value })) }
+  }
+  const { language, parameters, named } = definition.parse(given.definition)
+  const values = new Map(variables.map(({ key, value }) => [key, value]))
+  return {
+    language,
+    parameters: parameters.map((key) => ({
+      text: values.get(key) ?? '',
+      ...(named && { parameter_name: key }),
+    })),
+  }
+}
+
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
+const images = ['image/jpeg', 'image/png']
+const videos = ['video/mp4', 'video/3gpp']
+const audios = ['audio/aac', 'audio/amr', 'audio/mpeg', 'audio/mp4', 'audio/ogg']
+const documents = [
+  'application/pdf',
+  'text/plain',
+  'application/msword',
+  'application/vnd.ms-excel',
+  'application/vnd.ms-powerpoint',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+]
+
+/** That page doesn't say which megabyte it means: the larger one refuses nothing that WhatsApp may take. */
+const megabyte = 1024 * 1024
+
+/** Messages by the WhatsApp Business Platform, which Meta hosts (docs/providers/whatsapp-cloud.md). */
+export const whatsappCloud = {
+  contactTypes: ['phone'],
+  messageTypes: ['text', 'template', 'media'],
+  maxTextCharacters: 4096,
+  media: {
+    image: { mimetypes: images, maxBytes: 5 * megabyte, hasCaption: true },
+    video: { mimetypes: videos, maxBytes: 16 * megabyte, hasCaption: true },
+    audio: { mimetypes: audios, maxBytes: 16 * megabyte, hasCaption: false },
+    document: {
+      // Its upload refuses any other type with code 100; what it fetches by a link may be of any.
+      base64Mimetypes: [...documents, ...images, ...videos, ...audios],
+      maxBytes: 100 * megabyte,
+      hasCaption: true,
+    },
+  },
+  onUncertain: 'hold',
+  template,
+  config: z.strictObject({
+    phoneNumberId: string.regex(
+      /^\d{1,32}$/,
+      "has to be the number's id, digits only; not the number itself",
+    ),
+    accessToken: string.regex(
+      /^[!-~]{1,4096}$/,
+      'has to be the access token, on one line and without spaces',
+    ),
+    apiVersion: optional(string.regex(/^v\d{1,3}\.\d{1,3}$/, 'has to be of the form v23.0')).transform(
+      (value) => value ?? 'v23.0',
+    ),
+    defaultLanguage: optional(language).transform((value) => value ?? 'en_US'),
+    baseUrl: baseUrl('https://graph.facebook.com'),
+  }),
+} as const satisfies ProviderRules
+
+export type WhatsAppCloudConfig = z.output<typeof whatsappCloud.config>

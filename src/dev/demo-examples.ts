@@ -1,0 +1,143 @@
+import type { SendStatus } from '../core/timeline.ts'
+import type { Emulators } from './emulators/index.ts'
+import type { EmulatedChannels } from './seed.ts'
+
+/** A send of the demo, and how it has to end. */
+export interface Example {
+  title: string
+  contact: object
+  message: object
+  ends: SendStatus
+  attempts: number
+  /** Without it the sandbox. */
+  channelId?: string
+  /** What the far side has of the send, on one line; undefined where it has nothing. */
+  farSide?(requestId: string): string | undefined
+}
+
+const onePixelPng =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+export const sandboxExamples: Example[] = [
+  {
+    title: 'A text',
+    contact: { value: '+49 151 12345678', name: 'Ann Example' },
+    message: { type: 'text', text: { value: 'Hello Ann' } },
+    ends: 'sent',
+    attempts: 1,
+  },
+  {
+    title: 'A template',
+    contact: { value: 'ann@example.com', type: 'email' },
+    message: { type: 'template', template: { name: 'welcome', variables: [{ key: 'name', value: 'Ann' }] } },
+    ends: 'sent',
+    attempts: 1,
+  },
+  {
+    title: 'A media, after closing the open conversation',
+    contact: { value: '+49 151 12345678' },
+    message: {
+      type: 'media',
+      media: { mediaType: 'image', base64: onePixelPng, filename: 'dot.png', caption: 'A dot' },
+      closeConversation: true,
+    },
+    ends: 'sent',
+    attempts: 1,
+  },
+  {
+    title: 'A text that goes through at the third attempt',
+    contact: { value: '+1 555 010 0102' },
+    message: { type: 'text', text: { value: 'Third time lucky' } },
+    ends: 'sent',
+    attempts: 3,
+  },
+  {
+    title: 'A text that the provider refuses',
+    contact: { value: '+1 555 010 0103' },
+    message: { type: 'text', text: { value: 'Nobody will read this' } },
+    ends: 'failed',
+    attempts: 1,
+  },
+]
+
+const once = { ends: 'sent', attempts: 1 } as const
+
+const ann = { value: '+49 151 12345678', name: 'Ann Example' }
+
+/** One through each provider, to its emulator. */
+export function providerExamples(channels: EmulatedChannels, emulators: Emulators): Example[] {
+  return [
+    whatsAppExample(channels['whatsapp-cloud'], emulators['whatsapp-cloud']),
+    twilioExample(channels.twilio, emulators.twilio),
+    smtpExample(channels.smtp, emulators.smtp),
+    webhookExample(channels.webhook, emulators.webhook),
+  ]
+}
+
+function whatsAppExample(channelId: string, { calls }: Emulators['whatsapp-cloud']): Example {
+  return {
+    ...once,
+    title: 'A text by whatsapp-cloud',
+    channelId,
+    contact: ann,
+    message: { type: 'text', text: { value: 'Hello from WhatsApp' } },
+    farSide: (requestId) =>
+      JSON.stringify(calls.find(({ message }) => message?.biz_opaque_callback_data === requestId)?.message),
+  }
+}
+
+function twilioExample(channelId: string, { calls, fetched }: Emulators['twilio']): Example {
+  return {
+    ...once,
+    title: 'A media, fetched from this service, by twilio',
+    channelId,
+    contact: ann,
+    message: {
+      type: 'media',
+      media: { mediaType: 'image', base64: onePixelPng, filename: 'dot.png', caption: 'A dot from Twilio' },
+    },
+    farSide(requestId) {
+      const call = calls.find(({ form }) => form.MediaUrl?.includes(requestId))
+      const media = fetched.find(({ url, method }) => method === 'GET' && url.includes(requestId))
+      if (!call || media?.status !== 200) return undefined
+      return `To=${call.form.To} Body=${call.form.Body}, and fetched ${media.content.length} bytes of ${media.contentType}`
+    },
+  }
+}
+
+function smtpExample(channelId: string, { calls }: Emulators['smtp']): Example {
+  return {
+    ...once,
+    title: 'A document, attached to a mail, by smtp',
+    channelId,
+    contact: { value: 'ann@example.com', type: 'email', name: 'Ann Example' },
+    message: {
+      type: 'media',
+      media: {
+        mediaType: 'document',
+        base64: Buffer.from('All is well.').toString('base64'),
+        mimetype: 'text/plain',
+        filename: 'news.txt',
+        caption: 'Hello from a mail',
+      },
+    },
+    farSide(requestId) {
+      const { mail } = calls.find(({ mail }) => mail?.headers['message-id']?.includes(requestId)) ?? {}
+      const attached = mail?.parts.at(-1)
+      if (!mail || !attached) return undefined
+      const { to, subject } = mail.headers
+      return `To: ${to}, Subject: ${subject}, ${attached.headers['content-disposition']}: ${attached.content}`
+    },
+  }
+}
+
+function webhookExample(channelId: string, { taken }: Emulators['webhook']): Example {
+  return {
+    ...once,
+    title: 'A text by webhook',
+    channelId,
+    contact: ann,
+    message: { type: 'text', text: { value: 'Hello from a webhook' } },
+    farSide: (requestId) => JSON.stringify(taken.get(requestId)?.message),
+  }
+}

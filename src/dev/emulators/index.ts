@@ -1,0 +1,30 @@
+import type { ProviderName } from '../../core/providers/index.ts'
+import type { Emulator } from './emulator.ts'
+import { openSmtpEmulator } from './smtp.ts'
+import { startTwilioEmulator } from './twilio.ts'
+import { startWebhookEmulator } from './webhook.ts'
+import { openWhatsAppEmulator } from './whatsapp.ts'
+
+/** Every provider but the sandbox, which has no far side. */
+export type EmulatedProvider = Exclude<ProviderName, 'sandbox'>
+
+const starts = {
+  smtp: () => openSmtpEmulator(),
+  twilio: () => startTwilioEmulator({ fetchesMedia: true }),
+  webhook: startWebhookEmulator,
+  'whatsapp-cloud': openWhatsAppEmulator,
+} as const satisfies Record<EmulatedProvider, () => Promise<Emulator<unknown, never>>>
+
+export const emulatedProviders = Object.keys(starts) as EmulatedProvider[]
+
+export type Emulators = { [Name in EmulatedProvider]: Awaited<ReturnType<(typeof starts)[Name]>> }
+
+/** One of each, in this process. */
+export async function startEmulators(): Promise<Emulators> {
+  const started = Object.entries(starts).map(async ([name, start]) => [name, await start()])
+  return Object.fromEntries(await Promise.all(started))
+}
+
+export async function stopEmulators(emulators: Emulators): Promise<void> {
+  await Promise.all(Object.values(emulators).map((emulator) => emulator.stop()))
+}

@@ -1,0 +1,113 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Emulator, keep } from './emulator.ts'
+import { messageFault, messageOf, type TwilioError, type TwilioForm, twilioError } from './twilio-message.ts'
+
+export interface TwilioCall {
+  method: string
+  path: string
+  headers: IncomingHttpHeaders
+  body: string
+  /** The fields of the body; of one that is there twice, the last. */
+  form: TwilioForm
+}
+
+/** What Twilio got when it asked for the media of a message that it had taken. */
+export interface FetchedMedia {
+  url: string
+  method: 'HEAD' | 'GET'
+  status: number
+  contentType: string | null
+  content: Buffer
+}
+
+export type TwilioAnswer =
+  | { status: number; headers?: Record<string, string>; body?: object | string }
+  | { delayMs: number }
+  | 'drop_after_reading'
+  | 'never_answer'
+
+export interface TwilioEmulator extends Emulator<TwilioCall, TwilioAnswer> {
+  fetched: FetchedMedia[]
+}
+
+const accountSid = `AC${'0a'.repeat(16)}`
+const authToken = '1b'.repeat(16)
+const from = '+15550100100'
+const authorization = `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
+
+/** @param options.fetchesMedia whether it fetches the media of messages that it takes, as Twilio does after its 201. */
+export async function startTwilioEmulator(options: { fetchesMedia?: boolean } = {}): Promise<TwilioEmulator> {
+  const calls: TwilioCall[] = []
+  const answers: TwilioAnswer[] = []
+  const fetched: FetchedMedia[] = []
+
+  const server = createServer(async (request, response) => {
+    const call = await readCall(request).catch(() => undefined)
+    if (!call) return
+    keep(calls, call)
+    const next = answers.shift()
+    if (next === 'never_answer') return
+    if (next === 'drop_after_reading') return void request.socket.resetAndDestroy()
+    if (next && 'delayMs' in next) await sleep(next.delayMs)
+    if (next && 'status' in next) return answer(response, next)
+    const refused = refusalOf(call)
+    answer(response, refused ?? { status: 201, body: messageOf(call.form, accountSid) })
+    if (!refused && options.fetchesMedia && call.form.MediaUrl) {
+      await fetchMedia(call.form.MediaUrl, fetched).catch(() => {})
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+
+  return {
+    config: { accountSid, authToken, from, baseUrl: `http://127.0.0.1:${port}` },
+    calls,
+    fetched,
+    answerNext: (...next) => void answers.push(...next),
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function readCall(request: IncomingMessage): Promise<TwilioCall> {
+  const body = Buffer.concat(await request.toArray()).toString()
+  const { method = '', url: path = '', headers } = request
+  const isForm = headers['content-type']?.split(';')[0] === 'application/x-www-form-urlencoded'
+  // A body of another type has no fields to it.
+  return { method, path, headers, body, form: Object.fromEntries(new URLSearchParams(isForm ? body : '')) }
+}
+
+function answer(
+  response: ServerResponse,
+  { status, headers, body = '' }: Exclude<TwilioAnswer, string | { delayMs: number }>,
+) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
+}
+
+function refusalOf({ method, path, headers, form }: TwilioCall): TwilioError | undefined {
+  // https://www.twilio.com/docs/api/errors/20003
+  if (headers.authorization !== authorization) return twilioError(401, 20003, 'Authenticate')
+  // https://www.twilio.com/docs/api/errors/20404
+  if (path !== `/2010-04-01/Accounts/${accountSid}/Messages.json`) {
+    return twilioError(404, 20404, `The requested resource ${path} was not found`)
+  }
+  // https://www.twilio.com/docs/api/errors/20004
+  if (method !== 'POST') return twilioError(405, 20004, 'Method not allowed')
+  return messageFault(form)
+}
+
+/** By HEAD and GET, for its Content-Type: https://www.twilio.com/docs/messaging/guides/accepted-mime-types */
+async function fetchMedia(url: string, fetched: FetchedMedia[]): Promise<void> {
+  for (const method of ['HEAD', 'GET'] as const) {
+    const response = await fetch(url, { method })
+    const content = Buffer.from(await response.arrayBuffer())
+    const contentType = response.headers.get('content-type')
+    keep(fetched, { url, method, status: response.status, contentType, content })
+  }
+}

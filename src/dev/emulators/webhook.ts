@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Webhook, WebhookVerificationError } from 'standardwebhooks'
+import { z } from 'zod'
+import { contactTypes } from '../../core/contact.ts'
+import { mediaTypes } from '../../core/message.ts'
+import { type Emulator, keep, mostKept } from './emulator.ts'
+
+export interface WebhookCall {
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+/** `drop` takes the message and then loses the connection; `hang` never answers. */
+export type WebhookAnswer =
+  | { status: number; headers?: Record<string, string>; body?: string; delayMs?: number }
+  | 'drop'
+  | 'hang'
+
+export interface WebhookEmulator extends Emulator<WebhookCall, WebhookAnswer> {
+  /** What it took, by webhook-id: a repeat is in `calls`, and not here again. */
+  taken: Map<string, WebhookMessage>
+}
+
+/** What docs/api.md#webhook tells of the body, and nothing more. */
+const message = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.strictObject({ value: z.string() }) }),
+  z.strictObject({
+    type: z.literal('template'),
+    template: z.strictObject({
+      name: z.string(),
+      variables: z.array(z.strictObject({ key: z.string(), value: z.string() })),
+      text: z.string().optional(),
+    }),
+  }),
+  z.strictObject({
+    type: z.literal('media'),
+    media: z
+      .strictObject({
+        mediaType: z.enum(mediaTypes),
+        mimetype: z.string().optional(),
+        filename: z.string().optional(),
+        caption: z.string().optional(),
+        base64: z.base64().optional(),
+        mediaUrl: z.url().optional(),
+      })
+      .refine(({ base64, mediaUrl }) => base64 !== undefined || mediaUrl !== undefined, 'no content'),
+  }),
+])
+const payload = z.strictObject({
+  requestId: z.uuid(),
+  channelId: z.uuid(),
+  contact: z.strictObject({ type: z.enum(contactTypes), value: z.string(), name: z.string().optional() }),
+  message,
+  flowId: z.string().nullable(),
+  conversationId: z.uuid(),
+})
+export type WebhookMessage = z.output<typeof payload>
+
+/**
+ * A receiver as Standard Webhooks ask for one: it verifies the signature over the bytes of the body and the age of the
+ * timestamp with their own library, and drops what comes again with a webhook-id that it knows
+ * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#verifying-webhook-authenticity).
+ */
+export async function startWebhookEmulator(): Promise<WebhookEmulator> {
+  const secret = `whsec_${randomBytes(32).toString('base64')}`
+  const webhook = new Webhook(secret)
+  const calls: WebhookCall[] = []
+  const answers: WebhookAnswer[] = []
+  const taken = new Map<string, WebhookMessage>()
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = Buffer.concat(await request.toArray())
+    keep(calls, { headers: request.headers, body: body.toString() })
+    const told = answers.shift()
+    if (told === 'hang') return
+    if (told && told !== 'drop') {
+      await sleep(told.delayMs ?? 0)
+      response.writeHead(told.status, told.headers).end(told.body)
+      return
+    }
+    const refusal = take(webhook, request, body, taken)
+    if (told === 'drop') request.socket.resetAndDestroy()
+    else
+      answerJson(
+        response,
+        refusal ?? { status: 200, body: { id: `received-${request.headers['webhook-id']}` } },
+      )
+  }
+
+  const server = createServer((request, response) => void handle(request, response).catch(() => {}))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    config: { url: `http://127.0.0.1:${port}/messages`, secret },
+    calls,
+    taken,
+    answerNext: (...next) => void answers.push(...next),
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+interface Refusal {
+  status: number
+  body: { error: string }
+}
+
+/** Keeps what it takes, once. */
+function take(
+  webhook: Webhook,
+  { method, headers }: IncomingMessage,
+  body: Buffer,
+  taken: WebhookEmulator['taken'],
+): Refusal | undefined {
+  if (method !== 'POST') return { status: 405, body: { error: 'only POST' } }
+  if (!/^application\/json(;|$)/.test(headers['content-type'] ?? '')) {
+    return { status: 415, body: { error: 'only application/json' } }
+  }
+  const fault = signatureFault(webhook, body, headers)
+  if (fault) return { status: 401, body: { error: fault } }
+  const parsed = payload.safeParse(parseJson(body))
+  if (!parsed.success) return { status: 400, body: { error: z.prettifyError(parsed.error) } }
+  const { requestId } = parsed.data
+  if (requestId !== headers['webhook-id'])
+    return { status: 400, body: { error: 'webhook-id is no requestId' } }
+  if (!taken.has(requestId)) taken.set(requestId, parsed.data)
+  const [first = ''] = taken.keys()
+  if (taken.size > mostKept) taken.delete(first)
+  return undefined
+}
+
+function answerJson(response: ServerResponse, { status, body }: { status: number; body: object }): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+function signatureFault(webhook: Webhook, body: Buffer, headers: IncomingHttpHeaders): string | undefined {
+  try {
+    webhook.verify(body, headers as Record<string, string>, { jsonParse: false })
+    return undefined
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return error.message
+    throw error
+  }
+}
+
+/** Undefined where it is no JSON: no schema takes that. */
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}

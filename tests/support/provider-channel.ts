@@ -1,0 +1,21 @@
+import { v7 as uuidv7 } from 'uuid'
+import { createChannel } from '../../db/channels.ts'
+import { type ProviderName, providerRules } from '../../src/core/providers/index.ts'
+import { sealConfig } from '../../src/core/sealed-config.ts'
+import { inAnswer, type Registry } from './builders.ts'
+
+/** A channel of any provider, made as `channel create` makes it. */
+export async function buildProviderChannel(
+  service: Registry,
+  accountId: string,
+  provider: ProviderName,
+  config: object,
+): Promise<string> {
+  const { db, settings } = service.runtime
+  const id = uuidv7()
+  const rules = providerRules[provider]
+  const sealedConfig = sealConfig(rules.config.parse(config), id, settings.CREDENTIALS_KEY)
+  const fields = { name: provider, sealedConfig, onUncertain: rules.onUncertain, answeredAt: inAnswer }
+  await createChannel(db, { id, accountId, provider, ...fields })
+  return id
+}

@@ -1,0 +1,8 @@
+import { providerNames } from '../../src/core/providers/index.ts'
+import type { Provider } from '../../workers/provider.ts'
+import type { Providers } from '../../workers/providers/index.ts'
+
+/** Every provider sends like this one. */
+export function alikeProviders(provider: Provider): Providers {
+  return Object.fromEntries(providerNames.map((name) => [name, provider])) as Providers
+}

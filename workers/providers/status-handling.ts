@@ -1,0 +1,22 @@
+import type { Outcome } from '../../src/core/outcome.ts'
+
+/** What an answer that is no success, or an error code in it, comes to. */
+export type Handling = Exclude<Outcome['outcome'], 'sent' | 'uncertain'>
+
+/** Of statuses that every provider means alike. */
+const handlings: Record<number, Handling> = {
+  401: 'channel_refused',
+  408: 'retry_later',
+  429: 'retry_later',
+}
+
+export const isSuccess = (status: number) => status >= 200 && status < 300
+
+/**
+ * What a status that is no success comes to, whatever else was answered. One of no class counts as a 5xx (RFC 9110, 15).
+ *
+ * @param own what the provider means otherwise.
+ */
+export function handlingOfStatus(status: number, own: Record<number, Handling> = {}): Handling {
+  return own[status] ?? handlings[status] ?? (status >= 300 && status < 500 ? 'rejected' : 'retry_later')
+}

@@ -1,0 +1,87 @@
+import { maskedWords } from '../../src/core/masked-words.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
+import { type HttpAnswer, retryAfterMs } from './http.ts'
+import { fieldsOf } from './json-fields.ts'
+import { type Handling, handlingOfStatus } from './status-handling.ts'
+
+type Refusal = Exclude<Outcome, { outcome: 'sent' | 'uncertain' }>
+
+/** Meta asks to decide by the code: https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes */
+const handlings: Record<Handling, readonly number[]> = {
+  retry_later: [1, 2, 4, 80007, 130429, 131000, 131016, 131048, 131053, 131056, 131057, 133016],
+  channel_refused: [0, 3, 10, 33, 190, 368, 131005, 131031, 131042, 131045, 133010],
+  rejected: [
+    ...[100, 131008, 131009, 131021, 131026, 131030, 131047, 131049, 131051],
+    // A 403 for the contact's country.
+    130497,
+    ...[132000, 132001, 132012, 132015],
+  ],
+}
+const handlingOfCode = new Map(
+  Object.entries(handlings).flatMap(([handling, codes]) => codes.map((code) => [code, handling as Handling])),
+)
+
+/** Many have blocked the number or reported it: what it may send comes back over hours. */
+const spamLimit = { code: 131048, waitMs: 15 * 60 * 1000 }
+
+/**
+ * What an answer that is no success comes to.
+ *
+ * `{"error":{"message":"(#131026) Message undeliverable","type":"OAuthException","code":131026,"error_data":{"details":"…"}}}`
+ */
+export function refusal(answer: HttpAnswer, config: WhatsAppCloudConfig): Refusal {
+  const { status } = answer
+  const { code, isTransient, message, details } = errorOf(answer.body)
+  const told = { providerStatus: status, providerCode: code?.toString() }
+  const handling = handlingOf(status, code, isTransient)
+  // The message is the code's title; the details may repeat what was sent, unless they are about the channel.
+  const words = masked(handling === 'channel_refused' ? [message, details] : [message], config)
+  const tell = (what: string) => `WhatsApp ${what} (${code === undefined ? status : `code ${code}`})${words}`
+  switch (handling) {
+    case 'rejected':
+      return { outcome: handling, reason: status < 400 ? redirected(status) : tell('refuses it'), ...told }
+    case 'channel_refused':
+      return { outcome: handling, reason: tell('refuses the channel'), ...told }
+    case 'retry_later': {
+      const waitMs = retryAfterMs(answer)
+      const retryIn = code === spamLimit.code ? Math.max(spamLimit.waitMs, waitMs ?? 0) : waitMs
+      return { outcome: handling, reason: tell("can't take it now"), retryAfterMs: retryIn, ...told }
+    }
+    default:
+      return handling satisfies never
+  }
+}
+
+function handlingOf(status: number, code: number | undefined, isTransient: boolean): Handling {
+  if (code !== undefined) {
+    const handling = handlingOfCode.get(code)
+    if (handling) return handling
+    // Permissions.
+    if (code >= 200 && code <= 299) return 'channel_refused'
+  }
+  if (isTransient) return 'retry_later'
+  // A code that isn't listed, or an answer without one: from a proxy, say.
+  return handlingOfStatus(status, { 403: 'channel_refused' })
+}
+
+function errorOf(body: string) {
+  const { code, is_transient, message, error_data } = Object(fieldsOf(body).error)
+  return {
+    code: Number.isInteger(code) ? (code as number) : undefined,
+    isTransient: is_transient === true,
+    message: textOf(message).replace(/^\(#\d+\) */, ''),
+    details: textOf(Object(error_data).details),
+  }
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
+
+/** Meta repeats a token that it can't read. */
+function masked(texts: string[], { accessToken }: WhatsAppCloudConfig): string {
+  const words = maskedWords(texts.filter((text) => text !== '').join('; '), [accessToken])
+  return words && `: ${words}`
+}
+
+const redirected = (status: number) =>
+  `the answer is a redirect (${status}), which is not followed: set the channel's baseUrl to where the API is`

@@ -1,0 +1,116 @@
+import { contentTypeAs } from '../../src/core/media-content.ts'
+import type { MediaDescription, Message, TemplateMessage } from '../../src/core/message.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import { filledTemplate, type WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
+import type { Delivery, Provider } from '../provider.ts'
+import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
+import { fieldsOf } from './json-fields.ts'
+import { multipartForm } from './multipart.ts'
+import { isSuccess } from './status-handling.ts'
+import { refusal } from './whatsapp-cloud-errors.ts'
+
+type WhatsAppDelivery = Delivery<WhatsAppCloudConfig>
+
+/** Sends by Meta's Cloud API; media that came as base64 is uploaded first (docs/providers/whatsapp-cloud.md). */
+export function whatsappCloud(http: HttpClient): Provider<WhatsAppCloudConfig> {
+  return {
+    async send(delivery, signal): Promise<Outcome> {
+      const { message, mediaContent, config } = delivery
+      let mediaId: string | undefined
+      if (message.type === 'media' && mediaContent) {
+        const upload = await uploaded(http, message.media, mediaContent, config, signal)
+        if ('outcome' in upload) return upload
+        mediaId = upload.id
+      }
+      const body = JSON.stringify(payloadOf(delivery, mediaId))
+      const result = await http.post(requestTo('messages', config, 'application/json', body), signal)
+      if (result.kind !== 'answer') return unanswered(result)
+      return isSuccess(result.status) ? sentBy(result) : refusal(result, config)
+    },
+  }
+}
+
+function payloadOf({ requestId, contact, message, config }: WhatsAppDelivery, mediaId: string | undefined) {
+  return {
+    messaging_product: 'whatsapp',
+    recipient_type: 'individual',
+    // With its +, or the country code of the sender would be put before it.
+    to: contact.value,
+    biz_opaque_callback_data: requestId,
+    ...contentOf(message, mediaId, config),
+  }
+}
+
+/** What the message says, under the name of its type. */
+function contentOf(message: Message, mediaId: string | undefined, config: WhatsAppCloudConfig) {
+  switch (message.type) {
+    case 'text':
+      return { type: 'text', text: { body: message.text.value } }
+    case 'template':
+      return { type: 'template', template: templateOf(message.template, config) }
+    case 'media': {
+      const { mediaType, mediaUrl, caption, filename } = message.media
+      const source = mediaId === undefined ? { link: mediaUrl } : { id: mediaId }
+      const name = mediaType === 'document' && { filename }
+      return { type: mediaType, [mediaType]: { ...source, caption: caption || undefined, ...name } }
+    }
+    default:
+      return message satisfies never
+  }
+}
+
+function templateOf(given: TemplateMessage, config: WhatsAppCloudConfig) {
+  const { language, parameters } = filledTemplate(given, config.defaultLanguage)
+  const body = { type: 'body', parameters: parameters.map((parameter) => ({ type: 'text', ...parameter })) }
+  return {
+    name: given.name,
+    language: { code: language },
+    ...(parameters.length > 0 && { components: [body] }),
+  }
+}
+
+/** The id of the uploaded media. Whatever else comes of an upload is never uncertain: nobody got a message. */
+async function uploaded(
+  http: HttpClient,
+  { mediaType, mimetype = 'application/octet-stream', filename = 'media' }: MediaDescription,
+  content: Buffer,
+  config: WhatsAppCloudConfig,
+  signal: AbortSignal,
+): Promise<{ id: string } | Outcome> {
+  const type = contentTypeAs(mediaType, mimetype)
+  const file = { name: 'file', filename, contentType: type, content }
+  const form = multipartForm({ messaging_product: 'whatsapp', type }, file)
+  const result = await http.post(requestTo('media', config, form.contentType, form.body), signal)
+  const failed = 'the media could not be uploaded:'
+  if (result.kind !== 'answer') return { outcome: 'retry_later', reason: `${failed} ${result.reason}` }
+  if (!isSuccess(result.status)) {
+    const outcome = refusal(result, config)
+    return { ...outcome, reason: `${failed} ${outcome.reason}` }
+  }
+  const id = idOf([fieldsOf(result.body)])
+  if (id) return { id }
+  return { outcome: 'retry_later', reason: `${failed} no id came`, providerStatus: result.status }
+}
+
+function requestTo(
+  what: 'messages' | 'media',
+  { baseUrl, apiVersion, phoneNumberId, accessToken }: WhatsAppCloudConfig,
+  contentType: string,
+  body: HttpRequest['body'],
+): HttpRequest {
+  return {
+    url: `${baseUrl}/${apiVersion}/${phoneNumberId}/${what}`,
+    headers: { authorization: `Bearer ${accessToken}`, 'content-type': contentType },
+    body,
+  }
+}
+
+/** Whatever else a 2xx says, the message was taken. */
+function sentBy({ status, body }: HttpAnswer): Outcome {
+  return { outcome: 'sent', providerMessageId: idOf(fieldsOf(body).messages), providerStatus: status }
+}
+
+function idOf(list: unknown): string | undefined {
+  const id: unknown = Array.isArray(list) ? Object(list[0]).id : undefined
+  return typeof id === 'string' && id !== '' ? id : undefined
+}
