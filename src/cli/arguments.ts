@@ -65,13 +65,16 @@ export function permissionList(text: string): Permission[] {
   return named
 }
 
-export function json(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new InvalidArgumentError('It has to be JSON; quote it for your shell.')
+/** Commander's own error for it would repeat the text, which may hold credentials. */
+export const json =
+  (option: string) =>
+  (text: string): unknown => {
+    try {
+      return JSON.parse(text)
+    } catch {
+      throw new CliError(`${option} has to be JSON; quote it for your shell.`)
+    }
   }
-}
 
 /** A phone number, or an e-mail address where there is an @. */
 export function contact(text: string): { type: ContactType; value: string } {

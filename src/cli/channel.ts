@@ -56,7 +56,7 @@ function createCommand(channel: Command): void {
         .makeOptionMandatory(),
     )
     .requiredOption('--name <name>', 'what people call it', name)
-    .requiredOption('--config <json>', "the provider's config; {} for the sandbox", json)
+    .requiredOption('--config <json>', "the provider's config; {} for the sandbox", json('--config'))
     .addOption(onUncertainOption())
     .addOption(orderingOption())
     .option(...expireAfterOption)
@@ -82,7 +82,7 @@ function updateCommand(channel: Command): void {
     .command('update')
     .argument('<channel>', 'its id')
     .option('--name <name>', 'what people call it', name)
-    .option('--config <json>', "the provider's config, whole", json)
+    .option('--config <json>', "the provider's config, whole", json('--config'))
     .addOption(onUncertainOption())
     .addOption(orderingOption())
     .option(...expireAfterOption)

@@ -59,8 +59,12 @@ function oneLine(error: unknown): string {
   if (/(database|role) .* does not exist|authentication failed/.test(message))
     return `${message}; check DATABASE_URL`
   if (isUnavailable(error)) return 'PostgreSQL does not answer; check DATABASE_URL and that it runs'
-  return message
-    .replace(/^error: /, '')
-    .replaceAll(/:\s*\n\s*/g, ': ')
-    .replaceAll(/\s*\n\s*/g, '; ')
+  return (
+    message
+      .replace(/^error: /, '')
+      // A mistyped option may have credentials behind it.
+      .replace(/^(unknown option '[^=']*)=.*'/s, "$1'")
+      .replaceAll(/:\s*\n\s*/g, ': ')
+      .replaceAll(/\s*\n\s*/g, '; ')
+  )
 }

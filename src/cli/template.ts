@@ -20,7 +20,7 @@ export function templateCommands(program: Command): void {
     .command('set')
     .requiredOption('--channel <id>', 'whose template it is')
     .requiredOption('--name <name>', 'as sends name it', templateName)
-    .requiredOption('--definition <json>', 'what it is at the provider', json)
+    .requiredOption('--definition <json>', 'what it is at the provider', json('--definition'))
     .action((options: SetOptions, command: Command) =>
       answer(command, async ({ db }) => {
         const { channel: channelId, name } = options

@@ -137,6 +137,15 @@ test.each([
   expect(stderr).toContain(hint)
 })
 
+test('a config that is no JSON is not repeated: it may hold credentials', () => {
+  const account = ['--account', nobody, '--provider', 'webhook', '--name', 'x']
+  for (const config of [['--config', '{"secret":"SEKRET"'], ['--conf={"secret":"SEKRET"}']]) {
+    const { status, stderr } = cli(['channel', 'create', ...account, ...config])
+    expect(status).toBe(1)
+    expect(stderr).not.toContain('SEKRET')
+  }
+})
+
 test('a config that the provider refuses is named by its field', () => {
   const { accountId } = ask('account', 'create', '--name', 'Acme')
   const args = ['--account', accountId, '--provider', 'sandbox', '--name', 'x', '--config', '{"url":"x"}']

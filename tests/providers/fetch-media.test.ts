@@ -73,7 +73,7 @@ function pour(bytes: number) {
 
 test('the very bytes come, with the type that the server says, without parameters', async () => {
   const content = Buffer.from(Array.from({ length: 70_000 }, (_, i) => i % 256))
-  const { fetched } = await get(serve(content, { 'content-type': 'Image/PNG; charset=binary' }))
+  const { fetched } = await get(serve(content, { 'content-type': 'Image/PNG ; charset=binary' }))
   expect(fetched).toEqual({ kind: 'media', content, mimetype: 'image/png' })
 })
 
@@ -99,6 +99,16 @@ test('the very bytes come where no length was told before', async () => {
   expect(fetched).toEqual({ kind: 'media', content, mimetype: undefined })
 })
 
+test('what comes in pieces of a byte is held in one buffer that grows, not in an object for each', async () => {
+  const pieces = 300_000
+  const raw = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(pieces)}0\r\n\r\n`
+  const { fetched } = await get(answerRaw(raw))
+  if (fetched.kind !== 'media') throw new Error(fetched.reason)
+  expect(fetched.content).toHaveLength(pieces)
+  // One that was put together from the pieces would be as long as they are.
+  expect(fetched.content.buffer.byteLength).toBeGreaterThan(pieces)
+})
+
 test('the content is asked for as it is, by a plain GET', async () => {
   let seen: unknown
   await get((request, response) => {
@@ -122,6 +132,19 @@ test.each<[string, Behaviour, string, RegExp]>([
   ['no content', answer(204), 'refused', /is empty$/],
   ['an empty 200', answer(200), 'refused', /is empty$/],
   ['gzip', serve(gzipSync('x'), { 'content-encoding': 'gzip' }), 'refused', /compresses/],
+  [
+    'gzip after identity',
+    serve(gzipSync('x'), { 'content-encoding': 'identity, gzip' }),
+    'refused',
+    /compresses/,
+  ],
+  [
+    'gzip on the way',
+    answerRawAndClose('HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n'),
+    'refused',
+    /compresses/,
+  ],
+  ['a part of it', answer(206), 'refused', /only a part/],
   ['what is not HTTP', answerRaw('SSH-2.0-OpenSSH_9.6\r\n'), 'refused', /not HTTP$/],
   ['a reset', resetAfterReading, 'failed', /connection was lost$/],
   ['a close without an answer', closeAfterReading, 'failed', /connection was lost$/],

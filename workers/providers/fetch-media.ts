@@ -26,6 +26,7 @@ const longestIdleMs = 10_000
 
 /** What is being fetched is held in memory, up to 16 MiB each, or twice that where no length was told. */
 const maxFetchesAtOnce = 4
+const firstBytes = 64 * 1024
 
 /** Fetches media for providers that take no links: from addresses that may be reached, without following a redirect. */
 export function createMediaFetcher(options: ConnectorOptions): MediaFetcher {
@@ -94,27 +95,28 @@ function get(agent: Agent, url: URL, signal: AbortSignal): Promise<FetchedMedia>
 
 function answerReader(end: (result: FetchedMedia) => void): Dispatcher.DispatchHandler {
   let mimetype: string | undefined
-  /** What has a length goes into one buffer as it comes, so that it is never held twice. */
-  let whole: Buffer | undefined
+  /** One buffer, which grows: however small the pieces are in which it comes, they cost no more than their bytes. */
+  let held = Buffer.alloc(0)
   let bytes = 0
-  const chunks: Buffer[] = []
+  const makeRoom = (size: number) => {
+    const larger = Buffer.allocUnsafe(size)
+    held.copy(larger, 0, 0, bytes)
+    held = larger
+  }
   return {
     onResponseStart(_controller, status, headers) {
       if (status < 200) return
       const fault = faultOf(status, headers)
       if (fault) return end(fault)
       mimetype = mimetypeOf(headers)
-      const length = Number(headerOf(headers, 'content-length'))
-      if (length > 0) whole = Buffer.allocUnsafe(length)
+      makeRoom(Number(headerOf(headers, 'content-length')) || firstBytes)
     },
     onResponseData(_controller, chunk) {
-      // No more comes than the length says, and less is an error: undici sees to it.
-      if (whole) bytes += chunk.copy(whole, bytes)
-      else chunks.push(chunk)
+      if (bytes + chunk.length > held.length) makeRoom(Math.max(2 * held.length, bytes + chunk.length))
+      bytes += chunk.copy(held, bytes)
     },
     onResponseEnd() {
-      const content = whole ?? Buffer.concat(chunks)
-      if (content.length > 0) end({ kind: 'media', content, mimetype })
+      if (bytes > 0) end({ kind: 'media', content: held.subarray(0, bytes), mimetype })
       else end({ kind: 'refused', reason: 'the media is empty' })
     },
     onResponseError(_controller, error) {
@@ -133,17 +135,25 @@ function faultOf(status: number, headers: Headers): FetchedMedia | undefined {
   if (status >= 300) {
     return { kind: 'refused', reason: `the media's URL redirects (${status}), which is not followed` }
   }
-  const encoding = headerOf(headers, 'content-encoding') ?? 'identity'
-  if (encoding !== 'identity') {
+  if (status === 206) return { kind: 'refused', reason: 'the server of the media gives only a part of it' }
+  if (isEncoded(headers)) {
     return { kind: 'refused', reason: 'the server of the media compresses it, although asked not to' }
   }
   return Number(headerOf(headers, 'content-length')) > maxMediaBytes ? tooLarge : undefined
 }
 
+const plainEncodings = ['', 'identity', 'chunked']
+
+function isEncoded(headers: Headers): boolean {
+  const given = [headers['content-encoding'], headers['transfer-encoding']].flat().join(',').split(',')
+  return !given.every((encoding) => plainEncodings.includes(encoding.trim().toLowerCase()))
+}
+
 /** What the server says that it is; undefined where it says nothing that can be passed on. */
 function mimetypeOf(headers: Headers): string | undefined {
   const [bare = ''] = headerOf(headers, 'content-type')?.split(';') ?? []
-  return /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/.test(bare) ? bare : undefined
+  const type = bare.trim()
+  return /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/.test(type) ? type : undefined
 }
 
 function headerOf(headers: Headers, name: string): string | undefined {

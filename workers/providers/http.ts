@@ -19,6 +19,8 @@ export interface HttpAnswer {
   /** By their names in lower case. */
   headers: Record<string, string | string[] | undefined>
   body: string
+  /** Whether the body has come whole; the status counts all the same. */
+  isWhole: boolean
 }
 
 /**
@@ -86,10 +88,11 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
       signal.removeEventListener('abort', giveUp)
       resolve(result)
     }
-    const answer = () => end({ kind: 'answer', ...head, body: Buffer.concat(chunks).toString() })
+    const answer = (isWhole: boolean) =>
+      end({ kind: 'answer', ...head, body: Buffer.concat(chunks).toString(), isWhole })
     const fail = (reason: string) => {
       // A status that has arrived has told what matters, whatever becomes of the rest of the answer.
-      if (head.status >= 200) answer()
+      if (head.status >= 200) answer(false)
       else end({ kind: call ? 'maybe_sent' : 'not_sent', reason })
     }
     const giveUp = () => {
@@ -114,7 +117,7 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
           if (isGivenUp || call) controller.abort(new Error('given up'))
           else call = controller
         },
-        // Called for each 1xx, too; the last one counts.
+        // Called for each 1xx, too; the last one counts. (An unasked 100 is more than undici bears: it ends the call.)
         onResponseStart(_controller, status, headers) {
           head = { status, headers }
         },
@@ -122,7 +125,7 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
           chunks.push(chunk)
         },
         onResponseEnd() {
-          answer()
+          answer(true)
         },
         onResponseError(_controller, error) {
           fail(describe(error))

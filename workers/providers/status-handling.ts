@@ -1,4 +1,5 @@
 import type { Outcome } from '../../src/core/outcome.ts'
+import type { HttpAnswer } from './http.ts'
 
 /** What an answer that is no success, or an error code in it, comes to. */
 export type Handling = Exclude<Outcome['outcome'], 'sent' | 'uncertain'>
@@ -17,6 +18,15 @@ export const isSuccess = (status: number) => status >= 200 && status < 300
  *
  * @param own what the provider means otherwise.
  */
-export function handlingOfStatus(status: number, own: Record<number, Handling> = {}): Handling {
+export function handlingOfStatus({ status }: HttpAnswer, own: Record<number, Handling> = {}): Handling {
   return own[status] ?? handlings[status] ?? (status >= 300 && status < 500 ? 'rejected' : 'retry_later')
+}
+
+/**
+ * The same for providers whose codes say more than the status, where none could be read: what was cut off may have held
+ * one that asks to try again.
+ */
+export function handlingWithoutCode(answer: HttpAnswer, own: Record<number, Handling> = {}): Handling {
+  const handling = handlingOfStatus(answer, own)
+  return handling === 'rejected' && !answer.isWhole ? 'retry_later' : handling
 }

@@ -4,7 +4,7 @@ import { contentOf, type TwilioConfig } from '../../src/core/providers/twilio.ts
 import type { Delivery, Provider } from '../provider.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs, unanswered } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
-import { type Handling, handlingOfStatus, isSuccess } from './status-handling.ts'
+import { type Handling, handlingOfStatus, handlingWithoutCode, isSuccess } from './status-handling.ts'
 
 /** In our own words: Twilio's repeat the number. Each code has a page: https://www.twilio.com/docs/api/errors/<code> */
 const errors: Record<string, { handling: Handling; reason: string }> = {
@@ -100,7 +100,7 @@ function outcomeOf(answer: HttpAnswer, { authToken }: TwilioConfig): Outcome {
   const { sid, code, message } = read(answer.body)
   if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: sid, providerStatus }
   const known = code === undefined ? undefined : errors[code]
-  const handling = known?.handling ?? handlingOfStatus(providerStatus)
+  const handling = known?.handling ?? (code ? handlingOfStatus(answer) : handlingWithoutCode(answer))
   const reason = known?.reason ?? `Twilio answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
   const told = { reason, providerStatus, providerCode: code }
   switch (handling) {

@@ -65,7 +65,7 @@ function outcomeOf(answer: HttpAnswer): Outcome {
   if (isSuccess(status)) {
     return { outcome: 'sent', providerMessageId: messageIdOf(answer.body), providerStatus: status }
   }
-  const handling = handlingOfStatus(status, ownHandlings)
+  const handling = handlingOfStatus(answer, ownHandlings)
   const told = { outcome: handling, reason: reasonOf(status), providerStatus: status }
   return handling === 'retry_later'
     ? { ...told, outcome: handling, retryAfterMs: retryAfterMs(answer) }

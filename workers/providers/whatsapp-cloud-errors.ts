@@ -3,7 +3,7 @@ import type { Outcome } from '../../src/core/outcome.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import { type HttpAnswer, retryAfterMs } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
-import { type Handling, handlingOfStatus } from './status-handling.ts'
+import { type Handling, handlingOfStatus, handlingWithoutCode } from './status-handling.ts'
 
 type Refusal = Exclude<Outcome, { outcome: 'sent' | 'uncertain' }>
 
@@ -34,7 +34,7 @@ export function refusal(answer: HttpAnswer, config: WhatsAppCloudConfig): Refusa
   const { status } = answer
   const { code, isTransient, message, details } = errorOf(answer.body)
   const told = { providerStatus: status, providerCode: code?.toString() }
-  const handling = handlingOf(status, code, isTransient)
+  const handling = handlingOf(answer, code, isTransient)
   // The message is the code's title; the details may repeat what was sent, unless they are about the channel.
   const words = masked(handling === 'channel_refused' ? [message, details] : [message], config)
   const tell = (what: string) => `WhatsApp ${what} (${code === undefined ? status : `code ${code}`})${words}`
@@ -53,7 +53,7 @@ export function refusal(answer: HttpAnswer, config: WhatsAppCloudConfig): Refusa
   }
 }
 
-function handlingOf(status: number, code: number | undefined, isTransient: boolean): Handling {
+function handlingOf(answer: HttpAnswer, code: number | undefined, isTransient: boolean): Handling {
   if (code !== undefined) {
     const handling = handlingOfCode.get(code)
     if (handling) return handling
@@ -62,7 +62,8 @@ function handlingOf(status: number, code: number | undefined, isTransient: boole
   }
   if (isTransient) return 'retry_later'
   // A code that isn't listed, or an answer without one: from a proxy, say.
-  return handlingOfStatus(status, { 403: 'channel_refused' })
+  const own = { 403: 'channel_refused' } as const
+  return code === undefined ? handlingWithoutCode(answer, own) : handlingOfStatus(answer, own)
 }
 
 function errorOf(body: string) {

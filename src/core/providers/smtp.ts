@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseEmail } from '../email.ts'
-import { besideOtherFaults, singleLine } from '../fields.ts'
+import { besideOtherFaults, optional, singleLine } from '../fields.ts'
 import type { ProviderRules } from '../provider.ts'
 import { isInNetworks, literalAddress, parseNetwork } from '../public-address.ts'
 import { mailTemplate } from './smtp-template.ts'
@@ -17,22 +17,21 @@ const from = singleLine(1, 512).refine(
   'has to be an address, or Name <address>',
 )
 
+const port = z.number().int('has to be a whole number').min(1, 'at least 1').max(65_535, 'at most 65535')
+
 const config = z
   .strictObject({
     host,
-    port: z
-      .number()
-      .int('has to be a whole number')
-      .min(1, 'at least 1')
-      .max(65_535, 'at most 65535')
-      .optional(),
-    secure: z.boolean().default(false),
-    user: singleLine(1, maxFieldLength).optional(),
-    pass: singleLine(1, 4096).optional(),
+    port: optional(port),
+    secure: optional(z.boolean()).transform((value) => value ?? false),
+    user: optional(singleLine(1, maxFieldLength)),
+    pass: optional(singleLine(1, 4096)),
     from,
-    subject: singleLine(1, maxFieldLength).default('Message'),
+    subject: optional(singleLine(1, maxFieldLength)).transform((value) => value ?? 'Message'),
   })
-  .superRefine(({ user, pass }, context) => {
+  .superRefine((fields: { user?: unknown; pass?: unknown }, context) => {
+    const user = fields.user ?? undefined
+    const pass = fields.pass ?? undefined
     if ((user === undefined) === (pass === undefined)) return
     const [missing, given] = user === undefined ? ['user', 'pass'] : ['pass', 'user']
     context.addIssue({
@@ -59,7 +58,9 @@ export type SmtpConfig = z.output<typeof config>
 export function parseMailbox(value: string): { name: string; address: string } | undefined {
   const [, name = '', inBrackets = ''] = /^([^<>]*)<([^<>]*)>$/.exec(value.trim()) ?? []
   const address = parseEmail(inBrackets || value.trim())
-  return address === undefined ? undefined : { name: name.trim().replace(/^"(.*)"$/, '$1'), address }
+  if (address === undefined) return undefined
+  const [, quoted] = /^"(.*)"$/.exec(name.trim()) ?? []
+  return { name: quoted?.replace(/\\(.)/g, '$1') ?? name.trim(), address }
 }
 
 const loopback = [parseNetwork('127.0.0.0/8'), parseNetwork('::1/128')]
