@@ -201,9 +201,10 @@ test('the reaper ends what is watched, not what was forgotten, and kills what do
   reaper.watch(forgotten.pid as number)
   reaper.forget(forgotten.pid as number)
 
+  const ended = once(deaf, 'exit')
   await reaper.close()
 
-  expect(deaf.signalCode).toBe('SIGKILL')
+  expect(await ended).toEqual([null, 'SIGKILL'])
   expect(existsSync(folder)).toBe(false)
   expect(forgotten.exitCode ?? forgotten.signalCode).toBe(null)
 })
