@@ -13,8 +13,6 @@ ALTER TABLE "channels" ADD COLUMN "rate_seconds" integer;--> statement-breakpoin
 ALTER TABLE "channels" ADD COLUMN "max_in_flight" integer;--> statement-breakpoint
 ALTER TABLE "channels" ADD COLUMN "next_call_at" timestamp with time zone;--> statement-breakpoint
 ALTER TABLE "channels" ADD COLUMN "breaker_open_until" timestamp with time zone;--> statement-breakpoint
-ALTER TABLE "channels" ADD COLUMN "breaker_opened_at" timestamp with time zone;--> statement-breakpoint
-ALTER TABLE "channels" ADD COLUMN "answered_at" timestamp with time zone;--> statement-breakpoint
 ALTER TABLE "channels" ADD COLUMN "breaker_openings" integer DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "sends" ADD COLUMN "lane" bigint;--> statement-breakpoint
 ALTER TABLE "sends" ADD COLUMN "overflow" boolean DEFAULT false NOT NULL;--> statement-breakpoint
