@@ -77,7 +77,9 @@ export interface GivenTurns {
 const give = (channelIds: readonly string[], probeSeconds: number) => sql`
   with pace as materialized (
     select *, ${sql.raw(hasLimits)} as has_limits,
-           coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= ${fewTurns} and ${sql.raw(hasLimits)} as are_few, greatest(next_call_at, at + ${startSeconds} * interval '1 s') as first_at,
+           ${sql.raw(hasLimits)} and
+             coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= ${fewTurns} as are_few,
+           greatest(next_call_at, at + ${startSeconds} * interval '1 s') as first_at,
            rate_seconds * ${1 + leeway}::float8 / rate_calls as spacing
     from channels, clock_timestamp() as at
     where id in ${channelIds} and held_at is null and (${sql.raw(hasLimits)} or ${sql.raw(isSilent)})),
@@ -97,7 +99,8 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
     select room.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
            s.place * spacing * interval '1 s' + first_at as call_at
     from room cross join lateral (
-      select s.request_id, s.attempt + 1 as attempt, ${sql.raw(overflowOf('s'))} as overflow_of, row_number() over (order by s.next_attempt_at, s.seq) - 1 as place
+      select s.request_id, s.attempt + 1 as attempt, ${sql.raw(overflowOf('s'))} as overflow_of,
+             row_number() over (order by s.next_attempt_at, s.seq) - 1 as place
       from sends s
       where s.channel_id = room.id and s.finished_at is null and s.status = 'queued' and (has_limits or s.overflow)
         and s.next_attempt_at <= room.at and (s.expires_at is null or s.expires_at > room.at)
