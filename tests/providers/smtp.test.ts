@@ -9,6 +9,7 @@ import type { Delivery } from '../../workers/provider.ts'
 import { createMediaFetcher } from '../../workers/providers/fetch-media.ts'
 import { smtp } from '../../workers/providers/smtp.ts'
 import { composeMail } from '../../workers/providers/smtp-mail.ts'
+import { samples } from '../api/media-samples.ts'
 import { cert, key } from '../support/certificate.ts'
 import { buildDelivery } from '../support/deliveries.ts'
 import { eventually } from '../support/wait.ts'
@@ -337,6 +338,13 @@ describe('what is sent', () => {
     ])
     expect(outcome).toMatchObject({ providerMessageId: '<AS8P1.X@EUR.PROD.OUTLOOK.COM>' })
   })
+})
+
+test('what is recognised as a zip only is not called one: it may be an office file', async () => {
+  const mediaUrl = files.at(serve(samples.zip))
+  const mail = await mailOf({ message: { type: 'media', media: { mediaType: 'document', mediaUrl } } })
+  expect(mail.raw).toContain('application/octet-stream')
+  expect(mail.raw).not.toContain('application/zip')
 })
 
 describe('media that cannot be fetched', () => {

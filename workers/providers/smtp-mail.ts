@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { detectExtension } from 'nodemailer/lib/mime-funcs/mime-types'
-import { contentFault, recognise } from '../../src/core/media-content.ts'
+import { contentFault, recognise, typeOfContent } from '../../src/core/media-content.ts'
 import type { MediaDescription } from '../../src/core/message.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { parseMailbox, type SmtpConfig } from '../../src/core/providers/smtp.ts'
@@ -92,7 +92,7 @@ async function attachmentOf(
   const recognised = await recognise(content)
   const fault = contentFault(mediaType, recognised)
   if (fault) return { outcome: 'rejected', reason: `the content of the mediaUrl ${fault}` } as const
-  return attach(message.media, content, mimetype ?? recognised)
+  return attach(message.media, content, mimetype ?? typeOfContent(mediaType, recognised))
 }
 
 function attach({ mediaType, mimetype, filename }: MediaDescription, content: Buffer, found?: string) {
