@@ -21,11 +21,13 @@ export interface Entered {
 }
 
 /**
- * Closes, opens and joins in one statement. What is to be closed is locked first, contact by contact in one order, or
- * two batches could wait for each other; `opened` reads `closed`, so that the closing comes first and makes room in the
- * index that allows one open conversation a contact. An attempt counts as started when its conversation is closed. A
- * send that is in a conversation already stays in it: the statement can be repeated. A send whose contact's
- * conversation another transaction is opening or closing at this moment is left out, and nothing is changed for it.
+ * Closes, opens and joins in one statement. An attempt counts as started when its conversation is closed. A send that
+ * is in a conversation already stays in it: the statement can be repeated.
+ *
+ * Two batches never wait for each other, since what a statement locks has one order. What is to be closed is locked
+ * contact by contact, and its successor opened only where the lock found it still open: nobody else can open one there.
+ * Where none was open, opening one may wait for another transaction that does the same, contact by contact again, and
+ * is therefore not done by a statement that closes as well. A send for which nothing could be done is left out.
  */
 const enterStatement = prepared<Entered>(
   'enter_conversations',
@@ -37,11 +39,14 @@ const enterStatement = prepared<Entered>(
      from given join sends s on s.request_id = given."requestId"
      where ${isOneOf('s.request_id', 'given')}),
    coming as (select * from entries where conversation_id is null),
-   to_close as materialized (
-     select c.id, e.request_id
+   open_already as materialized (
+     select c.id, e.request_id, e.close_conversation
      from coming e join conversations c on c.account_id = e.account_id and c.contact_type = e.contact_type
-       and c.contact_value = e.contact_value and c.closed_at is null
-     where e.close_conversation
+       and c.contact_value = e.contact_value and c.closed_at is null),
+   to_close as materialized (
+     select c.id, o.request_id
+     from open_already o join conversations c on c.id = o.id and c.closed_at is null
+     where o.close_conversation
      order by c.account_id, c.contact_type, c.contact_value
      for no key update of c),
    closed as (
@@ -49,24 +54,23 @@ const enterStatement = prepared<Entered>(
      from to_close t
      where c.id = t.id
      returning c.id, t.request_id),
-   open_already as (
-     select c.id, e.request_id
-     from coming e join conversations c on c.account_id = e.account_id and c.contact_type = e.contact_type
-       and c.contact_value = e.contact_value and c.closed_at is null
-     where not e.close_conversation),
+   to_open as (
+     select * from coming where request_id in (select request_id from closed)
+     union all
+     select * from coming
+     where request_id not in (select request_id from open_already)
+       and not exists (select from open_already where close_conversation)),
    opened as (
      insert into conversations (id, account_id, contact_type, contact_value, opened_at)
-     select e.new_id, e.account_id, e.contact_type, e.contact_value, now()
-     from coming e
-     where not exists (select from open_already a where a.request_id = e.request_id)
-       and (select count(*) from closed) >= 0
-     order by e.account_id, e.contact_type, e.contact_value
+     select new_id, account_id, contact_type, contact_value, now()
+     from to_open
+     order by account_id, contact_type, contact_value
      on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
      returning id),
    entered as (
      select e.request_id, coalesce(a.id, o.id) as conversation_id, closed.id as closed_id, e.close_conversation
      from coming e
-     left join open_already a on a.request_id = e.request_id
+     left join open_already a on a.request_id = e.request_id and not a.close_conversation
      left join opened o on o.id = e.new_id
      left join closed on closed.request_id = e.request_id
      where coalesce(a.id, o.id) is not null),
@@ -93,8 +97,8 @@ const maxRounds = 1000
 
 /**
  * Brings sends into their contacts' conversations: closes the open one where that is asked, joins the open one, or
- * opens one. It takes rounds: a send that closes is its contact's only one in a round, and one that met another
- * transaction's change goes into the next round, and finds it there.
+ * opens one. It takes rounds: a send that closes is its contact's only one in a round, and what a round left out (see
+ * the statement) goes into the next.
  */
 export async function enterConversations(db: Database, entries: readonly Entry[]): Promise<Entered[]> {
   const entered = new Map<string, Entered>()

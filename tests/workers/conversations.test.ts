@@ -101,7 +101,9 @@ test('twenty closing sends at once leave one open, each closing exactly one', as
   expect(new Set(conversations.flatMap(({ closedBy }) => closedBy ?? [])).size).toBe(20)
 })
 
-test("closing sends of many batches to the same contacts at once do not stand in each other's way", async () => {
+test("closing sends of many batches to the same contacts at once do not stand in each other's way", {
+  repeats: 3,
+}, async () => {
   const { db } = service.runtime
   const contacts = Array.from({ length: 20 }, newContact)
   const entriesFor = async (order: string[]) => {
