@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { post, request, textBody } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 
@@ -20,14 +20,8 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 function cli(args: string[], env: NodeJS.ProcessEnv = environment) {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--import', 'tsx', 'src/cli/main.ts', ...args],
-    {
-      env,
-      encoding: 'utf8',
-    },
-  )
+  const command = [inject('cliProgram'), ...args]
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, { env, encoding: 'utf8' })
   return { status, stdout, stderr }
 }
 

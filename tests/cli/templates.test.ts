@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findTemplate } from '../../db/templates.ts'
 import { type Account, buildAccount, buildChannel, post } from '../support/builders.ts'
-import { startTestService, type TestService, testSecrets } from '../support/service.ts'
+import { runCli } from '../support/cli.ts'
+import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
 let account: Account
@@ -14,20 +13,14 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-async function set(channelId: string, name: string, definition: object | string) {
+function set(channelId: string, name: string, definition: object | string) {
   const json = typeof definition === 'string' ? definition : JSON.stringify(definition)
-  const args = ['template', 'set', '--channel', channelId, '--name', name, '--definition', json, '--json']
-  const env = { ...process.env, ...testSecrets, DATABASE_URL: service.stores.databaseUrl }
-  const command = ['--import', 'tsx', 'src/cli/main.ts', ...args]
-  return await promisify(execFile)(process.execPath, command, { env }).then(
-    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
-  )
+  return runCli(service, 'template', 'set', '--channel', channelId, '--name', name, '--definition', json)
 }
 
 async function expectSet(channelId: string, name: string, definition: object) {
-  const { code, stdout, stderr } = await set(channelId, name, definition)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const { status, stdout, stderr } = await set(channelId, name, definition)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(
     stdout
       .trim()
@@ -37,8 +30,8 @@ async function expectSet(channelId: string, name: string, definition: object) {
 }
 
 async function expectRefusal(result: Awaited<ReturnType<typeof set>>, hint: string) {
-  const { code, stdout, stderr } = result
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  const { status, stdout, stderr } = result
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr.trim().split('\n')).toHaveLength(1)
   expect(stderr).toContain(hint)
 }

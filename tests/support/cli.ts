@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { inject } from 'vitest'
 import { type TestService, testSecrets } from './service.ts'
 
 export interface CliResult {
@@ -9,7 +10,7 @@ export interface CliResult {
 
 /** Runs the operator's command line in a process of its own, while the workers of this one go on. */
 export function runCli(service: TestService, ...args: string[]): Promise<CliResult> {
-  const command = ['--import', 'tsx', 'src/cli/main.ts', ...args, '--json']
+  const command = [inject('cliProgram'), ...args, '--json']
   const env = { ...process.env, ...testSecrets, DATABASE_URL: service.stores.databaseUrl }
   return new Promise((resolve) => {
     const child = execFile(process.execPath, command, { env }, (_error, stdout, stderr) =>

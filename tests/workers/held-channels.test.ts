@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { holdChannel, listChannels, resumeChannel } from '../../db/channels.ts'
@@ -17,9 +15,10 @@ import {
   request,
   textBody,
 } from '../support/builders.ts'
+import { runCli } from '../support/cli.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { wake, wakeUpOf } from '../support/queue.ts'
-import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
   accept as accepting,
@@ -271,8 +270,8 @@ test('channel hold lets the sends of a channel wait, and channel resume lets the
 
 test.each(['hold', 'resume'])('channel %s of no channel says where to find them', async (what) => {
   for (const id of ['01890000-0000-7000-8000-000000000000', 'x']) {
-    const failure = await cli('channel', what, id).catch((error) => error)
-    expect(failure).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('channel list') })
+    const failure = await runCli(service, 'channel', what, id)
+    expect(failure).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('channel list') })
     expect(failure.stderr.trim().split('\n')).toHaveLength(1)
   }
 })
@@ -286,11 +285,8 @@ test('no send of this file was lost: what is not sent waits for a held channel',
   }
 })
 
-/** In a process of its own, while the workers of this one go on. */
 async function cli(...args: string[]) {
-  const command = ['--import', 'tsx', 'src/cli/main.ts', ...args, '--json']
-  const env = { ...process.env, ...testSecrets, DATABASE_URL: service.stores.databaseUrl }
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, command, { env })
+  const { stdout, stderr } = await runCli(service, ...args)
   expect(stderr).toBe('')
   return JSON.parse(stdout)
 }
