@@ -7,6 +7,7 @@ import { Readiness } from '../platform/readiness.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import { WaitBudget } from '../platform/wait-budget.ts'
 import { authenticator } from './authenticate.ts'
+import { warnOfUnknownProxy } from './client-address.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { ApiError, answerError } from './errors.ts'
 import { getMedia } from './get-media.ts'
@@ -26,6 +27,7 @@ export function createApp(runtime: Runtime, readiness = new Readiness(runtime)):
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use(trackRequest(log))
+  app.use(warnOfUnknownProxy(runtime))
   app.use(
     methodNotAllowed({
       app,

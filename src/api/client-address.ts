@@ -1,29 +1,33 @@
-import type { Context } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import ipaddr from 'ipaddr.js'
 import { isInNetworks } from '../core/public-address.ts'
 import type { Runtime } from '../platform/runtime.ts'
-import type { ApiEnv } from './context.ts'
+import { type ApiEnv, factory } from './context.ts'
 
 /**
  * The address a request comes from. X-Forwarded-For counts only as far as the proxies that wrote it are in
  * `TRUST_PROXY`: read from its end, the first address outside those networks is the client's.
  */
-export function clientAddressReader({ settings, log }: Runtime) {
-  let warned = false
+export function clientAddressReader({ settings }: Runtime) {
   return (c: Context<ApiEnv>): string => {
-    const sender = c.env.incoming.socket.remoteAddress ?? 'unknown'
-    const forwarded = c.req.header('X-Forwarded-For')
-    if (forwarded === undefined) return sender
-    if (settings.TRUST_PROXY.length === 0 && !warned) {
-      warned = true
-      const advice = 'it is ignored; set TRUST_PROXY to the networks of your proxies to use it'
-      log.warn({ event: 'x_forwarded_for_ignored', reason: advice })
-    }
-    let address = sender
-    for (const hop of forwarded.split(',').reverse()) {
+    let address = c.env.incoming.socket.remoteAddress ?? 'unknown'
+    for (const hop of c.req.header('X-Forwarded-For')?.split(',').reverse() ?? []) {
       if (!ipaddr.isValid(address) || !isInNetworks(address, settings.TRUST_PROXY)) break
       address = hop.trim()
     }
     return address
   }
+}
+
+/** Tells the operator, once, that there seems to be a proxy although `TRUST_PROXY` names none. */
+export function warnOfUnknownProxy({ settings, log }: Runtime): MiddlewareHandler<ApiEnv> {
+  let isTold = settings.TRUST_PROXY.length > 0
+  return factory.createMiddleware((c, next) => {
+    if (!isTold && c.req.header('X-Forwarded-For') !== undefined) {
+      isTold = true
+      const advice = 'it is ignored; set TRUST_PROXY to the networks of your proxies to use it'
+      log.warn({ event: 'x_forwarded_for_ignored', reason: advice })
+    }
+    return next()
+  })
 }

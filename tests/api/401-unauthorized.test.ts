@@ -63,6 +63,7 @@ describe('refused on every route', () => {
   test.each<[string, () => Record<string, string>]>([
     ['no Authorization', () => ({})],
     ['an empty one', () => ({ Authorization: '' })],
+    ['Basic x', () => ({ Authorization: 'Basic x' })],
     ['another scheme', () => ({ Authorization: `Basic ${btoa(`x:${account.apiKey}`)}` })],
     ['another scheme with a good key', () => ({ Authorization: `Token ${account.apiKey}` })],
     ['no scheme', () => ({ Authorization: account.apiKey })],

@@ -280,4 +280,45 @@ describe('an address whose keys keep failing', () => {
     expect(await from(behind, '198.51.100.8, 203.0.113.1, 10.0.0.7')).toBe(429)
     expect(await from(behind, '203.0.113.2')).toBe(401)
   })
+
+  test('does not get away by a header of its own where another network is the trusted one', async () => {
+    const at = await startedFor({ AUTH_FAILURE_LIMIT: '2', TRUST_PROXY: '10.0.0.0/8' }, await freshStores())
+    await redisReady(at)
+    const statuses: number[] = []
+    for (const forwarded of ['203.0.113.1', '203.0.113.2, 10.0.0.1', '10.0.0.2'])
+      statuses.push((await failing(at, { 'X-Forwarded-For': forwarded })).status)
+    expect(statuses).toEqual([401, 401, 429])
+  })
+})
+
+describe('a proxy that nobody told of', () => {
+  const warnings = ({ logs }: TestService) =>
+    logs
+      .filter(({ event }) => event === 'x_forwarded_for_ignored')
+      .map(({ level, reason }) => ({ level, reason }))
+  const advice = { level: 'warn', reason: expect.stringContaining('TRUST_PROXY') }
+  const forwarded = { 'X-Forwarded-For': '203.0.113.1' }
+
+  test('is warned of once, by the first request with its header, be its key good or not', async () => {
+    const account = await buildAccount(service)
+    const byAGoodKey = await startedFor({})
+    const byABadKey = await startedFor({})
+    for (const at of [byAGoodKey, byABadKey]) {
+      await post(at, account, textBody())
+      expect(warnings(at)).toEqual([])
+    }
+    for (let i = 0; i < 3; i++) {
+      expect((await post(byAGoodKey, account, textBody(), forwarded)).status).toBe(202)
+      expect((await post(byABadKey, { ...account, apiKey: 'x' }, textBody(), forwarded)).status).toBe(401)
+    }
+    expect(warnings(byAGoodKey)).toEqual([advice])
+    expect(warnings(byABadKey)).toEqual([advice])
+    expect(JSON.stringify([byAGoodKey.logs, byABadKey.logs])).not.toContain('203.0.113.1')
+  })
+
+  test('is not warned of where TRUST_PROXY names one', async () => {
+    const at = await startedFor({ TRUST_PROXY: '127.0.0.0/8' })
+    await post(at, await buildAccount(service), textBody(), forwarded)
+    expect(warnings(at)).toEqual([])
+  })
 })

@@ -1,0 +1,47 @@
+import { timingSafeEqual } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { mintMediaLink } from '../../src/core/media-link.ts'
+import { type Account, buildAccount, request } from '../support/builders.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { expectError } from './expect-error.ts'
+
+/** Node's own, which also records what it was asked to compare. */
+vi.mock('node:crypto', async (importOriginal) => {
+  const real = await importOriginal<typeof import('node:crypto')>()
+  return { ...real, timingSafeEqual: vi.fn(real.timingSafeEqual) }
+})
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService({ PUBLIC_BASE_URL: 'https://messages.example.com' })
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+beforeEach(() => void vi.mocked(timingSafeEqual).mockClear())
+
+const compared = () => vi.mocked(timingSafeEqual).mock.calls.flat().map(String)
+
+const absentId = '01890000-0000-7000-8000-000000000000'
+const otherThan = (text: string) => text.slice(0, -1) + (text.endsWith('a') ? 'b' : 'a')
+
+test('the checksum of an API key is compared in constant time', async () => {
+  for (const [apiKey, status] of [
+    [account.apiKey, 404],
+    [otherThan(account.apiKey), 401],
+  ] as const) {
+    const headers = { Authorization: `Bearer ${apiKey}` }
+    expectError(await request(service, `/v1/messages/${absentId}`, { headers }), status)
+    expect(compared()).toContain(apiKey.slice(-6))
+  }
+})
+
+test('the signature of a media link is compared in constant time', async () => {
+  const { CREDENTIALS_KEY } = service.runtime.settings
+  const link = mintMediaLink('http://x', absentId, new Date(Date.now() + 60_000), CREDENTIALS_KEY)
+  for (const path of [new URL(link).pathname, otherThan(new URL(link).pathname)]) {
+    expectError(await request(service, path), 404)
+    expect(compared()).toContain(path.split('.').at(-1))
+  }
+})

@@ -1,0 +1,179 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text as textOf } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { setTemplate } from '../../db/templates.ts'
+import { createApp } from '../../src/api/app.ts'
+import { mintMediaLink } from '../../src/core/media-link.ts'
+import { openSmtpEmulator } from '../../src/dev/emulators/smtp.ts'
+import { type Account, accept, buildAccount, sameBody } from '../support/builders.ts'
+import { buildProviderChannel } from '../support/provider-channel.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { newKey, postKeyed } from './keyed.ts'
+import { samples } from './media-samples.ts'
+
+const absentId = '01890000-0000-7000-8000-000000000000'
+
+let service: TestService
+/** Who asks. */
+let account: Account & { mailChannelId: string }
+/** Whose records they aren't. */
+let stranger: Account & { mailChannelId: string; requestId: string; mediaRequestId: string }
+
+beforeAll(async () => {
+  service = await startTestService({ PUBLIC_BASE_URL: 'https://messages.example.com' })
+  account = await buildAccountWithMail()
+  const owner = await buildAccountWithMail()
+  const { mailChannelId: channelId } = owner
+  await setTemplate(service.runtime.db, {
+    channelId,
+    name: 'theirs',
+    definition: { subject: 'x', text: 'x' },
+  })
+  const media = { mediaType: 'image', base64: samples.png.toString('base64') }
+  stranger = {
+    ...owner,
+    requestId: await accept(service, owner, { ...sameBody(), closeConversation: true }),
+    mediaRequestId: await accept(service, owner, { ...sameBody(), message: { type: 'media', media } }),
+  }
+})
+afterAll(() => service.stop())
+
+async function buildAccountWithMail() {
+  const owner = await buildAccount(service)
+  const emulator = await openSmtpEmulator()
+  await emulator.stop()
+  const mailChannelId = await buildProviderChannel(service, owner.accountId, 'smtp', emulator.config)
+  return { ...owner, mailChannelId }
+}
+
+/** Every byte that the account gets, but for the id of the request, the clock, and the count of the rate limit. */
+async function answerTo(method: string, path: string, body?: object, headers = ''): Promise<string> {
+  const content = body === undefined ? '' : JSON.stringify(body)
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write(
+    `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${account.apiKey}\r\n` +
+      `${headers}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(content)}\r\n\r\n${content}`,
+  )
+  const answer = await textOf(socket)
+  const [, requestId = 'none'] = /^x-request-id: (.*)\r$/im.exec(answer) ?? []
+  return answer
+    .replaceAll(requestId, 'ID')
+    .replace(/^date: .*\r$/im, 'Date\r')
+    .replace(/;r=\d+;t=\d+/, '')
+}
+
+/** What else a request may ask of a channel that isn't the caller's. */
+const bodies: [string, () => object][] = [
+  ['a text', () => sameBody()],
+  ['a contact that it does not take', () => sameBody('x', 'ann@example.com')],
+  ['a flow of its owner', () => ({ ...sameBody(), flowId: stranger.flowId })],
+  ['a template of its', () => templateBody('theirs')],
+  ['closing a conversation of its owner', () => ({ ...sameBody(), closeConversation: true })],
+]
+
+function templateBody(name: string) {
+  const contact = { type: 'email', value: 'ann@example.com' }
+  return { contact, message: { type: 'template', template: { name } } }
+}
+
+describe('a channel of another account', () => {
+  const channels: [string, () => string][] = [
+    ['sandbox', () => stranger.channelId],
+    ['smtp', () => stranger.mailChannelId],
+  ]
+  test.each(channels.flatMap((channel) => bodies.map((body) => [...channel, ...body] as const)))(
+    'answers as an absent one, on both endpoints: %s and %s',
+    async (_provider, channelId, _what, body) => {
+      for (const headers of ['', 'Idempotency-Key: k\r\n']) {
+        const inPath = (id: string) => answerTo('POST', `/v1/channels/${id}/messages`, body(), headers)
+        const inBody = (id: string) => answerTo('POST', '/v1/messages', { channelId: id, ...body() }, headers)
+        const absent = await inPath(absentId)
+        expect(absent).toMatch(/^HTTP\/1\.1 404 .*"message":"Channel not found"/s)
+        expect(await inPath(channelId())).toBe(absent)
+        expect(await inBody(absentId)).toBe(absent)
+        expect(await inBody(channelId())).toBe(absent)
+      }
+    },
+  )
+})
+
+test('a flow of another account answers as an absent one, on both endpoints and in either place', async () => {
+  const { channelId } = account
+  const { contact, message } = sameBody()
+  const ways = [
+    (flowId: string) => ({ contact, message, flowId }),
+    (flowId: string) => ({ contact, message: { ...message, flowId } }),
+  ]
+  for (const body of ways) {
+    const inPath = (flowId: string) => answerTo('POST', `/v1/channels/${channelId}/messages`, body(flowId))
+    const inBody = (flowId: string) => answerTo('POST', '/v1/messages', { channelId, ...body(flowId) })
+    const absent = await inPath(absentId)
+    expect(absent).toMatch(/^HTTP\/1\.1 400 .*"message":"flowId: no such flow"/s)
+    expect(await inPath(stranger.flowId)).toBe(absent)
+    expect(await inBody(absentId)).toBe(absent)
+    expect(await inBody(stranger.flowId)).toBe(absent)
+    expect(await inPath(account.flowId)).toMatch(/^HTTP\/1\.1 202 /)
+  }
+})
+
+test('a send of another account answers as an absent one', async () => {
+  const absent = await answerTo('GET', `/v1/messages/${absentId}`)
+  expect(absent).toMatch(/^HTTP\/1\.1 404 .*"message":"Message not found"/s)
+  expect(await answerTo('GET', `/v1/messages/${stranger.requestId}`)).toBe(absent)
+  expect(await answerTo('GET', `/v1/messages/${stranger.mediaRequestId}`)).toBe(absent)
+})
+
+test('the id of a conversation, a channel, a flow, a key or an account is no send', async () => {
+  const absent = await answerTo('GET', `/v1/messages/${absentId}`)
+  await service.startWorker()
+  const { conversationId } = await finishedTimeline(service, stranger.requestId, stranger.apiKey)
+  const { accountId, keyId, channelId, flowId } = stranger
+  for (const id of [conversationId, accountId, keyId, channelId, flowId]) {
+    expect(id).toEqual(expect.any(String))
+    expect(await answerTo('GET', `/v1/messages/${id}`)).toBe(absent)
+  }
+})
+
+test('a template that is registered with a channel of another account answers as an absent one', async () => {
+  const channelId = account.mailChannelId
+  const inPath = (name: string) => answerTo('POST', `/v1/channels/${channelId}/messages`, templateBody(name))
+  const inBody = (name: string) => answerTo('POST', '/v1/messages', { channelId, ...templateBody(name) })
+  const absent = await inPath('nobodys')
+  expect(absent).toMatch(/^HTTP\/1\.1 400 .*"message":"message.template.name: no such template/s)
+  expect(await inPath('theirs')).toBe(absent)
+  expect(await inBody('nobodys')).toBe(absent)
+  expect(await inBody('theirs')).toBe(absent)
+})
+
+test('an idempotency key that another account used answers as an unused one', async () => {
+  const path = `/v1/channels/${account.channelId}/messages`
+  const theirs = newKey()
+  expect((await postKeyed(service, stranger, theirs, sameBody())).status).toBe(202)
+  const by = (key: string, body = sameBody()) => answerTo('POST', path, body, `Idempotency-Key: ${key}\r\n`)
+  const unused = await by(newKey())
+  expect(unused).toMatch(/^HTTP\/1\.1 202 /)
+  expect(await by(theirs)).toBe(unused)
+  expect(await by(theirs, sameBody('other'))).toMatch(/^HTTP\/1\.1 422 /)
+})
+
+test("a media link that was altered to name another account's send answers as one to nothing", async () => {
+  const { CREDENTIALS_KEY } = service.runtime.settings
+  const linkTo = (requestId: string) =>
+    new URL(mintMediaLink('http://x', requestId, new Date(Date.now() + 60_000), CREDENTIALS_KEY)).pathname
+  const link = linkTo(absentId)
+  const absent = await answerTo('GET', link)
+  expect(absent).toMatch(/^HTTP\/1\.1 404 /)
+  expect(await answerTo('GET', link.replace(absentId, stranger.mediaRequestId))).toBe(absent)
+  expect(await answerTo('GET', linkTo(stranger.mediaRequestId))).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+test('these are all routes that take an id in their path', () => {
+  const paths = createApp(service.runtime).routes.map(({ path }) => path)
+  expect([...new Set(paths.filter((path) => path.includes(':')))].sort()).toEqual([
+    '/media/:token',
+    '/v1/channels/:channelId/messages',
+    '/v1/messages/:requestId',
+  ])
+})
