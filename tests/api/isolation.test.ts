@@ -83,9 +83,12 @@ describe('a channel of another account', () => {
     ['sandbox', () => stranger.channelId],
     ['smtp', () => stranger.mailChannelId],
   ]
-  test.each(channels.flatMap((channel) => bodies.map((body) => [...channel, ...body] as const)))(
-    'answers as an absent one, on both endpoints: %s and %s',
-    async (_provider, channelId, _what, body) => {
+  const cases = channels.flatMap(([provider, channelId]) =>
+    bodies.map(([what, body]) => ({ provider, channelId, what, body })),
+  )
+  test.each(cases)(
+    'answers as an absent one, on both endpoints: $provider and $what',
+    async ({ channelId, body }) => {
       for (const headers of ['', 'Idempotency-Key: k\r\n']) {
         const inPath = (id: string) => answerTo('POST', `/v1/channels/${id}/messages`, body(), headers)
         const inBody = (id: string) => answerTo('POST', '/v1/messages', { channelId: id, ...body() }, headers)
