@@ -6,6 +6,7 @@ import { providerRules } from '../src/core/providers/index.ts'
 import { openConfig } from '../src/core/sealed-config.ts'
 import { logEvent, logFault } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
+import { credentialsKeys } from '../src/platform/settings.ts'
 import type { EnteredSend } from './deliver.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { patient } from './patience.ts'
@@ -106,11 +107,12 @@ async function withinTime(
  */
 function deliveryPreparer({ db, settings, log }: Runtime) {
   const findContent = patient(log, (requestId: string) => findMediaContent(db, requestId))
+  const keys = credentialsKeys(settings)
   const configs = new LRUCache<string, object>({ max: cachedConfigs })
   const configOf = ({ provider, sealedConfig, channelId }: EnteredSend): object => {
     const known = configs.get(sealedConfig)
     if (known) return known
-    const opened = openConfig(sealedConfig, channelId, settings.CREDENTIALS_KEY)
+    const opened = openConfig(sealedConfig, channelId, keys)
     const config = providerRules[provider].config.parse(opened)
     configs.set(sealedConfig, config)
     return config

@@ -3,14 +3,16 @@ import { withCommonName } from '../core/media-content.ts'
 import { readMediaToken } from '../core/media-link.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import type { Runtime } from '../platform/runtime.ts'
+import { credentialsKeys } from '../platform/settings.ts'
 import { factory } from './context.ts'
 import { ApiError } from './errors.ts'
 
 /** Hands a send's media to a provider that was given a link to it (docs/api.md#media-links). */
 export function getMedia({ db, settings }: Runtime) {
+  const keys = credentialsKeys(settings)
   return factory.createHandlers(async (c) => {
     const token = c.req.param('token') ?? ''
-    const requestId = readMediaToken(token, settings.CREDENTIALS_KEY, new Date())
+    const requestId = readMediaToken(token, keys, new Date())
     const media =
       requestId !== undefined && canBeRecordId(requestId)
         ? await c.var.budget.spend(findMedia(db, requestId, c.req.method !== 'HEAD'))

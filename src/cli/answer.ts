@@ -9,7 +9,9 @@ export class CliError extends Error {}
 export interface CliContext {
   db: Database
   /** Reads a setting that not every command needs. */
-  setting<Name extends 'CREDENTIALS_KEY' | 'API_KEY_PEPPER'>(name: Name): Settings[Name]
+  setting<Name extends 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS' | 'API_KEY_PEPPER'>(
+    name: Name,
+  ): Settings[Name]
 }
 
 const queryTimeoutMs = 10_000

@@ -20,12 +20,19 @@ export function mintMediaLink(
   return `${publicBaseUrl.replace(/\/+$/, '')}/media/${payload}.${sign(payload, key)}`
 }
 
-/** The send whose media the token is for; undefined where it was altered or has expired. */
-export function readMediaToken(token: string, key: Buffer, now: Date): string | undefined {
+/**
+ * The send whose media the token is for; undefined where it was altered or has expired.
+ *
+ * @param keys any of them may have signed it.
+ */
+export function readMediaToken(token: string, keys: readonly Buffer[], now: Date): string | undefined {
   const [requestId = '', expiry = '', signature = '', ...more] = token.split('.')
-  const good = Buffer.from(sign(`${requestId}.${expiry}`, key))
   const given = Buffer.from(signature)
-  if (more.length > 0 || given.length !== good.length || !timingSafeEqual(given, good)) return undefined
+  const isSigned = keys.some((key) => {
+    const good = Buffer.from(sign(`${requestId}.${expiry}`, key))
+    return given.length === good.length && timingSafeEqual(given, good)
+  })
+  if (more.length > 0 || !isSigned) return undefined
   return Number(expiry) * 1000 > now.getTime() ? requestId : undefined
 }
 

@@ -15,12 +15,16 @@ export function sealConfig(config: unknown, channelId: string, key: Buffer): str
   )
 }
 
-/** @throws where the key is another one or the text was altered; the message names no part of the config. */
-export function openConfig(sealed: string, channelId: string, key: Buffer): unknown {
+/**
+ * @param keys any of them may have sealed it.
+ * @throws where none has or the text was altered; the message names no part of the config.
+ */
+export function openConfig(sealed: string, channelId: string, keys: readonly Buffer[]): unknown {
   const [version, sealedWith, nonce = '', payload = ''] = sealed.split('.')
-  if (version !== 'v1' || sealedWith !== keyId(key)) {
+  const key = keys.find((known) => keyId(known) === sealedWith)
+  if (version !== 'v1' || !key) {
     throw new Error(
-      `The config of channel ${channelId} was sealed with another key (${sealedWith}); set CREDENTIALS_KEY to that one.`,
+      `The config of channel ${channelId} was sealed with another key (${sealedWith}); set CREDENTIALS_KEY to that one, or CREDENTIALS_KEY_PREVIOUS until credentials rotate is done.`,
     )
   }
   const bytes = Buffer.from(payload, 'base64url')
@@ -31,6 +35,11 @@ export function openConfig(sealed: string, channelId: string, key: Buffer): unkn
   return JSON.parse(
     Buffer.concat([decipher.update(bytes.subarray(0, -tagBytes)), decipher.final()]).toString('utf8'),
   )
+}
+
+/** Whether the config is sealed with this key, as far as the text itself tells. */
+export function isSealedWith(sealed: string, key: Buffer): boolean {
+  return sealed.startsWith(`v1.${keyId(key)}.`)
 }
 
 /** Names a key in what it sealed without telling anything of it. */

@@ -28,14 +28,22 @@ const networks = z.string().transform((text, context) => {
   }
 })
 
+const credentialsKey = /^[A-Za-z0-9+/]{43}=$/
+const keyBytes = (text: string) => Buffer.from(text, 'base64')
+
 /** Every setting by its name in the environment, with its default and its range (docs/operations.md#settings). */
 const environment = z.object({
   DATABASE_URL: url(['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/outbound'),
   REDIS_URL: url(['redis:', 'rediss:'], 'redis://localhost:6379'),
   CREDENTIALS_KEY: z
     .string({ error: 'is not set; make one with: openssl rand -base64 32' })
-    .regex(/^[A-Za-z0-9+/]{43}=$/, 'has to be 32 bytes in base64; make one with: openssl rand -base64 32')
-    .transform((text) => Buffer.from(text, 'base64')),
+    .regex(credentialsKey, 'has to be 32 bytes in base64; make one with: openssl rand -base64 32')
+    .transform(keyBytes),
+  CREDENTIALS_KEY_PREVIOUS: z
+    .string()
+    .regex(credentialsKey, 'has to be 32 bytes in base64: what CREDENTIALS_KEY was before, or unset')
+    .transform(keyBytes)
+    .optional(),
   API_KEY_PEPPER: z
     .string({ error: 'is not set; make one with: openssl rand -base64 48' })
     .min(32, 'has to be at least 32 characters; make one with: openssl rand -base64 48'),
@@ -85,7 +93,26 @@ export function readSettings<const Names extends readonly Name[] = readonly Name
   const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
   const schema = z.object(Object.fromEntries(names.map((name) => [name, environment.shape[name]])))
   const result = schema.safeParse(set)
-  if (result.success) return result.data as Pick<Settings, Names[number]>
-  const faults = result.error.issues.map((issue) => `  ${issue.path.join('.')} ${issue.message}`)
+  const faults = (result.error?.issues ?? []).map((issue) => `  ${issue.path.join('.')} ${issue.message}`)
+  if (names.includes('CREDENTIALS_KEY_PREVIOUS') && isRotatedToItself(set)) {
+    faults.push(
+      '  CREDENTIALS_KEY_PREVIOUS is the same as CREDENTIALS_KEY; set it to what that was before, or unset it',
+    )
+  }
+  if (result.success && faults.length === 0) return result.data as Pick<Settings, Names[number]>
   throw new SettingsError(`These settings can't be used; mend them and start again:\n${faults.join('\n')}`)
+}
+
+function isRotatedToItself(set: Record<string, string | undefined>): boolean {
+  const { CREDENTIALS_KEY: current, CREDENTIALS_KEY_PREVIOUS: previous } = set
+  if (current === undefined || previous === undefined) return false
+  return keyBytes(current).equals(keyBytes(previous))
+}
+
+/** What may have sealed a config or signed a media link: first the key that does it now. */
+export function credentialsKeys({
+  CREDENTIALS_KEY,
+  CREDENTIALS_KEY_PREVIOUS,
+}: Pick<Settings, 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>): Buffer[] {
+  return CREDENTIALS_KEY_PREVIOUS ? [CREDENTIALS_KEY, CREDENTIALS_KEY_PREVIOUS] : [CREDENTIALS_KEY]
 }

@@ -10,9 +10,9 @@ const tokenOf = (link: string) => link.slice(link.lastIndexOf('/') + 1)
 const token = tokenOf(mintMediaLink('https://example.com', requestId, expiresAt, key))
 
 test('a link leads to its send until it expires', () => {
-  expect(readMediaToken(token, key, before)).toBe(requestId)
-  expect(readMediaToken(token, key, expiresAt)).toBeUndefined()
-  expect(readMediaToken(token, key, new Date('2026-01-01T00:10:01Z'))).toBeUndefined()
+  expect(readMediaToken(token, [key], before)).toBe(requestId)
+  expect(readMediaToken(token, [key], expiresAt)).toBeUndefined()
+  expect(readMediaToken(token, [key], new Date('2026-01-01T00:10:01Z'))).toBeUndefined()
 })
 
 test.each(['https://example.com', 'https://example.com/', 'https://example.com/base//'])(
@@ -26,28 +26,28 @@ test.each(['https://example.com', 'https://example.com/', 'https://example.com/b
 )
 
 test('a link of another key leads nowhere', () => {
-  expect(readMediaToken(token, Buffer.alloc(32, 8), before)).toBeUndefined()
+  expect(readMediaToken(token, [Buffer.alloc(32, 8)], before)).toBeUndefined()
 })
 
 test('a token with any one character altered, or cut anywhere, leads nowhere', () => {
   for (let index = 0; index < token.length; index++) {
     const altered = `${token.slice(0, index)}${token[index] === '1' ? '2' : '1'}${token.slice(index + 1)}`
-    expect(readMediaToken(altered, key, before), altered).toBeUndefined()
-    expect(readMediaToken(token.slice(0, index), key, before)).toBeUndefined()
+    expect(readMediaToken(altered, [key], before), altered).toBeUndefined()
+    expect(readMediaToken(token.slice(0, index), [key], before)).toBeUndefined()
   }
 })
 
 test.each(['', '.', '..', '...', `${token}.`, `${token}.x`, `.${token}`, ` ${token}`, `${token}=`, '😀.1.x'])(
   '%j is no token',
-  (given) => expect(readMediaToken(given, key, before)).toBeUndefined(),
+  (given) => expect(readMediaToken(given, [key], before)).toBeUndefined(),
 )
 
 test("a later expiry, or another send, can't borrow the signature", () => {
   const [, expiry = '', signature = ''] = token.split('.')
   const other = requestId.replace('01', '02')
-  expect(readMediaToken(`${requestId}.${Number(expiry) + 1}.${signature}`, key, before)).toBeUndefined()
-  expect(readMediaToken(`${other}.${expiry}.${signature}`, key, before)).toBeUndefined()
+  expect(readMediaToken(`${requestId}.${Number(expiry) + 1}.${signature}`, [key], before)).toBeUndefined()
+  expect(readMediaToken(`${other}.${expiry}.${signature}`, [key], before)).toBeUndefined()
   expect(
-    readMediaToken(`${requestId}${expiry[0]}.${expiry.slice(1)}.${signature}`, key, before),
+    readMediaToken(`${requestId}${expiry[0]}.${expiry.slice(1)}.${signature}`, [key], before),
   ).toBeUndefined()
 })

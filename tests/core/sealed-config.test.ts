@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { openConfig, sealConfig } from '../../src/core/sealed-config.ts'
+import { isSealedWith, openConfig, sealConfig } from '../../src/core/sealed-config.ts'
 
 const key = randomBytes(32)
 const channelId = '01890000-0000-7000-8000-000000000000'
@@ -8,7 +8,7 @@ const config = { accessToken: 'a very secret token', nested: { list: [1, 'ü', n
 
 test('a sealed config opens as it was', () => {
   for (const each of [config, {}, { text: '😀'.repeat(1000) }]) {
-    expect(openConfig(sealConfig(each, channelId, key), channelId, key)).toEqual(each)
+    expect(openConfig(sealConfig(each, channelId, key), channelId, [key])).toEqual(each)
   }
 })
 
@@ -34,15 +34,26 @@ test('the same config is never sealed alike', () => {
 
 test('it does not open in the row of another channel', () => {
   const sealed = sealConfig(config, channelId, key)
-  expect(() => openConfig(sealed, '01890000-0000-7000-8000-000000000001', key)).toThrow()
+  expect(() => openConfig(sealed, '01890000-0000-7000-8000-000000000001', [key])).toThrow()
 })
 
 test('another key is told by name, and what to do', () => {
   const sealed = sealConfig(config, channelId, key)
   const name = sealed.split('.')[1]
-  expect(() => openConfig(sealed, channelId, randomBytes(32))).toThrow(
+  expect(() => openConfig(sealed, channelId, [randomBytes(32)])).toThrow(
     new RegExp(`${channelId}.*another key \\(${name}\\).*CREDENTIALS_KEY`),
   )
+})
+
+test('of several keys the one that sealed it opens it', () => {
+  const [current, previous] = [randomBytes(32), randomBytes(32)]
+  for (const by of [current, previous]) {
+    const sealed = sealConfig(config, channelId, by)
+    expect(openConfig(sealed, channelId, [current, previous])).toEqual(config)
+    expect(isSealedWith(sealed, by)).toBe(true)
+    expect(isSealedWith(sealed, by === current ? previous : current)).toBe(false)
+    expect(() => openConfig(sealed, channelId, [])).toThrow()
+  }
 })
 
 test('a change of any byte is noticed', () => {
@@ -59,11 +70,11 @@ test('a change of any byte is noticed', () => {
     ...changed(payload).map((other) => [version, keyName, nonce, other]),
   ]
   expect(forged.length).toBeGreaterThan(30)
-  for (const parts of forged) expect(() => openConfig(parts.join('.'), channelId, key)).toThrow()
+  for (const parts of forged) expect(() => openConfig(parts.join('.'), channelId, [key])).toThrow()
 })
 
 test.each(['', 'v1', '{}', 'v2.x.y.z'])('%j is refused', (sealed) => {
-  expect(() => openConfig(sealed, channelId, key)).toThrow()
+  expect(() => openConfig(sealed, channelId, [key])).toThrow()
 })
 
 test('a payload cut short to its tag or less is refused', () => {
@@ -71,16 +82,16 @@ test('a payload cut short to its tag or less is refused', () => {
   for (const length of [0, 1, 4, 8, 12, 15, 16]) {
     const payload = Buffer.from(parts[3] ?? '', 'base64url').subarray(-length || Number.POSITIVE_INFINITY)
     const cut = [...parts.slice(0, 3), payload.toString('base64url')].join('.')
-    expect(() => openConfig(cut, channelId, key), `${length} bytes`).toThrow()
+    expect(() => openConfig(cut, channelId, [key]), `${length} bytes`).toThrow()
   }
 })
 
 test('no fault names anything of the config', () => {
   const sealed = sealConfig(config, channelId, key)
   const attempts = [
-    () => openConfig(sealed, 'other', key),
-    () => openConfig(sealed, channelId, randomBytes(32)),
-    () => openConfig(`${sealed.slice(0, -4)}AAAA`, channelId, key),
+    () => openConfig(sealed, 'other', [key]),
+    () => openConfig(sealed, channelId, [randomBytes(32)]),
+    () => openConfig(`${sealed.slice(0, -4)}AAAA`, channelId, [key]),
   ]
   for (const attempt of attempts) {
     expect(attempt).toThrow()

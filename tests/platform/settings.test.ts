@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readSettings, SettingsError } from '../../src/platform/settings.ts'
+import { credentialsKeys, readSettings, SettingsError } from '../../src/platform/settings.ts'
 
 const required = {
   DATABASE_URL: 'postgres://user:password@localhost:5432/outbound',
@@ -92,6 +92,8 @@ describe('a value that cannot be used is told with what it has to be', () => {
     ['CREDENTIALS_KEY', Buffer.alloc(31).toString('base64'), 'openssl rand -base64 32'],
     ['CREDENTIALS_KEY', Buffer.alloc(33).toString('base64'), 'openssl rand -base64 32'],
     ['CREDENTIALS_KEY', `${required.CREDENTIALS_KEY}\n`, 'openssl rand -base64 32'],
+    ['CREDENTIALS_KEY_PREVIOUS', 'short', 'what CREDENTIALS_KEY was before'],
+    ['CREDENTIALS_KEY_PREVIOUS', required.CREDENTIALS_KEY, 'is the same as CREDENTIALS_KEY; set it to'],
     ['API_KEY_PEPPER', 'x'.repeat(31), 'at least 32 characters'],
     ['PORT', '65536', 'whole number from 0 to 65535'],
     ['PORT', '-1', 'whole number from 0 to 65535'],
@@ -115,6 +117,19 @@ describe('a value that cannot be used is told with what it has to be', () => {
     expect(faults[0]).toMatch(new RegExp(`^ {2}${name} `))
     expect(faults[0]).toContain(words)
   })
+})
+
+test('a previous credentials key comes after the current one, and has to be another one', () => {
+  const previous = Buffer.alloc(32, 2)
+  const keysOf = (over: object) => credentialsKeys(readSettings(undefined, { ...required, ...over }))
+  expect(keysOf({})).toEqual([Buffer.alloc(32, 1)])
+  expect(keysOf({ CREDENTIALS_KEY_PREVIOUS: '' })).toEqual([Buffer.alloc(32, 1)])
+  expect(keysOf({ CREDENTIALS_KEY_PREVIOUS: previous.toString('base64') })).toEqual([
+    Buffer.alloc(32, 1),
+    previous,
+  ])
+  const alone = { ...required, CREDENTIALS_KEY_PREVIOUS: required.CREDENTIALS_KEY }
+  expect(() => readSettings(['CREDENTIALS_KEY_PREVIOUS'], alone)).toThrow('is the same as CREDENTIALS_KEY')
 })
 
 test('all faults are told at once, a line each', () => {
