@@ -3,7 +3,9 @@ import { DrizzleQueryError } from 'drizzle-orm'
 import { isUnavailable } from '../../db/errors.ts'
 import { accountCommands } from './account.ts'
 import { channelCommands } from './channel.ts'
+import { contactCommands } from './contact.ts'
 import { conversationCommands } from './conversation.ts'
+import { credentialsCommands } from './credentials.ts'
 import { flowCommands } from './flow.ts'
 import { keyCommands } from './key.ts'
 import { replayCommand } from './replay.ts'
@@ -29,6 +31,8 @@ channelCommands(program)
 flowCommands(program)
 conversationCommands(program)
 templateCommands(program)
+contactCommands(program)
+credentialsCommands(program)
 traceCommand(program)
 replayCommand(program)
 overrideExits(program)

@@ -3,6 +3,7 @@ import { findProvider } from '../../db/channels.ts'
 import type { Database } from '../../db/client.ts'
 import { type ReplayableStatus, replaySend, replaySends } from '../../db/replays.ts'
 import { findSend } from '../../db/sends.ts'
+import { erasedContactValue } from '../core/contact.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { answer, CliError } from './answer.ts'
 import { wholeNumber } from './arguments.ts'
@@ -43,6 +44,11 @@ export function replayCommand(program: Command): void {
 async function replayOne(db: Database, requestId: string) {
   if (canBeRecordId(requestId) && (await replaySend(db, requestId))) return { replayed: 1, requestId }
   const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
+  if (found?.send.contactValue === erasedContactValue) {
+    throw new CliError(
+      `The contact of ${requestId} was erased, and its content with it: there is nothing to send`,
+    )
+  }
   switch (found?.send.status) {
     case undefined:
       throw new CliError(`No send ${requestId}: it was never accepted, or is no longer kept`)

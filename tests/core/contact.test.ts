@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maskContact, parseContactValue } from '../../src/core/contact.ts'
+import { contactTypes, erasedContactValue, maskContact, parseContactValue } from '../../src/core/contact.ts'
 
 test.each([
   ['phone', '0049 151 12345678', '+4915112345678'],
@@ -34,4 +34,11 @@ test('the mask of an address tells nothing of how long its local part is', () =>
   expect(maskContact({ type: 'email', value: 'jo@example.com' })).toBe(
     maskContact({ type: 'email', value: 'josephine.baker@example.com' }),
   )
+})
+
+test('of an erased contact the mask says that it is erased, and no form of contact says so', () => {
+  for (const type of contactTypes) {
+    expect(maskContact({ type, value: erasedContactValue })).toBe('erased')
+    expect(parseContactValue(type, erasedContactValue)).toBeUndefined()
+  }
 })

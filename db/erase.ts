@@ -1,0 +1,163 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { type Contact, erasedContactValue } from '../src/core/contact.ts'
+import type { Message } from '../src/core/message.ts'
+import { type Database, inTransaction, type Transaction } from './client.ts'
+import { idempotencyKeptHours } from './idempotency-keys.ts'
+
+/** What is kept of an event. Of the rest, providers' words and ids, any may tell who the contact was: WhatsApp's ids do. */
+const boneFields = [
+  'conversationId',
+  'attempt',
+  'worker',
+  'outcome',
+  'durationMs',
+  'providerStatus',
+  'providerCode',
+  'nextAttemptAt',
+  'late',
+]
+
+/** SQL of an event's fields with all but its bones null. */
+export const bonesOf = (fields: string) => `
+  (select json_object_agg(key, case when key in (${boneFields.map((name) => `'${name}'`)}) then value else 'null' end)
+   from json_each(${fields}))`
+
+/** SQL that is true of a send `s` of an erased contact. */
+export const isErased = `s.contact_value = '${erasedContactValue}'`
+
+const emptyText: Message = { type: 'text', text: { value: '' } }
+const emptyTemplate: Message = { type: 'template', template: { name: '', variables: [] } }
+
+/** Of the form that its readers rely on, with nothing in it. */
+const emptyMessage = sql`
+  case s.message_type
+    when 'text' then ${JSON.stringify(emptyText)}::jsonb
+    when 'template' then ${JSON.stringify(emptyTemplate)}::jsonb
+    else jsonb_build_object('type', 'media', 'media',
+                            jsonb_build_object('mediaType', s.message->'media'->'mediaType')) end`
+
+/** An account's contact, as its sends have it. */
+interface ContactOf {
+  accountId: string
+  contact: Pick<Contact, 'type' | 'value'>
+}
+
+const lowestId = '00000000-0000-0000-0000-000000000000'
+const readPageSize = 20_000
+/** Few enough for their media, which may be large, to be gone within the time of a statement. */
+const erasePageSize = 100
+const conversationPageSize = 500
+
+/**
+ * Erases content and contact of an account's finished sends to a contact, and its conversations' contact. It goes page by
+ * page: what is erased stays so wherever it ends, and the next run goes on.
+ *
+ * @returns how many were erased, and how many there are that haven't ended.
+ */
+export async function eraseContact(
+  db: Database,
+  theirs: ContactOf,
+): Promise<{ erased: number; unfinished: number }> {
+  const total = { erased: 0, unfinished: 0 }
+  for (let after: string | null = lowestId; after !== null; ) {
+    const page = await findContactSends(db, theirs, after)
+    total.unfinished += page.unfinished
+    for (let start = 0; start < page.finished.length; start += erasePageSize) {
+      const ids = page.finished.slice(start, start + erasePageSize)
+      const erased = await eraseSends(db, ids)
+      total.erased += erased
+      // Replayed since they were found.
+      total.unfinished += ids.length - erased
+    }
+    after = page.lastId
+  }
+  await eraseConversations(db, theirs)
+  return total
+}
+
+/** A part of all sends, in the order of their ids. */
+interface SendsPage {
+  /** Null where nothing is left. */
+  lastId: string | null
+  /** Those of the contact that have ended. */
+  finished: string[]
+  /** How many of the contact haven't. */
+  unfinished: number
+}
+
+/** Sends have no index on their contacts, which each accept would pay for: all are looked at, and none is locked. */
+async function findContactSends(
+  db: Database,
+  { accountId, contact }: ContactOf,
+  after: string,
+): Promise<SendsPage> {
+  const { rows } = await db.execute<SendsPage & Record<string, unknown>>(sql`
+    with page as materialized (
+      select request_id, finished_at is not null as is_over,
+             account_id = ${accountId} and contact_type = ${contact.type}
+               and contact_value = ${contact.value} as is_theirs
+      from sends where request_id > ${after} order by request_id limit ${readPageSize})
+    select (select request_id from page order by request_id desc limit 1) as "lastId",
+           array(select request_id::text from page where is_theirs and is_over order by 1) as finished,
+           (select count(*)::int from page where is_theirs and not is_over) as unfinished`)
+  return rows[0] ?? { lastId: null, finished: [], unfinished: 0 }
+}
+
+/**
+ * Erases content and contact of finished sends; of one that has been replayed meanwhile, nothing. They are locked by a
+ * statement of their own, so that the next one sees all that an outcome wrote that came late at this moment.
+ *
+ * @returns how many.
+ */
+export async function eraseSends(db: Database, requestIds: readonly string[]): Promise<number> {
+  return await inTransaction(db, async (transaction) => {
+    const { rows } = await transaction.execute<{ id: string }>(sql`
+      select request_id as id from sends s
+      where request_id = any(${idArray(requestIds)}) and finished_at is not null and not ${sql.raw(isErased)}
+      order by request_id for no key update`)
+    const ids = rows.map(({ id }) => id)
+    if (ids.length > 0) await eraseLocked(transaction, idArray(ids))
+    return ids.length
+  })
+}
+
+/**
+ * Without a `failure` no release replays a send, and without a `lane` nobody can try numbers until its hash fits. An
+ * Idempotency-Key goes on standing for its send, so that no repeat becomes a second one; its fingerprint, by which
+ * content could be guessed, doesn't.
+ */
+async function eraseLocked(transaction: Transaction, ids: SQL): Promise<void> {
+  await transaction.execute(sql`
+    with old_media as (delete from media where request_id = any(${ids})),
+    old_messages as (delete from sandbox_messages where request_id = any(${ids})),
+    old_events as (
+      update send_events e set fields = ${sql.raw(bonesOf('e.fields'))}
+      where e.request_id = any(${ids}) and e.fields::text <> '{}'),
+    told as (
+      insert into send_events (request_id, event, fields) select id, 'erased', '{}' from unnest(${ids}) as id),
+    recent as (
+      select request_id from sends
+      where request_id = any(${ids}) and accepted_at > now() - ${idempotencyKeptHours + 1} * interval '1 hour'),
+    old_fingerprints as (
+      update idempotency_keys k set fingerprint = '' from recent where k.request_id = recent.request_id)
+    update sends s
+    set contact_value = ${erasedContactValue}, contact_name = null, message = ${emptyMessage}, lane = null,
+        provider_message_id = null, failure = null,
+        attempt_record = case when s.attempt_record is not null then ${sql.raw(bonesOf('s.attempt_record'))} end
+    where s.request_id = any(${ids})`)
+}
+
+/** Ends the conversations with a contact, and forgets whom they were with. */
+async function eraseConversations(db: Database, { accountId, contact }: ContactOf): Promise<void> {
+  const { rowCount } = await db.execute(sql`
+    update conversations c set contact_value = ${erasedContactValue}, closed_at = coalesce(c.closed_at, now())
+    from (select id from conversations
+          where account_id = ${accountId} and contact_type = ${contact.type} and contact_value = ${contact.value}
+          order by id limit ${conversationPageSize} for no key update) theirs
+    where c.id = theirs.id`)
+  if (rowCount === conversationPageSize) await eraseConversations(db, { accountId, contact })
+}
+
+function idArray(requestIds: readonly string[]): SQL {
+  return sql`${sql.param(requestIds)}::uuid[]`
+}
