@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { Redis } from 'ioredis'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createChannel } from '../../db/channels.ts'
@@ -15,6 +14,8 @@ import {
 } from '../../src/dev/emulators/index.ts'
 import { samples } from '../api/media-samples.ts'
 import { type Account, accept, buildAccount, post } from '../support/builders.ts'
+import { runCli } from '../support/cli.ts'
+import { dumpDatabase, dumpRedis } from '../support/dumps.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -61,29 +62,43 @@ async function buildFailingChannel(): Promise<string> {
   return id
 }
 
-async function dumpRedis(): Promise<string> {
-  const redis = new Redis(service.stores.redisUrl)
-  const dump: string[] = []
-  for (const key of await redis.keys('*')) {
-    const type = await redis.type(key)
-    if (type === 'hash') dump.push(key, JSON.stringify(await redis.hgetall(key)))
-    else if (type === 'string') dump.push(key, String(await redis.get(key)))
-    else dump.push(key)
-  }
-  redis.disconnect()
-  return dump.join('\n')
+/** The tables that are a send's own: what it says and to whom, whom its conversation is with, what the sandbox got. */
+const ownTables = ['public.sends', 'public.media', 'public.conversations', 'public.sandbox_messages']
+
+/** What is logged and stored. */
+interface Told {
+  /** The logs of API and workers, all of Redis, and all of PostgreSQL but the sends' own tables. */
+  elsewhere: string
+  /** With these, and with what PostgreSQL notes beside: samples of columns, and statements. */
+  anywhere: string
 }
 
-/** The logs, what is in Redis, and the timelines. */
-async function allThatIsTold(): Promise<string> {
-  const { rows: events } = await service.runtime.db.$client.query(
-    `select fields::text from send_events union all select attempt_record::text from sends
-     union all select held_reason from channels`,
-  )
-  return JSON.stringify([service.logs, await dumpRedis(), events])
+async function allThatIsTold(): Promise<Told> {
+  const { $client: database } = service.runtime.db
+  const dump = await dumpDatabase(service)
+  expect(Object.keys(dump)).toEqual(expect.arrayContaining([...ownTables, 'public.send_events']))
+  await database.query('analyze')
+  const { rows: samples } = await database.query(`select * from pg_stats where schemaname = 'public'`)
+  const { rows: statements } = await database.query('select query from pg_stat_activity')
+  const others = Object.entries(dump).filter(([table]) => !ownTables.includes(table))
+  const elsewhere = JSON.stringify([service.logs, await dumpRedis(service), others])
+  // Contacts stand there with their conversations, and nothing else of a send.
+  for (const hidden of [content, contactName]) expect(dump['public.conversations']).not.toContain(hidden)
+  return { elsewhere, anywhere: JSON.stringify([elsewhere, dump, samples, statements]) }
 }
 
-test('no log line and nothing in Redis holds a key, a credential, content or a whole contact', async () => {
+/** As they are, in base64, and in hex. */
+const inEveryForm = (text: string) =>
+  (['utf8', 'base64', 'base64url', 'hex'] as const).map((form) => Buffer.from(text).toString(form))
+
+/** Told nowhere at all. */
+function secretsOf({ apiKey }: Account): string[] {
+  const { API_KEY_PEPPER, CREDENTIALS_KEY } = testSecrets
+  const texts = [secret, apiKey, apiKey.slice(4, 30), API_KEY_PEPPER, CREDENTIALS_KEY]
+  return [...texts.flatMap(inEveryForm), Buffer.from(CREDENTIALS_KEY, 'base64').toString('hex')]
+}
+
+test('no log, nothing in Redis and nothing in PostgreSQL holds a key or a credential, nor, but for the sends themselves, content or a whole contact', async () => {
   const failing = await buildFailingChannel()
   const bodies = [
     { contact: { value: phone, name: contactName }, message: { type: 'text', text: { value: content } } },
@@ -118,30 +133,19 @@ test('no log line and nothing in Redis holds a key, a credential, content or a w
   await post(service, account, `{"${content}": ${phone}`)
   await post(service, { ...account, apiKey: `${account.apiKey.slice(0, -1)}x` }, bodies[0])
   await post(service, { ...account, channelId: content }, bodies[0])
-  const queued = await dumpRedis()
+  const queued = await dumpRedis(service)
   await service.startWorker()
   for (const requestId of requestIds) await finishedTimeline(service, requestId, account.apiKey)
 
-  const everywhere = [queued, await allThatIsTold()].join('\n')
-  expect(everywhere).toContain('attempt_finished')
+  const { elsewhere, anywhere } = await allThatIsTold()
+  expect(elsewhere).toContain('attempt_finished')
   expect(queued).toContain(requestIds[0])
+  for (const shown of [content, phone, address]) expect(anywhere).toContain(shown)
   const base64 = Buffer.from(content.repeat(9)).toString('base64').slice(0, 24)
-  for (const hidden of [
-    content,
-    contactName,
-    phone,
-    phone.slice(1),
-    address,
-    'knusperhaus',
-    secret,
-    account.apiKey,
-    account.apiKey.slice(4, 30),
-    base64,
-    testSecrets.API_KEY_PEPPER,
-    testSecrets.CREDENTIALS_KEY,
-  ]) {
-    expect(everywhere).not.toContain(hidden)
+  for (const hidden of [content, contactName, phone, phone.slice(1), address, 'knusperhaus', base64]) {
+    expect(queued + elsewhere).not.toContain(hidden)
   }
+  for (const hidden of secretsOf(account)) expect(queued + anywhere).not.toContain(hidden)
 })
 
 /** What is secret in the config of any provider. */
@@ -163,9 +167,23 @@ function bodiesFor(provider: EmulatedProvider): object[] {
   ]
 }
 
-test('nor one of a provider, whether it lets us in or not', async () => {
+/** What the operator's commands print about all this. */
+async function allThatIsPrinted(requestId: string): Promise<string> {
+  const commands = [
+    ['channel', 'list', '--account', account.accountId],
+    ['key', 'list', '--account', account.accountId],
+    ['trace', requestId],
+    ['credentials', 'rotate'],
+  ]
+  const results = await Promise.all(commands.map((command) => runCli(service, ...command)))
+  expect(results.map(({ status }) => status)).toEqual(commands.map(() => 0))
+  return JSON.stringify(results)
+}
+
+test('nor one of a provider, whether it lets us in or not, nor a media link', async () => {
   const emulators = await startEmulators()
-  const hidden = new Set([content, contactName, phone, phone.slice(1), address, 'knusperhaus', '/media/'])
+  const contents = [content, contactName, phone, phone.slice(1), address, 'knusperhaus', '/media/']
+  const secrets = new Set(secretsOf(account))
   const requestIds: string[] = []
   for (const provider of emulatedProviders) {
     const { config } = emulators[provider]
@@ -180,10 +198,8 @@ test('nor one of a provider, whether it lets us in or not', async () => {
       for (const body of bodiesFor(provider))
         requestIds.push(await accept(service, { ...account, channelId }, body))
     }
-    for (const [, value] of [...credentials, ...others]) {
-      hidden.add(value)
-      hidden.add(Buffer.from(value).toString('base64'))
-    }
+    for (const [, value] of [...credentials, ...others])
+      for (const form of inEveryForm(value)) secrets.add(form)
   }
   const isTried = (id: string) => service.logsOf(id).some(({ event }) => event === 'attempt_finished')
   const firstOfEachChannel = requestIds.filter((_, index) => index % 2 === 0)
@@ -192,7 +208,12 @@ test('nor one of a provider, whether it lets us in or not', async () => {
     const isSent = (id: string) => service.logsOf(id).some(({ event }) => event === 'sent')
     return requestIds.filter(isSent).length === requestIds.length / 2
   })
-  const told = await allThatIsTold()
-  for (const text of hidden) expect(told).not.toContain(text)
+  const link = emulators.twilio.calls.map(({ form }) => form.MediaUrl).find(Boolean) ?? ''
+  expect((await fetch(service.url + new URL(link).pathname)).status).toBe(200)
+  secrets.add(link.slice(link.lastIndexOf('/') + 1)).add(link.slice(link.lastIndexOf('.') + 1))
+  const { elsewhere, anywhere } = await allThatIsTold()
+  const printed = await allThatIsPrinted(requestIds[0] ?? '')
+  for (const text of contents) expect(elsewhere + printed).not.toContain(text)
+  for (const text of secrets) expect(anywhere + printed).not.toContain(text)
   await stopEmulators(emulators)
 })
