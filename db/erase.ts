@@ -62,6 +62,7 @@ export async function eraseContact(
   for (let after: string | null = lowestId; after !== null; ) {
     const page = await findContactSends(db, theirs, after)
     total.unfinished += page.unfinished
+    if (page.finished.length > 0) await forgetFingerprints(db, page.finished)
     for (let start = 0; start < page.finished.length; start += erasePageSize) {
       const ids = page.finished.slice(start, start + erasePageSize)
       const erased = await eraseSends(db, ids)
@@ -116,16 +117,14 @@ export async function eraseSends(db: Database, requestIds: readonly string[]): P
       where request_id = any(${idArray(requestIds)}) and finished_at is not null and not ${sql.raw(isErased)}
       order by request_id for no key update`)
     const ids = rows.map(({ id }) => id)
+    // All by their indexes, also where PostgreSQL knows too little of its tables and would rather read them whole.
+    await transaction.execute(sql`set local enable_seqscan = off`)
     if (ids.length > 0) await eraseLocked(transaction, idArray(ids))
     return ids.length
   })
 }
 
-/**
- * Without a `failure` no release replays a send, and without a `lane` nobody can try numbers until its hash fits. An
- * Idempotency-Key goes on standing for its send, so that no repeat becomes a second one; its fingerprint, by which
- * content could be guessed, doesn't.
- */
+/** Without a `failure` no release replays a send, and without a `lane` nobody can try numbers until its hash fits. */
 async function eraseLocked(transaction: Transaction, ids: SQL): Promise<void> {
   await transaction.execute(sql`
     with old_media as (delete from media where request_id = any(${ids})),
@@ -134,17 +133,32 @@ async function eraseLocked(transaction: Transaction, ids: SQL): Promise<void> {
       update send_events e set fields = ${sql.raw(bonesOf('e.fields'))}
       where e.request_id = any(${ids}) and e.fields::text <> '{}'),
     told as (
-      insert into send_events (request_id, event, fields) select id, 'erased', '{}' from unnest(${ids}) as id),
-    recent as (
-      select request_id from sends
-      where request_id = any(${ids}) and accepted_at > now() - ${idempotencyKeptHours + 1} * interval '1 hour'),
-    old_fingerprints as (
-      update idempotency_keys k set fingerprint = '' from recent where k.request_id = recent.request_id)
+      insert into send_events (request_id, event, fields) select id, 'erased', '{}' from unnest(${ids}) as id)
     update sends s
     set contact_value = ${erasedContactValue}, contact_name = null, message = ${emptyMessage}, lane = null,
         provider_message_id = null, failure = null,
         attempt_record = case when s.attempt_record is not null then ${sql.raw(bonesOf('s.attempt_record'))} end
     where s.request_id = any(${ids})`)
+}
+
+/**
+ * An Idempotency-Key goes on standing for its send, so that no repeat becomes a second one; its fingerprint, by which
+ * content could be guessed, doesn't. Keys have no index on their sends, but were written at the same moment. They are
+ * locked in the order in which accepts lock them.
+ */
+async function forgetFingerprints(db: Database, requestIds: readonly string[]): Promise<void> {
+  await db.execute(sql`
+    with recent as materialized (
+      select request_id, accepted_at from sends
+      where request_id = any(${idArray(requestIds)})
+        and accepted_at > now() - ${idempotencyKeptHours + 1} * interval '1 hour'),
+    theirs as materialized (
+      select hash from idempotency_keys
+      where created_at between (select min(accepted_at) - interval '1 minute' from recent)
+                           and (select max(accepted_at) + interval '1 minute' from recent)
+        and request_id in (select request_id from recent)
+      order by hash for no key update)
+    update idempotency_keys k set fingerprint = '' from theirs where k.hash = theirs.hash`)
 }
 
 /** Ends the conversations with a contact, and forgets whom they were with. */

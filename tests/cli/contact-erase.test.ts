@@ -1,7 +1,9 @@
 import { eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { connectDatabase, type Database } from '../../db/client.ts'
 import { listConversations } from '../../db/conversations.ts'
+
 import { eraseContact } from '../../db/erase.ts'
 import { replaySend, replaySends } from '../../db/replays.ts'
 import { conversations, sandboxMessages, sendEvents, sends } from '../../db/schema.ts'
@@ -33,19 +35,26 @@ const told: AttemptResult = { outcome: 'sent', providerMessageId: `wamid-${phone
 
 let service: TestService
 let account: Account
+/** As the operator's command line connects: an API gives its statements up after a second. */
+let db: Database
 
 beforeAll(async () => {
   service = await startTestService()
+  const { databaseUrl } = service.stores
+  db = connectDatabase(databaseUrl, { poolSize: 2, queryTimeoutMs: 10_000, onConnectionLost: () => {} })
 })
 beforeEach(async () => {
   const tables = 'sends, send_events, turns, media, sandbox_messages, conversations, idempotency_keys'
-  await service.runtime.db.$client.query(`truncate ${tables}`)
+  await db.$client.query(`truncate ${tables}`)
   account = await buildAccount(service)
 })
-afterAll(() => service.stop())
+afterAll(async () => {
+  await db.$client.end()
+  await service.stop()
+})
 
 const erase = (value = phone, type: ContactType = 'phone', { accountId } = account) =>
-  eraseContact(service.runtime.db, { accountId, contact: { type, value } })
+  eraseContact(db, { accountId, contact: { type, value } })
 
 async function eraseByCli(value: string, { accountId } = account) {
   const { status, stdout, stderr } = await runCli(
@@ -57,7 +66,7 @@ async function eraseByCli(value: string, { accountId } = account) {
 }
 
 const conversationsOf = (value: string, { accountId } = account) =>
-  listConversations(service.runtime.db, accountId, { type: 'phone', value })
+  listConversations(db, accountId, { type: 'phone', value })
 
 const everythingStored = async () => Object.values(await dumpDatabase(service)).join('\n')
 
@@ -90,10 +99,7 @@ test('content and contact are gone from every table, and the bones of the timeli
     ...words,
     outcome: 'retry_later',
   })
-  await service.runtime.db
-    .update(sends)
-    .set({ status: 'failed', finishedAt: new Date() })
-    .where(eq(sends.requestId, retried))
+  await db.update(sends).set({ status: 'failed', finishedAt: new Date() }).where(eq(sends.requestId, retried))
   requestIds.push(refused, retried)
   const before = await Promise.all(requestIds.map((id) => timelineOf(service, id)))
   expect(await everythingStored()).toMatch(new RegExp(`${content}[^]*${name}[^]*\\${phone}`))
@@ -120,7 +126,7 @@ test('content and contact are gone from every table, and the bones of the timeli
     nextAttemptAt: expect.any(String),
   })
   expect((await rowOf(service, retried)).lane).toBeNull()
-  expect(await findMedia(service.runtime.db, requestIds[2] ?? '', true)).toBeUndefined()
+  expect(await findMedia(db, requestIds[2] ?? '', true)).toBeUndefined()
   expect(await erase()).toEqual({ erased: 0, unfinished: 0 })
 })
 
@@ -170,7 +176,7 @@ describe('a send that has not ended', () => {
 
   test('because it was replayed at this moment is one of them', async () => {
     const requestId = await attemptedSend(service, account, words, textBody(content, phone))
-    const client = await service.runtime.db.$client.connect()
+    const client = await db.$client.connect()
     await client.query('begin')
     await client.query('select from sends where request_id = $1 for no key update', [requestId])
     const erasing = erase()
@@ -194,7 +200,7 @@ describe('an erased send', () => {
     const { status, stderr } = await runCli(service, 'replay', requestId)
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('was erased') })
     const set = { channelId: account.channelId, status: 'failed', limit: 10 } as const
-    expect(await replaySends(service.runtime.db, set)).toBe(0)
+    expect(await replaySends(db, set)).toBe(0)
     expect(await rowOf(service, requestId)).toMatchObject({ status: 'failed', finishedAt: expect.any(Date) })
   })
 
@@ -207,14 +213,12 @@ describe('an erased send', () => {
     expect(await erase()).toEqual({ erased: 1, unfinished: 0 })
     // What the sandbox took while its worker was thought dead.
     const { accountId: _, ...late } = { ...buildSendRow(account), contactValue: phone }
-    await service.runtime.db
-      .insert(sandboxMessages)
-      .values({ ...late, requestId, id: uuidv7(), conversationId: uuidv7() })
+    await db.insert(sandboxMessages).values({ ...late, requestId, id: uuidv7(), conversationId: uuidv7() })
     await endAttempt(service, lost, outcome)
     const timeline = await timelineOf(service, requestId)
     expect(timeline).toMatchObject({ status, providerMessageId: null })
     expect(timeline.events.at(-2)).toMatchObject({ event: 'attempt_finished', late: true, attempt: 1 })
-    expect(await replaySend(service.runtime.db, requestId)).toBe(false)
+    expect(await replaySend(db, requestId)).toBe(false)
     expect(await everythingStored()).not.toContain(phone)
   })
 
@@ -233,24 +237,24 @@ describe('an erased send', () => {
     const longAgo = new Date('2026-01-01')
     const requestId = uuidv7({ msecs: longAgo.getTime() })
     const changes = { requestId, status: 'sent', finishedAt: longAgo, contactValue: phone } as const
-    await service.runtime.db.insert(sends).values(buildSendRow(account, changes))
+    await db.insert(sends).values(buildSendRow(account, changes))
     expect(await erase()).toEqual({ erased: 1, unfinished: 0 })
     await sweepOnce(service)
-    expect(await service.runtime.db.select().from(sends)).toEqual([])
-    expect(await service.runtime.db.select().from(sendEvents)).toEqual([])
+    expect(await db.select().from(sends)).toEqual([])
+    expect(await db.select().from(sendEvents)).toEqual([])
   })
 
   test('keeps its Idempotency-Key, so that a repeat is refused and sends nothing', async () => {
     const key = { 'Idempotency-Key': 'order-4711' }
     const { body } = await post(service, account, textBody(content, phone), key)
     const ended = { status: 'sent', finishedAt: new Date() } as const
-    await service.runtime.db.update(sends).set(ended).where(eq(sends.requestId, body.requestId))
+    await db.update(sends).set(ended).where(eq(sends.requestId, body.requestId))
     const fingerprints = sql<{ length: number }>`select length(fingerprint) as length from idempotency_keys`
-    expect((await service.runtime.db.execute(fingerprints)).rows).toEqual([{ length: 32 }])
+    expect((await db.execute(fingerprints)).rows).toEqual([{ length: 32 }])
     await erase()
-    expect((await service.runtime.db.execute(fingerprints)).rows).toEqual([{ length: 0 }])
+    expect((await db.execute(fingerprints)).rows).toEqual([{ length: 0 }])
     expect((await post(service, account, textBody(content, phone), key)).status).toBe(422)
-    expect(await service.runtime.db.select().from(sends)).toHaveLength(1)
+    expect(await db.select().from(sends)).toHaveLength(1)
   })
 })
 
@@ -262,7 +266,7 @@ test('conversations of an erased contact are closed and forgotten, and a new sen
   }
   const before = [await send(), await send()]
   await erase()
-  const rows = await service.runtime.db.select().from(conversations)
+  const rows = await db.select().from(conversations)
   expect(rows.map(({ id }) => id).sort()).toEqual(before.sort())
   for (const { contactValue, closedAt } of rows) {
     expect({ contactValue, closedAt }).toEqual({ contactValue: 'erased', closedAt: expect.any(Date) })
@@ -279,7 +283,7 @@ test('conversations of an erased contact are closed and forgotten, and a new sen
 
 test('many sends are found among many more, page by page', async () => {
   const { accountId, channelId } = account
-  await service.runtime.db.execute(sql`
+  await db.execute(sql`
     insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
                        close_conversation, status, finished_at)
     select uuidv7(), ${accountId}, ${channelId}, 'phone', case when n % 100 = 0 then ${phone} else '+49' || n end,
@@ -302,7 +306,7 @@ test('beside workers and accepts nothing is lost, and nothing that has not ended
     requestIds.push(...(await Promise.all(Array.from({ length: 4 }, () => accept(service, account, body)))))
   }
   const rows = await eventually('the end of all', async () => {
-    const all = await service.runtime.db.select().from(sends)
+    const all = await db.select().from(sends)
     return all.every(({ finishedAt }) => finishedAt) && all
   })
   isAccepting = false
