@@ -98,7 +98,7 @@ function secretsOf({ apiKey }: Account): string[] {
   return [...texts.flatMap(inEveryForm), Buffer.from(CREDENTIALS_KEY, 'base64').toString('hex')]
 }
 
-test('no log, nothing in Redis and nothing in PostgreSQL holds a key or a credential, nor, but for the sends themselves, content or a whole contact', async () => {
+test('no secret is anywhere, and content and contacts are with the sends alone', async () => {
   const failing = await buildFailingChannel()
   const bodies = [
     { contact: { value: phone, name: contactName }, message: { type: 'text', text: { value: content } } },
@@ -180,7 +180,7 @@ async function allThatIsPrinted(requestId: string): Promise<string> {
   return JSON.stringify(results)
 }
 
-test('nor one of a provider, whether it lets us in or not, nor a media link', async () => {
+test('nor is a credential of a provider, whether it lets us in or not, nor a media link', async () => {
   const emulators = await startEmulators()
   const contents = [content, contactName, phone, phone.slice(1), address, 'knusperhaus', '/media/']
   const secrets = new Set(secretsOf(account))
