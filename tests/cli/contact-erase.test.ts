@@ -288,9 +288,9 @@ test('many sends are found among many more, page by page', async () => {
                        close_conversation, status, finished_at)
     select uuidv7(), ${accountId}, ${channelId}, 'phone', case when n % 100 = 0 then ${phone} else '+49' || n end,
            'text', '{}', false, 'sent', now()
-    from generate_series(1000000, 1045000) n`)
-  expect(await erase()).toEqual({ erased: 451, unfinished: 0 })
-  expect(await everythingStored()).not.toContain(phone)
+    from generate_series(1000000, 1021000) n`)
+  expect(await erase()).toEqual({ erased: 211, unfinished: 0 })
+  expect(await db.select().from(sends).where(eq(sends.contactValue, phone))).toEqual([])
 })
 
 test('beside workers and accepts nothing is lost, and nothing that has not ended is erased', async () => {

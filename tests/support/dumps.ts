@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis'
+import pg from 'pg'
 import type { TestService } from './service.ts'
 
 /**
@@ -6,7 +7,8 @@ import type { TestService } from './service.ts'
  * pg_dump writes them, and as the characters that they are.
  */
 export async function dumpDatabase(service: TestService): Promise<Record<string, string>> {
-  const client = await service.runtime.db.$client.connect()
+  const client = new pg.Client({ connectionString: service.stores.databaseUrl })
+  await client.connect()
   try {
     const { rows: tables } = await client.query<{ name: string }>(
       `select format('%I.%I', schemaname, tablename) as name from pg_tables
@@ -20,10 +22,9 @@ export async function dumpDatabase(service: TestService): Promise<Record<string,
         dump[name] = [dump[name] ?? '', ...rows.map(({ row }) => row)].join('\n')
       }
     }
-    await client.query('reset bytea_output')
     return dump
   } finally {
-    client.release()
+    await client.end()
   }
 }
 
