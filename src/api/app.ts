@@ -12,6 +12,7 @@ import { type ApiEnv, factory } from './context.ts'
 import { ApiError, answerError } from './errors.ts'
 import { getMedia } from './get-media.ts'
 import { getMessage } from './get-message.ts'
+import { patience as defaultPatience } from './patience.ts'
 import { sendMessage } from './send-message.ts'
 
 /** What one request may wait for the stores; leaves room below the 1.5 s within which every answer is due. */
@@ -20,10 +21,14 @@ const waitBudgetMs = 1100
 export type ApiApp = Hono<ApiEnv>
 
 /** The routes of the API process (docs/api.md). */
-export function createApp(runtime: Runtime, readiness = new Readiness(runtime)): ApiApp {
+export function createApp(
+  runtime: Runtime,
+  readiness = new Readiness(runtime),
+  patience = defaultPatience,
+): ApiApp {
   const { log } = runtime
   const authenticate = authenticator(runtime)
-  const send = sendMessage(runtime, authenticate)
+  const send = sendMessage(runtime, authenticate, patience)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use(trackRequest(log))

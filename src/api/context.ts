@@ -11,6 +11,8 @@ export interface ApiEnv {
     budget: WaitBudget
     /** Set by `authenticate`. */
     caller: Caller
+    /** Set by `readBody`. */
+    isTooDeep: boolean
     hasUsedRateLimit: boolean | undefined
     /** Why the request was refused, for the log; set with every error body. */
     refusal: string

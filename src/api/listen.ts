@@ -7,19 +7,24 @@ import { v7 as uuidv7 } from 'uuid'
 import { type Logger, logEvent } from '../platform/logger.ts'
 import type { ApiApp } from './app.ts'
 import { errorBody } from './errors.ts'
+import { patience } from './patience.ts'
 
-const headersTimeoutMs = 10_000
-const lookForTimeoutsEveryMs = 1000
+const looksPerTimeout = 10
 /** Longer than the 60 s of common load balancers, so that the balancer is the one that closes an idle connection. */
 const keepAliveTimeoutMs = 65_000
 const sweepEveryMs = 50
 
-/** The request that each connection is being answered, for what only the parser sees and for the end. */
-const answersUnderWay = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>()
+interface Exchange {
+  request: IncomingMessage
+  response: ServerResponse
+}
+
+/** What is being answered on each connection, several where requests are pipelined; connections at rest have none. */
+const exchangesOf = new WeakMap<Duplex, Set<Exchange>>()
 
 const connectionsOf = new WeakMap<Server, Set<Socket>>()
 
-function trackAnswers(server: Server): void {
+function trackExchanges(server: Server, lingerMs: number): void {
   const connections = new Set<Socket>()
   connectionsOf.set(server, connections)
   server.on('connection', (socket) => {
@@ -28,18 +33,30 @@ function trackAnswers(server: Server): void {
   })
   server.prependListener('request', (request, response) => {
     const { socket } = request
-    answersUnderWay.set(socket, { request, response })
+    const exchange = { request, response }
+    const exchanges = exchangesOf.get(socket) ?? new Set()
+    exchangesOf.set(socket, exchanges.add(exchange))
     response.once('close', () => {
-      if (answersUnderWay.get(socket)?.response === response) answersUnderWay.delete(socket)
+      exchanges.delete(exchange)
+      if (exchanges.size === 0) exchangesOf.delete(socket)
+      // Nobody waits for the rest of a request that has its answer.
+      if (!request.complete) setTimeout(() => request.complete || socket.destroy(), lingerMs)
     })
   })
 }
 
 /** Serves the app; what is hardly HTTP is answered with the service's error body too. */
-export async function listen(app: ApiApp, log: Logger, at: { host: string; port: number }): Promise<Server> {
+export async function listen(
+  app: ApiApp,
+  log: Logger,
+  at: { host: string; port: number },
+  { headersMs, silenceMs, lingerMs } = patience,
+): Promise<Server> {
   const options = {
-    headersTimeout: headersTimeoutMs,
-    connectionsCheckingInterval: lookForTimeoutsEveryMs,
+    headersTimeout: headersMs,
+    connectionsCheckingInterval: headersMs / looksPerTimeout,
+    // A whole request may take as long as its body keeps the pace: `receive` sees to that.
+    requestTimeout: 0,
     keepAliveTimeout: keepAliveTimeoutMs,
     // Joined, two Authorization headers are no valid one; left alone, Node would drop the second.
     joinDuplicateHeaders: true,
@@ -51,15 +68,16 @@ export async function listen(app: ApiApp, log: Logger, at: { host: string; port:
     return new Response(body, { status: 400, headers })
   }
   const server = createServer(options, getRequestListener(app.fetch, { errorHandler }))
-  trackAnswers(server)
+  server.setTimeout(silenceMs)
+  trackExchanges(server, lingerMs)
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     const { headers, body } = unreadable(log)
     response.writeHead(400, { ...headers, Connection: 'close' }).end(body)
   })
   const answerRaw = (socket: Duplex) => {
-    const under = answersUnderWay.get(socket)
-    // What is unreadable came behind a good request: that one has its answer, and nothing else is answered.
-    if (under?.request.complete) return under.response.once('close', () => socket.destroy())
+    // What is unreadable came behind good requests: those have their answers, and nothing else is answered.
+    const good = [...(exchangesOf.get(socket) ?? [])].filter(({ request }) => request.complete).at(-1)
+    if (good) return good.response.once('close', () => socket.destroy())
     if (!socket.writable) return
     const { headers, body } = unreadable(log)
     const lines = Object.entries({
@@ -68,6 +86,8 @@ export async function listen(app: ApiApp, log: Logger, at: { host: string; port:
       Connection: 'close',
     })
     const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+    // A client that doesn't close its side would keep the connection for ever.
+    setTimeout(() => socket.destroy(), lingerMs)
     return socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${body}`)
   }
   server.on('clientError', (_error, socket) => answerRaw(socket))
@@ -93,7 +113,7 @@ export async function stopListening(server: Server, noticeMs = 0): Promise<void>
   const closed = new Promise((resolve) => server.close(resolve))
   // Connections become idle as their answers get out, and Node doesn't close by itself those that never asked anything.
   const sweep = setInterval(() => {
-    for (const socket of connections) if (!answersUnderWay.has(socket)) socket.destroySoon()
+    for (const socket of connections) if (!exchangesOf.has(socket)) socket.destroySoon()
   }, sweepEveryMs)
   await closed
   clearInterval(sweep)

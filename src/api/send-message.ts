@@ -9,8 +9,9 @@ import { type ApiEnv, factory } from './context.ts'
 import { enqueuer } from './enqueue.ts'
 import { earlierSends, idempotencyOf, replayAnswer } from './idempotency.ts'
 import { channelLookup } from './own-channel.ts'
+import type { Patience } from './patience.ts'
 import { rateLimiter } from './rate-limit.ts'
-import { readBody, refuseDeclaredOversize } from './read-body.ts'
+import { readBody, refuseDeclaredOversize, refuseTooDeep } from './read-body.ts'
 import { recorder } from './record.ts'
 import { validate } from './validate.ts'
 
@@ -19,7 +20,7 @@ import { validate } from './validate.ts'
  * (docs/api.md#order-of-checks): who may not send learns nothing of channels, only good requests use up rate limit,
  * and a 202 means that the send is committed in PostgreSQL, whether or not the queue could take its wake-up.
  */
-export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<ApiEnv>) {
+export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<ApiEnv>, patience: Patience) {
   const { settings } = runtime
   const { channelInBody, channelInPath } = sendRequestSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
   const ownChannel = channelLookup(runtime)
@@ -36,8 +37,9 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
       refuseDeclaredOversize(settings.MAX_BODY_BYTES),
       authenticate,
       permit('messages:send'),
-      readBody(settings.MAX_BODY_BYTES),
+      readBody(settings.MAX_BODY_BYTES, patience),
       validate(schema),
+      refuseTooDeep,
       async (c) => {
         const asked = c.req.valid('json')
         const request = await checkMediaContent(asked)

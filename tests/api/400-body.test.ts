@@ -218,6 +218,57 @@ describe('nesting deeper than 32 is refused', () => {
   })
 })
 
+test('nesting deeper than 32 is refused where a good value follows under the same key', async () => {
+  const deep = `{"contact":{"value":"+4915112345678"},"message":${'['.repeat(40)}${']'.repeat(40)},`
+  await expectRefused(await post(service, account, deep + good.slice(1)), /^body: nested deeper than 32$/)
+})
+
+describe('more fields and items than any body has are refused unread', () => {
+  const many = (unit: string) => `[${Array(10_001).fill(unit).join()}]`
+  const members = `{${Array.from({ length: 10_001 }, (_, n) => `"a${n}":0`).join()}}`
+  const field = (json: string) => `{"contact":{"value":"+4915112345678"},"message":${json}}`
+  test.each([
+    ['numbers', many('1')],
+    ['members', members],
+    ['arrays', many('[]')],
+    ['objects', many('{}')],
+    ['strings', many('""')],
+    ['variables', field(many('{"key":"a","value":"b"}'))],
+  ])('%s', async (_what, body) => {
+    await expectRefused(await post(service, account, body), /^body: more than 10000 fields and items$/)
+  })
+
+  test('a thousand are still judged by name', async () => {
+    const variables = Array.from({ length: 1000 }, (_, n) => ({ key: `k${n}`, value: 'x' }))
+    const message = { type: 'template', template: { name: 't', variables } }
+    const answer = await post(service, account, { contact: { value: '+4915112345678' }, message })
+    await expectFault(service, answer, 'message.template.variables')
+  })
+})
+
+describe('25 MiB of anything cost less than a second, in which nobody else gets an answer', () => {
+  const size = 25 * 1024 * 1024
+  const members = () => {
+    const parts = Array.from({ length: 1_700_000 }, (_, n) => `"a${n}":0`)
+    return `{${parts.join()}}`
+  }
+  const value = (text: string) => JSON.stringify({ ...textBody(), contact: { value: text } })
+  test.each([
+    ['brackets', () => '['.repeat(size / 2) + ']'.repeat(size / 2)],
+    ['nested objects', () => '{"a":'.repeat(size / 5)],
+    ['empty objects', () => `[${'{},'.repeat(size / 4)}{}]`],
+    ['members', members],
+    ['quotes', () => '"'.repeat(size)],
+    ['a phone number', () => value('1 '.repeat(12_000_000))],
+  ])('%s', async (_what, body) => {
+    const bytes = Buffer.from(body())
+    // Of work, not of time: other processes are busy too.
+    const before = process.cpuUsage()
+    expectError(await post(service, account, bytes), 400)
+    expect(process.cpuUsage(before).user / 1e6).toBeLessThan(1)
+  })
+})
+
 describe('__proto__ is an unknown field like any other', () => {
   const polluted = '"__proto__":{"closeConversation":true,"value":"x"}'
   const contact = '"contact":{"value":"+4915112345678"}'

@@ -56,12 +56,29 @@ export function rawBytes(service: TestService, bytes: string): Promise<Answer> {
     socket.on('data', (part) => parts.push(part))
     socket.on('error', (error) => parts.length === 0 && reject(error))
     socket.on('close', () => {
-      const [head = '', body = ''] = Buffer.concat(parts).toString().split('\r\n\r\n')
-      const [statusLine = '', ...lines] = head.split('\r\n')
-      const headers = new Headers(lines.map((line) => line.split(': ', 2) as [string, string]))
-      resolve({ status: Number(statusLine.split(' ')[1]), headers, body: parse(body) })
+      const [answer] = answersIn(Buffer.concat(parts))
+      resolve(answer ?? { status: Number.NaN, headers: new Headers(), body: '' })
     })
   })
+}
+
+/** All answers that came on one connection, one after the other, each with its length. */
+export function answersIn(bytes: Buffer): Answer[] {
+  const answers: Answer[] = []
+  for (let rest = bytes.toString('latin1'); rest.includes('\r\n\r\n'); ) {
+    const [head = ''] = rest.split('\r\n\r\n', 1)
+    const [statusLine = '', ...lines] = head.split('\r\n')
+    const headers = new Headers(lines.map((line) => line.split(': ', 2) as [string, string]))
+    const bodyAt = head.length + 4
+    const end = bodyAt + Number(headers.get('Content-Length'))
+    answers.push({
+      status: Number(statusLine.split(' ')[1]),
+      headers,
+      body: parse(rest.slice(bodyAt, end)),
+    })
+    rest = rest.slice(end)
+  }
+  return answers
 }
 
 function parse(text: string): unknown {

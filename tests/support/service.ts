@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream'
 import { createApp } from '../../src/api/app.ts'
 import { listen, portOf, stopListening } from '../../src/api/listen.ts'
+import { patience as production } from '../../src/api/patience.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { createLogger } from '../../src/platform/logger.ts'
 import { openRuntime, type Runtime } from '../../src/platform/runtime.ts'
@@ -39,10 +40,12 @@ export interface TestService {
  * The API of this process, on a port of its own, with stores of its own; workers where a test starts them.
  *
  * @param settings by their names in the environment, over defaults that suit tests.
+ * @param patience with slow clients, where a test can't wait as long as production does.
  */
 export async function startTestService(
   settings: Record<string, string> = {},
   stores?: Stores,
+  patience = production,
 ): Promise<TestService> {
   const own = stores ?? (await freshStores())
   const logs: LogLine[] = []
@@ -60,7 +63,12 @@ export async function startTestService(
   }
   const read = readSettings(undefined, environment)
   const runtime = openRuntime('api', read, log)
-  const server = await listen(createApp(runtime), log, { host: read.HOST, port: read.PORT })
+  const server = await listen(
+    createApp(runtime, undefined, patience),
+    log,
+    { host: read.HOST, port: read.PORT },
+    patience,
+  )
   const stops: (() => Promise<void>)[] = []
   return {
     url: `http://127.0.0.1:${portOf(server)}`,

@@ -1,0 +1,21 @@
+/** How slow a client may be before it is let go (docs/api.md#connections). */
+export interface Patience {
+  /** From the start of a connection, or of a later request on it, to the end of the headers. */
+  headersMs: number
+  /** In which a body may come at any pace. */
+  bodyGraceMs: number
+  /** What the body's average has to be from then on. */
+  bodyBytesPerSecond: number
+  /** While a request or its answer is on its way and nothing moves. */
+  silenceMs: number
+  /** Between an answer that came before the end of its request, and the end of the connection. */
+  lingerMs: number
+}
+
+export const patience: Patience = {
+  headersMs: 10_000,
+  bodyGraceMs: 10_000,
+  bodyBytesPerSecond: 32 * 1024,
+  silenceMs: 30_000,
+  lingerMs: 500,
+}
