@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { Channel } from '../../db/channels.ts'
 import { findTemplate } from '../../db/templates.ts'
+import { joinFaults } from '../core/faults.ts'
 import type { Message } from '../core/message.ts'
 import type { ProviderRules } from '../core/provider.ts'
 import { providerRules } from '../core/providers/index.ts'
@@ -30,7 +31,7 @@ export function templateApplier({ db }: Runtime) {
     )
     if (faults.length > 0) {
       // The keys are the client's words: not for the log.
-      throw new ApiError(400, faults.join('; '), {}, 'message.template.variables: not those of the template')
+      throw new ApiError(400, joinFaults(faults), {}, 'message.template.variables: not those of the template')
     }
     return definition ? { type: 'template', template: { name, variables, definition } } : message
   }

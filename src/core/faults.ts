@@ -36,6 +36,15 @@ export function describeFaults(
       return `${fieldPath(path)}: unknown field`
     })
   })
+  return joinFaults(faults, count)
+}
+
+/**
+ * The first faults on one line, and how many more there are.
+ *
+ * @param count where `faults` doesn't hold them all.
+ */
+export function joinFaults(faults: readonly string[], count = faults.length): string {
   const more = count > maxFaults ? [`and ${count - maxFaults} more faults`] : []
   return [...faults.slice(0, maxFaults), ...more].join('; ')
 }
@@ -44,7 +53,8 @@ function fieldPath(path: readonly PropertyKey[]): string {
   if (path.length === 0) return 'body'
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`
-    const name = String(part).slice(0, maxNameLength)
+    // A name may hold half a surrogate pair, or be cut to one: no answer must, many a JSON parser refuses it.
+    const name = String(part).slice(0, maxNameLength).toWellFormed()
     return text ? `${text}.${name}` : name
   }, '')
 }

@@ -64,6 +64,13 @@ test('an unknown variable is a 400 that names it by its path, and nothing is acc
   await expectFault(service, answer, 'message.template.variables[2].key')
 })
 
+test('of very many unknown variables ten are named, and how many more there are', async () => {
+  const many = Array.from({ length: 98 }, (_, n) => variable(`k${n}`))
+  const answer = await post(service, account, templateBody([...exact, ...many]))
+  expectError(answer, 400, /; and 88 more faults$/)
+  expect(answer.body.message.split('; ')).toHaveLength(11)
+})
+
 test('a key in other letters or with spaces is another variable', async () => {
   const answer = await post(service, account, templateBody([variable('Name'), variable(' code')]))
   expectError(answer, 400)

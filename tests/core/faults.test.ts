@@ -60,6 +60,13 @@ test('a very long name of a field is cut', () => {
   expect(faultsOf(schema, { name: 'x', ['n'.repeat(1000)]: 1 })).toBe(`${'n'.repeat(64)}: unknown field`)
 })
 
+test.each([
+  ['a lone half', 'a\ud83d', 'a\ufffd'],
+  ['a pair that the cut would halve', `${'n'.repeat(63)}😀`, `${'n'.repeat(63)}\ufffd`],
+])('a name with half a surrogate pair is told in Unicode: %s', (_what, name, told) => {
+  expect(faultsOf(schema, { name: 'x', [name]: 1 })).toBe(`${told}: unknown field`)
+})
+
 test('no value is ever repeated', () => {
   const value = { name: ['hunter2'], kind: 'hunter2', list: 'hunter2' }
   expect(faultsOf(schema, value)).not.toContain('hunter2')
