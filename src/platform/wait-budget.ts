@@ -25,7 +25,9 @@ export class WaitBudget {
     const startedAt = performance.now()
     let timer: NodeJS.Timeout | undefined
     const spent = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new WaitBudgetSpent()), Math.max(this.#leftMs, 0))
+      // Where this process stood still, the answer may have come meanwhile: it is read before an immediate runs.
+      const refuse = () => setImmediate(() => reject(new WaitBudgetSpent()))
+      timer = setTimeout(refuse, Math.max(this.#leftMs, 0))
     })
     try {
       return await Promise.race([work, spent])

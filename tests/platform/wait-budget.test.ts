@@ -1,0 +1,14 @@
+import { stat } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { WaitBudget, WaitBudgetSpent } from '../../src/platform/wait-budget.ts'
+
+test('work that is not done in time is given up', async () => {
+  await expect(new WaitBudget(20).spend(new Promise(() => {}))).rejects.toThrow(WaitBudgetSpent)
+})
+
+test('what was answered while this process stood still counts as answered in time', async () => {
+  const spent = new WaitBudget(20).spend(stat('.'))
+  const startedAt = performance.now()
+  while (performance.now() - startedAt < 60);
+  expect((await spent).isDirectory()).toBe(true)
+})
