@@ -166,6 +166,12 @@ describe('contact', () => {
     await expectFault(service, await post(service, account, contact({ type })), 'contact.type')
   })
 
+  test('a type that is absent or null is phone', async () => {
+    for (const fields of [{}, { type: null }]) {
+      expect((await expectTaken(contact(fields))).contactType).toBe('phone')
+    }
+  })
+
   test.each([
     ['six digits', '+491511'],
     ['sixteen digits', '+4915112345678901'],
@@ -343,6 +349,8 @@ describe('template', () => {
     ['a name of 513 characters', { name: 'n'.repeat(513) }, 'name'],
     ['a control character in the name', { name: 'wel\ncome' }, 'name'],
     ['101 variables', { variables: variables(101) }, 'variables'],
+    ['an empty key', { variables: [{ key: '', value: 'v' }] }, 'variables[0].key'],
+    ['a control character in a key', { variables: [{ key: 'a\nb', value: 'v' }] }, 'variables[0].key'],
     ['a key of 65 characters', { variables: [{ key: 'k'.repeat(65), value: 'v' }] }, 'variables[0].key'],
     [
       'a value of 4097 characters',
@@ -403,7 +411,7 @@ describe('flowId and closeConversation', () => {
   ])('a flow %s is no such flow, in either place', async (_what, flowId) => {
     const outside = await post(service, account, { ...textBody(), flowId: flowId() })
     expectError(outside, 400, 'flowId: no such flow')
-    const inside = await post(service, account, { contact: phone, message: { ...text, flowId: flowId() } })
+    const inside = await postInBody({ contact: phone, message: { ...text, flowId: flowId() } })
     expectError(inside, 400, 'flowId: no such flow')
   })
 })

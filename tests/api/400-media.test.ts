@@ -132,6 +132,14 @@ describe('mimetype, filename, caption', () => {
     expect((await expectTaken({ ...content, ...fields })).media).toMatchObject(fields)
   })
 
+  test('null is as good as absent', async () => {
+    const nothing = { mimetype: null, filename: null, caption: null, mediaUrl: null }
+    expect((await expectTaken({ ...content, ...nothing })).media).toStrictEqual({
+      mediaType: 'document',
+      sizeBytes: 3,
+    })
+  })
+
   test.each([
     ['mimetype', 'text'],
     ['mimetype', ''],
