@@ -7,9 +7,13 @@ const common = {
 }
 
 /** They load or strike whole processes, and hold answers against the clock: one after the other. */
-const alone = ['api/**/*', 'e2e/**/*', 'chaos/**/*', 'workers/{rates,fairness,max-in-flight}'].map(
-  (files) => `tests/${files}.test.ts`,
-)
+const alone = [
+  'api/**/*',
+  'hostile/**/*',
+  'e2e/**/*',
+  'chaos/**/*',
+  'workers/{rates,fairness,max-in-flight}',
+].map((files) => `tests/${files}.test.ts`)
 
 export default defineConfig({
   test: {

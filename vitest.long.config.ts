@@ -1,6 +1,10 @@
 import { defineConfig } from 'vitest/config'
 
-/** The long forms of tests. They start what they need themselves, and have the machine for themselves. */
+/** The long forms of tests. They have the machine for themselves. */
 export default defineConfig({
-  test: { include: ['tests/**/*.long.ts'], fileParallelism: false },
+  test: {
+    include: ['tests/**/*.long.ts'],
+    globalSetup: 'tests/support/global-setup.ts',
+    fileParallelism: false,
+  },
 })
