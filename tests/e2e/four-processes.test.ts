@@ -27,7 +27,8 @@ beforeAll(async () => {
     ...testSecrets,
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_SIZE: '4',
-    REDIS_URL: redis.url,
+    // On a busy machine Redis would else be taken for hanging, and stood in for.
+    REDIS_URL: `${redis.url}?commandTimeout=20000`,
     HOST: '127.0.0.1',
     PORT: '0',
     METRICS_PORT: '0',
@@ -42,11 +43,6 @@ beforeAll(async () => {
   }
   const options = { entry: 'src/server.ts', readyEvent: 'listening', environment, reaper }
   apis = await Promise.all(Array.from({ length: processes }, () => startService(options)))
-  await eventually('all count in Redis', async () => {
-    const account = await buildAccount(registry, { rateLimit: { points: 1000, seconds: 60 } })
-    const left = (await throughAll(account)).map(({ remaining }) => remaining)
-    return new Set(left).size === processes
-  })
 }, 90_000)
 
 afterAll(async () => {
@@ -74,12 +70,34 @@ async function throughAll(sender: Sender, times = 1) {
   return await Promise.all(Array.from({ length: times }, () => apis.map((api) => sendBy(api, sender))).flat())
 }
 
+const allCountInRedis = () =>
+  eventually('all count in Redis', async () => {
+    const account = await buildAccount(registry, { rateLimit: { points: 1000, seconds: 60 } })
+    const left = (await throughAll(account)).map(({ remaining }) => remaining)
+    return new Set(left).size === processes
+  })
+
+/** Again, where the machine was too busy for PostgreSQL to answer in time: such a burst says nothing of limits. */
+async function burst<T extends { answers: { status: number }[] }>(send: () => Promise<T>): Promise<T> {
+  return await eventually(
+    'a burst without a 503',
+    async () => {
+      await allCountInRedis()
+      const sent = await send()
+      return count(sent.answers, 503) === 0 && sent
+    },
+    60_000,
+  )
+}
+
 const count = (answers: { status: number }[], status: number) =>
   answers.filter((answer) => answer.status === status).length
 
 test('of a hundred requests at once over four processes exactly the limit of 10 passes', async () => {
-  const account = await buildAccount(registry, { rateLimit: limit })
-  const answers = await throughAll(account, 25)
+  const { account, answers } = await burst(async () => {
+    const sender = await buildAccount(registry, { rateLimit: limit })
+    return { account: sender, answers: await throughAll(sender, 25) }
+  })
   expect([count(answers, 202), count(answers, 429)]).toEqual([10, 90])
   const { rows } = await db.$client.query('select 1 from sends where account_id = $1', [account.accountId])
   expect(rows).toHaveLength(10)
@@ -100,8 +118,11 @@ test('a key that is revoked while four processes use it is refused by each withi
 })
 
 test('faulty keys of one address are counted over four processes, and a good key from there still passes', async () => {
-  const account = { ...(await buildAccount(registry)), from: '203.0.113.2' }
-  const answers = await throughAll({ ...account, apiKey: 'x' }, 10)
+  let addresses = 1
+  const { account, answers } = await burst(async () => {
+    const sender = { ...(await buildAccount(registry)), from: `198.51.100.${addresses++}` }
+    return { account: sender, answers: await throughAll({ ...sender, apiKey: 'x' }, 10) }
+  })
   expect([count(answers, 401), count(answers, 429)]).toEqual([20, 20])
   expect(count(await throughAll(account), 202)).toBe(processes)
 })
