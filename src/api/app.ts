@@ -9,9 +9,10 @@ import { WaitBudget } from '../platform/wait-budget.ts'
 import { authenticator } from './authenticate.ts'
 import { warnOfUnknownProxy } from './client-address.ts'
 import { type ApiEnv, factory } from './context.ts'
-import { ApiError, answerError } from './errors.ts'
+import { answerError, notReady, routeNotFound, wrongMethod } from './errors.ts'
 import { getMedia } from './get-media.ts'
 import { getMessage } from './get-message.ts'
+import { openApiRoutes } from './openapi/routes.ts'
 import { patience as defaultPatience } from './patience.ts'
 import { sendMessage } from './send-message.ts'
 
@@ -36,10 +37,7 @@ export function createApp(
   app.use(
     methodNotAllowed({
       app,
-      onMethodNotAllowed: (c, methods) => {
-        const allow = methods.join(', ')
-        return answerError(c, new ApiError(405, `This route takes ${allow}.`, { Allow: allow }), log)
-      },
+      onMethodNotAllowed: (c, methods) => answerError(c, wrongMethod(methods), log),
     }),
   )
   app.post('/v1/messages', ...send.channelInBody)
@@ -47,14 +45,18 @@ export function createApp(
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
 
   if (runtime.settings.PUBLIC_BASE_URL !== undefined) app.get('/media/:token', ...getMedia(runtime))
+  const { document, page, file } = openApiRoutes(runtime.settings)
+  app.get('/openapi.json', ...document)
+  app.get('/docs', ...page)
+  app.get('/docs/:file', ...file)
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
   app.get('/readyz', async (c) => {
     const hindrance = await readiness.hindrance()
-    if (hindrance !== undefined) throw new ApiError(503, hindrance, { 'Retry-After': '1' })
+    if (hindrance !== undefined) throw notReady(hindrance)
     return c.json({ status: 'ok' })
   })
 
-  app.notFound((c) => answerError(c, new ApiError(404, 'No such route.'), log))
+  app.notFound((c) => answerError(c, routeNotFound(), log))
   app.onError((error, c) => answerError(c, error, log))
   return app
 }

@@ -15,6 +15,19 @@ const cacheTtlMs = 2000
 const cachedKeys = 10_000
 const failureWindowSeconds = 60
 
+export const unauthorized = () =>
+  new ApiError(401, 'Send a valid API key as "Authorization: Bearer <API_KEY>".', {
+    'WWW-Authenticate': 'Bearer',
+  })
+
+export const tooManyFaultyKeys = (resetSeconds: number) =>
+  new ApiError(429, 'Too many requests with a faulty API key from this address.', {
+    'Retry-After': String(resetSeconds),
+  })
+
+export const forbidden = (permission: Permission) =>
+  new ApiError(403, `This API key lacks the permission ${permission}.`)
+
 /** Finds out who calls by the API key (docs/api.md#keys), or answers 401, or 429 to an address whose keys keep failing. */
 export function authenticator(runtime: Runtime) {
   const { settings, db } = runtime
@@ -39,7 +52,7 @@ export function authenticator(runtime: Runtime) {
 export function permit(permission: Permission) {
   return factory.createMiddleware(async (c, next) => {
     if (c.var.caller.permissions.includes(permission)) return next()
-    throw new ApiError(403, `This API key lacks the permission ${permission}.`)
+    throw forbidden(permission)
   })
 }
 
@@ -54,13 +67,7 @@ function refuser(runtime: Runtime) {
   const failures = createSharedLimiter(runtime, 'auth-failures', limit)
   return async (c: Context<ApiEnv>): Promise<never> => {
     const { isOver, resetSeconds } = await c.var.budget.spend(failures.useUp(subscriber(clientAddress(c))))
-    if (isOver) {
-      const retryAfter = { 'Retry-After': String(resetSeconds) }
-      throw new ApiError(429, 'Too many requests with a faulty API key from this address.', retryAfter)
-    }
-    throw new ApiError(401, 'Send a valid API key as "Authorization: Bearer <API_KEY>".', {
-      'WWW-Authenticate': 'Bearer',
-    })
+    throw isOver ? tooManyFaultyKeys(resetSeconds) : unauthorized()
   }
 }
 

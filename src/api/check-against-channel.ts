@@ -12,6 +12,8 @@ import { ApiError } from './errors.ts'
 
 type CheckedRequest = SendRequest & { contentType?: string | undefined }
 
+export const flowNotFound = () => new ApiError(400, 'flowId: no such flow')
+
 /** Checks what depends on the account and the channel: the flow, and what the channel's provider takes. */
 export function channelChecks({ db, settings }: Runtime) {
   const hasPublicUrl = settings.PUBLIC_BASE_URL !== undefined
@@ -20,7 +22,7 @@ export function channelChecks({ db, settings }: Runtime) {
     const { flowId } = request
     if (flowId !== undefined) {
       const found = canBeRecordId(flowId) && (await budget.spend(isOwnFlow(db, flowId, caller.accountId)))
-      if (!found) throw new ApiError(400, 'flowId: no such flow')
+      if (!found) throw flowNotFound()
     }
     const rules: ProviderRules = providerRules[channel.provider]
     const fault = providerFault(rules, { ...request, hasPublicUrl })

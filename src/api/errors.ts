@@ -34,6 +34,18 @@ export const unavailable = () =>
     'Retry-After': retryAfterSeconds,
   })
 
+export const notHttp = () => new ApiError(400, 'This is not a valid HTTP request.')
+
+export const routeNotFound = () => new ApiError(404, 'No such route.')
+
+export function wrongMethod(methods: readonly string[]): ApiError {
+  const allow = methods.join(', ')
+  return new ApiError(405, `This route takes ${allow}.`, { Allow: allow })
+}
+
+export const notReady = (hindrance: string) =>
+  new ApiError(503, hindrance, { 'Retry-After': retryAfterSeconds })
+
 /** The error body of every path of the service (docs/api.md#errors). */
 export function errorBody(statusCode: number, message: string, requestId: string) {
   return { statusCode, error: STATUS_CODES[statusCode] ?? 'Error', message, requestId }
@@ -49,7 +61,8 @@ export function answerError(c: Context<ApiEnv>, error: Error, log: Logger): Resp
   return c.json(errorBody(statusCode, message, requestId), statusCode, headers)
 }
 
-function asApiError(error: Error): ApiError {
+/** What any other error is answered with. */
+export function asApiError(error: Error): ApiError {
   if (error instanceof ApiError) return error
   // Hono's validator throws one where the body doesn't parse; its own text names no field.
   if (error instanceof HTTPException) return new ApiError(400, 'body: not valid JSON')

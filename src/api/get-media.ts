@@ -7,6 +7,8 @@ import { credentialsKeys } from '../platform/settings.ts'
 import { factory } from './context.ts'
 import { ApiError } from './errors.ts'
 
+export const mediaNotFound = () => new ApiError(404, 'No such media, or its link has expired.')
+
 /** Hands a send's media to a provider that was given a link to it (docs/api.md#media-links). */
 export function getMedia({ db, settings }: Runtime) {
   const keys = credentialsKeys(settings)
@@ -17,7 +19,7 @@ export function getMedia({ db, settings }: Runtime) {
       requestId !== undefined && canBeRecordId(requestId)
         ? await c.var.budget.spend(findMedia(db, requestId, c.req.method !== 'HEAD'))
         : undefined
-    if (!media) throw new ApiError(404, 'No such media, or its link has expired.')
+    if (!media) throw mediaNotFound()
     const { content, sizeBytes, description } = media
     const { mimetype = 'application/octet-stream', filename } = description
     return c.body(content as Buffer<ArrayBuffer>, 200, {

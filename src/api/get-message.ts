@@ -7,6 +7,8 @@ import { permit } from './authenticate.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
 
+export const messageNotFound = () => new ApiError(404, 'Message not found')
+
 /** Tells the owning account what became of a send (docs/api.md#timeline). */
 export function getMessage({ db }: Runtime, authenticate: MiddlewareHandler<ApiEnv>) {
   return factory.createHandlers(authenticate, permit('messages:read'), async (c) => {
@@ -15,7 +17,7 @@ export function getMessage({ db }: Runtime, authenticate: MiddlewareHandler<ApiE
     const found = canBeRecordId(requestId)
       ? await budget.spend(findSend(db, requestId, caller.accountId))
       : undefined
-    if (!found) throw new ApiError(404, 'Message not found')
+    if (!found) throw messageNotFound()
     return c.json(buildTimeline(found.send, found.events, 'whole'))
   })
 }

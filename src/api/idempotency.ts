@@ -34,6 +34,9 @@ export function idempotencyOf(
   return { hash: hashIdempotencyKey(accountId, key), fingerprint: fingerprint(request, channelId) }
 }
 
+export const keyUsedBefore = () =>
+  new ApiError(422, `${header}: was used for another request; use a new key for each send`)
+
 /**
  * Finds the send that was accepted under the same key before, if any. Then the request uses up no rate limit.
  *
@@ -53,9 +56,7 @@ export function earlierSends({ db }: Runtime, spareRateLimit: (c: Context<ApiEnv
     const kept = await c.var.budget.spend(lookups.add(idempotency.hash))
     if (!kept) return undefined
     await spareRateLimit(c)
-    if (kept.fingerprint !== idempotency.fingerprint) {
-      throw new ApiError(422, `${header}: was used for another request; use a new key for each send`)
-    }
+    if (kept.fingerprint !== idempotency.fingerprint) throw keyUsedBefore()
     return kept.requestId
   }
 }

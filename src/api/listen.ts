@@ -6,7 +6,7 @@ import { getRequestListener } from '@hono/node-server'
 import { v7 as uuidv7 } from 'uuid'
 import { type Logger, logEvent } from '../platform/logger.ts'
 import type { ApiApp } from './app.ts'
-import { errorBody } from './errors.ts'
+import { errorBody, notHttp } from './errors.ts'
 import { patience } from './patience.ts'
 
 const looksPerTimeout = 10
@@ -127,5 +127,5 @@ function unreadable(log: Logger) {
   const requestId = uuidv7()
   logEvent(log, requestId, 'rejected', { statusCode: 400 })
   const headers = { 'Content-Type': 'application/json', 'X-Request-Id': requestId }
-  return { headers, body: JSON.stringify(errorBody(400, 'This is not a valid HTTP request.', requestId)) }
+  return { headers, body: JSON.stringify(errorBody(400, notHttp().message, requestId)) }
 }

@@ -10,6 +10,8 @@ import { ApiError } from './errors.ts'
 const cacheTtlMs = 2000
 const cachedChannels = 10_000
 
+export const channelNotFound = () => new ApiError(404, 'Channel not found')
+
 /** Finds the caller's channel; one that doesn't exist and one of another account answer with the same bytes. */
 export function channelLookup({ db }: Runtime) {
   const channels = new LRUCache<string, Channel>({
@@ -25,7 +27,7 @@ export function channelLookup({ db }: Runtime) {
     const channel = canBeRecordId(channelId)
       ? await budget.spend(channels.fetch(`${channelId} ${caller.accountId}`))
       : undefined
-    if (!channel) throw new ApiError(404, 'Channel not found')
+    if (!channel) throw channelNotFound()
     return channel
   }
 }

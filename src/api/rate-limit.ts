@@ -5,6 +5,11 @@ import { type Count, createSharedLimiter, type SharedLimiter } from '../platform
 import type { ApiEnv } from './context.ts'
 import { ApiError } from './errors.ts'
 
+export const tooManyRequests = (limit: RateLimit, { resetSeconds }: Pick<Count, 'resetSeconds'>) =>
+  new ApiError(429, `More than ${limit.points} requests in ${limit.seconds} s. Slow down.`, {
+    'Retry-After': String(resetSeconds),
+  })
+
 /** What a request uses up of its account's limit (docs/api.md#rate-limit). */
 export function rateLimiter(runtime: Runtime) {
   const { settings } = runtime
@@ -30,10 +35,7 @@ export function rateLimiter(runtime: Runtime) {
       const count = await budget.spend(limiterFor(limit).useUp(caller.accountId))
       c.set('hasUsedRateLimit', true)
       tell(c, limit, count)
-      if (!count.isOver) return
-      throw new ApiError(429, `More than ${limit.points} requests in ${limit.seconds} s. Slow down.`, {
-        'Retry-After': String(count.resetSeconds),
-      })
+      if (count.isOver) throw tooManyRequests(limit, count)
     },
 
     /** Gives back what the request has used up, if it has: nothing new came of it. */

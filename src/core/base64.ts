@@ -3,6 +3,9 @@ const longestDataUrlHead = 1024
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
+/** All that a pattern can say of what is taken, in linear time: not how many digits there have to be. */
+export const base64Pattern = `^(?:${dataUrl.source.slice(1).replace('(;base64)?', ';base64')})?${String.raw`[A-Za-z0-9+/\r\n]*[A-Za-z0-9+/][\r\n]*(?:=[\r\n]*){0,2}$`}`
+
 export type Decoded = { content: Buffer; mimetype: string | undefined } | { fault: string }
 
 /** Decodes the `base64` field: standard alphabet, line breaks ignored, padding optional, or all of that in a `data:` URL. */

@@ -1,17 +1,24 @@
 import { z } from 'zod'
 import { isLongerThan, isStorable } from './characters.ts'
 
-export const string = z.string().refine(isStorable, 'holds NUL or half a surrogate pair')
+// `meta` says in JSON Schema, for the OpenAPI document, what zod can't tell of a `refine`.
+export const string = z
+  .string()
+  .refine(isStorable, 'holds NUL or half a surrogate pair')
+  .meta({ pattern: String.raw`^[^\u0000\ud800-\udfff]*$` })
 
 /** Text of any form, counted in characters as people count them. */
 export const characters = (min: number, max: number) =>
   string
     .refine((text) => text.length >= min, { error: min === 1 ? 'is empty' : `at least ${min} characters` })
     .refine((text) => !isLongerThan(text, max), { error: `at most ${max} characters` })
+    .meta({ ...(min > 0 && { minLength: min }), maxLength: max })
 
 /** Text without line breaks and other control characters, for what may end up in a header or a list. */
 export const singleLine = (min: number, max: number) =>
-  characters(min, max).refine((text) => !/\p{Cc}/u.test(text), 'holds a control character')
+  characters(min, max)
+    .refine((text) => !/\p{Cc}/u.test(text), 'holds a control character')
+    .meta({ pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]*$` })
 
 /** `null` counts as absent. */
 export const optional = <T extends z.ZodType>(schema: T) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { decodeBase64 } from './base64.ts'
+import { base64Pattern, decodeBase64 } from './base64.ts'
 import { besideOtherFaults, characters, optional, singleLine, string } from './fields.ts'
 import { type Message, mediaTypes, messageTypes } from './message.ts'
 import { isReachable, literalAddress, type Network } from './public-address.ts'
@@ -13,6 +13,8 @@ export interface MessageContent {
 /** Of content that comes as base64, or that is fetched to be sent as an attachment (docs/api.md#media). */
 export const maxMediaBytes = 16 * 1024 * 1024
 const maxUrlLength = 2048
+/** All that a pattern can say of what `urlFault` refuses. */
+const urlPattern = String.raw`^[Hh][Tt][Tt][Pp][Ss]?://(?![^/?#]*@)[^\s\u0000-\u001f\u007f-\u009f\ud800-\udfff]+$`
 const maxMimetypeLength = 255
 
 /** Types a client may name: `type/subtype` and parameters, nothing that could end a header line. */
@@ -25,11 +27,11 @@ const mimetype = string
     (type) => type.length > maxMimetypeLength || mimetypePattern.test(type),
     'has to be of the form type/subtype',
   )
+  .meta({ pattern: mimetypePattern.source })
 
-const filename = singleLine(1, 255).refine(
-  (name) => !/[/\\]/.test(name) && name !== '.' && name !== '..',
-  'has to be a name without a path',
-)
+const filename = singleLine(1, 255)
+  .refine((name) => !/[/\\]/.test(name) && name !== '.' && name !== '..', 'has to be a name without a path')
+  .meta({ pattern: String.raw`^(?!\.{1,2}$)[^/\\\u0000-\u001f\u007f-\u009f\ud800-\udfff]*$` })
 
 const text = z.strictObject({ value: characters(1, 4096) })
 
@@ -52,22 +54,27 @@ const template = z.strictObject({
   variables: optional(variables).transform((list) => list ?? []),
 })
 
-const base64 = z.string().transform((value, context) => {
-  const decoded = decodeBase64(value, maxMediaBytes)
-  if ('content' in decoded) return decoded
-  context.addIssue({ code: 'custom', message: decoded.fault })
-  return z.NEVER
-})
+const base64 = z
+  .string()
+  .meta({ pattern: base64Pattern })
+  .transform((value, context) => {
+    const decoded = decodeBase64(value, maxMediaBytes)
+    if ('content' in decoded) return decoded
+    context.addIssue({ code: 'custom', message: decoded.fault })
+    return z.NEVER
+  })
 
 /** That it is any bytes tells less than the bytes do. */
 const typeOfDataUrl = (mimetype: string | undefined) =>
   mimetype?.toLowerCase() === 'application/octet-stream' ? undefined : mimetype
 
 const mediaUrl = (allowedPrivateNetworks: readonly Network[]) =>
-  string.superRefine((url, context) => {
-    const message = urlFault(url, allowedPrivateNetworks)
-    if (message) context.addIssue({ code: 'custom', message })
-  })
+  string
+    .superRefine((url, context) => {
+      const message = urlFault(url, allowedPrivateNetworks)
+      if (message) context.addIssue({ code: 'custom', message })
+    })
+    .meta({ pattern: urlPattern, maxLength: maxUrlLength })
 
 const media = (allowedPrivateNetworks: readonly Network[]) =>
   z

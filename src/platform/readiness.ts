@@ -4,6 +4,11 @@ import { WaitBudget } from './wait-budget.ts'
 
 const answerWithinMs = 1000
 
+export const hindrances = {
+  draining: 'This process is about to end.',
+  noDatabase: 'PostgreSQL does not answer.',
+}
+
 /**
  * Whether a process can take work: PostgreSQL answers, and it isn't draining. Redis doesn't count: sends are accepted
  * and kept without it.
@@ -20,12 +25,12 @@ export class Readiness {
   /** Why the process takes no work at the moment; undefined where it does. */
   async hindrance(): Promise<string | undefined> {
     this.#lastAskedAt = performance.now()
-    if (this.#draining) return 'This process is about to end.'
+    if (this.#draining) return hindrances.draining
     try {
       await new WaitBudget(answerWithinMs).spend(this.#runtime.db.execute(sql`select 1`))
       return undefined
     } catch {
-      return 'PostgreSQL does not answer.'
+      return hindrances.noDatabase
     }
   }
 

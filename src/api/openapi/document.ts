@@ -1,0 +1,110 @@
+import type { Settings } from '../../platform/settings.ts'
+import { paths } from './paths.ts'
+import { bodySchemas } from './request-body.ts'
+import { headers } from './responses.ts'
+import { timelineSchemas } from './timeline.ts'
+
+export type DocumentSettings = Pick<
+  Settings,
+  | 'ALLOWED_PRIVATE_NETWORKS'
+  | 'MAX_BODY_BYTES'
+  | 'PUBLIC_BASE_URL'
+  | 'RATE_LIMIT_POINTS'
+  | 'RATE_LIMIT_WINDOW_SECONDS'
+>
+
+export type OpenApiDocument = ReturnType<typeof openApiDocument>
+
+/** The OpenAPI 3.1 document of all routes of the API: what is taken, what is answered, and what that says. */
+export function openApiDocument(settings: DocumentSettings) {
+  const { PUBLIC_BASE_URL: publicBaseUrl } = settings
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Outbound Messaging API',
+      version: '1',
+      description: about(settings),
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [
+      ...(publicBaseUrl === undefined ? [] : [{ url: publicBaseUrl.replace(/\/+$/, '') }]),
+      { url: '/', description: 'Where this document comes from.' },
+    ],
+    tags: [
+      { name: 'Messages', description: 'Send a message, and see what became of it.' },
+      ...(publicBaseUrl === undefined ? [] : [{ name: 'Media', description: 'Links for providers.' }]),
+      { name: 'Health', description: 'For load balancers.' },
+      { name: 'Documentation', description: 'This document, and its page.' },
+    ],
+    paths: paths(settings),
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'omk_…',
+          description:
+            'An API key. It has one or both of the permissions `messages:send` and `messages:read`.',
+        },
+      },
+      headers,
+      schemas: {
+        ...bodySchemas(settings.ALLOWED_PRIVATE_NETWORKS),
+        Accepted: accepted,
+        ...timelineSchemas(),
+        Health: health,
+        Error: error,
+      },
+    },
+  }
+}
+
+const requestId = { type: 'string', format: 'uuid' }
+
+const accepted = {
+  type: 'object',
+  description: 'The send is recorded. That the message has left is told by its timeline.',
+  properties: { requestId: { ...requestId, description: 'The id of the send. Keep it.' } },
+  required: ['requestId'],
+  additionalProperties: false,
+}
+
+const health = {
+  type: 'object',
+  properties: { status: { type: 'string', enum: ['ok'], description: 'All is well.' } },
+  required: ['status'],
+  additionalProperties: false,
+}
+
+const error = {
+  type: 'object',
+  description: 'What every error has for a body, on every path.',
+  properties: {
+    statusCode: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status.' },
+    error: { type: 'string', description: 'The name of the status.' },
+    message: {
+      type: 'string',
+      description:
+        'What is wrong. For people: the wording may change, but for `Channel not found` and `flowId: no such flow`.',
+    },
+    requestId: { ...requestId, description: 'The id of this request. Quote it when you ask for help.' },
+  },
+  required: ['statusCode', 'error', 'message', 'requestId'],
+  additionalProperties: false,
+}
+
+function about({
+  MAX_BODY_BYTES: maxBytes,
+  RATE_LIMIT_POINTS: points,
+  RATE_LIMIT_WINDOW_SECONDS: seconds,
+}: DocumentSettings) {
+  return `Sends one message to one contact through one of your channels, and tells what became of it.
+
+- Bodies are JSON in UTF-8, at most ${maxBytes} bytes. An unknown field is refused, at any depth. \`null\` for an
+  optional field counts as absent.
+- Every answer bears \`X-Request-Id\`, made by the service. One that you send is ignored.
+- Every error, on every path, has the body \`Error\`. A path that isn't here is a 404 \`No such route.\`; the \`GET\`
+  routes take \`HEAD\` too.
+- Ids are opaque: one that names nothing is a 404, whatever its form.
+- An account may send ${points} requests in ${seconds} s, unless it has a limit of its own.`
+}

@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto'
+import { etag } from 'hono/etag'
+import { factory } from '../context.ts'
+
+/** What is made once and answered the same each time. */
+export interface Kept {
+  type: string
+  body: Uint8Array<ArrayBuffer>
+  tag: string
+}
+
+export function keep(type: string, content: string | Uint8Array): Kept {
+  const body = new Uint8Array(Buffer.from(content))
+  return { type, body, tag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+}
+
+/** Answers 304 where the client has it already; it has to ask each time, and learns of a new release at once. */
+export function answerKept(find: (file: string) => Kept) {
+  return factory.createHandlers(etag(), (c) => {
+    const { type, body, tag } = find(c.req.param('file') ?? '')
+    return c.body(body, 200, {
+      'Content-Type': type,
+      'Content-Length': String(body.length),
+      'Cache-Control': 'no-cache',
+      ETag: tag,
+    })
+  })
+}

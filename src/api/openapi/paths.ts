@@ -1,0 +1,148 @@
+import type { DocumentSettings } from './document.ts'
+import { exampleBodies, exampleIds, exampleTimeline } from './examples.ts'
+import { mapValues, ref } from './json-schema.ts'
+import {
+  type Refusals,
+  refusalsOfAny,
+  refusalsOfMedia,
+  refusalsOfRead,
+  refusalsOfReadiness,
+  refusalsOfSend,
+} from './refusals.ts'
+import { type AnswerDescription, answer, headerRefs, rateLimitHeaders, refused } from './responses.ts'
+
+interface Operation {
+  operationId: string
+  tags: string[]
+  summary: string
+  description?: string
+  security?: Record<string, string[]>[]
+  parameters?: object[]
+  requestBody?: object
+  responses: Record<string, AnswerDescription>
+}
+
+export type Paths = Record<string, Partial<Record<'get' | 'head' | 'post', Operation>>>
+
+/** Each route of the API (src/api/app.ts), and all that it may answer. */
+export function paths(settings: DocumentSettings): Paths {
+  return {
+    '/v1/messages': { post: send('channelInBody', settings) },
+    '/v1/channels/{channelId}/messages': { post: send('channelInPath', settings) },
+    '/v1/messages/{requestId}': { get: read },
+    ...(settings.PUBLIC_BASE_URL !== undefined && {
+      '/media/{token}': { get: media('getMedia'), head: media('headMedia') },
+    }),
+    '/healthz': { get: health('getHealth', 'Whether the process runs', refusalsOfAny('GET', 'HEAD')) },
+    '/readyz': { get: health('getReadiness', 'Whether it takes work', refusalsOfReadiness()) },
+    '/openapi.json': { get: kept('getOpenApi', 'This document', 'application/json', { type: 'object' }) },
+    '/docs': {
+      get: kept('getDocs', 'A page to read this document and try it', 'text/html', { type: 'string' }),
+    },
+  }
+}
+
+const inPath = (name: string, description: string, example?: string) => ({
+  name,
+  in: 'path',
+  required: true,
+  description,
+  schema: { type: 'string' },
+  ...(example !== undefined && { example }),
+})
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Makes the request repeatable: one that is repeated within 24 hours with the same key, for the same message, is answered as the first was, and sends nothing. 1 to 255 characters, bare or in double quotes.',
+  schema: { type: 'string', pattern: String.raw`^(?:[^"].{0,254}|"(?:[^"\\]|\\["\\]){1,255}")$` },
+}
+
+function send(endpoint: 'channelInBody' | 'channelInPath', settings: DocumentSettings): Operation {
+  const inBody = endpoint === 'channelInBody'
+  const { channelId } = exampleIds
+  const accepted = answer('The send is recorded.', 'Accepted', { requestId: exampleIds.requestId }, [
+    ...rateLimitHeaders,
+    'Idempotent-Replayed',
+  ])
+  return {
+    operationId: inBody ? 'sendMessage' : 'sendMessageOnChannel',
+    tags: ['Messages'],
+    summary: `Send a message, the channel named in the ${inBody ? 'body' : 'path'}`,
+    description:
+      'Checks the key, the permission, the body, the channel, what the channel takes, the Idempotency-Key and the rate limit, in this order, and answers with the first thing that is wrong.',
+    security: [{ apiKey: ['messages:send'] }],
+    parameters: [
+      ...(inBody ? [] : [inPath('channelId', 'The channel that sends the message.', channelId)]),
+      idempotencyKey,
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: ref(inBody ? 'SendRequest' : 'ChannelSendRequest'),
+          examples: mapValues(exampleBodies, ({ summary, value }) => ({
+            summary,
+            value: inBody ? { channelId, ...value } : value,
+          })),
+        },
+      },
+    },
+    responses: { 202: accepted, ...refused(refusalsOfSend(endpoint, settings), true) },
+  }
+}
+
+const read: Operation = {
+  operationId: 'getMessage',
+  tags: ['Messages'],
+  summary: 'What became of a send',
+  description:
+    "The send's state and its timeline. `sent` means accepted by the provider, not delivered to the contact. Reading uses up no rate limit.",
+  security: [{ apiKey: ['messages:read'] }],
+  parameters: [inPath('requestId', 'The `requestId` that the send was answered with.', exampleIds.requestId)],
+  responses: {
+    200: answer('The send and its timeline.', 'Timeline', exampleTimeline),
+    ...refused(refusalsOfRead()),
+  },
+}
+
+function media(operationId: string): Operation {
+  return {
+    operationId,
+    tags: ['Media'],
+    summary: 'The media of a send, for a provider that takes only links',
+    description: 'The link is signed and expires after an hour; it needs no API key.',
+    parameters: [inPath('token', 'What the link was made with.')],
+    responses: {
+      200: {
+        description: "The content, of the send's media type.",
+        headers: headerRefs([]),
+        content: { '*/*': {} },
+      },
+      ...refused(refusalsOfMedia()),
+    },
+  }
+}
+
+function health(operationId: string, summary: string, refusals: Refusals): Operation {
+  return {
+    operationId,
+    tags: ['Health'],
+    summary,
+    responses: { 200: answer('It does.', 'Health', { status: 'ok' }), ...refused(refusals) },
+  }
+}
+
+function kept(operationId: string, summary: string, type: string, schema: object): Operation {
+  return {
+    operationId,
+    tags: ['Documentation'],
+    summary,
+    responses: {
+      200: { description: 'It.', headers: headerRefs(['ETag']), content: { [type]: { schema } } },
+      304: { description: 'It is as `If-None-Match` has it.', headers: headerRefs(['ETag']) },
+      ...refused(refusalsOfAny('GET', 'HEAD')),
+    },
+  }
+}

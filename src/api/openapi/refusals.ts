@@ -1,0 +1,121 @@
+import { HTTPException } from 'hono/http-exception'
+import { describeFaults, describeIssue } from '../../core/faults.ts'
+import { providerFault } from '../../core/provider-faults.ts'
+import { providerRules } from '../../core/providers/index.ts'
+import { sendRequestSchemas } from '../../core/send-request.ts'
+import { variableFaults } from '../../core/template.ts'
+import { hindrances } from '../../platform/readiness.ts'
+import type { Settings } from '../../platform/settings.ts'
+import { forbidden, tooManyFaultyKeys, unauthorized } from '../authenticate.ts'
+import { flowNotFound } from '../check-against-channel.ts'
+import { ApiError, asApiError, notHttp, notReady, unavailable, wrongMethod } from '../errors.ts'
+import { mediaNotFound } from '../get-media.ts'
+import { messageNotFound } from '../get-message.ts'
+import { keyUsedBefore } from '../idempotency.ts'
+import { channelNotFound } from '../own-channel.ts'
+import { tooManyRequests } from '../rate-limit.ts'
+import { tooLarge } from '../receive.ts'
+import { exampleBodies } from './examples.ts'
+
+/** An answer that isn't the asked-for one, as the service itself makes it. */
+export interface Refusal {
+  summary: string
+  error: ApiError
+}
+
+export type Refusals = Record<string, Refusal>
+
+/** Any route may answer these. */
+export function refusalsOfAny(...methods: string[]): Refusals {
+  return {
+    notHttp: { summary: 'What came is not HTTP', error: notHttp() },
+    wrongMethod: { summary: 'The path, with another method', error: wrongMethod(methods) },
+    crashed: { summary: 'A fault of the service', error: asApiError(new Error()) },
+  }
+}
+
+const withKey = (permission: 'messages:send' | 'messages:read'): Refusals => ({
+  unauthorized: { summary: 'No valid API key', error: unauthorized() },
+  forbidden: { summary: 'The key may not do this', error: forbidden(permission) },
+  tooManyFaultyKeys: { summary: 'Too many faulty keys from this address', error: tooManyFaultyKeys(42) },
+  unavailable: { summary: 'PostgreSQL does not answer in time', error: unavailable() },
+})
+
+/** What a send may be refused for, on the endpoint of that schema. */
+export function refusalsOfSend(
+  endpoint: 'channelInBody' | 'channelInPath',
+  settings: Pick<Settings, 'MAX_BODY_BYTES' | 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>,
+): Refusals {
+  const limit = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
+  return {
+    ...refusalsOfAny('POST'),
+    ...withKey('messages:send'),
+    missing: { summary: 'Fields are missing', error: faultsOf(endpoint, {}) },
+    faulty: { summary: 'Fields are faulty, or unknown', error: faultsOf(endpoint, faultyBody) },
+    incompatible: { summary: 'Content of another type', error: faultsOf(endpoint, incompatibleBody) },
+    notJson: { summary: 'The body is not JSON', error: asApiError(new HTTPException(400)) },
+    tooLarge: { summary: 'The body is too large', error: tooLarge(settings.MAX_BODY_BYTES) },
+    noFlow: { summary: 'The flow is absent, or of another account', error: flowNotFound() },
+    tooMuchForChannel: { summary: "More than the channel's provider takes", error: tooLongForTwilio() },
+    wrongVariables: { summary: 'Other variables than those of the template', error: wrongVariables() },
+    channelNotFound: { summary: 'The channel is absent, or of another account', error: channelNotFound() },
+    keyUsedBefore: { summary: 'The Idempotency-Key stands for another request', error: keyUsedBefore() },
+    tooManyRequests: {
+      summary: 'Beyond the rate limit of the account',
+      error: tooManyRequests(limit, { resetSeconds: 42 }),
+    },
+  }
+}
+
+export const refusalsOfRead = (): Refusals => ({
+  ...refusalsOfAny('GET', 'HEAD'),
+  ...withKey('messages:read'),
+  messageNotFound: { summary: 'No send of the account has this id', error: messageNotFound() },
+})
+
+export const refusalsOfMedia = (): Refusals => ({
+  ...refusalsOfAny('GET', 'HEAD'),
+  mediaNotFound: { summary: 'The link was altered or has expired', error: mediaNotFound() },
+  unavailable: { summary: 'PostgreSQL does not answer in time', error: unavailable() },
+})
+
+export const refusalsOfReadiness = (): Refusals => ({
+  ...refusalsOfAny('GET', 'HEAD'),
+  noDatabase: { summary: 'PostgreSQL is away', error: notReady(hindrances.noDatabase) },
+  draining: { summary: 'The process is ending', error: notReady(hindrances.draining) },
+})
+
+const { contact, message } = exampleBodies.text.value
+
+/** A body whose faults are easily made: a mistyped name, and media without content. */
+export const faultyBody = {
+  channelId: '',
+  contact,
+  message: { type: 'media', media: { mediaType: 'image' } },
+  closeConversaton: true,
+}
+
+export const incompatibleBody = {
+  channelId: '',
+  contact,
+  message: { ...message, template: { name: 'welcome' } },
+}
+
+function faultsOf(endpoint: 'channelInBody' | 'channelInPath', body: object): ApiError {
+  const { success, error } = sendRequestSchemas([])[endpoint].safeParse(body, { error: describeIssue })
+  if (success) throw new Error('The example of a faulty body has no fault')
+  return new ApiError(400, describeFaults(error.issues))
+}
+
+const aPhone = { type: 'phone', value: '+4915112345678' } as const
+
+function tooLongForTwilio(): ApiError {
+  const rules = providerRules.twilio
+  const value = 'a'.repeat(rules.maxTextCharacters + 1)
+  const send = { contact: aPhone, message: { type: 'text', text: { value } }, hasPublicUrl: true } as const
+  return new ApiError(400, providerFault(rules, send) ?? '')
+}
+
+function wrongVariables(): ApiError {
+  return new ApiError(400, variableFaults(['name'], [{ key: 'nmae', value: 'Ann' }]).join('; '))
+}

@@ -1,0 +1,100 @@
+import { STATUS_CODES } from 'node:http'
+import { errorBody } from '../errors.ts'
+import { exampleIds } from './examples.ts'
+import { type JsonSchema, ref } from './json-schema.ts'
+import type { Refusals } from './refusals.ts'
+
+interface Header {
+  description: string
+  required?: true
+  schema: JsonSchema
+}
+
+const quoted = (example: string): JsonSchema => ({ type: 'string', examples: [example] })
+
+/** Every header that an answer may bear, besides what HTTP itself needs. */
+export const headers: Record<string, Header> = {
+  'X-Request-Id': {
+    description:
+      'The id of this request, made by the service; the same as `requestId` in an error or a 202. The repeat of a request with an Idempotency-Key has the id of the first.',
+    required: true,
+    schema: { type: 'string', format: 'uuid', examples: [exampleIds.requestId] },
+  },
+  'RateLimit-Policy': {
+    description: '`q` requests in `w` seconds.',
+    schema: quoted('"default";q=600;w=60'),
+  },
+  RateLimit: {
+    description: '`r` requests are left; the count starts again in `t` seconds.',
+    schema: quoted('"default";r=599;t=60'),
+  },
+  'Idempotent-Replayed': {
+    description: 'There where this is the answer to an earlier request with the same Idempotency-Key.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+  'Retry-After': {
+    description: 'In how many seconds to try again.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'WWW-Authenticate': { description: 'How to authenticate.', schema: { type: 'string', enum: ['Bearer'] } },
+  Allow: { description: 'The methods that the path takes.', schema: quoted('GET, HEAD') },
+  ETag: {
+    description: 'Changes with the content: for `If-None-Match`.',
+    schema: quoted('"5HjwG0aNbAWpyZ5Y"'),
+  },
+}
+
+export const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit']
+/** They come after the count, or may. */
+const statusesWithCount = [422, 429, 503]
+
+export interface AnswerDescription {
+  description: string
+  headers: Record<string, { $ref: string }>
+  content?: Record<string, object>
+}
+
+export const headerRefs = (names: readonly string[]) =>
+  Object.fromEntries(
+    ['X-Request-Id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  )
+
+/** An answer in JSON, with an example. */
+export function answer(
+  description: string,
+  schema: string,
+  example: object,
+  headerNames: readonly string[] = [],
+): AnswerDescription {
+  return {
+    description,
+    headers: headerRefs(headerNames),
+    content: { 'application/json': { schema: ref(schema), example } },
+  }
+}
+
+/** The answers of refusals, by status, each with what the service says as an example. */
+export function refused(refusals: Refusals, isCounted = false): Record<string, AnswerDescription> {
+  const statuses = new Set(Object.values(refusals).map(({ error }) => error.statusCode))
+  return Object.fromEntries(
+    [...statuses].map((status) => {
+      const same = Object.entries(refusals).filter(([, { error }]) => error.statusCode === status)
+      const counted = isCounted && statusesWithCount.includes(status) ? rateLimitHeaders : []
+      const own = same.flatMap(([, { error }]) => Object.keys(error.headers))
+      const examples = Object.fromEntries(
+        same.map(([name, { summary, error }]) => [
+          name,
+          { summary, value: errorBody(status, error.message, exampleIds.requestId) },
+        ]),
+      )
+      return [
+        status,
+        {
+          description: STATUS_CODES[status] ?? '',
+          headers: headerRefs([...new Set([...own, ...counted])]),
+          content: { 'application/json': { schema: ref('Error'), examples } },
+        },
+      ]
+    }),
+  )
+}

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { secureHeaders } from 'hono/secure-headers'
+import { routeNotFound } from '../errors.ts'
+import { type DocumentSettings, openApiDocument } from './document.ts'
+import { answerKept, type Kept, keep } from './kept.ts'
+import { page, script } from './page.ts'
+
+const javaScript = 'text/javascript; charset=utf-8'
+
+/** Swagger UI is as its makers have it; only what the page needs of it is served. */
+const swaggerFiles = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': javaScript,
+  'favicon-32x32.png': 'image/png',
+}
+
+/** The OpenAPI document and its page (docs/api.md#openapi), all made here, once. */
+export function openApiRoutes(settings: DocumentSettings) {
+  const document = keep('application/json', JSON.stringify(openApiDocument(settings)))
+  const html = keep('text/html; charset=utf-8', page)
+  const files = new Map<string, Kept>([['page.js', keep(javaScript, script)]])
+  const { resolve } = createRequire(import.meta.url)
+  for (const [name, type] of Object.entries(swaggerFiles)) {
+    files.set(name, keep(type, readFileSync(resolve(`swagger-ui-dist/${name}`))))
+  }
+  return {
+    document: answerKept(() => document),
+    page: [onlyFromHere, ...answerKept(() => html)] as const,
+    file: [
+      onlyFromHere,
+      ...answerKept((name) => {
+        const file = files.get(name)
+        if (!file) throw routeNotFound()
+        return file
+      }),
+    ] as const,
+  }
+}
+
+/** The page loads nothing from elsewhere, runs nothing that stands in it, and calls no other host. */
+const onlyFromHere = secureHeaders({
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    // Swagger UI's style sheet holds its icons.
+    imgSrc: ["'self'", 'data:'],
+    connectSrc: ["'self'"],
+    baseUri: ["'none'"],
+    formAction: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+  xFrameOptions: 'DENY',
+  // Whether there is TLS in front is known to what stands there.
+  strictTransportSecurity: false,
+})

@@ -1,0 +1,102 @@
+import { STATUS_CODES } from 'node:http'
+import { Ajv2020, type AnySchema } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { openApiDocument } from '../../src/api/openapi/document.ts'
+import type { JsonSchema } from '../../src/api/openapi/json-schema.ts'
+import { readSettings } from '../../src/platform/settings.ts'
+import { testSecrets } from './service.ts'
+
+/** As of a service with all its routes. */
+export const documentSettings = readSettings(undefined, {
+  ...testSecrets,
+  DATABASE_URL: 'postgres://localhost/x',
+  REDIS_URL: 'redis://localhost',
+  PUBLIC_BASE_URL: 'https://messages.example.com',
+})
+
+export const document = openApiDocument(documentSettings)
+
+const schemas: Record<string, JsonSchema> = document.components.schemas
+/** What is open to clients, who have to expect new fields, is closed here: an undocumented field is a fault. */
+const sealed = Object.fromEntries(
+  Object.entries(schemas).map(([name, schema]) => [
+    name,
+    schema.type === 'object' ? { additionalProperties: false, ...schema } : schema,
+  ]),
+)
+
+// Not strict: OpenAPI's own keywords are none of JSON Schema's.
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+addFormats.default(ajv)
+ajv.addSchema({ ...document, components: { ...document.components, schemas: sealed } }, 'openapi')
+
+/** What is wrong with a value by a schema of the document; undefined where nothing is. */
+export function faultBy(schemaName: string, value: unknown): string | undefined {
+  const validate = ajv.getSchema(`openapi#/components/schemas/${schemaName}`)
+  if (!validate) throw new Error(`The document has no schema ${schemaName}`)
+  return validate(value) ? undefined : ajv.errorsText(validate.errors)
+}
+
+interface DocumentedAnswer {
+  headers: Record<string, unknown>
+  content?: Record<string, { schema?: { $ref?: string } }>
+}
+
+/**
+ * Holds an answer against the document: its status is one that the route has, its body is of the form given for it, it
+ * bears the headers that it has to, and no other of those that the document knows.
+ *
+ * @param path as it was called, e.g. `/v1/messages/4711`.
+ * @param body parsed; undefined where there is none.
+ * @throws where the answer isn't as documented.
+ */
+export function validateAnswer(
+  method: string,
+  path: string,
+  status: number,
+  body: unknown,
+  headers?: Headers,
+) {
+  const what = `${method} ${path} ${status}`
+  const documented = documentedAnswer(method, path, status)
+  if (!documented) throw new Error(`${what}: not in the document`)
+  if (headers) checkHeaders(what, documented, headers)
+  if (method === 'HEAD') return
+  const schema = documented.content?.['application/json']?.schema?.$ref?.split('/').at(-1)
+  if (schema === undefined) return
+  const fault = faultBy(schema, body)
+  if (fault) throw new Error(`${what}: ${fault}`)
+  const { statusCode, error } = body as { statusCode?: number; error?: string }
+  if (schema === 'Error' && (statusCode !== status || error !== STATUS_CODES[status])) {
+    throw new Error(`${what}: the body says ${statusCode} ${error}`)
+  }
+}
+
+/** Outside the document's paths there is only what every path may answer. */
+function documentedAnswer(method: string, path: string, status: number): DocumentedAnswer | undefined {
+  const [pathname = ''] = path.split('?')
+  const template = Object.keys(document.paths).find((key) =>
+    new RegExp(`^${key.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`).test(pathname),
+  )
+  const operations = (template && document.paths[template]) || {}
+  const name = method.toLowerCase() as keyof typeof operations
+  const operation = operations[name] ?? (name === 'head' ? operations.get : undefined)
+  if (operation) return operation.responses[status]
+  const [any] = Object.values(operations)
+  const elsewhere = document.paths['/v1/messages/{requestId}']?.get
+  if (any) return status === 405 || status === 400 ? any.responses[status] : undefined
+  return status === 404 || status === 400 ? elsewhere?.responses[status] : undefined
+}
+
+function checkHeaders(what: string, documented: DocumentedAnswer, headers: Headers) {
+  for (const [name, { required, schema }] of Object.entries(document.components.headers)) {
+    const value = headers.get(name)
+    if (value === null) {
+      if (required && name in documented.headers) throw new Error(`${what}: lacks the header ${name}`)
+      continue
+    }
+    if (!(name in documented.headers)) throw new Error(`${what}: bears the header ${name}`)
+    const typed = schema.type === 'integer' ? Number(value) : value
+    if (!ajv.validate(schema as AnySchema, typed)) throw new Error(`${what}: ${name} is ${value}`)
+  }
+}
