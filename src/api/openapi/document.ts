@@ -24,7 +24,7 @@ export function openApiDocument(settings: DocumentSettings) {
       title: 'Outbound Messaging API',
       version: '1',
       description: about(settings),
-      license: { name: 'MIT', identifier: 'MIT' },
+      license: { name: 'MIT' },
     },
     servers: [
       ...(publicBaseUrl === undefined ? [] : [{ url: publicBaseUrl.replace(/\/+$/, '') }]),
@@ -100,11 +100,11 @@ function about({
 }: DocumentSettings) {
   return `Sends one message to one contact through one of your channels, and tells what became of it.
 
-- Bodies are JSON in UTF-8, at most ${maxBytes} bytes. An unknown field is refused, at any depth. \`null\` for an
+- Bodies are JSON in UTF-8, at most ${maxBytes.toLocaleString('en-US')} bytes. An unknown field is refused, at any depth. \`null\` for an
   optional field counts as absent.
 - Every answer bears \`X-Request-Id\`, made by the service. One that you send is ignored.
 - Every error, on every path, has the body \`Error\`. A path that isn't here is a 404 \`No such route.\`; the \`GET\`
   routes take \`HEAD\` too.
 - Ids are opaque: one that names nothing is a 404, whatever its form.
-- An account may send ${points} requests in ${seconds} s, unless it has a limit of its own.`
+- An account may send ${points.toLocaleString('en-US')} requests in ${seconds} s, unless it has a limit of its own.`
 }

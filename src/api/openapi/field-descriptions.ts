@@ -25,7 +25,7 @@ export const fieldDescriptions = {
   'message.media.filename': 'A name without a path.',
   'message.media.caption': 'A text that goes with the media.',
   'message.media.base64':
-    'The content in base64, at most 16,777,216 bytes when decoded: the standard alphabet, line breaks ignored, padding optional. Or a URL of the form `data:<type>;base64,<content>`.',
+    'The content in base64, at most 16 MiB when decoded: the standard alphabet, line breaks ignored, padding optional. Or a URL of the form `data:<type>;base64,<content>`.',
   'message.media.mediaUrl':
     'Where the content is. A host that is written as an address has to be a public one. No user name, no password.',
   'message.flowId': 'As `flowId` beside the message. In both places they have to be equal.',

@@ -48,7 +48,6 @@ export function refusalsOfSend(
 ): Refusals {
   const limit = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
   return {
-    ...refusalsOfAny('POST'),
     ...withKey('messages:send'),
     missing: { summary: 'Fields are missing', error: faultsOf(endpoint, {}) },
     faulty: { summary: 'Fields are faulty, or unknown', error: faultsOf(endpoint, faultyBody) },
@@ -64,25 +63,26 @@ export function refusalsOfSend(
       summary: 'Beyond the rate limit of the account',
       error: tooManyRequests(limit, { resetSeconds: 42 }),
     },
+    ...refusalsOfAny('POST'),
   }
 }
 
 export const refusalsOfRead = (): Refusals => ({
-  ...refusalsOfAny('GET', 'HEAD'),
   ...withKey('messages:read'),
   messageNotFound: { summary: 'No send of the account has this id', error: messageNotFound() },
+  ...refusalsOfAny('GET', 'HEAD'),
 })
 
 export const refusalsOfMedia = (): Refusals => ({
-  ...refusalsOfAny('GET', 'HEAD'),
   mediaNotFound: { summary: 'The link was altered or has expired', error: mediaNotFound() },
   unavailable: { summary: 'PostgreSQL does not answer in time', error: unavailable() },
+  ...refusalsOfAny('GET', 'HEAD'),
 })
 
 export const refusalsOfReadiness = (): Refusals => ({
-  ...refusalsOfAny('GET', 'HEAD'),
   noDatabase: { summary: 'PostgreSQL is away', error: notReady(hindrances.noDatabase) },
   draining: { summary: 'The process is ending', error: notReady(hindrances.draining) },
+  ...refusalsOfAny('GET', 'HEAD'),
 })
 
 const { contact, message } = exampleBodies.text.value

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http'
 import { errorBody } from '../errors.ts'
 import { exampleIds } from './examples.ts'
 import { type JsonSchema, ref } from './json-schema.ts'
@@ -46,7 +45,19 @@ export const headers: Record<string, Header> = {
 
 export const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit']
 /** They come after the count, or may. */
-const statusesWithCount = [422, 429, 503]
+const statusesWithCount = [422, 429, 500, 503]
+
+const meanings: Record<number, string> = {
+  400: 'The request is faulty. Mend what `message` names.',
+  401: 'No valid API key.',
+  403: 'The key lacks the permission.',
+  404: 'What is asked for does not exist, or is not yours.',
+  405: 'The path exists, but not with the method that was used. `Allow` names those that it takes.',
+  422: 'The Idempotency-Key was used for another request. Nothing was accepted.',
+  429: 'Too many requests. Nothing was accepted; wait for `Retry-After`.',
+  500: 'A fault of the service. Quote the `requestId` when you ask for help.',
+  503: 'Not at the moment. Wait for `Retry-After`, then try again.',
+}
 
 export interface AnswerDescription {
   description: string
@@ -90,7 +101,7 @@ export function refused(refusals: Refusals, isCounted = false): Record<string, A
       return [
         status,
         {
-          description: STATUS_CODES[status] ?? '',
+          description: meanings[status] ?? '',
           headers: headerRefs([...new Set([...own, ...counted])]),
           content: { 'application/json': { schema: ref('Error'), examples } },
         },

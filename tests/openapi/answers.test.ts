@@ -1,0 +1,291 @@
+import { readFileSync } from 'node:fs'
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { replaySend } from '../../db/replays.ts'
+import { setTemplate } from '../../db/templates.ts'
+import { createApp } from '../../src/api/app.ts'
+import { openApiDocument } from '../../src/api/openapi/document.ts'
+import { exampleBodies } from '../../src/api/openapi/examples.ts'
+import { faultyBody, incompatibleBody } from '../../src/api/openapi/refusals.ts'
+import { mintMediaLink } from '../../src/core/media-link.ts'
+import { Readiness } from '../../src/platform/readiness.ts'
+import { rawBytes, rawRequest } from '../api/raw-http.ts'
+import { closedPort } from '../api/tcp-proxy.ts'
+import {
+  type Account,
+  type Answer,
+  accept,
+  buildAccount,
+  buildKey,
+  request,
+  sameBody,
+  textBody,
+} from '../support/builders.ts'
+import { documentSettings, faultBy, validateAnswer } from '../support/openapi.ts'
+import { buildProviderChannel } from '../support/provider-channel.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const publicBaseUrl = 'https://messages.example.com'
+const document = openApiDocument({ ...documentSettings, RATE_LIMIT_POINTS: 1 })
+
+let service: TestService
+/** Of the same settings but for limits that are soon reached. */
+let narrow: TestService
+/** Where PostgreSQL should be, nobody listens. */
+let cutOff: TestService
+let account: Account
+
+beforeAll(async () => {
+  const settings = { PUBLIC_BASE_URL: publicBaseUrl }
+  service = await startTestService(settings)
+  narrow = await startTestService(
+    { ...settings, RATE_LIMIT_POINTS: '1', AUTH_FAILURE_LIMIT: '1' },
+    service.stores,
+  )
+  const nowhere = `postgres://u:p@127.0.0.1:${await closedPort()}/x`
+  cutOff = await startTestService({ ...settings, DATABASE_URL: nowhere }, service.stores)
+  account = await buildAccount(service)
+})
+afterAll(async () => {
+  await Promise.all([service.stop(), narrow.stop(), cutOff.stop()])
+})
+
+const absentId = '01890000-0000-7000-8000-000000000000'
+const bearer = (apiKey: string) => ({ Authorization: `Bearer ${apiKey}` })
+
+/** Asks, and holds the answer against the document. */
+async function ask(
+  at: TestService,
+  method: string,
+  path: string,
+  init: { headers?: Record<string, string>; body?: unknown } = {},
+): Promise<Answer> {
+  const { body, headers = {} } = init
+  const type = body === undefined ? {} : { 'Content-Type': 'application/json' }
+  const answer = await request(at, path, {
+    method,
+    headers: { ...bearer(account.apiKey), ...type, ...headers },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  validateAnswer(method, path, answer.status, answer.body, answer.headers)
+  return answer
+}
+
+const endpoints = ['/v1/messages', '/v1/channels/{channelId}/messages'] as const
+
+/** Posts a send by either endpoint. */
+function send(
+  template: string,
+  body: object,
+  at = service,
+  headers: Record<string, string> = {},
+  to = account.channelId,
+) {
+  return template === '/v1/messages'
+    ? ask(at, 'POST', template, { headers, body: { channelId: to, ...body } })
+    : ask(at, 'POST', template.replace('{channelId}', to), { headers, body })
+}
+
+test('the document has the routes of the service, and no other', () => {
+  const routes = createApp(service.runtime).routes.filter(({ method }) => method !== 'ALL')
+  // What the page is made of is no part of the API.
+  const apiRoutes = routes.filter(({ path }) => path !== '/docs/:file')
+  const served = apiRoutes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+  const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  )
+  expect(documented.filter((route) => !route.startsWith('HEAD ')).sort()).toEqual([...new Set(served)].sort())
+})
+
+describe.each(endpoints)('%s', (template) => {
+  test.each(Object.entries(exampleBodies))('the example %s is accepted', async (_name, { value }) => {
+    const body = 'flowId' in value ? { ...value, flowId: account.flowId } : value
+    expect((await send(template, body)).status).toBe(202)
+  })
+})
+
+test('each answer that does not depend on a fault is as documented', async () => {
+  const headers = { 'Idempotency-Key': 'once' }
+  const { body } = await send('/v1/messages', sameBody(), service, headers)
+  const again = await send('/v1/messages', sameBody(), service, headers)
+  expect(again.headers.get('Idempotent-Replayed')).toBe('true')
+  for (const method of ['GET', 'HEAD']) {
+    expect((await ask(service, method, `/v1/messages/${body.requestId}`)).status).toBe(200)
+    expect((await ask(service, method, '/healthz')).status).toBe(200)
+    expect((await ask(service, method, '/readyz')).status).toBe(200)
+    expect((await ask(service, method, '/openapi.json')).status).toBe(200)
+    expect((await ask(service, method, '/nowhere')).status).toBe(404)
+  }
+})
+
+test('a media link answers as documented', async () => {
+  const requestId = await accept(service, account, exampleBodies.mediaByBase64.value)
+  const expiresAt = new Date(Date.now() + 60_000)
+  const link = mintMediaLink(publicBaseUrl, requestId, expiresAt, service.runtime.settings.CREDENTIALS_KEY)
+  const { pathname } = new URL(link)
+  for (const method of ['GET', 'HEAD']) {
+    const { status, headers } = await fetch(service.url + pathname, { method })
+    expect(status).toBe(200)
+    validateAnswer(method, pathname, status, undefined, headers)
+  }
+})
+
+test('the timelines of sends that went well, were retried, refused, lost sight of and replayed are as documented', async () => {
+  const contacts = ['+15550100199', '+15550100102', '+15550100103', '+15550100105', 'ann@example.com']
+  const requestIds = await Promise.all(
+    contacts.map((contact) =>
+      accept(service, account, { ...textBody('Hello', contact), closeConversation: true }),
+    ),
+  )
+  const worker = await service.startWorker()
+  for (const id of requestIds) await finishedTimeline(service, id, account.apiKey)
+  const [, , refused = ''] = requestIds
+  await replaySend(service.runtime.db, refused)
+  await eventually('its second end', async () => {
+    const { body } = await ask(service, 'GET', `/v1/messages/${refused}`)
+    return body.attempts === 2 && body.finishedAt !== null
+  })
+  await worker.stop()
+  const timelines = await Promise.all(requestIds.map((id) => ask(service, 'GET', `/v1/messages/${id}`)))
+  const seen = new Set(
+    timelines.flatMap(({ body }) => body.events.map(({ event }: { event: string }) => event)),
+  )
+  expect([...seen].sort()).toEqual(
+    [
+      ...['accepted', 'attempt_finished', 'attempt_started', 'conversation_closed', 'failed', 'replayed'],
+      ...['retry_scheduled', 'sent', 'uncertain'],
+    ].sort(),
+  )
+})
+
+test('what docs/api.md shows of answers is of the forms that are documented', () => {
+  const shown = [...readFileSync('docs/api.md', 'utf8').matchAll(/```json\n(.*?)```/gs)].map(
+    ([, json = '']) => JSON.parse(json),
+  )
+  const errors = shown.filter((value) => 'statusCode' in value)
+  const timelines = shown.filter((value) => 'events' in value)
+  const events = shown.filter(Array.isArray).flat()
+  for (const [schema, values] of Object.entries({
+    Error: errors,
+    Timeline: timelines,
+    TimelineEvent: events,
+  })) {
+    expect(values).not.toEqual([])
+    for (const value of values) expect(faultBy(schema, value), JSON.stringify(value)).toBeUndefined()
+  }
+})
+
+/** How each refusal that the document has an example of is met with. */
+const refusals: Record<string, (template: string, method: string) => Answer | Promise<Answer>> = {
+  notHttp: () => rawBytes(service, 'not HTTP at all\r\n\r\n'),
+  wrongMethod: (template) => ask(service, 'DELETE', template.replace(/\{\w+\}/, absentId)),
+  unauthorized: (template, method) =>
+    ask(service, method, template.replace(/\{\w+\}/, absentId), { headers: bearer('omk_x') }),
+  forbidden: async (template, method) => {
+    const permissions = method === 'GET' ? ['messages:send' as const] : ['messages:read' as const]
+    const { apiKey } = await buildKey(service, account.accountId, { permissions })
+    return await ask(service, method, template.replace(/\{\w+\}/, absentId), { headers: bearer(apiKey) })
+  },
+  tooManyFaultyKeys: async (template, method) => {
+    const faulty = () =>
+      ask(narrow, method, template.replace(/\{\w+\}/, absentId), { headers: bearer('omk_x') })
+    await faulty()
+    return await faulty()
+  },
+  unavailable: async (template, method) => {
+    const expiresAt = new Date(Date.now() + 60_000)
+    const link = mintMediaLink(publicBaseUrl, absentId, expiresAt, service.runtime.settings.CREDENTIALS_KEY)
+    const path =
+      template === '/media/{token}' ? new URL(link).pathname : template.replace(/\{\w+\}/, absentId)
+    return await ask(cutOff, method, path)
+  },
+  crashed: async (template, method) => {
+    const { db } = service.runtime
+    await db.execute(sql`alter table sends rename column flow_id to elsewhere`)
+    const answer =
+      method === 'GET' ? ask(service, 'GET', `/v1/messages/${absentId}`) : send(template, textBody())
+    return await answer.finally(() => db.execute(sql`alter table sends rename column elsewhere to flow_id`))
+  },
+  missing: (template) => ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: {} }),
+  faulty: (template) =>
+    ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: faultyBody }),
+  incompatible: (template) =>
+    ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: incompatibleBody }),
+  notJson: (template) => ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: '{' }),
+  tooLarge: (template) =>
+    rawRequest(service, {
+      path: template.replace(/\{\w+\}/, account.channelId),
+      headers: { ...bearer(account.apiKey), 'Content-Length': service.runtime.settings.MAX_BODY_BYTES + 1 },
+      keepOpen: true,
+    }),
+  noFlow: (template) => send(template, { ...textBody(), flowId: absentId }),
+  tooMuchForChannel: async (template) => {
+    const config = { accountSid: `AC${'0a'.repeat(16)}`, authToken: 'token', from: '+15550100100' }
+    const channelId = await buildProviderChannel(service, account.accountId, 'twilio', config)
+    return await send(template, textBody('a'.repeat(1601)), service, {}, channelId)
+  },
+  wrongVariables: async (template) => {
+    const { channelId } = account
+    const definition = { text: 'Hello {{name}}' }
+    await setTemplate(service.runtime.db, { channelId, name: 'greeting', definition })
+    const variables = [{ key: 'nmae', value: 'Ann' }]
+    const message = { type: 'template', template: { name: 'greeting', variables } }
+    return await send(template, { ...textBody(), message })
+  },
+  channelNotFound: (template) => send(template, textBody(), service, {}, absentId),
+  keyUsedBefore: async (template) => {
+    const headers = { 'Idempotency-Key': `for ${template}` }
+    await send(template, textBody('first'), service, headers)
+    return await send(template, textBody('second'), service, headers)
+  },
+  tooManyRequests: async (template) => {
+    await send(template, textBody(), narrow)
+    return await send(template, textBody(), narrow)
+  },
+  messageNotFound: () => ask(service, 'GET', `/v1/messages/${absentId}`),
+  mediaNotFound: (_template, method) => ask(service, method, '/media/x'),
+  noDatabase: () => ask(cutOff, 'GET', '/readyz'),
+  draining: async () => {
+    const readiness = new Readiness(service.runtime)
+    readiness.drain()
+    const response = await createApp(service.runtime, readiness).request('/readyz')
+    return { status: response.status, headers: response.headers, body: await response.json() }
+  },
+}
+
+interface Example {
+  path: string
+  method: string
+  name: string
+  value: { requestId: string }
+}
+
+/** Of a refusal that any route may answer, but that can't be brought about on all. */
+const isOutOfReach = ({ path, name }: Example) => name === 'crashed' && !path.startsWith('/v1/')
+
+const examples = Object.entries(document.paths).flatMap(([path, operations]) =>
+  Object.entries(operations).flatMap(([method, { responses }]) =>
+    Object.values(responses).flatMap(({ content }) => {
+      const json = content?.['application/json'] as { examples?: Record<string, { value: Example['value'] }> }
+      return Object.entries(json?.examples ?? {}).map(
+        ([name, { value }]): Example => ({ path, method: method.toUpperCase(), name, value }),
+      )
+    }),
+  ),
+)
+
+test.each(examples.filter((example) => !isOutOfReach(example)))(
+  '$method $path: the example $name is what the service answers',
+  async ({ path, method, name, value }) => {
+    const { status, headers, body } = await (refusals[name] ?? unknownExample(name))(path, method)
+    const asked = name === 'wrongMethod' ? 'DELETE' : method
+    validateAnswer(asked, path, status, body, headers)
+    if (method === 'HEAD' && name !== 'wrongMethod' && name !== 'notHttp') return
+    expect({ ...body, requestId: value.requestId }).toEqual(value)
+  },
+)
+
+function unknownExample(name: string): never {
+  throw new Error(`Nobody knows how to bring about the example ${name}`)
+}

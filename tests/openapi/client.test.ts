@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import openapiTypes, { type OpenAPI3 } from 'openapi-typescript'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Account, buildAccount, request } from '../support/builders.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+
+const run = promisify(execFile)
+const folder = new URL('./client/', import.meta.url)
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+  const { body } = await request(service, '/openapi.json')
+  await writeFile(new URL('api.ts', folder), await openapiTypes(body as OpenAPI3))
+})
+afterAll(() => service.stop())
+
+interface Result {
+  data?: { requestId: string }
+  error?: { statusCode: number; message: string }
+  response: Response
+}
+
+/** Only what of client.ts is called here: its types come with the generated ones. */
+interface Client {
+  text(): Promise<Result>
+  template(): Promise<Result>
+  media(): Promise<Result>
+  refused(): Promise<Result>
+  outcomesOf(requestId: string): Promise<{ isOver: boolean; outcomes: string[] }>
+}
+
+async function client(): Promise<Client> {
+  const { clientOf } = await import(/* @vite-ignore */ new URL('client.ts', folder).href)
+  return clientOf(service.url, account.apiKey, account.channelId)
+}
+
+test('a client generated from the document takes right bodies and refuses wrong ones when it is compiled', async () => {
+  const compiled = await run('node_modules/.bin/tsc', [
+    '-p',
+    'tests/openapi/client',
+    '--pretty',
+    'false',
+  ]).catch(({ stdout }: { stdout: string }) => ({ stdout }))
+  expect(compiled.stdout).toBe('')
+})
+
+test('it sends a text, a template and media, and reads what became of them', async () => {
+  const { text, template, media, outcomesOf } = await client()
+  const results = [await text(), await template(), await template(), await media()]
+  expect(results.map(({ response }) => response.status)).toEqual([202, 202, 202, 202])
+  const [first, second, again] = results.map(({ data }) => data?.requestId ?? '')
+  expect(again).toBe(second)
+  expect(again).not.toBe(first)
+  const worker = await service.startWorker()
+  for (const { data } of results) {
+    const requestId = data?.requestId ?? ''
+    await finishedTimeline(service, requestId, account.apiKey)
+    expect(await outcomesOf(requestId)).toEqual({ isOver: true, outcomes: ['sent'] })
+  }
+  await worker.stop()
+})
+
+test('it tells of a refusal', async () => {
+  const { refused } = await client()
+  const { data, error } = await refused()
+  expect(data).toBeUndefined()
+  expect(error).toMatchObject({ statusCode: 404, message: 'Channel not found' })
+})

@@ -1,0 +1,86 @@
+import createClient from 'openapi-fetch'
+import type { paths } from './api.ts'
+
+/** A program of a client of the API, against types that tests/openapi/client.test.ts generates from the document. */
+export function clientOf(baseUrl: string, apiKey: string, channelId: string) {
+  const client = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${apiKey}` } })
+  const contact = { value: '+4915112345678' }
+  const params = { path: { channelId } }
+  const onChannel = '/v1/channels/{channelId}/messages'
+  return {
+    text: () =>
+      client.POST('/v1/messages', {
+        body: { channelId, contact, message: { type: 'text', text: { value: 'Hello' } } },
+      }),
+    template: () =>
+      client.POST(onChannel, {
+        params: { ...params, header: { 'Idempotency-Key': 'welcome-ann' } },
+        body: {
+          contact: { value: 'ann@example.com', type: 'email', name: null },
+          message: { type: 'template', template: { name: 'welcome', variables: [{ key: 'a', value: 'b' }] } },
+        },
+      }),
+    media: () =>
+      client.POST(onChannel, {
+        params,
+        body: {
+          contact,
+          message: { type: 'media', media: { mediaType: 'document', filename: 'abc.txt', base64: 'QUJD' } },
+          closeConversation: true,
+        },
+      }),
+    refused: () =>
+      client.POST('/v1/messages', {
+        body: { channelId: 'absent', contact, message: { type: 'text', text: { value: 'Hello' } } },
+      }),
+
+    /** What came of the attempts of a send; each event is of its own type. */
+    async outcomesOf(requestId: string) {
+      const { data } = await client.GET('/v1/messages/{requestId}', { params: { path: { requestId } } })
+      const isOver: boolean = data?.finishedAt !== null
+      const outcomes = data?.events.flatMap((event) =>
+        event.event === 'attempt_finished' ? [event.outcome] : [],
+      )
+      return { isOver, outcomes }
+    },
+
+    /** Never called: tsc has to refuse each of these. */
+    mistakes: () => [
+      client.POST(onChannel, {
+        params,
+        // @ts-expect-error a mistyped field
+        body: { contact, message: { type: 'text', text: { value: 'a' } }, closeConversaton: true },
+      }),
+      client.POST(onChannel, {
+        params,
+        // @ts-expect-error the channel is in the path
+        body: { channelId, contact, message: { type: 'text', text: { value: 'a' } } },
+      }),
+      // @ts-expect-error no channel
+      client.POST('/v1/messages', { body: { contact, message: { type: 'text', text: { value: 'a' } } } }),
+      // @ts-expect-error no text
+      client.POST(onChannel, { params, body: { contact, message: { type: 'text' } } }),
+      client.POST(onChannel, {
+        params,
+        body: {
+          contact,
+          // @ts-expect-error the content of another type
+          message: { type: 'text', text: { value: 'a' }, template: { name: 'a' } },
+        },
+      }),
+      client.POST(onChannel, {
+        params,
+        body: {
+          contact,
+          message: {
+            type: 'media',
+            // @ts-expect-error neither base64 nor mediaUrl
+            media: { mediaType: 'image' },
+          },
+        },
+      }),
+      // @ts-expect-error no such route
+      client.POST('/v1/message', {}),
+    ],
+  }
+}
