@@ -9,7 +9,7 @@ export const fieldDescriptions = {
   message: 'What is sent.',
   'message.type': 'Which object holds the content.',
   'message.text': 'The content of a `text`.',
-  'message.text.value': 'The text. A channel may take less: 1600 characters on one of `twilio`.',
+  'message.text.value': 'The text. Channels of some providers take less.',
   'message.template': 'The content of a `template`.',
   'message.template.name': 'The name under which the template is registered with the channel.',
   'message.template.variables':

@@ -55,7 +55,7 @@ export function refusalsOfSend(
     notJson: { summary: 'The body is not JSON', error: asApiError(new HTTPException(400)) },
     tooLarge: { summary: 'The body is too large', error: tooLarge(settings.MAX_BODY_BYTES) },
     noFlow: { summary: 'The flow is absent, or of another account', error: flowNotFound() },
-    tooMuchForChannel: { summary: "More than the channel's provider takes", error: tooLongForTwilio() },
+    tooMuchForChannel: { summary: "More than the channel's provider takes", error: tooLongForItsChannel() },
     wrongVariables: { summary: 'Other variables than those of the template', error: wrongVariables() },
     channelNotFound: { summary: 'The channel is absent, or of another account', error: channelNotFound() },
     keyUsedBefore: { summary: 'The Idempotency-Key stands for another request', error: keyUsedBefore() },
@@ -109,8 +109,9 @@ function faultsOf(endpoint: 'channelInBody' | 'channelInPath', body: object): Ap
 
 const aPhone = { type: 'phone', value: '+4915112345678' } as const
 
-function tooLongForTwilio(): ApiError {
-  const rules = providerRules.twilio
+function tooLongForItsChannel(): ApiError {
+  const [rules] = Object.values(providerRules).sort((a, b) => a.maxTextCharacters - b.maxTextCharacters)
+  if (!rules) throw new Error('There is no provider')
   const value = 'a'.repeat(rules.maxTextCharacters + 1)
   const send = { contact: aPhone, message: { type: 'text', text: { value } }, hasPublicUrl: true } as const
   return new ApiError(400, providerFault(rules, send) ?? '')
