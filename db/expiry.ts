@@ -1,7 +1,8 @@
+import { ownReasons } from '../src/core/own-reasons.ts'
 import type { Database } from './client.ts'
 import { failQueued } from './fail-queued.ts'
 
-const expireStatement = failQueued('expire_sends', `'expired'`, 'expires_at <= now()')
+const expireStatement = failQueued('expire_sends', `'${ownReasons.expired}'`, 'expires_at <= now()')
 
 /** Fails sends that have waited longer than their channel lets them. */
 export async function expireSends(db: Database, limit: number): Promise<string[]> {

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { closeBreaker, failWaiting, openBreaker } from '../db/breakers.ts'
 import type { AttemptResult } from '../src/core/outcome.ts'
+import { ownReasons } from '../src/core/own-reasons.ts'
 import { logEvent } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { EnteredSend } from './deliver.ts'
@@ -63,7 +64,7 @@ export function channelBreakers(runtime: Runtime) {
   async function giveUpWaiting(channelId: string, answer: string | undefined): Promise<void> {
     const retriesTakeSeconds = settings.RETRY_DELAYS_SECONDS.reduce((sum, seconds) => sum + seconds, 0)
     const longerThanSeconds = Math.max(retriesTakeSeconds, leastWaitSeconds)
-    const reason = `the channel's provider kept failing; its last answer: ${answer ?? 'none'}`
+    const reason = `${ownReasons.providerAway}; its last answer: ${answer ?? 'none'}`
     for (;;) {
       const failed = await fail({ channelId, longerThanSeconds, reason, limit: pageSize })
       for (const requestId of failed) logEvent(log, requestId, 'failed', { reason })

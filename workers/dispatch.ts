@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { findMediaContent } from '../db/sends.ts'
 import type { AttemptResult, Outcome } from '../src/core/outcome.ts'
+import { ownReasons } from '../src/core/own-reasons.ts'
 import { providerRules } from '../src/core/providers/index.ts'
 import { openConfig } from '../src/core/sealed-config.ts'
 import { logEvent, logFault } from '../src/platform/logger.ts'
@@ -48,7 +49,7 @@ export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: He
       logFault(log, 'dispatch_fault', error, { requestId })
       return { outcome: 'retry_later', reason: 'the call to the provider could not be prepared; see the log' }
     }
-    if (!delivery) return { outcome: 'rejected', reason: 'the media is no longer kept' }
+    if (!delivery) return { outcome: 'rejected', reason: ownReasons.mediaGone }
     const isInTime = await waitForTurn(send)
     if (!isInTime) {
       return { outcome: 'not_called', reason: "the moment for it had passed, by its channel's rate" }

@@ -3,6 +3,7 @@ import { findLostClaims, giveUpClaims, type LostClaim, type Sweeper } from '../d
 import { retentionTrims } from '../db/retention.ts'
 import { findDeadWorkers, forgetDeadWorkers } from '../db/workers.ts'
 import { judgeLoss } from '../src/core/outcome.ts'
+import { ownReasons } from '../src/core/own-reasons.ts'
 import { logEvent } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { Heartbeat } from './heartbeat.ts'
@@ -41,7 +42,7 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () =
     startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
       const expired = await expireSends(db, pageSize)
       for (const requestId of expired) {
-        logEvent(log, requestId, 'failed', { reason: 'expired' })
+        logEvent(log, requestId, 'failed', { reason: ownReasons.expired })
         void lanes.wakeHeadOf(requestId)
       }
       return expired.length < pageSize ? secondMs : 0

@@ -1,5 +1,7 @@
+import { lastAttempt, ownReasons } from './own-reasons.ts'
+
 /** What a provider answered, as far as it said so. Kept in the timeline: never message content or credentials. */
-interface ProviderAnswer {
+export interface ProviderAnswer {
   providerStatus?: number | undefined
   providerCode?: string | undefined
 }
@@ -15,6 +17,9 @@ export type Outcome =
   | ({ outcome: 'retry_later'; reason: string; retryAfterMs?: number | undefined } & ProviderAnswer)
   | ({ outcome: 'uncertain'; reason: string } & ProviderAnswer)
   | ({ outcome: 'channel_refused'; reason: string } & ProviderAnswer)
+
+/** What an answer that is no success, or an error code in it, comes to. */
+export type Handling = Exclude<Outcome['outcome'], 'sent' | 'uncertain'>
 
 /** What may come of an attempt: besides what the provider's module says, that the worker didn't call it after all. */
 export type AttemptResult = Outcome | ({ outcome: 'not_called'; reason: string } & ProviderAnswer)
@@ -63,7 +68,7 @@ export function judge(outcome: AttemptResult, attempt: number, rules: RetryRules
     case 'retry_later': {
       const delayMs = retryDelayMs(attempt, rules, outcome.retryAfterMs)
       if (delayMs !== undefined) return { status: 'queued', reason: outcome.reason, delayMs }
-      return { status: 'failed', reason: `${outcome.reason} (the last attempt)` }
+      return { status: 'failed', reason: `${outcome.reason} ${lastAttempt}` }
     }
     case 'uncertain':
       return judgeUncertain(outcome.reason, attempt, rules)
@@ -112,7 +117,7 @@ export function judgeLoss(
   if (claim.losses + 1 >= mostLosses) {
     return {
       status: 'failed',
-      reason: `parked: ${mostLosses} workers were lost in the middle of it`,
+      reason: `${ownReasons.parked}: ${mostLosses} workers were lost in the middle of it`,
     } as const
   }
   const reason = `worker ${claim.worker} was lost before it could tell what the provider answered`

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { ContactType } from './contact.ts'
 import type { MediaType, MessageType, TemplateVariable } from './message.ts'
-import type { OnUncertain } from './outcome.ts'
+import type { OnUncertain, ProviderAnswer } from './outcome.ts'
 
 /** How a provider's templates are registered with a channel. */
 export interface TemplateRules {
@@ -47,6 +47,8 @@ export interface ProviderRules {
   /** Whether a call that may or may not have gone through is made again; a channel can override it. */
   onUncertain: OnUncertain
   template: TemplateRules
+  /** What an answer that is no success means, by its code or else its status: a clause for people. */
+  meaningOf(answer: ProviderAnswer): string | undefined
   /** Strict: an unknown field is a fault. Its output is sealed and stored. */
   config: z.ZodType
 }

@@ -408,7 +408,7 @@ test("a refusal of the credentials has Twilio's words, without what may be a num
 
 test('credentials that Twilio does not know are refused', async () => {
   const { outcome } = await send({}, { authToken: 'another' })
-  const reason = "Twilio refuses the channel's credentials: Authenticate"
+  const reason = "Twilio: it refuses the channel's credentials: Authenticate"
   expect(outcome).toEqual({ outcome: 'channel_refused', reason, providerStatus: 401, providerCode: '20003' })
 })
 

@@ -1,8 +1,5 @@
-import type { Outcome } from '../../src/core/outcome.ts'
+import type { Handling } from '../../src/core/outcome.ts'
 import type { HttpAnswer } from './http.ts'
-
-/** What an answer that is no success, or an error code in it, comes to. */
-export type Handling = Exclude<Outcome['outcome'], 'sent' | 'uncertain'>
 
 /** Of statuses that every provider means alike. */
 const handlings: Record<number, Handling> = {

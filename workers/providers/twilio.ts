@@ -1,34 +1,11 @@
 import { maskedWords } from '../../src/core/masked-words.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { contentOf, type TwilioConfig } from '../../src/core/providers/twilio.ts'
+import { twilioCodes } from '../../src/core/providers/twilio-codes.ts'
 import type { Delivery, Provider } from '../provider.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs, unanswered } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
-import { type Handling, handlingOfStatus, handlingWithoutCode, isSuccess } from './status-handling.ts'
-
-/** In our own words: Twilio's repeat the number. Each code has a page: https://www.twilio.com/docs/api/errors/<code> */
-const errors: Record<string, { handling: Handling; reason: string }> = {
-  14107: { handling: 'retry_later', reason: 'Twilio takes no more messages now' },
-  20003: { handling: 'channel_refused', reason: "Twilio refuses the channel's credentials" },
-  20429: { handling: 'retry_later', reason: 'Twilio takes no more requests now' },
-  21211: { handling: 'rejected', reason: 'Twilio: the contact has no valid phone number' },
-  21408: { handling: 'rejected', reason: "Twilio: the account may not send to the contact's country" },
-  21606: { handling: 'rejected', reason: "Twilio: the channel's sender can't send messages to this contact" },
-  21610: { handling: 'rejected', reason: 'Twilio: the contact has unsubscribed from this sender' },
-  21611: { handling: 'retry_later', reason: "Twilio: the queue of the channel's sender is full" },
-  21612: { handling: 'rejected', reason: "Twilio: the channel's sender can't reach this contact" },
-  21614: { handling: 'rejected', reason: "Twilio: the contact's number is not a mobile number" },
-  21617: { handling: 'rejected', reason: 'Twilio: the text is too long' },
-  21620: { handling: 'rejected', reason: 'Twilio: the link to the media is not valid' },
-  63016: {
-    handling: 'rejected',
-    reason: 'Twilio: outside the time in which free text may be sent; send a template',
-  },
-  63018: {
-    handling: 'retry_later',
-    reason: 'Twilio: the channel behind the sender takes no more messages now',
-  },
-}
+import { handlingOfStatus, handlingWithoutCode, isSuccess } from './status-handling.ts'
 
 /**
  * Creates a message resource: https://www.twilio.com/docs/messaging/api/message-resource
@@ -99,9 +76,11 @@ function outcomeOf(answer: HttpAnswer, { authToken }: TwilioConfig): Outcome {
   const { status: providerStatus } = answer
   const { sid, code, message } = read(answer.body)
   if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: sid, providerStatus }
-  const known = code === undefined ? undefined : errors[code]
+  const known = code === undefined ? undefined : twilioCodes[code]
   const handling = known?.handling ?? (code ? handlingOfStatus(answer) : handlingWithoutCode(answer))
-  const reason = known?.reason ?? `Twilio answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
+  const reason = known
+    ? `Twilio: ${known.meaning}`
+    : `Twilio answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
   const told = { reason, providerStatus, providerCode: code }
   switch (handling) {
     case 'retry_later':

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
-import type { Outcome } from '../../src/core/outcome.ts'
+import type { Handling, Outcome } from '../../src/core/outcome.ts'
 import type { WebhookConfig } from '../../src/core/providers/webhook.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
 import type { Delivery, Provider } from '../provider.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs, unanswered } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
-import { type Handling, handlingOfStatus, isSuccess } from './status-handling.ts'
+import { handlingOfStatus, isSuccess } from './status-handling.ts'
 
 const ownHandlings: Record<number, Handling> = {
   // The signature was not accepted, or a firewall stood in the way: the fault is not the message's, and a secret or a

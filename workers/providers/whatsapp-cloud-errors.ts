@@ -1,26 +1,12 @@
 import { maskedWords } from '../../src/core/masked-words.ts'
-import type { Outcome } from '../../src/core/outcome.ts'
+import type { Handling, Outcome } from '../../src/core/outcome.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
+import { whatsAppCode } from '../../src/core/providers/whatsapp-cloud-codes.ts'
 import { type HttpAnswer, retryAfterMs } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
-import { type Handling, handlingOfStatus, handlingWithoutCode } from './status-handling.ts'
+import { handlingOfStatus, handlingWithoutCode } from './status-handling.ts'
 
 type Refusal = Exclude<Outcome, { outcome: 'sent' | 'uncertain' }>
-
-/** Meta asks to decide by the code: https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes */
-const handlings: Record<Handling, readonly number[]> = {
-  retry_later: [1, 2, 4, 80007, 130429, 131000, 131016, 131048, 131053, 131056, 131057, 133016],
-  channel_refused: [0, 3, 10, 33, 190, 368, 131005, 131031, 131042, 131045, 133010],
-  rejected: [
-    ...[100, 131008, 131009, 131021, 131026, 131030, 131047, 131049, 131051],
-    // A 403 for the contact's country.
-    130497,
-    ...[132000, 132001, 132012, 132015],
-  ],
-}
-const handlingOfCode = new Map(
-  Object.entries(handlings).flatMap(([handling, codes]) => codes.map((code) => [code, handling as Handling])),
-)
 
 /** Many have blocked the number or reported it: what it may send comes back over hours. */
 const spamLimit = { code: 131048, waitMs: 15 * 60 * 1000 }
@@ -55,10 +41,8 @@ export function refusal(answer: HttpAnswer, config: WhatsAppCloudConfig): Refusa
 
 function handlingOf(answer: HttpAnswer, code: number | undefined, isTransient: boolean): Handling {
   if (code !== undefined) {
-    const handling = handlingOfCode.get(code)
-    if (handling) return handling
-    // Permissions.
-    if (code >= 200 && code <= 299) return 'channel_refused'
+    const known = whatsAppCode(code)
+    if (known) return known.handling
   }
   if (isTransient) return 'retry_later'
   // A code that isn't listed, or an answer without one: from a proxy, say.

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { meaningOfStatus } from '../http-status.ts'
 import type { ProviderRules } from '../provider.ts'
 import { textTemplate } from '../text-template.ts'
 
@@ -9,5 +10,9 @@ export const sandbox = {
   maxTextCharacters: 4096,
   onUncertain: 'hold',
   template: textTemplate,
+  meaningOf: ({ providerStatus, providerCode }) =>
+    providerCode === 'rejected'
+      ? 'the sandbox refuses this recipient, always'
+      : meaningOfStatus(providerStatus),
   config: z.strictObject({}),
 } as const satisfies ProviderRules

@@ -3,6 +3,7 @@ import { parseEmail } from '../email.ts'
 import { besideOtherFaults, optional, singleLine } from '../fields.ts'
 import type { ProviderRules } from '../provider.ts'
 import { isInNetworks, literalAddress, parseNetwork } from '../public-address.ts'
+import { meaningOfReply } from './smtp-replies.ts'
 import { mailTemplate } from './smtp-template.ts'
 
 const maxFieldLength = 255
@@ -49,6 +50,7 @@ export const smtp = {
   maxTextCharacters: 4096,
   onUncertain: 'hold',
   template: mailTemplate,
+  meaningOf: meaningOfReply,
   config,
 } as const satisfies ProviderRules
 

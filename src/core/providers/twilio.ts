@@ -2,9 +2,11 @@ import { z } from 'zod'
 import { baseUrl } from '../base-url.ts'
 import { isLongerThan } from '../characters.ts'
 import { besideOtherFaults, optional, string } from '../fields.ts'
+import { meaningOfStatus } from '../http-status.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { MediaLimits, ProviderRules, TemplateRules } from '../provider.ts'
 import { whatsAppValueFault } from '../template.ts'
+import { twilioCodes } from './twilio-codes.ts'
 
 const sid = (prefix: string) =>
   string.regex(new RegExp(`^${prefix}[0-9a-fA-F]{32}$`), `has to be ${prefix} and 32 hexadecimal digits`)
@@ -104,6 +106,8 @@ export const twilio = {
   fetchesMedia: true,
   onUncertain: 'hold',
   template,
+  meaningOf: ({ providerStatus, providerCode = '' }) =>
+    twilioCodes[providerCode]?.meaning ?? meaningOfStatus(providerStatus),
   config,
 } as const satisfies ProviderRules
 

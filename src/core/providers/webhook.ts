@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { string } from '../fields.ts'
+import { meaningOfStatus } from '../http-status.ts'
 import type { ProviderRules } from '../provider.ts'
 import { textTemplate } from '../text-template.ts'
 
@@ -13,6 +14,11 @@ const checked = (faultOf: (value: string) => string | undefined) =>
     if (message) context.addIssue({ code: 'custom', message })
   })
 
+const ownMeanings: Record<number, string> = {
+  401: 'the receiver does not accept the signature: its secret or a clock is another',
+  410: 'the receiver wants nothing more from this channel',
+}
+
 /** Hands every message to a server of the client's own, signed as Standard Webhooks have it (docs/api.md#webhook). */
 export const webhook = {
   contactTypes: ['phone', 'email'],
@@ -21,6 +27,7 @@ export const webhook = {
   // The receiver knows a repeat by its webhook-id.
   onUncertain: 'resend',
   template: textTemplate,
+  meaningOf: ({ providerStatus = 0 }) => ownMeanings[providerStatus] ?? meaningOfStatus(providerStatus),
   config: z.strictObject({ url: checked(urlFault), secret: checked(secretFault) }),
 } as const satisfies ProviderRules
 

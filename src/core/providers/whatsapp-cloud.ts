@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { baseUrl } from '../base-url.ts'
 import { optional, string } from '../fields.ts'
+import { meaningOfStatus } from '../http-status.ts'
 import type { TemplateMessage } from '../message.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { ProviderRules, TemplateRules } from '../provider.ts'
 import { whatsAppValueFault } from '../template.ts'
+import { whatsAppCode } from './whatsapp-cloud-codes.ts'
 
 const languageForm = /^[a-z]{2,3}(_[A-Z]{2,3})?$/
 const language = string.regex(languageForm, 'has to be a language code such as en or en_US')
@@ -82,6 +84,8 @@ export const whatsappCloud = {
   },
   onUncertain: 'hold',
   template,
+  meaningOf: ({ providerStatus, providerCode = '' }) =>
+    whatsAppCode(providerCode)?.meaning ?? meaningOfStatus(providerStatus),
   config: z.strictObject({
     phoneNumberId: string.regex(
       /^\d{1,32}$/,

@@ -1,0 +1,12 @@
+/** Why sends fail without a provider's answer: as it is kept, and by what the story knows it again. */
+export const ownReasons = {
+  expired: 'expired',
+  mediaGone: 'the media is no longer kept',
+  /** Begins it. */
+  parked: 'parked',
+  /** Begins it; the provider's last answer follows. */
+  providerAway: "the channel's provider kept failing",
+} as const
+
+/** Ends the reason of what was tried as often as it may be. */
+export const lastAttempt = '(the last attempt)'
