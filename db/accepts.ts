@@ -57,26 +57,28 @@ const recording = `
   taken as materialized (${placesTaken}),
   recorded as (
     insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
-                       message, flow_id, close_conversation, lane, overflow, expires_at)
+                       message, flow_id, close_conversation, lane, behind, overflow, expires_at)
     select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
-           message->>'type', message, "flowId", "closeConversation",
-           case ordering when 'contact' then
-             hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end,
+           message->>'type', message, "flowId", "closeConversation", lane,
+           case when lane is not null then coalesce(
+             lag("requestId") over (partition by lane order by ordinality),
+             (select request_id from sends s where s.lane = one.lane and s.finished_at is null order by seq desc limit 1)) end,
            ${isOverflow},
            clock_timestamp() + "expireAfterSeconds" * interval '1 s'
-    from (select given.*, ${isBeyondChannel} as "isBeyondChannel" from given
+    from (select given.*, ${isBeyondChannel} as "isBeyondChannel",
+                 case ordering when 'contact' then
+                   hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
+          from given
           where idempotency is null or "requestId" in (select request_id from keyed)) one
     order by ordinality
-    returning request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf", lane, seq)`
+    returning request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf", behind)`
 
 /**
  * A key that another transaction was inserting has been waited for. If that took too long, all is undone, by a
  * division by zero. It names `recorded` so that PostgreSQL can't do it before.
  */
 const inTime = `
-  select "requestId", "acceptedAt", "overflowOf",
-         lane is not null and (row_number() over (partition by lane order by seq) > 1 or exists (
-           select from sends earlier where earlier.lane = recorded.lane and earlier.finished_at is null)) as "isBehind"
+  select "requestId", "acceptedAt", "overflowOf", behind is not null as "isBehind"
   from recorded join given using ("requestId")
   where given.idempotency is null
      or 1 / (clock_timestamp() < given."recordBy" and recorded."acceptedAt" is not null)::int = 1`

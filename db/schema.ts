@@ -168,6 +168,8 @@ export const sends = pgTable(
     closeConversation: boolean('close_conversation').notNull(),
     /** A hash of channel and contact: sends of one lane go one after the other, by `seq`. Null where the order is free. */
     lane: bigint('lane', { mode: 'bigint' }),
+    /** The send that stood right before it in its lane when it was accepted. */
+    behind: uuid('behind'),
     /** Beyond its account's places in the ordinary queue (docs/delivery.md#fairness). */
     overflow: boolean('overflow').notNull().default(false),
     /** Null until the send has joined one, before its first attempt. */
@@ -193,6 +195,8 @@ export const sends = pgTable(
     providerMessageId: text('provider_message_id'),
     /** Why it ended failed or uncertain. */
     failure: text('failure'),
+    /** The W3C trace context in which it was accepted; null where nobody traces. */
+    traceparent: text('traceparent'),
   },
   // None speaks of the status: it would make every claim write to the indexes.
   (table) => [

@@ -1,85 +1,50 @@
-import type { ProviderName } from './providers/index.ts'
-import type { Timeline } from './timeline.ts'
+import { lineForCustomer } from './story/customer.ts'
+import { tellEvent } from './story/events.ts'
+import { gapBefore } from './story/gaps.ts'
+import { adviceOn, headlineOf, nextOf } from './story/headline.ts'
+import type { Story, StoryEntry, StoryFacts, Tone } from './story/model.ts'
+import { standingOf } from './story/standing.ts'
+import type { SendStatus, Timeline, TimelineEvent } from './timeline.ts'
 
-/** What a story needs besides the timeline; `findStory` in db/story.ts looks it up. */
-export interface StoryFacts {
-  /** By the clock that wrote the timeline. */
-  now: Date
-  channel: ChannelFacts
-  /** When the next attempt is due. */
-  nextAttemptAt: Date
-  /** While it is still queued then, it fails. */
-  expiresAt: Date | null
-  /** The unfinished sends that stand before it in its lane; null where none does. */
-  ahead: { count: number; first: { requestId: string; status: string } } | null
-  /** What stood before it in its lane when it was accepted, and when that ended; null where nothing did. */
-  waitedFor: { requestId: string; finishedAt: Date | null } | null
+export type { Story, StoryAnswer, StoryEntry, StoryFacts, Tone } from './story/model.ts'
+export { mostCountedAhead } from './story/model.ts'
+
+const tones: Record<SendStatus, Tone> = {
+  queued: 'waiting',
+  sending: 'waiting',
+  sent: 'good',
+  failed: 'bad',
+  uncertain: 'unsure',
 }
 
-export interface ChannelFacts {
-  provider: ProviderName
-  name: string
-  heldAt: Date | null
-  heldReason: string | null
-  /** The circuit breaker is open until then; null: it is closed. */
-  breakerOpenUntil: Date | null
-  rate: { calls: number; seconds: number } | null
-  maxInFlight: number | null
-}
-
-/** How it stands: `good` is sent, `bad` failed, `unsure` uncertain, `waiting` still on its way. */
-export type Tone = 'good' | 'bad' | 'unsure' | 'waiting'
-
-/** What became of a send, in plain words for those who are asked about it. */
-export interface Story {
-  requestId: string
-  tone: Tone
-  /** One sentence. */
-  headline: string
-  /** Oldest first. */
-  entries: StoryEntry[]
-  /** What comes next, and when, where that is known; absent where nothing comes. */
-  next?: { at: string | null; text: string }
-  /** What can be done, where something can. */
-  advice?: string
-  /** A line to copy: without internals, the contact masked. */
-  forCustomer: string
-}
-
-export interface StoryEntry {
-  at: string
-  /** Its name in the timeline. */
-  event: string
-  /** The time since the entry before, named: "waited 42 s in the queue"; absent where it is too short to matter. */
-  gap?: { ms: number; text: string }
-  text: string
-  /** What the provider answered; with an attempt that has ended. */
-  answer?: ProviderAnswer
-}
-
-export interface ProviderAnswer {
-  status: number | null
-  code: string | null
-  /** What its code, or else its status, means; null where nobody knows. */
-  meaning: string | null
-  messageId: string | null
-}
-
-/** @param timeline with the contact masked. */
-export function tellStory(timeline: Timeline, _facts: StoryFacts): Story {
-  const { requestId, status, contact, messageType, acceptedAt } = timeline
-  const tones = {
-    queued: 'waiting',
-    sending: 'waiting',
-    sent: 'good',
-    failed: 'bad',
-    uncertain: 'unsure',
-  } as const
+/**
+ * What became of a send, for people: the same words on the command line and on the support page.
+ *
+ * @param timeline with the contact masked.
+ */
+export function tellStory(timeline: Timeline, facts: StoryFacts): Story {
+  const standing = standingOf(timeline, facts)
+  const next = nextOf(standing, facts)
+  const advice = adviceOn(standing, timeline, facts)
   return {
-    requestId,
-    tone: tones[status],
-    headline: status,
-    entries: timeline.events.map(({ at, event }) => ({ at, event, text: event })),
-    forCustomer: `Your ${messageType} message to ${contact.value} of ${acceptedAt} (${requestId}): ${status}`,
+    requestId: timeline.requestId,
+    tone: tones[timeline.status],
+    headline: headlineOf(standing, timeline, facts),
+    entries: timeline.events.map((event, index) =>
+      entryOf(event, timeline.events[index - 1], timeline, facts),
+    ),
+    ...(next && { next }),
+    ...(advice && { advice }),
+    forCustomer: lineForCustomer(standing, timeline, facts),
   }
+}
+
+function entryOf(
+  event: TimelineEvent,
+  before: TimelineEvent | undefined,
+  timeline: Timeline,
+  facts: StoryFacts,
+): StoryEntry {
+  const gap = before && gapBefore(before, event, facts)
+  return { at: event.at, event: event.event, ...(gap && { gap }), ...tellEvent(event, timeline, facts) }
 }

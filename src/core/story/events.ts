@@ -1,0 +1,78 @@
+import type { Timeline, TimelineEvent } from '../timeline.ts'
+import { answerOf, text } from './answer.ts'
+import type { StoryEntry, StoryFacts } from './model.ts'
+import { clause, clock, duration } from './words.ts'
+
+type Told = Pick<StoryEntry, 'text' | 'answer'>
+type Teller = (event: TimelineEvent, timeline: Timeline, facts: StoryFacts) => Told
+
+const withReason = (words: string, { reason }: TimelineEvent) =>
+  text(reason) ? `${words}: ${clause(text(reason))}.` : `${words}.`
+
+const tellers: Record<string, Teller> = {
+  accepted(_event, { messageType, contact, flowId }, { channel, waitedFor }) {
+    const flow = flowId ? `, of the flow ${flowId}` : ''
+    const behind = waitedFor
+      ? ` An earlier message to this contact, ${waitedFor.requestId}, had not ended.`
+      : ''
+    const what = `Accepted: a ${messageType} message to ${contact.value} by the channel ${channel.name} (${channel.provider})`
+    return { text: `${what}${flow}.${behind}` }
+  },
+  conversation_closed({ conversationId }, timeline) {
+    const opened = timeline.conversationId ? `opened ${timeline.conversationId}` : 'opened the next'
+    return {
+      text: conversationId
+        ? `The open conversation ${conversationId} was closed; the message ${opened}.`
+        : `No conversation was open that could be closed; the message ${opened}.`,
+    }
+  },
+  attempt_started({ attempt, worker }, { conversationId, events }) {
+    const isInOpenOne = attempt === 1 && !events.some(({ event }) => event === 'conversation_closed')
+    const joined = isInOpenOne && conversationId ? `, in the conversation ${conversationId}` : ''
+    return { text: `Attempt ${attempt} began on ${worker}${joined}.` }
+  },
+  attempt_finished(event, _timeline, { channel }) {
+    const late = event.late ? ' It came late: its claim had been given up.' : ''
+    const { answer, said } = { answer: answerOf(event, channel.provider), said: outcomeIn(event) }
+    return { text: `${said} (after ${duration(Number(event.durationMs))}).${late}`, answer }
+  },
+  attempt_lost: ({ attempt }) => ({
+    text: `The worker of attempt ${attempt} was lost before it could tell what the provider answered.`,
+  }),
+  retry_scheduled: ({ nextAttemptAt }, _timeline, { now }) => ({
+    text: `The next attempt was set for ${clock(text(nextAttemptAt), now)}.`,
+  }),
+  channel_held: (event) => ({ text: withReason('The channel was held, and the message with it', event) }),
+  sent: () => ({ text: 'Sent, that is: accepted by the provider.' }),
+  failed: (event) => ({ text: withReason('Failed', event) }),
+  uncertain: (event) => ({ text: withReason('Uncertain, the provider may or may not have it', event) }),
+  replayed: ({ nextAttemptAt }, _timeline, { now }) => ({
+    text: nextAttemptAt ? `Replayed, due at ${clock(text(nextAttemptAt), now)}.` : 'Replayed.',
+  }),
+}
+
+/** An event in plain words; one that isn't known keeps its name. */
+export function tellEvent(event: TimelineEvent, timeline: Timeline, facts: StoryFacts): Told {
+  return tellers[event.event]?.(event, timeline, facts) ?? { text: `${event.event}.` }
+}
+
+function outcomeIn({ outcome, reason: given, providerStatus }: TimelineEvent): string {
+  const reason = clause(text(given))
+  const isAnswered = providerStatus !== null
+  switch (outcome) {
+    case 'sent':
+      return 'The provider accepted it'
+    case 'rejected':
+      return isAnswered ? `The provider refused it for good: ${reason}` : `It could not be sent: ${reason}`
+    case 'retry_later':
+      return isAnswered ? `The provider did not take it now: ${reason}` : `It did not get through: ${reason}`
+    case 'uncertain':
+      return `Nobody can tell whether the provider took it: ${reason}`
+    case 'channel_refused':
+      return `The provider refused the channel, not the message: ${reason}`
+    case 'not_called':
+      return `The provider was not called, and no attempt counted: ${reason}`
+    default:
+      return `It ended as ${outcome}`
+  }
+}

@@ -1,0 +1,60 @@
+import type { TimelineEvent } from '../timeline.ts'
+import { text } from './answer.ts'
+import type { StoryEntry, StoryFacts } from './model.ts'
+import { duration } from './words.ts'
+
+/** Shorter ones need no reason. */
+const leastGapMs = 1000
+
+/** The time between two entries that follow each other, and what went on in it. */
+export function gapBefore(before: TimelineEvent, event: TimelineEvent, facts: StoryFacts): StoryEntry['gap'] {
+  const ms = Date.parse(event.at) - Date.parse(before.at)
+  return ms < leastGapMs ? undefined : { ms, text: nameOf(ms, before, event, facts) }
+}
+
+function nameOf(ms: number, before: TimelineEvent, event: TimelineEvent, facts: StoryFacts): string {
+  if (event.event === 'attempt_finished') return callOf(ms, before, event)
+  if (event.event === 'attempt_lost') {
+    return `${duration(ms)} until it was clear that the worker had died and its claim had run out`
+  }
+  if (event.event === 'replayed') return `${duration(ms)} until somebody replayed it`
+  switch (before.event) {
+    case 'accepted':
+      return waitAfterAccept(ms, before, facts)
+    case 'replayed':
+      return waitUntilDue(ms, before, 'for its turn among the replayed')
+    case 'retry_scheduled':
+      return waitUntilDue(ms, before, 'for its retry')
+    case 'channel_held':
+      return `waited ${duration(ms)} while the channel was held, and for its turn after`
+    default:
+      return `${duration(ms)} passed`
+  }
+}
+
+function callOf(ms: number, before: TimelineEvent, { durationMs, late }: TimelineEvent): string {
+  if (late || before.event !== 'attempt_started') return `${duration(ms)} until the outcome came, late`
+  const callMs = Number(durationMs)
+  if (ms - callMs < leastGapMs) return `the provider took ${duration(callMs)}`
+  return `waited ${duration(ms - callMs)} for its moment or for the database, and the provider took ${duration(callMs)}`
+}
+
+function waitAfterAccept(ms: number, { at }: TimelineEvent, { waitedFor }: StoryFacts): string {
+  if (!waitedFor) return `waited ${duration(ms)} in the queue`
+  if (!waitedFor.finishedAt) return `waited ${duration(ms)} behind an earlier message to this contact`
+  const behindMs = Math.min(ms, Math.max(0, waitedFor.finishedAt.getTime() - Date.parse(at)))
+  return wait(ms, behindMs, 'behind an earlier message to this contact')
+}
+
+function waitUntilDue(ms: number, before: TimelineEvent, forWhat: string): string {
+  const due = Date.parse(text(before.nextAttemptAt))
+  const untilDueMs = Number.isNaN(due) ? ms : Math.min(ms, Math.max(0, due - Date.parse(before.at)))
+  return wait(ms, untilDueMs, forWhat)
+}
+
+/** What of a wait isn't told otherwise is the queue's. */
+function wait(ms: number, firstMs: number, words: string): string {
+  if (firstMs < leastGapMs) return `waited ${duration(ms)} in the queue`
+  if (ms - firstMs < leastGapMs) return `waited ${duration(ms)} ${words}`
+  return `waited ${duration(firstMs)} ${words}, then ${duration(ms - firstMs)} in the queue`
+}

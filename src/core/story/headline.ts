@@ -1,0 +1,133 @@
+import type { Timeline } from '../timeline.ts'
+import { mostCountedAhead, type Story, type StoryFacts } from './model.ts'
+import { lastOf, type Standing } from './standing.ts'
+import { clause, clock, count } from './words.ts'
+
+/** One plain sentence. */
+export function headlineOf(standing: Standing, timeline: Timeline, { now, channel }: StoryFacts): string {
+  const attempts = attemptsOf(timeline, now)
+  switch (standing.kind) {
+    case 'sent':
+      return `Accepted by the provider at ${clock(standing.at, now)}; whether it reached the contact, the provider alone knows.`
+    case 'refused':
+      return `Not delivered: the provider refused it: ${clause(standing.reason)}; ${attempts}.`
+    case 'unsendable':
+      return `Not delivered: it could not be sent: ${clause(standing.reason)}; ${attempts}.`
+    case 'gave_up':
+      return `Not delivered: the provider took it at no attempt: ${clause(standing.reason)}; ${attempts}.`
+    case 'failed_late':
+      return `Not delivered: its outcome came late, so that it is not tried again: ${clause(standing.reason)}; ${attempts}.`
+    case 'provider_away':
+      return `Not delivered: ${clause(standing.reason)}; ${attempts}.`
+    case 'expired':
+      return `Not delivered: it had waited longer than its channel lets it, and expired at ${clock(standing.at, now)}; ${attempts}.`
+    case 'parked':
+      return `Not delivered: ${clause(standing.reason)}; ${attempts}.`
+    case 'media_gone':
+      return 'Not delivered: its media is no longer kept, so the provider was not called.'
+    case 'uncertain':
+      return `Not certain: the provider may or may not have it: ${clause(standing.reason)}; ${attempts}.`
+    case 'sending':
+      return `On its way: an attempt began at ${clock(standing.since, now)}, and the provider has yet to answer.`
+    case 'held': {
+      const reason = standing.reason ? `: ${clause(standing.reason)}` : ''
+      return `Waiting: the channel ${channel.name} is held since ${clock(standing.since, now)}${reason}.`
+    }
+    case 'behind':
+      return 'Waiting: behind an earlier message to this contact.'
+    case 'retry':
+      return `Waiting for its next attempt, at ${clock(standing.at, now)}; the last one did not go through: ${clause(standing.reason)}.`
+    case 'replayed':
+      return `Waiting: it was replayed, and is due at ${clock(standing.at, now)}.`
+    case 'breaker_open':
+      return "Waiting: the calls of the channel's provider have been failing, so few are made."
+    case 'waits_for_turn':
+      return `Waiting for its turn: the channel makes ${limitsIn(standing.limits)}.`
+    case 'in_queue':
+      return 'Waiting in the queue for a worker.'
+    default:
+      return standing satisfies never
+  }
+}
+
+/** `3 attempts, the last at 14:02:11 UTC`. */
+function attemptsOf({ attempts, events }: Timeline, now: Date): string {
+  const last = lastOf(events, 'attempt_started')
+  if (!last || attempts === 0) return 'no attempt was made'
+  return `${count(attempts, 'attempt')}, ${attempts === 1 ? '' : 'the last '}at ${clock(last.at, now)}`
+}
+
+function limitsIn({ rate, maxInFlight }: Extract<Standing, { kind: 'waits_for_turn' }>['limits']): string {
+  const limits = [
+    rate && `at most ${count(rate.calls, 'call')} in ${rate.seconds} s`,
+    maxInFlight && `at most ${count(maxInFlight, 'call')} at a time`,
+  ]
+  return limits.filter(Boolean).join(', and ')
+}
+
+/** What comes next of itself. */
+export function nextOf(standing: Standing, facts: StoryFacts): Story['next'] {
+  const next = nextStep(standing)
+  const { expiresAt, now } = facts
+  if (!next || !expiresAt || standing.kind === 'sending') return next
+  return { ...next, text: `${next.text} It expires if it still waits at ${clock(expiresAt, now)}.` }
+}
+
+function nextStep(standing: Standing): Story['next'] {
+  switch (standing.kind) {
+    case 'sending':
+      return { at: null, text: 'It ends, or is tried again, as the provider answers.' }
+    case 'held':
+      return { at: null, text: 'It goes on when the channel is resumed.' }
+    case 'behind': {
+      const { count: number, first } = standing.ahead
+      const least = number === mostCountedAhead ? 'at least ' : ''
+      const others =
+        number > 1 ? ` and ${least}${count(number - 1, 'more message')} to this contact have` : ' has'
+      return { at: null, text: `It goes when ${first.requestId}, which is ${first.status},${others} ended.` }
+    }
+    case 'retry':
+    case 'replayed':
+      return { at: standing.at.toISOString(), text: 'The next attempt is due.' }
+    case 'breaker_open':
+      return {
+        at: standing.until.toISOString(),
+        text: 'A single call is tried from then on; the others follow if it goes through.',
+      }
+    case 'waits_for_turn':
+      return { at: null, text: 'It goes when its turn comes.' }
+    case 'in_queue':
+      return { at: null, text: 'It goes when a worker takes it.' }
+    default:
+      return undefined
+  }
+}
+
+/** What people can do. */
+export function adviceOn(
+  standing: Standing,
+  { requestId }: Timeline,
+  { channel }: StoryFacts,
+): string | undefined {
+  switch (standing.kind) {
+    case 'refused':
+    case 'unsendable':
+      return 'Mend what it says and post a new send; a replay would be refused again.'
+    case 'gave_up':
+    case 'failed_late':
+    case 'provider_away':
+      return `Replay it when the provider is well again: replay ${requestId}`
+    case 'expired':
+      return 'Post a new send, if the message is still worth anything.'
+    case 'media_gone':
+      return 'Post a new send; this one cannot be replayed.'
+    case 'parked':
+      return 'Look into the logs of the workers before it is replayed: it may be what ended them.'
+    case 'uncertain':
+      return `Look for the message at the provider first; where it has none: replay ${requestId}`
+    case 'held':
+      return `Mend what it says, then: channel resume ${channel.channelId}`
+    default:
+      return undefined
+  }
+}

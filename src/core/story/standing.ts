@@ -1,0 +1,83 @@
+import { lastAttempt, ownReasons } from '../own-reasons.ts'
+import type { Timeline, TimelineEvent } from '../timeline.ts'
+import { answerOf, text } from './answer.ts'
+import type { ChannelFacts, StoryFacts } from './model.ts'
+
+/** How it stands with a send: decided once, and told in several ways. */
+export type Standing =
+  | { kind: 'sent'; at: string }
+  /** The provider said no. */
+  | { kind: 'refused'; reason: string }
+  /** It could not even be put to the provider. */
+  | { kind: 'unsendable'; reason: string }
+  /** It was tried as often as it may be. */
+  | { kind: 'gave_up'; reason: string }
+  /** An outcome that came late, and is not retried for it. */
+  | { kind: 'failed_late'; reason: string }
+  | { kind: 'provider_away'; reason: string }
+  | { kind: 'expired'; at: string }
+  | { kind: 'parked'; reason: string }
+  | { kind: 'media_gone' }
+  | { kind: 'uncertain'; reason: string }
+  | { kind: 'sending'; since: string }
+  | { kind: 'held'; since: Date; reason: string | null }
+  | { kind: 'behind'; ahead: NonNullable<StoryFacts['ahead']> }
+  | { kind: 'retry'; at: Date; reason: string }
+  | { kind: 'replayed'; at: Date }
+  | { kind: 'breaker_open'; until: Date }
+  | { kind: 'waits_for_turn'; limits: Pick<ChannelFacts, 'rate' | 'maxInFlight'> }
+  | { kind: 'in_queue' }
+
+export function standingOf(timeline: Timeline, facts: StoryFacts): Standing {
+  const { status, events, acceptedAt, finishedAt } = timeline
+  switch (status) {
+    case 'sent':
+      return { kind: 'sent', at: finishedAt ?? acceptedAt }
+    case 'failed':
+      return failureOf(timeline, facts)
+    case 'uncertain':
+      return { kind: 'uncertain', reason: text(events.at(-1)?.reason) }
+    case 'sending':
+      return { kind: 'sending', since: lastOf(events, 'attempt_started')?.at ?? acceptedAt }
+    case 'queued':
+      return waitOf(events, facts)
+    default:
+      return status satisfies never
+  }
+}
+
+function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: StoryFacts): Standing {
+  const reason = text(lastOf(events, 'failed')?.reason)
+  if (reason === ownReasons.expired) return { kind: 'expired', at: finishedAt ?? acceptedAt }
+  if (reason === ownReasons.mediaGone) return { kind: 'media_gone' }
+  if (reason.startsWith(ownReasons.parked)) return { kind: 'parked', reason }
+  if (reason.startsWith(ownReasons.providerAway)) return { kind: 'provider_away', reason }
+  const attempt = lastOf(events, 'attempt_finished')
+  const meaning = attempt && answerOf(attempt, channel.provider).meaning
+  if (reason.endsWith(lastAttempt)) {
+    return { kind: 'gave_up', reason: meaning ?? reason.slice(0, -lastAttempt.length) }
+  }
+  if (attempt?.outcome !== 'rejected') return { kind: 'failed_late', reason }
+  if (attempt.providerStatus === null) return { kind: 'unsendable', reason }
+  return { kind: 'refused', reason: meaning ?? reason }
+}
+
+/** What is in the way of a queued send, the strongest first: while its channel is held, nothing else matters. */
+function waitOf(events: readonly TimelineEvent[], facts: StoryFacts): Standing {
+  const { now, channel, ahead, nextAttemptAt } = facts
+  const { heldAt, heldReason, breakerOpenUntil, rate, maxInFlight } = channel
+  if (heldAt) return { kind: 'held', since: heldAt, reason: heldReason }
+  if (ahead) return { kind: 'behind', ahead }
+  if (nextAttemptAt > now) {
+    const last = events.at(-1)
+    if (last?.event === 'replayed') return { kind: 'replayed', at: nextAttemptAt }
+    if (last?.event === 'retry_scheduled')
+      return { kind: 'retry', at: nextAttemptAt, reason: text(last.reason) }
+  }
+  if (breakerOpenUntil) return { kind: 'breaker_open', until: breakerOpenUntil }
+  if (rate || maxInFlight) return { kind: 'waits_for_turn', limits: { rate, maxInFlight } }
+  return { kind: 'in_queue' }
+}
+
+export const lastOf = (events: readonly TimelineEvent[], name: string) =>
+  events.findLast(({ event }) => event === name)

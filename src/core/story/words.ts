@@ -1,0 +1,32 @@
+const units: [seconds: number, name: string][] = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+]
+
+/** In two units at the most: `870 ms`, `42 s`, `2 min 5 s`, `3 h`. */
+export function duration(ms: number): string {
+  if (ms < 995) return `${Math.round(ms)} ms`
+  if (ms < 9950) return `${Number((ms / 1000).toFixed(1))} s`
+  const seconds = Math.round(ms / 1000)
+  const [size, name] = units.find(([size]) => seconds >= size) ?? [1, 's']
+  const whole = `${Math.floor(seconds / size)} ${name}`
+  const rest = seconds % size
+  if (rest === 0) return whole
+  const [nextSize, nextName] = units.find(([size]) => rest >= size) ?? [1, 's']
+  return `${whole} ${Math.floor(rest / nextSize)} ${nextName}`
+}
+
+/** `14:02:11 UTC`, with the date where it isn't today's. */
+export function clock(at: string | Date, now: Date): string {
+  const [date, time] = new Date(at).toISOString().split('T')
+  const shown = `${time?.slice(0, 8)} UTC`
+  return now.toISOString().startsWith(`${date}T`) ? shown : `${shown} on ${date}`
+}
+
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+/** As the end of a sentence: without a full stop of its own. */
+export const clause = (text: string) => text.trim().replace(/[.\s]+$/, '')
