@@ -9,7 +9,7 @@ export class CliError extends Error {}
 export interface CliContext {
   db: Database
   /** Reads a setting that not every command needs. */
-  setting<Name extends 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS' | 'API_KEY_PEPPER'>(
+  setting<Name extends 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS' | 'API_KEY_PEPPER' | 'RETENTION_DAYS'>(
     name: Name,
   ): Settings[Name]
 }

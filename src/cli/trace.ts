@@ -1,41 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { findSend } from '../../db/sends.ts'
-import { canBeRecordId } from '../core/record-id.ts'
+import type { Database } from '../../db/client.ts'
+import { findStory } from '../../db/story.ts'
+import { explainUnknownId, findRequestId } from '../core/request-id.ts'
+import { type Story, type StoryEntry, tellStory } from '../core/story.ts'
 import { buildTimeline, type Timeline } from '../core/timeline.ts'
-import { answer, CliError } from './answer.ts'
+import { answer, type CliContext, CliError } from './answer.ts'
+import { renderEnd, renderEntry, renderHead, renderStory } from './render-story.ts'
+
+const lookEveryMs = 500
+
+interface Told {
+  timeline: Timeline
+  story: Story
+}
 
 export function traceCommand(program: Command): void {
   program
     .command('trace')
     .description('what became of a send')
-    .argument('<requestId>')
-    .action((requestId: string, _options: object, command: Command) =>
-      answer(
+    .argument('<requestId>', 'however it was copied: in quotes, in a URL, in a whole log line')
+    .option('--follow', 'tell on until the send has ended; exits with 0 only if it was sent')
+    .action(async (pasted: string, { follow }: { follow?: boolean }, command: Command) => {
+      const { json } = command.optsWithGlobals<{ json?: boolean }>()
+      let told: Told | undefined
+      await answer(
         command,
-        async ({ db }) => {
-          const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
-          if (found) return buildTimeline(found.send, found.events, 'masked')
-          throw new CliError(`No send ${requestId}: it was never accepted; search the logs for the id`)
+        async (context) => {
+          told = await tell(context, pasted)
+          if (follow) told = await followToEnd(context.db, told, json ? () => {} : console.log)
+          return told.timeline
         },
-        renderTimeline,
-      ),
-    )
+        () => (told ? renderTold(told, follow === true) : ''),
+      )
+      if (follow && told && told.timeline.status !== 'sent') throw new CliError(oneLine(told.story))
+    })
 }
 
-/** A send's story for a terminal: what it is, then a line an event with the time since the one before. */
-export function renderTimeline(timeline: Timeline): string {
-  const { requestId, status, contact, messageType, events } = timeline
-  let before = Date.parse(timeline.acceptedAt)
-  const lines = events.map(({ at, event, ...fields }) => {
-    const sinceMs = Date.parse(at) - before
-    before += sinceMs
-    const told = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)
-    return [
-      `  ${at}`,
-      `+${sinceMs} ms`.padStart(11),
-      event,
-      ...told.map(([name, value]) => `${name}=${value}`),
-    ].join('  ')
-  })
-  return [`${requestId}  ${status}  ${messageType} to ${contact.value}`, ...lines].join('\n')
+async function tell(context: CliContext, pasted: string): Promise<Told> {
+  const requestId = findRequestId(pasted)
+  const told = requestId && (await lookUp(context.db, requestId))
+  if (told) return told
+  const retentionDays = context.setting('RETENTION_DAYS')
+  const { why, next } = explainUnknownId(pasted, { now: new Date(), retentionDays })
+  throw new CliError([`${requestId ?? pasted}: ${why}`, ...next].join(' '))
 }
+
+/** A send's timeline, with the contact masked, and its story. */
+export async function lookUp(db: Database, requestId: string): Promise<Told | undefined> {
+  const found = await findStory(db, requestId)
+  if (!found) return undefined
+  const timeline = buildTimeline(found.send, found.events, 'masked')
+  return { timeline, story: tellStory(timeline, found.facts) }
+}
+
+/** Prints what is new, and what it waits for where that has changed. */
+async function followToEnd(db: Database, first: Told, print: (line: string) => void): Promise<Told> {
+  const shown = new Set<string>()
+  let told = first
+  let headline: string | undefined
+  print(renderHead(told.timeline))
+  for (;;) {
+    for (const entry of newEntries(told.story.entries, shown)) print(renderEntry(entry))
+    if (told.timeline.finishedAt !== null) return told
+    if (told.story.headline !== headline) print(told.story.headline)
+    headline = told.story.headline
+    await sleep(lookEveryMs)
+    told = (await lookUp(db, told.timeline.requestId)) ?? told
+  }
+}
+
+/** By name and number: the moment at which an attempt counts as begun may still change. */
+function newEntries(entries: readonly StoryEntry[], shown: Set<string>): StoryEntry[] {
+  const counts = new Map<string, number>()
+  return entries.filter(({ event }) => {
+    const number = (counts.get(event) ?? 0) + 1
+    counts.set(event, number)
+    const key = `${event} ${number}`
+    const isNew = !shown.has(key)
+    shown.add(key)
+    return isNew
+  })
+}
+
+function renderTold({ story, timeline }: Told, isFollowed: boolean): string {
+  return isFollowed ? [story.headline, ...renderEnd(story)].join('\n') : renderStory(story, timeline)
+}
+
+const oneLine = ({ headline, advice }: Story) => [headline, advice].filter(Boolean).join(' ')

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { renderTimeline } from '../cli/trace.ts'
+import { connectDatabase, type Database } from '../../db/client.ts'
+import { renderStory } from '../cli/render-story.ts'
+import { lookUp } from '../cli/trace.ts'
 import type { Timeline } from '../core/timeline.ts'
 import { runProcess } from '../platform/process.ts'
 import { type Example, providerExamples, sandboxExamples } from './demo-examples.ts'
@@ -9,6 +11,7 @@ import { type Stack, startStack } from './stack.ts'
 
 const finishWithinMs = 30_000
 const farSideWithinMs = 2000
+const queryTimeoutMs = 10_000
 
 let stack: Stack
 
@@ -23,8 +26,14 @@ async function playAll(emulators: Emulators): Promise<void> {
   const seed = await seedDemoAccount(stack.environment)
   const channels = await seedEmulatedChannels(stack.environment, seed.accountId, emulators)
   const examples = [...sandboxExamples, ...providerExamples(channels, emulators)]
+  const db = connectDatabase(stack.environment.DATABASE_URL ?? '', {
+    poolSize: 1,
+    queryTimeoutMs,
+    onConnectionLost: () => {},
+  })
   const results: boolean[] = []
-  for (const example of examples) results.push(await play(example, seed))
+  for (const example of examples) results.push(await play(example, seed, db))
+  await db.$client.end()
   const asExpected = results.every(Boolean)
   const verdict = `All ${examples.length} ended as they should.`
   console.log(asExpected ? verdict : 'Not all ended as they should; see above.')
@@ -34,7 +43,7 @@ async function playAll(emulators: Emulators): Promise<void> {
   }
 }
 
-async function play(example: Example, seed: Seed): Promise<boolean> {
+async function play(example: Example, seed: Seed, db: Database): Promise<boolean> {
   const { title, contact, message, ends, attempts, farSide } = example
   const { channelId = seed.channelId } = example
   const { requestId } = await call<{ requestId: string }>('/v1/messages', seed, {
@@ -47,7 +56,8 @@ async function play(example: Example, seed: Seed): Promise<boolean> {
   const isEndRight = timeline.status === ends && timeline.attempts === attempts
   const isFarSideRight = !farSide || told !== undefined
   const verdict = isEndRight ? '' : `  EXPECTED ${ends} after ${attempts} attempts`
-  console.log(`${title}${verdict}\n${renderTimeline(timeline)}`)
+  const found = await lookUp(db, requestId)
+  console.log(`${title}${verdict}\n${found ? renderStory(found.story, found.timeline) : requestId}`)
   if (farSide) console.log(`  the far side got  ${told ?? 'NOTHING OF IT'}`)
   console.log()
   return isEndRight && isFarSideRight
