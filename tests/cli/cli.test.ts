@@ -121,7 +121,7 @@ test.each([
   ],
   [['channel', 'update', nobody, '--name', 'x'], 'channel list'],
   [['conversation', 'list', '--account', nobody, '--contact', 'x'], 'phone number'],
-  [['trace', nobody], 'search the logs'],
+  [['trace', nobody], 'RETENTION_DAYS'],
   [['pigeon'], 'pigeon'],
   [[], '--help'],
 ])('a faulty command says what to do in one line and exits with 1: %j', (args, hint) => {

@@ -1,0 +1,162 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { eq } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { channels } from '../../db/schema.ts'
+import { findStory } from '../../db/story.ts'
+import { tellStory } from '../../src/core/story.ts'
+import { buildTimeline } from '../../src/core/timeline.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildChannel,
+  newContact,
+  textBody,
+} from '../support/builders.ts'
+import { runCli } from '../support/cli.ts'
+import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+
+interface Running {
+  child: ChildProcess
+  stdout: string
+  stderr: string
+}
+
+function trace(...args: string[]): Running {
+  const env = { ...process.env, ...testSecrets, DATABASE_URL: service.stores.databaseUrl }
+  const child = spawn(process.execPath, [inject('cliProgram'), 'trace', ...args], { env })
+  const running: Running = { child, stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => {
+    running.stdout += chunk
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    running.stderr += chunk
+  })
+  return running
+}
+
+async function ended(running: Running): Promise<Running & { status: number | null }> {
+  await once(running.child, 'close')
+  return { ...running, status: running.child.exitCode }
+}
+
+async function storyOf(requestId: string) {
+  const found = await findStory(service.runtime.db, requestId)
+  if (!found) throw new Error(`No send ${requestId}`)
+  return {
+    facts: found.facts,
+    story: tellStory(buildTimeline(found.send, found.events, 'masked'), found.facts),
+  }
+}
+
+test('while a send stands behind earlier ones, its story names the first and counts them; later it tells that it did', async () => {
+  const contact = newContact()
+  const first = await accept(service, account, textBody('1', contact))
+  // In two requests at once, which may share an insert or not.
+  const next = await Promise.all(['2', '3'].map((text) => accept(service, account, textBody(text, contact))))
+  const alone = await accept(service, account, textBody())
+  const stories = await Promise.all(next.map(storyOf))
+
+  expect((await storyOf(first)).facts).toMatchObject({ ahead: null, waitedFor: null })
+  expect((await storyOf(alone)).facts).toMatchObject({ ahead: null, waitedFor: null })
+  const counts = stories.map(({ facts }) => facts.ahead?.count).sort()
+  expect(counts).toEqual([1, 2])
+  const last = stories.find(({ facts }) => facts.ahead?.count === 2)
+  expect(last?.story.headline).toBe('Waiting: behind an earlier message to this contact.')
+  expect(last?.facts.ahead?.first).toEqual({ requestId: first, status: 'queued' })
+  const waited = stories.map(({ facts }) => facts.waitedFor?.requestId)
+  expect(waited).toContain(first)
+  expect(new Set(waited).size).toBe(2)
+
+  const worker = await service.startWorker('first-worker')
+  for (const requestId of next) {
+    await finishedTimeline(service, requestId, account.apiKey)
+    const { facts } = await storyOf(requestId)
+    const before = await storyOf(facts.waitedFor?.requestId ?? '')
+    expect(facts.ahead).toBeNull()
+    expect(facts.waitedFor?.finishedAt?.toISOString()).toBe(before.story.entries.at(-1)?.at)
+  }
+  await worker.stop()
+})
+
+test('sends of a channel without an order stand behind nobody', async () => {
+  const channelId = await buildChannel(service, account.accountId)
+  await service.runtime.db.update(channels).set({ ordering: 'none' }).where(eq(channels.id, channelId))
+  const contact = newContact()
+  await accept(service, { ...account, channelId }, textBody('1', contact))
+  const second = await accept(service, { ...account, channelId }, textBody('2', contact))
+  expect((await storyOf(second)).facts).toMatchObject({ ahead: null, waitedFor: null })
+})
+
+test('a send of a held channel tells by whose words it is held, and with which limits', async () => {
+  const channelId = await buildChannel(service, account.accountId)
+  const requestId = await accept(service, { ...account, channelId }, textBody())
+  const limits = { rateCalls: 80, rateSeconds: 1, maxInFlight: 5 }
+  const held = { heldAt: new Date(), heldReason: 'The token is void', ...limits }
+  await service.runtime.db.update(channels).set(held).where(eq(channels.id, channelId))
+  const { facts, story } = await storyOf(requestId)
+  expect(facts.channel).toMatchObject({ channelId, rate: { calls: 80, seconds: 1 }, maxInFlight: 5 })
+  expect(story.headline).toMatch(/^Waiting: the channel Test is held since .* UTC: The token is void\.$/)
+  expect(story.advice).toContain(`channel resume ${channelId}`)
+})
+
+test('trace --follow tells the events as they come, and ends with 0 when the send was sent', async () => {
+  const requestId = await accept(service, account, textBody())
+  const running = trace(requestId, '--follow')
+  await eventually('what it waits for', async () => running.stdout.includes('Waiting in the queue'))
+  expect(running.stdout).toMatch(/^[0-9a-f-]{36} {2}queued {2}text to \+49\*+\d\d\n .* accepted /)
+  const worker = await service.startWorker('second-worker')
+  const { status, stdout, stderr } = await ended(running)
+  await worker.stop()
+
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  const names = [...stdout.matchAll(/^ {2}\d{4}-\S+ {2}(\w+)/gm)].map(([, name]) => name)
+  expect(names).toEqual(['accepted', 'attempt_started', 'attempt_finished', 'sent'])
+  expect(stdout).toContain('Accepted by the provider at ')
+  expect(stdout).toContain(`For the customer: Your text message ${requestId}`)
+})
+
+test('of a send that failed, trace tells the story; with --follow it ends with 1 and says why in one line', async () => {
+  const worker = await service.startWorker('third-worker')
+  const requestId = await accept(service, account, textBody('Hello', '+15550100103'))
+  await finishedTimeline(service, requestId, account.apiKey)
+  await worker.stop()
+  const [plain, followed, json] = await Promise.all([
+    // As it may have been copied.
+    ended(trace(`{"event":"accepted","requestId":"${requestId.toUpperCase()}"}`)),
+    ended(trace(requestId, '--follow')),
+    runCli(service, 'trace', requestId, '--follow'),
+  ])
+  expect({ status: plain.status, stderr: plain.stderr }).toEqual({ status: 0, stderr: '' })
+  const headline =
+    /^Not delivered: the provider refused it: the sandbox refuses this recipient, always; 1 attempt, at .* UTC\.$/m
+  expect(plain.stdout).toMatch(headline)
+  expect(plain.stdout).toContain('status 400, code rejected: the sandbox refuses this recipient, always')
+  expect(plain.stdout).not.toContain('15550100103')
+  expect(followed.status).toBe(1)
+  expect(followed.stderr).toMatch(/^Not delivered: .*\n$/)
+  expect(followed.stdout).toMatch(headline)
+  expect(json.status).toBe(1)
+  expect(JSON.parse(json.stdout)).toMatchObject({ requestId, status: 'failed', events: expect.any(Array) })
+})
+
+test.each([
+  ['01890000-0000-7000-8000-000000000001', 'more than 90 days ago (RETENTION_DAYS)'],
+  ['my message', 'That holds no requestId.'],
+])('trace %s says in one line why it is no send, and ends with 1', async (pasted, why) => {
+  const { status, stdout, stderr } = await ended(trace(pasted))
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect(stderr).toMatch(/^.+\n$/)
+  expect(stderr).toContain(why)
+})
