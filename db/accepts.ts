@@ -20,6 +20,8 @@ export interface NewSend {
   expireAfterSeconds: number | undefined
   /** Of its Idempotency-Key, and of all that was asked for with it; both in hex. */
   idempotency: { hash: string; fingerprint: string } | undefined
+  /** Of the trace in which it is accepted. */
+  traceparent?: string | undefined
   /** By PostgreSQL's clock. After it nothing is inserted: by then the client has been told 503. */
   recordBy: Date
 }
@@ -41,7 +43,8 @@ const recording = `
   given as materialized (
     select given.* from rows from (json_to_recordset($1) as
       ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
-       "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency json, "recordBy" timestamptz))
+       "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency json, traceparent text,
+       "recordBy" timestamptz))
       with ordinality as given
     where clock_timestamp() < "recordBy"),
   keyed as (
@@ -57,14 +60,14 @@ const recording = `
   taken as materialized (${placesTaken}),
   recorded as (
     insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
-                       message, flow_id, close_conversation, lane, behind, overflow, expires_at)
+                       message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
     select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
            message->>'type', message, "flowId", "closeConversation", lane,
            case when lane is not null then coalesce(
              lag("requestId") over (partition by lane order by ordinality),
              (select request_id from sends s where s.lane = one.lane and s.finished_at is null order by seq desc limit 1)) end,
            ${isOverflow},
-           clock_timestamp() + "expireAfterSeconds" * interval '1 s'
+           clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
     from (select given.*, ${isBeyondChannel} as "isBeyondChannel",
                  case ordering when 'contact' then
                    hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane

@@ -27,6 +27,8 @@ export interface ClaimedSend {
   provider: ProviderName
   sealedConfig: string
   onUncertain: OnUncertain
+  /** Of the trace in which it was accepted. */
+  traceparent: string | null
   /** Whether it needed a turn (db/turns.ts). */
   isLimited: boolean
   isOverflow: boolean
@@ -71,7 +73,7 @@ const claim = (lock: string) => `
      jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                           'name', s.contact_name)) as contact,
      s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation",
-     s.conversation_id as "conversationId", s.attempt,
+     s.conversation_id as "conversationId", s.attempt, s.traceparent,
      s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
      channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
      ${isLimited} as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",

@@ -5,6 +5,7 @@ import { dispatcher } from './dispatch.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { Providers } from './providers/index.ts'
 import { outcomeRecorder } from './record-outcome.ts'
+import { traceAttempt } from './trace.ts'
 import type { Turns } from './turns.ts'
 
 /** A claimed send in its conversation. */
@@ -31,11 +32,13 @@ export function deliverer(runtime: Runtime, providers: Providers, heartbeat: Hea
   const dispatch = dispatcher(runtime, providers, heartbeat)
   const recordOutcome = outcomeRecorder(runtime, turns)
 
-  return async (requestId: string): Promise<NextWakeUp> => {
-    const claimed = await claim(requestId)
-    if (!claimed.send) return claimed.next
-    const send = await closeConversation(claimed.send)
+  const makeAttempt = traceAttempt(async (claimed: OwnSend): Promise<NextWakeUp> => {
+    const send = await closeConversation(claimed)
     const attempt = await dispatch(send)
     return await recordOutcome(send, attempt)
+  })
+  return async (requestId: string): Promise<NextWakeUp> => {
+    const claimed = await claim(requestId)
+    return claimed.send ? await makeAttempt(claimed.send) : claimed.next
   }
 }

@@ -13,6 +13,7 @@ import type { Heartbeat } from './heartbeat.ts'
 import { patient } from './patience.ts'
 import type { Delivery } from './provider.ts'
 import type { Providers } from './providers/index.ts'
+import { traceCall } from './trace.ts'
 
 export interface Attempt {
   outcome: AttemptResult
@@ -61,7 +62,8 @@ export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: He
       }
     }
     try {
-      return await withinTime(timeoutMs, (signal) => providers[send.provider].send(delivery, signal))
+      const call = (signal: AbortSignal) => providers[send.provider].send(delivery, signal)
+      return await traceCall(send, () => withinTime(timeoutMs, call))
     } catch (error) {
       logFault(log, 'dispatch_fault', error, { requestId })
       return { outcome: 'uncertain', reason: 'the call to the provider broke off; see the log' }

@@ -14,6 +14,8 @@ export interface Delivery<Config> {
   conversationId: string
   /** Counted from 1. */
   attempt: number
+  /** Of the trace in which the send was accepted. */
+  traceparent?: string | null
   config: Config
 }
 

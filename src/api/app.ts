@@ -15,6 +15,7 @@ import { getMessage } from './get-message.ts'
 import { openApiRoutes } from './openapi/routes.ts'
 import { patience as defaultPatience } from './patience.ts'
 import { sendMessage } from './send-message.ts'
+import { traceRequest } from './trace-request.ts'
 
 /** What one request may wait for the stores; leaves room below the 1.5 s within which every answer is due. */
 const waitBudgetMs = 1100
@@ -32,6 +33,7 @@ export function createApp(
   const send = sendMessage(runtime, authenticate, patience)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
+  app.use('/v1/*', traceRequest)
   app.use(trackRequest(log))
   app.use(warnOfUnknownProxy(runtime))
   app.use(

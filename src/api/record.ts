@@ -12,6 +12,7 @@ import type { Runtime } from '../platform/runtime.ts'
 import type { ApiEnv } from './context.ts'
 import { unavailable } from './errors.ts'
 import type { earlierSends, Idempotency } from './idempotency.ts'
+import { traceparentOf } from './trace-request.ts'
 
 const maxRowsPerInsert = 200
 /** What is kept of the request's wait between the last moment of an insert and the answer that must tell of it. */
@@ -74,6 +75,7 @@ export function recorder({ db, log }: Runtime, findEarlier: ReturnType<typeof ea
       ordering: channel.ordering,
       expireAfterSeconds: channel.expireAfterSeconds ?? undefined,
       idempotency,
+      traceparent: traceparentOf(c),
       recordBy: new Date(Date.now() + budget.leftMs - marginMs),
     }
     const recorded = await budget.spend(insert(row, mediaContent))

@@ -13,6 +13,7 @@ import type { Patience } from './patience.ts'
 import { rateLimiter } from './rate-limit.ts'
 import { readBody, refuseDeclaredOversize, refuseTooDeep } from './read-body.ts'
 import { recorder } from './record.ts'
+import { traceRecord } from './trace-request.ts'
 import { validate } from './validate.ts'
 
 /**
@@ -29,7 +30,7 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
   const { rateLimit, spareRateLimit } = rateLimiter(runtime)
   const findEarlier = earlierSends(runtime, spareRateLimit)
   const replay = replayAnswer(runtime)
-  const record = recorder(runtime, findEarlier)
+  const record = traceRecord(recorder(runtime, findEarlier))
   const enqueue = enqueuer(runtime)
 
   const pipeline = (schema: typeof channelInBody | typeof channelInPath) =>

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 import { safeError } from './safe-error.ts'
+import { traceFields } from './tracing.ts'
 
 export type { Logger }
 
@@ -10,6 +11,7 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     base: null,
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: levelName },
+    mixin: traceFields,
   }
   // Written at once: pino's own destination would try for ever to write its rest when a process ends whose stdout is gone.
   return pino(options, destination ?? pino.destination({ dest: 1, sync: true }))

@@ -1,3 +1,5 @@
+import { outsideSpans } from './tracing.ts'
+
 interface Waiting<Item, Result> {
   item: Item
   resolve: (result: Result) => void
@@ -29,7 +31,7 @@ export class MicroBatch<Item, Result> {
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject })
-      if (!this.#flushing) void this.#flushAll()
+      if (!this.#flushing) void outsideSpans(() => this.#flushAll())
     })
   }
 

@@ -3,6 +3,7 @@ import { isUnavailable } from '../../db/errors.ts'
 import { type Logger, logFault } from './logger.ts'
 import { safeError } from './safe-error.ts'
 import { SettingsError } from './settings.ts'
+import { flushSpans } from './tracing.ts'
 
 /** Runs an entry point. What it can't start with is said in plain words on stderr, and the exit code is 1. */
 export async function runProcess(main: () => Promise<void>): Promise<void> {
@@ -28,6 +29,7 @@ export function closeOnSignal(log: Logger, withinMs: number, close: () => Promis
       if (err) logFault(log, 'crashed', err)
       else log.info({ event: 'stopping', signal })
       await close()
+      await flushSpans()
       log.info({ event: 'stopped' })
     },
   )

@@ -31,6 +31,7 @@ function buildSend(changes: Partial<EnteredSend> = {}): EnteredSend {
     attemptsBeforeReplay: 0,
     worker: 'a',
     claimId: uuidv7(),
+    traceparent: null,
     provider: 'sandbox',
     sealedConfig: sealConfig({}, channelId, service.runtime.settings.CREDENTIALS_KEY),
     onUncertain: 'hold',

@@ -3,6 +3,7 @@ import { mediaLinkMs, mintMediaLink } from '../../src/core/media-link.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Settings } from '../../src/platform/settings.ts'
 import type { Provider } from '../provider.ts'
+import { traceHttp } from '../trace.ts'
 import { createMediaFetcher } from './fetch-media.ts'
 import { createHttpClient } from './http.ts'
 import { sandbox } from './sandbox.ts'
@@ -23,7 +24,7 @@ export interface OpenProviders {
 /** Connects nothing yet: each provider does when it is first called. */
 export function openProviders(db: Database, settings: Settings): OpenProviders {
   const allowedPrivateNetworks = settings.ALLOWED_PRIVATE_NETWORKS
-  const http = createHttpClient({ allowedPrivateNetworks })
+  const http = traceHttp(createHttpClient({ allowedPrivateNetworks }))
   const media = createMediaFetcher({ allowedPrivateNetworks })
   return {
     providers: {

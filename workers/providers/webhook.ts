@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Handling, Outcome } from '../../src/core/outcome.ts'
 import type { WebhookConfig } from '../../src/core/providers/webhook.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
+import { activeTraceparent } from '../../src/platform/tracing.ts'
 import type { Delivery, Provider } from '../provider.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs, unanswered } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
@@ -29,6 +30,7 @@ export function webhook(http: HttpClient): Provider<WebhookConfig> {
 /** The id stays the same on every attempt, so that the receiver can drop a repeat; time and signature are new. */
 function signedRequest(delivery: Delivery<WebhookConfig>): HttpRequest {
   const { requestId, config } = delivery
+  const traceparent = activeTraceparent() ?? delivery.traceparent
   const timestamp = Math.floor(Date.now() / 1000)
   const body = Buffer.from(JSON.stringify(payloadOf(delivery)))
   const key = Buffer.from(config.secret.replace(/^whsec_/, ''), 'base64')
@@ -43,6 +45,7 @@ function signedRequest(delivery: Delivery<WebhookConfig>): HttpRequest {
       'webhook-id': requestId,
       'webhook-timestamp': String(timestamp),
       'webhook-signature': `v1,${signature}`,
+      ...(traceparent && { traceparent }),
     },
     body,
   }

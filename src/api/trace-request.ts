@@ -1,0 +1,64 @@
+import { SpanKind, trace } from '@opentelemetry/api'
+import type { Context } from 'hono'
+import { matchedRoutes } from 'hono/route'
+import { queueName } from '../core/send-job.ts'
+import { formatTraceparent, parseTraceparent } from '../core/traceparent.ts'
+import { activeTraceparent, failSpan, inSpan, remoteContext } from '../platform/tracing.ts'
+import { type ApiEnv, factory } from './context.ts'
+
+/** A span for each request. Where a client sent a `traceparent`, it goes on with the client's trace. */
+export const traceRequest = factory.createMiddleware(async (c, next) => {
+  const { method } = c.req
+  const parent = trace.getActiveSpan() ? undefined : remoteContext(c.req.header('traceparent'))
+  const attributes = { 'http.request.method': method, 'url.scheme': 'http' }
+  await inSpan(
+    { name: method, kind: SpanKind.SERVER, ...(parent && { parent }), attributes },
+    async (span) => {
+      await next()
+      if (!span.isRecording()) return
+      const route = matchedRoutes(c).findLast((matched) => matched.method === method)?.path
+      if (route) span.updateName(`${method} ${route}`)
+      const { status } = c.res
+      span.setAttributes({
+        ...(route && { 'http.route': route }),
+        'http.response.status_code': status,
+        'http.response.header.x-request-id': [c.var.requestId],
+      })
+      if (status >= 500) failSpan(span, String(status))
+    },
+  )
+})
+
+type RecordStep<Given extends unknown[], Recorded> = (
+  c: Context<ApiEnv>,
+  ...given: Given
+) => Promise<Recorded>
+
+/** The send's row is the message that the workers get, so that recording it is what produces it. */
+export function traceRecord<Given extends unknown[], Recorded>(
+  record: RecordStep<Given, Recorded>,
+): RecordStep<Given, Recorded> {
+  return (c, ...given) =>
+    inSpan(
+      {
+        name: `send ${queueName}`,
+        kind: SpanKind.PRODUCER,
+        attributes: {
+          'messaging.system': 'bullmq',
+          'messaging.operation.type': 'send',
+          'messaging.operation.name': 'send',
+          'messaging.destination.name': queueName,
+          'messaging.message.id': c.var.requestId,
+        },
+      },
+      () => record(c, ...given),
+    )
+}
+
+/** What is kept with the send: of the active span, or, where nobody traces here, the client's own. */
+export function traceparentOf(c: Context<ApiEnv>): string | undefined {
+  const active = activeTraceparent()
+  if (active !== undefined) return active
+  const ofClient = parseTraceparent(c.req.header('traceparent'))
+  return ofClient && formatTraceparent(ofClient)
+}
