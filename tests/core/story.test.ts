@@ -496,6 +496,39 @@ describe('the gap before', () => {
   })
 })
 
+describe('of a send whose contact was erased', () => {
+  const erased = { contactValue: 'erased', contactName: null, failure: null, providerMessageId: null }
+  const bones = { ...refused, providerCode: '21211' }
+  const event = [story('erased', 3602)]
+
+  test.each<[string, Partial<SendRecord>, headline: RegExp]>([
+    [
+      'sent',
+      ended('sent', { attemptRecord: { ...record, providerMessageId: null } }),
+      /^Accepted by the provider at /,
+    ],
+    [
+      'refused',
+      ended('failed', { attemptRecord: bones }),
+      /refused it: the contact has no valid phone number; 1 attempt, /,
+    ],
+    ['expired', { status: 'failed', finishedAt: at(60) }, /^Not delivered; no attempt was made\./],
+    ['uncertain', ended('uncertain'), /^Not certain: the provider may or may not have it; 1 attempt, /],
+  ])('the story is told without its reasons (%s)', (_name, send, headline) => {
+    const told = tell({ send: { ...send, ...erased }, events: event })
+    expect(told.headline).toMatch(headline)
+    expect(told.headline).toMatch(/\. Its contact and content were erased since\.$/)
+    expect(told).not.toHaveProperty('advice')
+    expect(told.forCustomer).toContain(`Your text message ${requestId}, accepted at`)
+    expect(told.entries.at(-1)).toMatchObject({
+      event: 'erased',
+      text: 'Its contact and content were erased.',
+    })
+    expect(told.entries.at(-1)?.gap?.text).toMatch(/ until its contact was erased$/)
+    expect(JSON.stringify(told)).not.toMatch(/: [;.]|undefined|null; /)
+  })
+})
+
 describe('the entries', () => {
   const textOf = (given: Given, event: string) => tell(given).entries.find((one) => one.event === event)?.text
 

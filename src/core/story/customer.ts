@@ -1,6 +1,6 @@
 import type { Timeline } from '../timeline.ts'
 import type { StoryFacts } from './model.ts'
-import type { Standing } from './standing.ts'
+import { isErased, type Standing } from './standing.ts'
 
 /** `2026-11-21 14:02:11 UTC`, whenever it is read. */
 const moment = (at: string | Date) => `${new Date(at).toISOString().replace('T', ' ').slice(0, 19)} UTC`
@@ -8,7 +8,8 @@ const moment = (at: string | Date) => `${new Date(at).toISOString().replace('T',
 /** A line for whoever asked: which message, and how it stands with it, without internals. */
 export function lineForCustomer(standing: Standing, timeline: Timeline, facts: StoryFacts): string {
   const { requestId, messageType, contact, acceptedAt } = timeline
-  const which = `Your ${messageType} message ${requestId} to ${contact.value}, accepted at ${moment(acceptedAt)},`
+  const whom = isErased(timeline) ? '' : ` to ${contact.value}`
+  const which = `Your ${messageType} message ${requestId}${whom}, accepted at ${moment(acceptedAt)},`
   return `${which} ${fateOf(standing, timeline, facts)}.`
 }
 
@@ -30,6 +31,8 @@ function fateOf(standing: Standing, { attempts, finishedAt }: Timeline, { now }:
       return `was not delivered because of a fault on our side, as of ${at}`
     case 'media_gone':
       return `was not delivered, since its media is no longer kept, as of ${at}`
+    case 'failed_otherwise':
+      return `was not delivered, as of ${at}`
     case 'uncertain':
       return `may or may not have been delivered, as of ${at}; we cannot tell yet`
     case 'sending':

@@ -1,13 +1,12 @@
 import type { Timeline, TimelineEvent } from '../timeline.ts'
 import { answerOf, text } from './answer.ts'
 import type { StoryEntry, StoryFacts } from './model.ts'
-import { clause, clock, duration } from './words.ts'
+import { because, clock, duration } from './words.ts'
 
 type Told = Pick<StoryEntry, 'text' | 'answer'>
 type Teller = (event: TimelineEvent, timeline: Timeline, facts: StoryFacts) => Told
 
-const withReason = (words: string, { reason }: TimelineEvent) =>
-  text(reason) ? `${words}: ${clause(text(reason))}.` : `${words}.`
+const withReason = (words: string, { reason }: TimelineEvent) => `${words}${because(text(reason))}.`
 
 const tellers: Record<string, Teller> = {
   accepted(_event, { messageType, contact, flowId }, { channel, waitedFor }) {
@@ -46,6 +45,7 @@ const tellers: Record<string, Teller> = {
   sent: () => ({ text: 'Sent, that is: accepted by the provider.' }),
   failed: (event) => ({ text: withReason('Failed', event) }),
   uncertain: (event) => ({ text: withReason('Uncertain, the provider may or may not have it', event) }),
+  erased: () => ({ text: 'Its contact and content were erased.' }),
   replayed: ({ nextAttemptAt }, _timeline, { now }) => ({
     text: nextAttemptAt ? `Replayed, due at ${clock(text(nextAttemptAt), now)}.` : 'Replayed.',
   }),
@@ -57,21 +57,21 @@ export function tellEvent(event: TimelineEvent, timeline: Timeline, facts: Story
 }
 
 function outcomeIn({ outcome, reason: given, providerStatus }: TimelineEvent): string {
-  const reason = clause(text(given))
+  const reason = because(text(given))
   const isAnswered = providerStatus !== null
   switch (outcome) {
     case 'sent':
       return 'The provider accepted it'
     case 'rejected':
-      return isAnswered ? `The provider refused it for good: ${reason}` : `It could not be sent: ${reason}`
+      return isAnswered ? `The provider refused it for good${reason}` : `It could not be sent${reason}`
     case 'retry_later':
-      return isAnswered ? `The provider did not take it now: ${reason}` : `It did not get through: ${reason}`
+      return isAnswered ? `The provider did not take it now${reason}` : `It did not get through${reason}`
     case 'uncertain':
-      return `Nobody can tell whether the provider took it: ${reason}`
+      return `Nobody can tell whether the provider took it${reason}`
     case 'channel_refused':
-      return `The provider refused the channel, not the message: ${reason}`
+      return `The provider refused the channel, not the message${reason}`
     case 'not_called':
-      return `The provider was not called, and no attempt counted: ${reason}`
+      return `The provider was not called, and no attempt counted${reason}`
     default:
       return `It ended as ${outcome}`
   }

@@ -17,6 +17,7 @@ function nameOf(ms: number, before: TimelineEvent, event: TimelineEvent, facts: 
   if (event.event === 'attempt_lost') {
     return `${duration(ms)} until it was clear that the worker had died and its claim had run out`
   }
+  if (event.event === 'erased') return `${duration(ms)} until its contact was erased`
   if (event.event === 'replayed') return `${duration(ms)} until somebody replayed it`
   switch (before.event) {
     case 'accepted':

@@ -1,42 +1,47 @@
 import type { Timeline } from '../timeline.ts'
 import { mostCountedAhead, type Story, type StoryFacts } from './model.ts'
-import { lastOf, type Standing } from './standing.ts'
-import { clause, clock, count } from './words.ts'
+import { isErased, lastOf, type Standing } from './standing.ts'
+import { because, clock, count } from './words.ts'
 
-/** One plain sentence. */
-export function headlineOf(standing: Standing, timeline: Timeline, { now, channel }: StoryFacts): string {
+/** One plain sentence, and another where the contact was erased. */
+export function headlineOf(standing: Standing, timeline: Timeline, facts: StoryFacts): string {
+  const sentence = sentenceOf(standing, timeline, facts)
+  return isErased(timeline) ? `${sentence} Its contact and content were erased since.` : sentence
+}
+
+function sentenceOf(standing: Standing, timeline: Timeline, { now, channel }: StoryFacts): string {
   const attempts = attemptsOf(timeline, now)
   switch (standing.kind) {
     case 'sent':
       return `Accepted by the provider at ${clock(standing.at, now)}; whether it reached the contact, the provider alone knows.`
     case 'refused':
-      return `Not delivered: the provider refused it: ${clause(standing.reason)}; ${attempts}.`
+      return `Not delivered: the provider refused it${because(standing.reason)}; ${attempts}.`
     case 'unsendable':
-      return `Not delivered: it could not be sent: ${clause(standing.reason)}; ${attempts}.`
+      return `Not delivered: it could not be sent${because(standing.reason)}; ${attempts}.`
     case 'gave_up':
-      return `Not delivered: the provider took it at no attempt: ${clause(standing.reason)}; ${attempts}.`
+      return `Not delivered: the provider took it at no attempt${because(standing.reason)}; ${attempts}.`
     case 'failed_late':
-      return `Not delivered: its outcome came late, so that it is not tried again: ${clause(standing.reason)}; ${attempts}.`
+      return `Not delivered: its outcome came late, so that it is not tried again${because(standing.reason)}; ${attempts}.`
     case 'provider_away':
-      return `Not delivered: ${clause(standing.reason)}; ${attempts}.`
+    case 'parked':
+    case 'failed_otherwise':
+      return `Not delivered${because(standing.reason)}; ${attempts}.`
     case 'expired':
       return `Not delivered: it had waited longer than its channel lets it, and expired at ${clock(standing.at, now)}; ${attempts}.`
-    case 'parked':
-      return `Not delivered: ${clause(standing.reason)}; ${attempts}.`
     case 'media_gone':
       return 'Not delivered: its media is no longer kept, so the provider was not called.'
     case 'uncertain':
-      return `Not certain: the provider may or may not have it: ${clause(standing.reason)}; ${attempts}.`
+      return `Not certain: the provider may or may not have it${because(standing.reason)}; ${attempts}.`
     case 'sending':
       return `On its way: an attempt began at ${clock(standing.since, now)}, and the provider has yet to answer.`
     case 'held': {
-      const reason = standing.reason ? `: ${clause(standing.reason)}` : ''
+      const reason = because(standing.reason ?? '')
       return `Waiting: the channel ${channel.name} is held since ${clock(standing.since, now)}${reason}.`
     }
     case 'behind':
       return 'Waiting: behind an earlier message to this contact.'
     case 'retry':
-      return `Waiting for its next attempt, at ${clock(standing.at, now)}; the last one did not go through: ${clause(standing.reason)}.`
+      return `Waiting for its next attempt, at ${clock(standing.at, now)}; the last one did not go through${because(standing.reason)}.`
     case 'replayed':
       return `Waiting: it was replayed, and is due at ${clock(standing.at, now)}.`
     case 'breaker_open':
@@ -106,9 +111,11 @@ function nextStep(standing: Standing): Story['next'] {
 /** What people can do. */
 export function adviceOn(
   standing: Standing,
-  { requestId }: Timeline,
+  timeline: Timeline,
   { channel }: StoryFacts,
 ): string | undefined {
+  if (isErased(timeline)) return undefined
+  const { requestId } = timeline
   switch (standing.kind) {
     case 'refused':
     case 'unsendable':

@@ -18,6 +18,8 @@ export type Standing =
   | { kind: 'expired'; at: string }
   | { kind: 'parked'; reason: string }
   | { kind: 'media_gone' }
+  /** Nobody knows how, say because the reason was erased with its contact. */
+  | { kind: 'failed_otherwise'; reason: string }
   | { kind: 'uncertain'; reason: string }
   | { kind: 'sending'; since: string }
   | { kind: 'held'; since: Date; reason: string | null }
@@ -36,7 +38,7 @@ export function standingOf(timeline: Timeline, facts: StoryFacts): Standing {
     case 'failed':
       return failureOf(timeline, facts)
     case 'uncertain':
-      return { kind: 'uncertain', reason: text(events.at(-1)?.reason) }
+      return { kind: 'uncertain', reason: text(lastOf(events, 'uncertain')?.reason) }
     case 'sending':
       return { kind: 'sending', since: lastOf(events, 'attempt_started')?.at ?? acceptedAt }
     case 'queued':
@@ -53,11 +55,12 @@ function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: St
   if (reason.startsWith(ownReasons.parked)) return { kind: 'parked', reason }
   if (reason.startsWith(ownReasons.providerAway)) return { kind: 'provider_away', reason }
   const attempt = lastOf(events, 'attempt_finished')
-  const meaning = attempt && answerOf(attempt, channel.provider).meaning
-  if (reason.endsWith(lastAttempt)) {
-    return { kind: 'gave_up', reason: meaning ?? reason.slice(0, -lastAttempt.length) }
+  if (!attempt) return { kind: 'failed_otherwise', reason }
+  const { meaning } = answerOf(attempt, channel.provider)
+  if (attempt.outcome !== 'rejected') {
+    if (attempt.late) return { kind: 'failed_late', reason }
+    return { kind: 'gave_up', reason: meaning ?? reason.replace(lastAttempt, '') }
   }
-  if (attempt?.outcome !== 'rejected') return { kind: 'failed_late', reason }
   if (attempt.providerStatus === null) return { kind: 'unsendable', reason }
   return { kind: 'refused', reason: meaning ?? reason }
 }
@@ -81,3 +84,6 @@ function waitOf(events: readonly TimelineEvent[], facts: StoryFacts): Standing {
 
 export const lastOf = (events: readonly TimelineEvent[], name: string) =>
   events.findLast(({ event }) => event === name)
+
+/** With its contact: what is erased can't be sent again. */
+export const isErased = ({ events }: Timeline) => events.some(({ event }) => event === 'erased')

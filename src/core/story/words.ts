@@ -28,5 +28,8 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
-/** As the end of a sentence: without a full stop of its own. */
-export const clause = (text: string) => text.trim().replace(/[.\s]+$/, '')
+/** `: the number is not valid`, as a part of a sentence; nothing where no reason is known, or it was erased. */
+export function because(reason: string): string {
+  const clause = reason.trim().replace(/[.\s]+$/, '')
+  return clause === '' ? '' : `: ${clause}`
+}
