@@ -10,9 +10,6 @@ export function answerOf(event: TimelineEvent, provider: ProviderName): StoryAns
   const status = typeof event.providerStatus === 'number' ? event.providerStatus : null
   const code = text(event.providerCode) || null
   const rules: ProviderRules = providerRules[provider]
-  const meaning =
-    event.outcome === 'sent'
-      ? undefined
-      : rules.meaningOf({ providerStatus: status ?? undefined, providerCode: code ?? undefined })
+  const meaning = rules.meaningOf({ providerStatus: status ?? undefined, providerCode: code ?? undefined })
   return { status, code, meaning: meaning ?? null, messageId: text(event.providerMessageId) || null }
 }
