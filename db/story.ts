@@ -37,7 +37,7 @@ const factsStatement = prepared<FactsRow>(
        select count(*)::int as count,
               (array_agg(json_build_object('requestId', request_id, 'status', status) order by seq))[1] as first
        from (select request_id, status, seq from sends earlier
-             where s.status = 'queued' and earlier.lane = s.lane and earlier.seq < s.seq and earlier.finished_at is null
+             where earlier.lane = s.lane and earlier.seq < s.seq and earlier.finished_at is null
              order by seq limit ${mostCountedAhead}) earlier) ahead
    where s.request_id = $1`,
 )

@@ -8,7 +8,8 @@ import {
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
-import { flushSpans } from '../../src/platform/tracing.ts'
+import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import { flushSpans, inSpan } from '../../src/platform/tracing.ts'
 import { type Account, buildAccount, buildWebhookChannel, post, textBody } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -212,6 +213,25 @@ describe('where an SDK is loaded', () => {
     expect(service.logsOf(body.requestId)).toMatchObject([
       { event: 'rejected', trace_id: span?.spanContext().traceId },
     ])
+  })
+
+  test("work that many share is in nobody's span, and each goes on in its own", async () => {
+    const seen: unknown[] = []
+    const batch = new MicroBatch<string, string>({
+      maxItems: 10,
+      isItemsFault: () => false,
+      flush: async (items) => {
+        seen.push(trace.getActiveSpan())
+        return items
+      },
+    })
+    const ownSpan = (name: string) =>
+      inSpan({ name, kind: SpanKind.INTERNAL }, async (span) => {
+        await batch.add(name)
+        return trace.getActiveSpan() === span
+      })
+    expect(await Promise.all(['a', 'b', 'c'].map(ownSpan))).toEqual([true, true, true])
+    expect(seen).toEqual([undefined, undefined])
   })
 
   test('before a process ends, what the SDK still has is sent', async () => {
