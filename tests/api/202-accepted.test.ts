@@ -67,6 +67,7 @@ test('both endpoints record the same send', async () => {
     seq: _b,
     acceptedAt: _c,
     nextAttemptAt: _d,
+    behind: _i,
     ...one
   } = { ...(await rowOf(inBody.body.requestId)) }
   const {
@@ -74,12 +75,15 @@ test('both endpoints record the same send', async () => {
     seq: _f,
     acceptedAt: _g,
     nextAttemptAt: _h,
+    behind,
     ...other
   } = {
     ...(await rowOf(inPath.body.requestId)),
   }
   expect(inBody.status).toBe(202)
   expect(one).toEqual(other)
+  // They are to one contact.
+  expect(behind).toBe(inBody.body.requestId)
 })
 
 test('base64 media goes into its own table, and neither into the row nor into Redis', async () => {

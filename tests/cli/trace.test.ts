@@ -6,6 +6,7 @@ import { channels } from '../../db/schema.ts'
 import { findStory } from '../../db/story.ts'
 import { tellStory } from '../../src/core/story.ts'
 import { buildTimeline } from '../../src/core/timeline.ts'
+import { insertBatch, laneOf } from '../support/batches.ts'
 import {
   type Account,
   accept,
@@ -88,6 +89,17 @@ test('while a send stands behind earlier ones, its story names the first and cou
     expect(facts.waitedFor?.finishedAt?.toISOString()).toBe(before.story.entries.at(-1)?.at)
   }
   await worker.stop()
+})
+
+test('sends that one insert accepts stand one behind the other, the first behind what was there', async () => {
+  const lane = laneOf(3, account)
+  const [there] = await insertBatch(service, lane.slice(0, 1))
+  const [first, second] = await insertBatch(service, lane.slice(1))
+  const waitedFor = async (send = { requestId: '' }) =>
+    (await storyOf(send.requestId)).facts.waitedFor?.requestId
+  expect(await waitedFor(there)).toBeUndefined()
+  expect(await waitedFor(first)).toBe(there?.requestId)
+  expect(await waitedFor(second)).toBe(first?.requestId)
 })
 
 test('sends of a channel without an order stand behind nobody', async () => {
