@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
-import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 import { type Caller, findCaller } from '../../db/api-keys.ts'
 import { hashApiKey, type Permission, wasMintedHere } from '../core/api-key.ts'
+import { subscriber } from '../core/subscriber.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import { createSharedLimiter } from '../platform/shared-limiter.ts'
 import { clientAddressReader } from './client-address.ts'
@@ -69,13 +69,4 @@ function refuser(runtime: Runtime) {
     const { isOver, resetSeconds } = await c.var.budget.spend(failures.useUp(subscriber(clientAddress(c))))
     throw isOver ? tooManyFaultyKeys(resetSeconds) : unauthorized()
   }
-}
-
-/** Who is counted as one: an IPv4 address, or the IPv6 network of 64 bits that a single subscriber is given. */
-function subscriber(address: string): string {
-  if (!ipaddr.isValid(address)) return address
-  const parsed = ipaddr.process(address)
-  return parsed.kind() === 'ipv4'
-    ? parsed.toString()
-    : parsed.toNormalizedString().split(':').slice(0, 4).join(':')
 }

@@ -31,3 +31,10 @@ export function literalAddress(hostname: string): string | undefined {
   const bare = hostname.replace(/^\[|\]$/g, '')
   return ipaddr.isValid(bare) ? bare : undefined
 }
+
+/** Whether a host, as a URL or a setting writes it, is this machine alone. */
+export function isLoopback(host: string): boolean {
+  if (/^([^.]+\.)*localhost$/i.test(host)) return true
+  const address = literalAddress(host)
+  return address !== undefined && ipaddr.process(address).range() === 'loopback'
+}

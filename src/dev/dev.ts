@@ -17,6 +17,7 @@ interface Kept {
 
 const folder = 'dev'
 const usualPort = 3000
+const usualAdminPort = 3001
 
 await runProcess(async () => {
   const running = await findRunningDev()
@@ -33,6 +34,7 @@ async function run(): Promise<void> {
     folder,
     settings: keptSecrets,
     ...(!(await isTaken(usualPort)) && { port: usualPort }),
+    adminPort: (await isTaken(usualAdminPort)) ? 0 : usualAdminPort,
     onLine: (line) => console.log(line),
   })
   const { DATABASE_URL = '', CREDENTIALS_KEY = '', API_KEY_PEPPER = '' } = stack.environment
@@ -44,10 +46,18 @@ async function run(): Promise<void> {
   const curl = curlsFor(stack.apiUrl, seed, channels)
   const environment = { DATABASE_URL, CREDENTIALS_KEY, API_KEY_PEPPER }
   announceRunningDev({ pid: process.pid, apiUrl: stack.apiUrl, environment, curl })
-  console.log(
-    `\nReady at ${stack.apiUrl}. Send one:\n\n${curl}\n\nTrace it: npm run -s cli -- trace REQUEST_ID\n`,
-  )
+  console.log(`\nReady at ${stack.apiUrl}. Send one:\n\n${curl}\n\n${placesToLook(stack)}\n`)
   stopWithUs(stack)
+}
+
+/** Where to see what became of a send. */
+function placesToLook({ adminUrl }: Stack): string {
+  return [
+    'Trace it: npm run -s cli -- trace REQUEST_ID',
+    `Support page: ${adminUrl}/support`,
+    `What the sandbox received: ${adminUrl}/inbox`,
+    `Queues: ${adminUrl}/queues`,
+  ].join('\n')
 }
 
 /** Undefined where nothing is kept, or it can't be read: then all is made anew. */

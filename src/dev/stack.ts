@@ -7,6 +7,8 @@ import { type ServiceProcess, startService } from './service-process.ts'
 /** All that the service needs to run, on this machine. */
 export interface Stack {
   apiUrl: string
+  /** Where an admin process was asked for. */
+  adminUrl?: string
   environment: Record<string, string>
   processes: ServiceProcess[]
   stop(): Promise<void>
@@ -17,6 +19,8 @@ export interface StackOptions {
   folder?: string
   /** The API's, on loopback; without it a free one. */
   port?: number
+  /** Of an admin process beside the others, on loopback; without it none is started. */
+  adminPort?: number
   /** In place of the defaults; what the environment says wins over both. */
   settings: Record<string, string>
   onLine?: (line: string) => void
@@ -25,10 +29,11 @@ export interface StackOptions {
 const loopback = '127.0.0.0/8,::1/128'
 
 /**
- * Starts PostgreSQL and Redis where `DATABASE_URL` and `REDIS_URL` name none, migrates, and runs one API and one
- * worker. None of it outlives this process, not even when it is killed.
+ * Starts PostgreSQL and Redis where `DATABASE_URL` and `REDIS_URL` name none, migrates, and runs one API, one worker
+ * and, where asked for, one admin process. None of it outlives this process, not even when it is killed.
  */
-export async function startStack({ folder, port, settings, onLine }: StackOptions): Promise<Stack> {
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { folder, port, adminPort, settings, onLine } = options
   const needs = { postgres: !process.env.DATABASE_URL, redis: !process.env.REDIS_URL }
   const servers = await startEmbedded({ needs, ...(folder !== undefined && { folder }) })
   try {
@@ -36,22 +41,36 @@ export async function startStack({ folder, port, settings, onLine }: StackOption
       startService({ entry, readyEvent, environment, reaper: servers.reaper, ...(onLine && { onLine }) })
     const asked = stackEnvironment(servers, settings, process.env.PORT || String(port ?? (await freePort())))
     await migrateDatabase(asked.DATABASE_URL ?? '')
-    const api = await start('src/server.ts', 'listening', asked).catch((error: Error) => {
-      // Somebody else may have taken the port meanwhile, say the dev of another checkout.
-      if (process.env.PORT || !error.message.includes('EADDRINUSE')) throw error
-      return start('src/server.ts', 'listening', { ...asked, PORT: '0' })
-    })
+    const startAt = (
+      port: 'PORT' | 'ADMIN_PORT',
+      entry: string,
+      readyEvent: string,
+      environment: Record<string, string>,
+    ) =>
+      start(entry, readyEvent, environment).catch((error: Error) => {
+        // Somebody else may have taken the port meanwhile, say the dev of another checkout.
+        if (process.env[port] || !error.message.includes('EADDRINUSE')) throw error
+        return start(entry, readyEvent, { ...environment, [port]: '0' })
+      })
+    const api = await startAt('PORT', 'src/server.ts', 'listening', asked)
     const apiUrl = `http://127.0.0.1:${api.ready.port}`
     // Providers fetch media from where the API turned out to listen.
     const environment = { ...asked, PUBLIC_BASE_URL: process.env.PUBLIC_BASE_URL || apiUrl }
     const worker = await start('workers/main.ts', 'working', environment)
+    const adminEnvironment = { ADMIN_PORT: String(adminPort), ...environment }
+    const admin =
+      adminPort === undefined
+        ? undefined
+        : await startAt('ADMIN_PORT', 'src/admin/main.ts', 'serving_admin', adminEnvironment)
     return {
       apiUrl,
+      ...(admin && { adminUrl: `http://127.0.0.1:${admin.ready.adminPort}` }),
       environment,
-      processes: [api, worker],
+      processes: [api, worker, ...(admin ? [admin] : [])],
       async stop() {
         await api.stop()
         await worker.stop()
+        await admin?.stop()
         await servers.stop()
       },
     }

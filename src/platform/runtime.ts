@@ -8,8 +8,8 @@ import { createRedisBreaker, type RedisBreaker } from './redis-breaker.ts'
 import type { Settings } from './settings.ts'
 
 /** What a process runs on: built once at its entry point, passed down, closed at its end. */
-export interface Runtime {
-  settings: Settings
+export interface Runtime<Needed extends StoreSettings = Settings> {
+  settings: Needed
   log: Logger
   db: Database
   redis: Redis
@@ -20,17 +20,23 @@ export interface Runtime {
   close(): Promise<void>
 }
 
-const queryTimeoutMs = { api: 1100, worker: 10_000 }
+type StoreSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'DATABASE_POOL_SIZE'>
 
-/** @param kind an API gives up on Redis quickly, a worker waits for it. */
-export function openRuntime(kind: 'api' | 'worker', settings: Settings, log: Logger): Runtime {
-  const connect = kind === 'api' ? connectForRequests : connectForWorkers
+const queryTimeoutMs = { api: 1100, worker: 10_000, admin: 8000 }
+
+/** @param kind an API and an admin process give up on Redis quickly, a worker waits for it. */
+export function openRuntime<Needed extends StoreSettings>(
+  kind: 'api' | 'worker' | 'admin',
+  settings: Needed,
+  log: Logger,
+): Runtime<Needed> {
+  const connect = kind === 'worker' ? connectForWorkers : connectForRequests
   const redis = connect(settings.REDIS_URL, log)
   const queue = createQueue(queueName, redis)
   const overflow = createQueue(overflowQueueName, redis)
   const db = connectDatabase(settings.DATABASE_URL, {
     // A worker's heartbeat has one for itself.
-    poolSize: kind === 'api' ? settings.DATABASE_POOL_SIZE : Math.max(1, settings.DATABASE_POOL_SIZE - 1),
+    poolSize: kind === 'worker' ? Math.max(1, settings.DATABASE_POOL_SIZE - 1) : settings.DATABASE_POOL_SIZE,
     queryTimeoutMs: queryTimeoutMs[kind],
     onConnectionLost: (error) => logWarning(log, 'database_connection_lost', error),
   })

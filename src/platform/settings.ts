@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseNetwork } from '../core/public-address.ts'
+import { isLoopback, parseNetwork } from '../core/public-address.ts'
 
 const whole = (min: number, max: number) =>
   z
@@ -51,6 +51,13 @@ const environment = z.object({
   PORT: whole(0, 65_535).default(3000),
   METRICS_HOST: z.string().min(1).default('127.0.0.1'),
   METRICS_PORT: whole(0, 65_535).default(3002),
+  ADMIN_HOST: z.string().min(1).default('127.0.0.1'),
+  ADMIN_PORT: whole(0, 65_535).default(3001),
+  ADMIN_PASSWORD: z.string().optional(),
+  SUPPORT_SHOW_CONTENT: z
+    .enum(['true', 'false'], 'has to be true or false')
+    .transform((text) => text === 'true')
+    .default(false),
   RATE_LIMIT_POINTS: whole(1, 1_000_000_000).default(600),
   RATE_LIMIT_WINDOW_SECONDS: whole(1, 86_400).default(60),
   AUTH_FAILURE_LIMIT: whole(1, 1_000_000_000).default(100),
@@ -73,9 +80,10 @@ const environment = z.object({
 
 export type Settings = z.output<typeof environment>
 type Name = keyof Settings
+type Variables = Record<string, string | undefined>
 
 // biome-ignore lint/style/noProcessEnv: the one place that reads the environment
-export const environmentVariables: Record<string, string | undefined> = process.env
+export const environmentVariables: Variables = process.env
 
 /** Settings that can't be used. Its message names every faulty one, a line each, and says what to set. */
 export class SettingsError extends Error {}
@@ -84,23 +92,27 @@ export class SettingsError extends Error {}
  * Reads the settings once, at a process's start. An empty value counts as unset.
  *
  * @param names what this process needs; all, unless told.
+ * @param faultsTogether of settings that can each be used, but not beside each other.
  * @throws SettingsError with all faults at once.
  */
 export function readSettings<const Names extends readonly Name[] = readonly Name[]>(
   names: Names = Object.keys(environment.shape) as unknown as Names,
-  variables: Record<string, string | undefined> = environmentVariables,
+  variables: Variables = environmentVariables,
+  faultsTogether: (set: Variables) => string[] = () => [],
 ): Pick<Settings, Names[number]> {
   const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
   const schema = z.object(Object.fromEntries(names.map((name) => [name, environment.shape[name]])))
   const result = schema.safeParse(set)
-  const faults = (result.error?.issues ?? []).map((issue) => `  ${issue.path.join('.')} ${issue.message}`)
+  const faults = result.error?.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`) ?? []
   if (names.includes('CREDENTIALS_KEY_PREVIOUS') && isRotatedToItself(set)) {
     faults.push(
-      '  CREDENTIALS_KEY_PREVIOUS is the same as CREDENTIALS_KEY; set it to what that was before, or unset it',
+      'CREDENTIALS_KEY_PREVIOUS is the same as CREDENTIALS_KEY; set it to what that was before, or unset it',
     )
   }
+  faults.push(...faultsTogether(set))
   if (result.success && faults.length === 0) return result.data as Pick<Settings, Names[number]>
-  throw new SettingsError(`These settings can't be used; mend them and start again:\n${faults.join('\n')}`)
+  const lines = faults.map((fault) => `  ${fault}`)
+  throw new SettingsError(`These settings can't be used; mend them and start again:\n${lines.join('\n')}`)
 }
 
 function isRotatedToItself(set: Record<string, string | undefined>): boolean {
@@ -115,4 +127,30 @@ export function credentialsKeys({
   CREDENTIALS_KEY_PREVIOUS,
 }: Pick<Settings, 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>): Buffer[] {
   return CREDENTIALS_KEY_PREVIOUS ? [CREDENTIALS_KEY, CREDENTIALS_KEY_PREVIOUS] : [CREDENTIALS_KEY]
+}
+
+const adminNames = [
+  'DATABASE_URL',
+  'REDIS_URL',
+  'DATABASE_POOL_SIZE',
+  'ADMIN_HOST',
+  'ADMIN_PORT',
+  'ADMIN_PASSWORD',
+  'SUPPORT_SHOW_CONTENT',
+  'RETENTION_DAYS',
+  'LOG_LEVEL',
+] as const
+
+/** What the admin process needs: neither of the secrets. */
+export type AdminSettings = Pick<Settings, (typeof adminNames)[number]>
+
+/** @throws SettingsError also where it would be open to others without a password. */
+export function readAdminSettings(variables: Variables = environmentVariables): AdminSettings {
+  return readSettings(adminNames, variables, ({ ADMIN_HOST, ADMIN_PASSWORD }) =>
+    ADMIN_HOST === undefined || isLoopback(ADMIN_HOST) || ADMIN_PASSWORD !== undefined
+      ? []
+      : [
+          'ADMIN_PASSWORD is not set, and has to be where ADMIN_HOST is not loopback: who reaches it sees all',
+        ],
+  )
 }

@@ -35,6 +35,9 @@ test.each([
   ['src/api/planted.ts', '../cli/answer.ts'],
   ['src/cli/planted.ts', '../api/errors.ts'],
   ['src/cli/planted.ts', '../dev/stack.ts'],
+  ['src/admin/planted.tsx', '../api/errors.ts'],
+  ['src/admin/planted.tsx', './main.ts'],
+  ['src/api/planted.ts', '../admin/layout.tsx'],
   ['workers/planted.ts', '../src/api/errors.ts'],
   ['workers/planted.ts', './main.ts'],
   ['workers/providers/planted.ts', '../../src/api/errors.ts'],
@@ -48,6 +51,7 @@ test.each([
   ['src/core/planted.ts', 'node:crypto'],
   ['db/planted.ts', '../src/core/contact.ts'],
   ['src/api/planted.ts', '../platform/settings.ts'],
+  ['src/admin/planted.tsx', '../platform/settings.ts'],
   ['workers/planted.ts', '../db/client.ts'],
 ])('npm run check lets %s import %s', (path, specifier) => {
   expect(lint(path, `import * as planted from '${specifier}'\n\nexport { planted }\n`).status).toBe(0)

@@ -10,7 +10,7 @@ const sources = ['src', 'workers', 'db']
   .flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
   )
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => /\.tsx?$/.test(path))
 
 /** As a value, or as a file that is imported: in a comment it does no harm. */
 function naming(text: string): string[] {

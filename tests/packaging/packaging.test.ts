@@ -9,7 +9,7 @@ import { validate } from 'dockerfile-utils'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { readSettings } from '../../src/platform/settings.ts'
+import { readAdminSettings, readSettings } from '../../src/platform/settings.ts'
 import { testSecrets } from '../support/service.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -36,17 +36,18 @@ const serviceSchema = z.looseObject({
   healthcheck: z.object({ test: z.array(z.string()).optional(), disable: z.boolean().optional() }).optional(),
   volumes: z.array(z.string()).optional(),
 })
-const { migrate, api, worker, postgres, redis } = z
+const { migrate, api, worker, admin, postgres, redis } = z
   .object({
     migrate: serviceSchema,
     api: serviceSchema,
     worker: serviceSchema,
+    admin: serviceSchema,
     postgres: serviceSchema,
     redis: serviceSchema,
   })
   .parse(parse(composeText, { merge: true }).services)
-const services = { migrate, api, worker, postgres, redis }
-const ours = { migrate, api, worker }
+const services = { migrate, api, worker, admin, postgres, redis }
+const ours = { migrate, api, worker, admin }
 
 /** What only the stores' images or Compose itself know of. */
 const namesOfTheStores = ['POSTGRES_PASSWORD', 'POSTGRES_PORT', 'REDIS_PORT']
@@ -123,7 +124,7 @@ describe('Compose', () => {
 
   test('everything waits for the migration, and the migration for PostgreSQL', () => {
     expect(migrate.depends_on).toEqual({ postgres: { condition: 'service_healthy' } })
-    for (const { depends_on } of [api, worker])
+    for (const { depends_on } of [api, worker, admin])
       expect(depends_on).toEqual({
         migrate: { condition: 'service_completed_successfully' },
         redis: { condition: 'service_healthy' },
@@ -139,6 +140,7 @@ describe('Compose', () => {
   test.each([
     ['api', 'src/server.ts'],
     ['worker', 'workers/main.ts'],
+    ['admin', 'src/admin/main.ts'],
   ] as const)('the %s gets longer to stop than it drains', (name, entry) => {
     const drainMs = Number(/drainMs = ([\d_]+)/.exec(read(entry))?.[1]?.replaceAll('_', ''))
     expect(drainMs).toBeGreaterThan(0)
@@ -151,6 +153,7 @@ describe('Compose', () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? [])
     expect(ports.map((port) => interpolate(port))).toEqual([
       '127.0.0.1:3000:3000',
+      '127.0.0.1:3001:3001',
       '127.0.0.1:5432:5432',
       '127.0.0.1:6379:6379',
     ])
@@ -184,6 +187,16 @@ describe('Compose', () => {
       expect(stderr).toContain(how)
     },
   )
+
+  test('the admin process, open to all within its container, refuses to start without a password', () => {
+    expect(() => readAdminSettings(environmentOf(admin, testSecrets))).toThrow('ADMIN_PASSWORD is not set')
+    const set = { ...testSecrets, ADMIN_PASSWORD: 'secret' }
+    expect(readAdminSettings(environmentOf(admin, set))).toMatchObject({
+      ADMIN_HOST: '0.0.0.0',
+      ADMIN_PORT: 3001,
+    })
+    expect(admin.healthcheck?.test?.at(-1)).toContain('http://127.0.0.1:3001/healthz')
+  })
 
   test('what the processes get are valid settings, with and without optional ones', () => {
     for (const service of Object.values(ours)) {
@@ -222,13 +235,15 @@ describe('commands', () => {
     }
   })
 
-  test('Procfile, Compose and image start what npm run migrate, start and worker start', () => {
-    const { migrate: release, start, worker: deliver } = manifest.scripts
+  test('Procfile, Compose and image start what npm run migrate, start, worker and admin start', () => {
+    const { migrate: release, start, worker: deliver, admin: support } = manifest.scripts
     expect(procfile.release).toBe(release)
     expect(procfile.web?.endsWith(`)) ${start}`)).toBe(true)
     expect(procfile.worker?.endsWith(`)) ${deliver}`)).toBe(true)
     expect(migrate.command?.at(-1)?.trimEnd().endsWith(`exec ${release}`)).toBe(true)
     expect(worker.command?.join(' ')).toBe(deliver)
+    expect(procfile.admin).toBe(`exec ${support}`)
+    expect(admin.command?.join(' ')).toBe(support)
     expect(api.command).toBeUndefined()
     expect(imageCommand.join(' ')).toBe(start)
   })
@@ -294,6 +309,7 @@ describe('the image', () => {
     expect(inFinalStage('ENTRYPOINT')).toEqual([])
     expect(inFinalStage('STOPSIGNAL').map((each) => each.getArgumentsContent())).toEqual(['SIGTERM'])
     expect(worker.command?.[0]).toBe('node')
+    expect(admin.command?.[0]).toBe('node')
   })
 
   test('only production dependencies, the build and package.json come into it', () => {

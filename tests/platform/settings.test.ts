@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { credentialsKeys, readSettings, SettingsError } from '../../src/platform/settings.ts'
+import {
+  credentialsKeys,
+  readAdminSettings,
+  readSettings,
+  SettingsError,
+} from '../../src/platform/settings.ts'
 
 const required = {
   DATABASE_URL: 'postgres://user:password@localhost:5432/outbound',
@@ -26,6 +31,10 @@ describe('the default of', () => {
   test.each<[string, unknown]>([
     ['HOST', '0.0.0.0'],
     ['PORT', 3000],
+    ['ADMIN_HOST', '127.0.0.1'],
+    ['ADMIN_PORT', 3001],
+    ['ADMIN_PASSWORD', undefined],
+    ['SUPPORT_SHOW_CONTENT', false],
     ['RATE_LIMIT_POINTS', 600],
     ['RATE_LIMIT_WINDOW_SECONDS', 60],
     ['AUTH_FAILURE_LIMIT', 100],
@@ -61,6 +70,9 @@ test.each(Object.keys(required))(
 test.each<[string, string, unknown]>([
   ['PORT', '0', 0],
   ['PORT', '65535', 65_535],
+  ['ADMIN_PORT', '0', 0],
+  ['SUPPORT_SHOW_CONTENT', 'true', true],
+  ['SUPPORT_SHOW_CONTENT', 'false', false],
   ['RATE_LIMIT_POINTS', '1', 1],
   ['RETRY_DELAYS_SECONDS', '7', [7]],
   ['RETRY_DELAYS_SECONDS', '0,0,10', [0, 0, 10]],
@@ -102,6 +114,8 @@ describe('a value that cannot be used is told with what it has to be', () => {
     ['PORT', '1e3', 'whole number from 0 to 65535'],
     ['PORT', 'http', 'whole number from 0 to 65535'],
     ['PORT', ' ', 'whole number from 0 to 65535'],
+    ['ADMIN_PORT', '65536', 'whole number from 0 to 65535'],
+    ['SUPPORT_SHOW_CONTENT', 'yes', 'has to be true or false'],
     ['RATE_LIMIT_POINTS', '0', 'whole number from 1 to'],
     ['RATE_LIMIT_WINDOW_SECONDS', '0', 'whole number from 1 to'],
     ['AUTH_FAILURE_LIMIT', '0', 'whole number from 1 to'],
@@ -159,4 +173,32 @@ test('only what a process needs is asked of it', () => {
 
 test('variables that are none of its settings are left alone', () => {
   expect(read({ PATH: '/bin', HOME: '/root' })).not.toHaveProperty('PATH')
+})
+
+describe('the admin process', () => {
+  const stores = { DATABASE_URL: required.DATABASE_URL, REDIS_URL: required.REDIS_URL }
+
+  test('needs the stores, and neither of the secrets', () => {
+    expect(readAdminSettings(stores)).toMatchObject({ ADMIN_HOST: '127.0.0.1', ADMIN_PORT: 3001 })
+    expect(readAdminSettings({ ...required, ...stores })).not.toHaveProperty('CREDENTIALS_KEY')
+  })
+
+  test.each(['127.0.0.1', '127.8.8.8', '::1', 'localhost', ''])('serves %j without a password', (host) => {
+    expect(readAdminSettings({ ...stores, ADMIN_HOST: host })).not.toHaveProperty('ADMIN_PASSWORD')
+  })
+
+  test.each([
+    '0.0.0.0',
+    '::',
+    '10.0.0.1',
+    'admin.example.com',
+    'localhost.example.com',
+    '127.0.0.1.example.com',
+  ])('refuses %s without a password, beside all other faults', (host) => {
+    const refused = () =>
+      readAdminSettings({ REDIS_URL: stores.REDIS_URL, ADMIN_HOST: host, ADMIN_PASSWORD: '' })
+    expect(refused).toThrow(SettingsError)
+    expect(refused).toThrow(/^ {2}DATABASE_URL is not set.*\n {2}ADMIN_PASSWORD is not set, and has to be/m)
+    expect(readAdminSettings({ ...stores, ADMIN_HOST: host, ADMIN_PASSWORD: 'x' }).ADMIN_HOST).toBe(host)
+  })
 })

@@ -1,0 +1,32 @@
+import { Hono } from 'hono'
+import { Readiness } from '../platform/readiness.ts'
+import { authenticate, checkHost, refuseForeignForms } from './access.ts'
+import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
+import { answerError, PageError } from './errors.tsx'
+import { inbox } from './inbox/routes.tsx'
+import { securityHeaders } from './security-headers.ts'
+import { stylesheet } from './stylesheet.ts'
+import { support } from './support/routes.tsx'
+
+/** The routes of the admin process (docs/support.md). */
+export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(runtime)): AdminApp {
+  const { log } = runtime
+  const app: AdminApp = new Hono<AdminEnv>()
+
+  app.use(securityHeaders)
+  app.get('/healthz', (c) => c.json({ status: 'ok' }))
+  app.get('/readyz', async (c) => {
+    const hindrance = await readiness.hindrance()
+    return hindrance === undefined ? c.json({ status: 'ok' }) : c.json({ status: hindrance }, 503)
+  })
+
+  app.use(checkHost(runtime), authenticate(runtime), refuseForeignForms)
+  app.get('/', (c) => c.redirect('/support'))
+  app.get('/admin.css', stylesheet)
+  app.route('/support', support(runtime))
+  app.route('/inbox', inbox(runtime))
+
+  app.notFound((c) => answerError(c, new PageError(404, 'There is no such page.'), log))
+  app.onError((error, c) => answerError(c, error, log))
+  return app
+}

@@ -1,0 +1,15 @@
+import type { HttpBindings } from '@hono/node-server'
+import type { Hono } from 'hono'
+import { createFactory } from 'hono/factory'
+import type { Runtime } from '../platform/runtime.ts'
+import type { AdminSettings } from '../platform/settings.ts'
+
+export type AdminRuntime = Runtime<AdminSettings>
+
+export interface AdminEnv {
+  Bindings: HttpBindings
+}
+
+export type AdminApp = Hono<AdminEnv>
+
+export const factory = createFactory<AdminEnv>()

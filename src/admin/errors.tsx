@@ -1,0 +1,47 @@
+import { STATUS_CODES } from 'node:http'
+import type { Context } from 'hono'
+import { HTTPException } from 'hono/http-exception'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { isUnavailable } from '../../db/errors.ts'
+import { type Logger, logFault, logWarning } from '../platform/logger.ts'
+import { Layout } from './layout.tsx'
+
+/** An answer other than the asked-for one, in a plain sentence. */
+export class PageError extends Error {
+  readonly statusCode: ContentfulStatusCode
+  readonly headers: Record<string, string>
+
+  constructor(statusCode: ContentfulStatusCode, message: string, headers: Record<string, string> = {}) {
+    super(message)
+    this.statusCode = statusCode
+    this.headers = headers
+  }
+}
+
+export function answerError(c: Context, error: Error, log: Logger): Response | Promise<Response> {
+  const { statusCode, message, headers } = asPageError(error)
+  if (statusCode === 500) logFault(log, 'crashed', error)
+  else if (statusCode === 503) logWarning(log, 'unavailable', error)
+  const title = STATUS_CODES[statusCode] ?? 'Error'
+  return c.html(
+    <Layout title={title}>
+      <h1>{title}</h1>
+      <p>{message}</p>
+    </Layout>,
+    statusCode,
+    headers,
+  )
+}
+
+function asPageError(error: Error): PageError {
+  if (error instanceof PageError) return error
+  if (error instanceof HTTPException && error.status === 403) {
+    return new PageError(403, 'This form was sent from another page. Open the page here and send it again.')
+  }
+  if (isUnavailable(error)) {
+    return new PageError(503, 'PostgreSQL does not answer in time. Try again in a moment.', {
+      'Retry-After': '1',
+    })
+  }
+  return new PageError(500, 'Something went wrong on our side. The log of this process tells more.')
+}

@@ -1,0 +1,49 @@
+import type { Child } from 'hono/jsx'
+
+const pages = [
+  { href: '/support', name: 'Support' },
+  { href: '/inbox', name: 'Inbox' },
+  { href: '/queues', name: 'Queues' },
+]
+
+interface LayoutProps {
+  title: string
+  /** Where in the menu the page belongs. */
+  at?: string
+  /** For a page that changes by itself: works without script. */
+  refreshSeconds?: number | undefined
+  children?: Child
+}
+
+/** What every page stands in. All texts go through JSX, which escapes them. */
+export function Layout({ title, at, refreshSeconds, children }: LayoutProps) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        {refreshSeconds !== undefined && <meta http-equiv="refresh" content={String(refreshSeconds)} />}
+        <title>{`${title} – Outbound messages`}</title>
+        <link rel="stylesheet" href="/admin.css" />
+        <link rel="icon" href="data:," />
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to content
+        </a>
+        <header class="top">
+          <span class="brand">Outbound messages</span>
+          <nav aria-label="Pages">
+            {pages.map(({ href, name }) => (
+              <a href={href} aria-current={at === href ? 'page' : undefined}>
+                {name}
+              </a>
+            ))}
+          </nav>
+        </header>
+        <main id="main">{children}</main>
+      </body>
+    </html>
+  )
+}

@@ -1,0 +1,39 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { AdminApp } from './context.ts'
+
+const headersTimeoutMs = 10_000
+const requestTimeoutMs = 30_000
+/** How long an answer that has begun may take to end; the rest of the process's drain is for its stores. */
+const finishMs = 3000
+
+export interface AdminServer {
+  port: number
+  /** Takes no new connections, and resolves when what was asked is answered. */
+  stop(): Promise<void>
+}
+
+export async function listen(app: AdminApp, at: { host: string; port: number }): Promise<AdminServer> {
+  const server = createServer(
+    { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
+    getRequestListener(app.fetch),
+  )
+  server.listen(at.port, at.host)
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    async stop() {
+      server.prependListener('request', (_request, response: ServerResponse) => {
+        response.setHeader('Connection', 'close')
+      })
+      const closed = once(server, 'close')
+      server.close()
+      // Also what a browser opened ahead of asking anything, which Node doesn't close by itself.
+      const force = setTimeout(() => server.closeAllConnections(), finishMs)
+      await closed
+      clearTimeout(force)
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import { createLogger } from '../platform/logger.ts'
+import { closeOnSignal, runProcess } from '../platform/process.ts'
+import { Readiness } from '../platform/readiness.ts'
+import { openRuntime } from '../platform/runtime.ts'
+import { readAdminSettings } from '../platform/settings.ts'
+import { createAdminApp } from './app.ts'
+import { listen } from './listen.ts'
+
+const drainMs = 5000
+
+await runProcess(async () => {
+  const settings = readAdminSettings()
+  const log = createLogger(settings.LOG_LEVEL)
+  const runtime = openRuntime('admin', settings, log)
+  const readiness = new Readiness(runtime)
+  const at = { host: settings.ADMIN_HOST, port: settings.ADMIN_PORT }
+  const server = await listen(createAdminApp(runtime, readiness), at)
+  log.info({ event: 'serving_admin', host: at.host, adminPort: server.port })
+  closeOnSignal(log, drainMs, async () => {
+    readiness.drain()
+    await server.stop()
+    await runtime.close()
+  })
+})

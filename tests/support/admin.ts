@@ -1,0 +1,38 @@
+import { createAdminApp } from '../../src/admin/app.ts'
+import { listen } from '../../src/admin/listen.ts'
+import { openRuntime } from '../../src/platform/runtime.ts'
+import { readAdminSettings } from '../../src/platform/settings.ts'
+import type { TestService } from './service.ts'
+
+export interface TestAdmin {
+  url: string
+  stop(): Promise<void>
+}
+
+/**
+ * The admin process's pages in this process, on the stores of a service, logging to its lines.
+ *
+ * @param settings by their names in the environment, over defaults that suit tests.
+ */
+export async function startTestAdmin(
+  service: Pick<TestService, 'stores' | 'runtime'>,
+  settings: Record<string, string> = {},
+): Promise<TestAdmin> {
+  const { databaseUrl, redisUrl } = service.stores
+  const read = readAdminSettings({
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    DATABASE_POOL_SIZE: '4',
+    ADMIN_PORT: '0',
+    ...settings,
+  })
+  const runtime = openRuntime('admin', read, service.runtime.log)
+  const server = await listen(createAdminApp(runtime), { host: read.ADMIN_HOST, port: read.ADMIN_PORT })
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    async stop() {
+      await server.stop()
+      await runtime.close()
+    },
+  }
+}
