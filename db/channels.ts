@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, sql } from 'drizzle-orm'
+import { and, asc, eq, isNull, or, sql } from 'drizzle-orm'
 import type { Ordering } from '../src/core/lane.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
@@ -125,4 +125,13 @@ export function listChannels(db: Database, accountId: string) {
     .from(channels)
     .where(eq(channels.accountId, accountId))
     .orderBy(asc(channels.createdAt))
+}
+
+/** The channels that a text names, by id or by name: names needn't be unique. */
+export async function findChannelIds(db: Database, idOrName: string): Promise<string[]> {
+  const found = await db
+    .select({ id: channels.id })
+    .from(channels)
+    .where(or(eq(sql`${channels.id}::text`, idOrName), eq(channels.name, idOrName)))
+  return found.map(({ id }) => id)
 }

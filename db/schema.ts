@@ -207,6 +207,7 @@ export const sends = pgTable(
     index('sends_in_lanes').on(table.lane, table.seq).where(sql`finished_at is null and lane is not null`),
     index('sends_expiring').on(table.expiresAt).where(sql`finished_at is null and expires_at is not null`),
     index('sends_not_sent').on(table.channelId, table.seq).where(sql`failure is not null`),
+    index('sends_of_contact').using('hash', table.contactValue),
   ],
 )
 

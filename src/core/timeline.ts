@@ -2,7 +2,8 @@ import { type Contact, maskContact } from './contact.ts'
 import type { MessageType } from './message.ts'
 import type { AttemptResult } from './outcome.ts'
 
-export type SendStatus = 'queued' | 'sending' | 'sent' | 'failed' | 'uncertain'
+export const sendStatuses = ['queued', 'sending', 'sent', 'failed', 'uncertain'] as const
+export type SendStatus = (typeof sendStatuses)[number]
 
 /** What came of an attempt, as it is kept: no content, no credential. */
 export interface AttemptRecord {

@@ -1,0 +1,1 @@
+CREATE INDEX IF NOT EXISTS "sends_of_contact" ON "sends" USING hash ("contact_value");
