@@ -1,11 +1,11 @@
 import { Hono } from 'hono'
 import { Readiness } from '../platform/readiness.ts'
 import { authenticate, checkHost, refuseForeignForms } from './access.ts'
+import { assets } from './assets.ts'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
 import { answerError, PageError } from './errors.tsx'
 import { inbox } from './inbox/routes.tsx'
 import { securityHeaders } from './security-headers.ts'
-import { stylesheet } from './stylesheet.ts'
 import { support } from './support/routes.tsx'
 
 /** The routes of the admin process (docs/support.md). */
@@ -22,7 +22,8 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
 
   app.use(checkHost(runtime), authenticate(runtime), refuseForeignForms)
   app.get('/', (c) => c.redirect('/support'))
-  app.get('/admin.css', stylesheet)
+  app.get('/admin.css', assets.styles)
+  app.get('/icon.svg', assets.icon)
   app.route('/support', support(runtime))
   app.route('/inbox', inbox(runtime))
 

@@ -12,11 +12,13 @@ interface LayoutProps {
   at?: string
   /** For a page that changes by itself: works without script. */
   refreshSeconds?: number | undefined
+  /** For what is read like a chat. */
+  isNarrow?: boolean
   children?: Child
 }
 
 /** What every page stands in. All texts go through JSX, which escapes them. */
-export function Layout({ title, at, refreshSeconds, children }: LayoutProps) {
+export function Layout({ title, at, refreshSeconds, isNarrow, children }: LayoutProps) {
   return (
     <html lang="en">
       <head>
@@ -26,7 +28,7 @@ export function Layout({ title, at, refreshSeconds, children }: LayoutProps) {
         {refreshSeconds !== undefined && <meta http-equiv="refresh" content={String(refreshSeconds)} />}
         <title>{`${title} – Outbound messages`}</title>
         <link rel="stylesheet" href="/admin.css" />
-        <link rel="icon" href="data:," />
+        <link rel="icon" href="/icon.svg" />
       </head>
       <body>
         <a class="skip" href="#main">
@@ -42,7 +44,9 @@ export function Layout({ title, at, refreshSeconds, children }: LayoutProps) {
             ))}
           </nav>
         </header>
-        <main id="main">{children}</main>
+        <main id="main" class={isNarrow ? 'narrow' : undefined}>
+          {children}
+        </main>
       </body>
     </html>
   )

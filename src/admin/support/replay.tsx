@@ -1,0 +1,84 @@
+import { replaySend } from '../../../db/replays.ts'
+import { findSend } from '../../../db/sends.ts'
+import { maskContact } from '../../core/contact.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import type { SendRecord, SendStatus } from '../../core/timeline.ts'
+import { logEvent } from '../../platform/logger.ts'
+import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
+import { PageError } from '../errors.tsx'
+import { Layout } from '../layout.tsx'
+
+/** Has a send tried again that failed or is uncertain, as the command `replay` does; asks before. */
+export function replay({ db, log }: AdminRuntime): AdminApp {
+  const app: AdminApp = factory.createApp()
+
+  app.get('/', async (c) => {
+    const requestId = c.req.param('requestId') ?? ''
+    const send = await findRow(requestId)
+    if (!canBeReplayed(send.status)) throw refusal(send.status)
+    return c.html(<ConfirmationPage send={send} />)
+  })
+
+  app.post('/', async (c) => {
+    const requestId = c.req.param('requestId') ?? ''
+    if (!canBeRecordId(requestId) || !(await replaySend(db, requestId))) {
+      const { status } = await findRow(requestId)
+      throw refusal(status)
+    }
+    logEvent(log, requestId, 'replayed', { by: 'support page' })
+    return c.redirect(`/support/${requestId}`, 303)
+  })
+
+  const findRow = async (requestId: string): Promise<SendRecord> => {
+    const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
+    if (found) return found.send
+    throw new PageError(404, 'There is no such send: it was never accepted, or is no longer kept.')
+  }
+  return app
+}
+
+const canBeReplayed = (status: SendStatus) => status === 'failed' || status === 'uncertain'
+
+function refusal(status: SendStatus): PageError {
+  switch (status) {
+    case 'sent':
+      return new PageError(409, 'It was sent: a replay would send it twice. Send a new message instead.')
+    case 'queued':
+    case 'sending':
+      return new PageError(409, 'It is still on its way, so there is nothing to replay.')
+    case 'failed':
+    case 'uncertain':
+      return new PageError(
+        409,
+        'Its media is no longer kept, so it cannot be replayed. Send a new message instead.',
+      )
+  }
+}
+
+function ConfirmationPage({ send }: { send: SendRecord }) {
+  const { requestId, status, messageType, contactType: type, contactValue: value, failure } = send
+  return (
+    <Layout title="Replay?" at="/support">
+      <section class="verdict unsure">
+        <h1>Send this {messageType} again?</h1>
+        <p>
+          It goes to {maskContact({ type, value })}, by the same channel, with a new series of attempts. It is{' '}
+          {status}
+          {failure !== null && `: ${failure}`}.
+        </p>
+        {status === 'uncertain' && (
+          <p>
+            <strong>The contact may get it twice:</strong> nobody knows whether the provider has it already.
+          </p>
+        )}
+        <p class="id">{requestId}</p>
+        <form method="post" action={`/support/${requestId}/replay`} class="row">
+          <button type="submit">Replay</button>
+          <a class="button quiet" href={`/support/${requestId}`}>
+            Leave it as it is
+          </a>
+        </form>
+      </section>
+    </Layout>
+  )
+}

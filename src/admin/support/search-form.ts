@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { parseContactValue } from '../../core/contact.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import { sendStatuses } from '../../core/timeline.ts'
+
+/** An empty field counts as absent. */
+const field = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((text) => (text === '' ? undefined : text), schema.optional())
+
+const contact = z
+  .string()
+  .transform((typed) => parseContactValue(typed.includes('@') ? 'email' : 'phone', typed))
+  .refine((value) => value !== undefined, 'Contact: neither a phone number nor an e-mail address.')
+
+const written = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/
+
+/** As a `datetime-local` field writes it: without a zone, for all times of these pages are UTC. */
+const moment = (name: string) =>
+  z
+    .string()
+    .transform((text) => (written.test(text) ? Date.parse(`${text.replace(' ', 'T')}Z`) : Number.NaN))
+    .refine((ms) => ms >= 0, `${name}: not a date and time, such as 2026-11-21T14:00.`)
+    .transform((ms) => new Date(ms))
+
+const form = z.object({
+  channel: field(z.string()),
+  contact: field(contact),
+  state: field(z.enum(sendStatuses, 'State: choose one of the list.')),
+  from: field(moment('Accepted from')),
+  to: field(moment('Accepted before')),
+  before: field(z.string().refine(canBeRecordId, 'That page is gone. Search again.')),
+})
+
+const names = Object.keys(form.shape) as (keyof typeof form.shape)[]
+
+/** What was asked for, as it was typed: the form shows it again. */
+export type Asked = Partial<Record<(typeof names)[number], string>>
+export type SearchForm = z.output<typeof form>
+
+export function askedIn(fields: Record<string, unknown>): Asked {
+  const typed = names.map((name) => [name, fields[name]] as const)
+  return Object.fromEntries(
+    typed.flatMap(([name, text]) => (typeof text === 'string' && text.trim() ? [[name, text.trim()]] : [])),
+  )
+}
+
+/** What is looked for, or a sentence for each field that can't be used. */
+export function readSearchForm(asked: Asked): { form: SearchForm } | { faults: string[] } {
+  const { data, error } = form.safeParse(asked)
+  return data ? { form: data } : { faults: error.issues.map(({ message }) => message) }
+}
+
+/** The search as a link. Nobody's number or address gets into one, nor into the logs that links get into. */
+export function searchLink({ contact: _, ...asked }: Asked, before?: string): string {
+  const query = new URLSearchParams({ ...asked, ...(before !== undefined && { before }) })
+  return `/support/search?${query}`
+}

@@ -1,0 +1,154 @@
+import type { FoundSend, SearchPage as Page } from '../../../db/search.ts'
+import { maskContact } from '../../core/contact.ts'
+import { sendStatuses } from '../../core/timeline.ts'
+import { Layout } from '../layout.tsx'
+import { Moment, State, stateWords } from '../words.tsx'
+import { FindBox } from './find-box.tsx'
+import { type Asked, searchLink } from './search-form.ts'
+
+interface SearchPageProps {
+  asked: Asked
+  faults?: string[]
+  page?: Page
+}
+
+export function SearchPage({ asked, faults = [], page }: SearchPageProps) {
+  const isSearch = Object.values(asked).some(Boolean)
+  return (
+    <Layout title={isSearch ? 'Search' : 'Support'} at="/support">
+      <h1>Where is my message?</h1>
+      <FindBox focused={!isSearch} />
+      <SearchForm asked={asked} isOpen={isSearch} />
+      {faults.map((fault) => (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      ))}
+      {page && (
+        <section aria-labelledby="results">
+          <h2 id="results">{isSearch ? 'Found, the newest first' : 'The newest'}</h2>
+          {page.sends.length > 0 ? <Results sends={page.sends} /> : <p>No send found.</p>}
+          <NextPage asked={asked} page={page} />
+        </section>
+      )}
+    </Layout>
+  )
+}
+
+function SearchForm({ asked, isOpen }: { asked: Asked; isOpen: boolean }) {
+  return (
+    <details class="search" open={isOpen}>
+      <summary>No requestId? Search by contact, channel, state or time</summary>
+      <form method="post" action="/support/search">
+        <Field name="contact" label="Contact" value={asked.contact} hint="Whole number or e-mail address" />
+        <Field name="channel" label="Channel" value={asked.channel} hint="Its id or its name" />
+        <p class="field">
+          <label for="state">State</label>
+          <select id="state" name="state">
+            <option value="">any</option>
+            {sendStatuses.map((status) => (
+              <option value={status} selected={asked.state === status}>
+                {`${status}: ${stateWords[status]}`}
+              </option>
+            ))}
+          </select>
+        </p>
+        <Field name="from" label="Accepted from" value={asked.from} type="datetime-local" hint="UTC" />
+        <Field name="to" label="Accepted before" value={asked.to} type="datetime-local" hint="UTC" />
+        <button type="submit">Search</button>
+      </form>
+    </details>
+  )
+}
+
+interface FieldProps {
+  name: keyof Asked
+  label: string
+  value: string | undefined
+  hint: string
+  type?: 'text' | 'datetime-local'
+}
+
+function Field({ name, label, value = '', hint, type = 'text' }: FieldProps) {
+  return (
+    <p class="field">
+      <label for={name}>{label}</label>
+      <input
+        id={name}
+        name={name}
+        type={type}
+        value={value}
+        autocomplete="off"
+        aria-describedby={`${name}-hint`}
+      />
+      <small id={`${name}-hint`}>{hint}</small>
+    </p>
+  )
+}
+
+function Results({ sends }: { sends: FoundSend[] }) {
+  return (
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Accepted</th>
+            <th scope="col">State</th>
+            <th scope="col">Contact</th>
+            <th scope="col">Message</th>
+            <th scope="col">Channel</th>
+            <th scope="col">requestId</th>
+          </tr>
+        </thead>
+        <tbody>
+          {sends.map((send) => (
+            <tr>
+              <td>
+                <Moment at={send.acceptedAt} />
+              </td>
+              <td>
+                <State status={send.status} />
+                {send.failure !== null && <small class="reason">{send.failure}</small>}
+              </td>
+              <td>{maskContact({ type: send.contactType, value: send.contactValue })}</td>
+              <td>{send.messageType}</td>
+              <td>{send.channelName}</td>
+              <td class="id">
+                <a href={`/support/${send.requestId}`}>{send.requestId}</a>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function NextPage({ asked, page }: { asked: Asked; page: Page }) {
+  const { olderThan, lookedBackTo } = page
+  if (olderThan === undefined) return null
+  const words = lookedBackTo ? 'Look further back' : 'Older'
+  return (
+    <>
+      {lookedBackTo && (
+        <p>
+          Looked at all sends back to <Moment at={lookedBackTo} />.
+        </p>
+      )}
+      {asked.contact ? (
+        <form method="post" action="/support/search">
+          {Object.entries({ ...asked, before: olderThan }).map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <button type="submit">{words}</button>
+        </form>
+      ) : (
+        <p>
+          <a class="button" href={searchLink(asked, olderThan)}>
+            {words}
+          </a>
+        </p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,313 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { holdChannel } from '../../db/channels.ts'
+import { explainUnknownId } from '../../src/core/request-id.ts'
+import { samples } from '../api/media-samples.ts'
+import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildChannel,
+  newContact,
+  textBody,
+} from '../support/builders.ts'
+import { getPage, postForm } from '../support/pages.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let admin: TestAdmin
+let showing: TestAdmin
+let account: Account
+let heldChannelId: string
+
+const rejected = '+15550100103'
+const uncertain = '+15550100105'
+
+beforeAll(async () => {
+  service = await startTestService({ MEDIA_RETENTION_HOURS: '0' })
+  admin = await startTestAdmin(service)
+  showing = await startTestAdmin(service, { SUPPORT_SHOW_CONTENT: 'true' })
+  account = await buildAccount(service)
+  heldChannelId = await buildChannel(service, account.accountId)
+  await holdChannel(service.runtime.db, heldChannelId, 'mended soon')
+  await service.startWorker()
+})
+
+afterAll(async () => {
+  await admin.stop()
+  await showing.stop()
+  await service.stop()
+})
+
+async function finished(body: object): Promise<string> {
+  const requestId = await accept(service, account, body)
+  await finishedTimeline(service, requestId, account.apiKey)
+  return requestId
+}
+
+/** A send that stays on its way. */
+const waiting = (contact = newContact()) =>
+  accept(service, { ...account, channelId: heldChannelId }, textBody('Hello', contact))
+
+const sendPage = (requestId: string, query = '') => getPage(`${admin.url}/support/${requestId}${query}`)
+
+describe('one box', () => {
+  const id = '01a1fde1-ea47-76ae-9a8d-559e0203a63f'
+
+  test.each([
+    ['as it is', id],
+    ['with spaces', `  ${id}\t`],
+    ['in quotes', `"${id}"`],
+    ['in capitals', id.toUpperCase()],
+    ['in a link', `https://api.example.com/v1/messages/${id}?x=1`],
+    [
+      'in a log line',
+      `{"level":"info","time":"2026-11-21T11:33:23.692Z","requestId":"${id}","event":"sent"}`,
+    ],
+    ['in lines', `Hello,\r\nmy id is\r\n${id}.\r\nThanks`],
+  ])('finds a requestId pasted %s', async (_how, pasted) => {
+    const { status, headers } = await postForm(`${admin.url}/support/find`, { requestId: pasted })
+    expect([status, headers.get('location')]).toEqual([303, `/support/${id}`])
+    const link = await getPage(`${admin.url}/support?requestId=${encodeURIComponent(pasted)}`)
+    expect([link.status, link.headers.get('location')]).toEqual([303, `/support/${id}`])
+  })
+
+  test('is on top of every support page', async () => {
+    const requestId = await waiting()
+    for (const path of ['', '/search', `/${requestId}`, '/nothing']) {
+      expect((await getPage(`${admin.url}/support${path}`)).html).toContain('action="/support/find"')
+    }
+  })
+
+  test('an id that is no send is a 404 that says why that may be and what to search for', async () => {
+    const facts = { now: new Date(), retentionDays: 90 }
+    for (const [page, pasted] of [
+      [await sendPage(id), id],
+      [await postForm(`${admin.url}/support/find`, { requestId: 'hello' }), 'hello'],
+      [await sendPage('hello'), 'hello'],
+    ] as const) {
+      expect(page.status).toBe(404)
+      expect(page.text.replaceAll('  ', ' ')).toContain(explainUnknownId(pasted, facts).why)
+    }
+    expect((await sendPage(id)).text).toContain(`grep ${id}`)
+  })
+})
+
+describe('the page of a send', () => {
+  test('tells in one sentence what became of it, then its timeline, and masks the contact', async () => {
+    const contact = newContact()
+    const requestId = await finished({ ...textBody('the secret words', contact), flowId: account.flowId })
+    const page = await sendPage(requestId)
+    expect(page.status).toBe(200)
+    for (const told of ['accepted', 'Test', account.flowId, account.channelId, requestId, '1']) {
+      expect(page.text).toContain(told)
+    }
+    expect(page.text).toContain('whether it reached the contact, the provider alone knows')
+    expect(page.text).toContain(contact.slice(-2).padStart(contact.length - 3, '*'))
+    expect(page.html).not.toContain(contact)
+    expect(page.html).not.toContain(contact.slice(3, -2))
+  })
+
+  test('shows what the message says only where SUPPORT_SHOW_CONTENT is true', async () => {
+    const requestId = await finished(textBody('the secret words'))
+    const hidden = await sendPage(requestId)
+    expect(hidden.html).not.toContain('the secret words')
+    expect(hidden.text).toContain('The setting SUPPORT_SHOW_CONTENT decides.')
+    expect((await getPage(`${showing.url}/support/${requestId}`)).text).toContain('the secret words')
+  })
+
+  test('tells which conversation it closed and which it joined', async () => {
+    const contact = newContact()
+    const first = await finished(textBody('Hello', contact))
+    const second = await finished({ ...textBody('Goodbye', contact), closeConversation: true })
+    const closed = await timelineOf(first)
+    const joined = await timelineOf(second)
+    expect(joined.conversationId).not.toBe(closed.conversationId)
+    expect((await sendPage(second)).text).toContain(String(closed.conversationId))
+    expect((await sendPage(second)).text).toContain(String(joined.conversationId))
+    expect((await sendPage(first)).html).toContain(`href="/support/${second}"`)
+  })
+
+  test('has a line for the customer, and no replay, where it was sent', async () => {
+    const page = await sendPage(await finished(textBody()))
+    expect(page.text).toContain('For the customer')
+    expect(page.html).not.toContain('/replay"')
+  })
+
+  test('updates by itself while the send moves, unless told not to, and stands still when it has ended', async () => {
+    const moving = await waiting()
+    expect((await sendPage(moving)).html).toContain('<meta http-equiv="refresh" content="3"/>')
+    expect((await sendPage(moving, '?updates=off')).html).not.toContain('http-equiv="refresh"')
+    expect((await sendPage(await finished(textBody()))).html).not.toContain('http-equiv="refresh"')
+  })
+
+  const timelineOf = (requestId: string) => finishedTimeline(service, requestId, account.apiKey)
+})
+
+describe('a replay', () => {
+  const replayUrl = (requestId: string) => `${admin.url}/support/${requestId}/replay`
+
+  test('asks before, then calls the provider again and leads back to the story', async () => {
+    const requestId = await finished(textBody('Hello', rejected))
+    expect((await sendPage(requestId)).html).toContain(`href="/support/${requestId}/replay"`)
+    const question = await getPage(replayUrl(requestId))
+    expect(question.status).toBe(200)
+    expect(question.text).toContain('Send this text again?')
+    expect(question.html).not.toContain(rejected)
+    expect((await timeline(requestId)).attempts).toBe(1)
+
+    const { status, headers } = await postForm(replayUrl(requestId), {})
+    expect([status, headers.get('location')]).toEqual([303, `/support/${requestId}`])
+    expect(service.logsOf(requestId)).toContainEqual(expect.objectContaining({ event: 'replayed' }))
+    const again = await finishedTimeline(service, requestId, account.apiKey)
+    expect(again).toMatchObject({ status: 'failed', attempts: 2 })
+  })
+
+  test('of an uncertain send warns that the contact may get it twice', async () => {
+    const requestId = await finished(textBody('Hello', uncertain))
+    expect((await getPage(replayUrl(requestId))).text).toContain('The contact may get it twice')
+  })
+
+  test('is refused in words: a sent one, one on its way, one without its media, and none', async () => {
+    const sent = await finished(textBody())
+    const moving = await waiting()
+    const withMedia = { mediaType: 'image', base64: samples.png.toString('base64') }
+    const trimmed = await finished({
+      contact: { value: rejected },
+      message: { type: 'media', media: withMedia },
+    })
+    await service.runtime.db.$client.query('delete from media where request_id = $1', [trimmed])
+    const cases = [
+      [sent, 409, 'It was sent: a replay would send it twice.'],
+      [moving, 409, 'It is still on its way'],
+      [trimmed, 409, 'Its media is no longer kept'],
+      ['01a1fde1-ea47-76ae-9a8d-559e0203a63f', 404, 'There is no such send'],
+      ['nothing', 404, 'There is no such send'],
+    ] as const
+    for (const [requestId, status, words] of cases) {
+      const page = await postForm(replayUrl(requestId), {})
+      expect(page.status).toBe(status)
+      expect(page.text).toContain(words)
+    }
+    expect((await timeline(sent)).attempts).toBe(1)
+  })
+
+  const timeline = (requestId: string) => finishedTimeline(service, requestId, account.apiKey)
+})
+
+describe('a search', () => {
+  const search = (fields: Record<string, string>) =>
+    getPage(`${admin.url}/support/search?${new URLSearchParams(fields)}`)
+  const idsIn = (html: string) =>
+    [...html.matchAll(/<a href="\/support\/([0-9a-f-]{36})">/g)].map(([, id]) => id)
+
+  test('by contact finds what was sent to it on every channel, however the number is written, and masks it', async () => {
+    const contact = newContact()
+    const first = await finished(textBody('Hello', contact))
+    const second = await waiting(contact)
+    await waiting()
+    const written = `00${contact.slice(1, 3)} (${contact.slice(3, 6)}) ${contact.slice(6)}`
+    const page = await postForm(`${admin.url}/support/search`, { contact: written })
+    expect(page.status).toBe(200)
+    expect(idsIn(page.html)).toEqual([second, first])
+    expect(page.html).not.toContain(contact)
+    const sent = await postForm(`${admin.url}/support/search`, { contact, state: 'sent' })
+    expect(idsIn(sent.html)).toEqual([first])
+    const held = await postForm(`${admin.url}/support/search`, { contact, channel: heldChannelId })
+    expect(idsIn(held.html)).toEqual([second])
+  })
+
+  test('by e-mail address finds it whatever case its domain is in', async () => {
+    const requestId = await finished(textBody('Hello', 'Ada@Example.com'))
+    const { html } = await postForm(`${admin.url}/support/search`, { contact: ' Ada@EXAMPLE.com ' })
+    expect(idsIn(html)).toEqual([requestId])
+  })
+
+  test('a contact gets into no address, no link and no log line', async () => {
+    const contact = newContact()
+    await waiting(contact)
+    const { html } = await postForm(`${admin.url}/support/search`, { contact })
+    expect(html).not.toMatch(new RegExp(`(href|action)="[^"]*${contact.slice(1)}`))
+    const redirected = await postForm(`${admin.url}/support/search`, { contact: '', state: 'failed' })
+    expect(redirected.headers.get('location')).toBe('/support/search?state=failed')
+    const inLink = await search({ contact, state: 'queued' })
+    expect(inLink.html).not.toContain(contact)
+    expect(JSON.stringify(service.logs)).not.toContain(contact.slice(1))
+  })
+
+  test.each(['sent', 'failed', 'uncertain', 'queued'])(
+    'by the state %s finds those alone, the newest first',
+    async (state) => {
+      const contacts = { failed: rejected, uncertain, sent: newContact(), queued: newContact() }
+      const make = () =>
+        state === 'queued' ? waiting() : finished(textBody('Hello', contacts[state as 'sent']))
+      const made = [await make(), await make()]
+      const { html } = await search({ state })
+      expect(idsIn(html).slice(0, 2)).toEqual(made.toReversed())
+      const states = [...html.matchAll(/<td><span class="state (\w+)"/g)].map(([, each]) => each)
+      expect(new Set(states)).toEqual(new Set([state]))
+      const inChannel = await search({
+        state,
+        channel: state === 'queued' ? account.channelId : heldChannelId,
+      })
+      expect(idsIn(inChannel.html)).toEqual([])
+    },
+  )
+
+  test('by channel takes its id or its name', async () => {
+    const { db } = service.runtime
+    await db.$client.query(`update channels set name = 'Held one' where id = $1`, [heldChannelId])
+    const requestId = await waiting()
+    for (const channel of [heldChannelId, 'Held one']) {
+      expect(idsIn((await search({ channel })).html)[0]).toBe(requestId)
+    }
+    expect((await search({ channel: 'No such one' })).status).toBe(404)
+  })
+
+  test('by time finds what was accepted within it', async () => {
+    const requestId = await waiting()
+    const minute = (ms: number) => new Date(Date.now() + ms).toISOString().slice(0, 16)
+    const [before, after] = [minute(-60_000), minute(120_000)]
+    expect(idsIn((await search({ from: before, to: after })).html)).toContain(requestId)
+    expect(idsIn((await search({ from: before, state: 'queued' })).html)).toContain(requestId)
+    expect(idsIn((await search({ from: after })).html)).toEqual([])
+    expect(idsIn((await search({ to: before })).html)).toEqual([])
+  })
+
+  test.each([
+    ['from', 'yesterday', 'Accepted from: not a date and time'],
+    ['to', '2026-99-01T00:00', 'Accepted before: not a date and time'],
+    ['state', 'lost', 'State: choose one of the list.'],
+    ['contact', '12', 'Contact: neither a phone number nor an e-mail address.'],
+  ])('says what is wrong with %s %s', async (field, value, words) => {
+    const page = await postForm(`${admin.url}/support/search`, { contact: '+4915100000000', [field]: value })
+    expect(page.status).toBe(400)
+    expect(page.text).toContain(words)
+  })
+
+  test('goes on page by page, and meets each send once', async () => {
+    const contact = newContact()
+    const channelId = await buildChannel(service, account.accountId)
+    await holdChannel(service.runtime.db, channelId, 'for pages')
+    const made: string[] = []
+    for (let n = 0; n < 60; n++)
+      made.push(await accept(service, { ...account, channelId }, textBody('Hello', contact)))
+    made.reverse()
+
+    for (const fields of [{ channel: channelId }, { channel: channelId, state: 'queued' }] as Record<
+      string,
+      string
+    >[]) {
+      const first = await search(fields)
+      const [, next = ''] = /<a class="button" href="([^"]+)">Older/.exec(first.html) ?? []
+      const second = await getPage(admin.url + next.replaceAll('&amp;', '&'))
+      expect([...idsIn(first.html), ...idsIn(second.html)]).toEqual(made)
+      expect(second.html).not.toContain('Older')
+    }
+    const first = await postForm(`${admin.url}/support/search`, { contact })
+    const hidden = [...first.html.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)]
+    const fields = Object.fromEntries(hidden.map(([, name, value]) => [name, value]))
+    const second = await postForm(`${admin.url}/support/search`, fields)
+    expect([...idsIn(first.html), ...idsIn(second.html)]).toEqual(made)
+  })
+})
