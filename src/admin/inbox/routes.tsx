@@ -1,14 +1,30 @@
+import { listSandboxMessages } from '../../../db/sandbox-messages.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
-import { Layout } from '../layout.tsx'
+import { InboxPage, type ShownMessage } from './inbox-page.tsx'
+import { inboxMedia, shownType } from './media.ts'
 
-export function inbox(_runtime: AdminRuntime): AdminApp {
+const pageSize = 50
+
+/** What the sandbox received (docs/support.md#inbox). */
+export function inbox(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
-  app.get('/', (c) =>
-    c.html(
-      <Layout title="Inbox" at="/inbox">
-        <h1>Inbox</h1>
-      </Layout>,
-    ),
-  )
+  app.get('/', async (c) => {
+    const asked = c.req.query('before') ?? ''
+    const before = canBeRecordId(asked) ? asked : undefined
+    const received = await listSandboxMessages(runtime.db, { before, limit: pageSize + 1 })
+    const messages = await Promise.all(received.slice(0, pageSize).map(withShownType))
+    const olderThan = received.length > pageSize ? messages.at(-1)?.id : undefined
+    return c.html(<InboxPage messages={messages} isFirst={before === undefined} olderThan={olderThan} />)
+  })
+  app.get('/:id/media', inboxMedia(runtime))
   return app
+}
+
+async function withShownType({
+  mediaHead,
+  ...received
+}: Awaited<ReturnType<typeof listSandboxMessages>>[number]): Promise<ShownMessage> {
+  if (received.message.type !== 'media' || mediaHead === null) return received
+  return { ...received, media: (await shownType(received.message.media.mediaType, mediaHead)) ?? 'download' }
 }

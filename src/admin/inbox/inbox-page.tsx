@@ -1,0 +1,124 @@
+import type { ReceivedMessage } from '../../../db/sandbox-messages.ts'
+import { maskContact } from '../../core/contact.ts'
+import { Layout } from '../layout.tsx'
+import { MessageContent } from '../message-content.tsx'
+import { Moment } from '../words.tsx'
+import type { ShownType } from './media.ts'
+
+export type ShownMessage = Omit<ReceivedMessage, 'mediaHead'> & {
+  /** Absent where no media is kept with it. */
+  media?: ShownType | 'download'
+}
+
+interface InboxPageProps {
+  messages: ShownMessage[]
+  isFirst: boolean
+  olderThan: string | undefined
+}
+
+/** What the sandbox received, as a chat shows it: what follows each other to one contact stands together. */
+export function InboxPage({ messages, isFirst, olderThan }: InboxPageProps) {
+  return (
+    <Layout title="Inbox" at="/inbox" isNarrow>
+      <h1>What the sandbox received</h1>
+      <p class="muted">
+        The newest first. Channels of the provider sandbox reach nobody: their messages end here.
+      </p>
+      {messages.length === 0 && <p>{isFirst ? 'Nothing yet.' : 'Nothing older.'}</p>}
+      {byThread(messages).map((thread) => (
+        <Thread messages={thread} />
+      ))}
+      {(!isFirst || olderThan !== undefined) && (
+        <p class="row">
+          {!isFirst && (
+            <a class="button quiet" href="/inbox">
+              Newest
+            </a>
+          )}
+          {olderThan !== undefined && (
+            <a class="button" href={`/inbox?before=${olderThan}`}>
+              Older
+            </a>
+          )}
+        </p>
+      )}
+    </Layout>
+  )
+}
+
+function byThread(messages: ShownMessage[]): ShownMessage[][] {
+  const threads: ShownMessage[][] = []
+  for (const message of messages) {
+    const last = threads.at(-1)
+    if (last?.[0] && threadOf(last[0]) === threadOf(message)) last.push(message)
+    else threads.push([message])
+  }
+  return threads
+}
+
+const threadOf = ({ channelName, contactType, contactValue }: ShownMessage) =>
+  [contactType, contactValue, channelName].join('\n')
+
+function Thread({ messages }: { messages: ShownMessage[] }) {
+  const [first] = messages
+  if (!first) return null
+  const { contactType: type, contactValue: value, contactName, channelName } = first
+  return (
+    <section class="thread">
+      <h2>
+        {contactName ?? maskContact({ type, value })}{' '}
+        <small>
+          {contactName !== null && maskContact({ type, value })} by {channelName}
+        </small>
+      </h2>
+      {messages.map((message) => (
+        <Bubble message={message} />
+      ))}
+    </section>
+  )
+}
+
+function Bubble({ message: received }: { message: ShownMessage }) {
+  const { id, requestId, message, media, receivedAt } = received
+  const cameWithContent = message.type === 'media' && message.media.sizeBytes !== undefined
+  return (
+    <article class="bubble">
+      {media !== undefined && <Media id={id} media={media} message={message} />}
+      <MessageContent message={message} />
+      {cameWithContent && media === undefined && <p class="muted">The file is no longer kept.</p>}
+      <footer>
+        <Moment at={receivedAt} /> <a href={`/support/${requestId}`}>Its story</a>
+      </footer>
+    </article>
+  )
+}
+
+interface MediaProps {
+  id: string
+  media: ShownType | 'download'
+  message: ShownMessage['message']
+}
+
+function Media({ id, media, message }: MediaProps) {
+  const source = `/inbox/${id}/media`
+  const description = message.type === 'media' ? message.media : undefined
+  const label = description?.caption ?? description?.filename ?? 'Media without a caption'
+  switch (media === 'download' ? media : media.kind) {
+    case 'image':
+      return <img src={source} alt={label} loading="lazy" />
+    case 'video':
+      // biome-ignore lint/a11y/useMediaCaption: what was sent has none
+      return <video src={source} controls preload="none" aria-label={label} />
+    case 'audio':
+      // biome-ignore lint/a11y/useMediaCaption: what was sent has none
+      return <audio src={source} controls preload="none" aria-label={label} />
+    case 'download':
+      return (
+        <p>
+          <a class="button quiet" href={source} download>
+            Download the file
+          </a>
+        </p>
+      )
+  }
+}

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createAccount } from '../../db/accounts.ts'
+import { updateChannel } from '../../db/channels.ts'
+import { createFlow } from '../../db/flows.ts'
+import { setTemplate } from '../../db/templates.ts'
+import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildChannel,
+  buildKey,
+  buildWebhookChannel,
+  textBody,
+} from '../support/builders.ts'
+import { expectOnlyOurMarkup, getPage, type Page, postForm } from '../support/pages.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { answer, openWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
+
+/** What breaks out of a text, an attribute in either quotes, a title, a script or a comment, and a link that runs. */
+const plant = (where: string) =>
+  `${where}'"><script>alert(1)</script><img src=x onerror=alert(2)></title>--> javascript:alert(3) &lt;b&gt;`
+
+let service: TestService
+let admin: TestAdmin
+let account: Account
+let hook: WebhookReceiver
+let hookChannelId: string
+
+beforeAll(async () => {
+  service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
+  admin = await startTestAdmin(service, { SUPPORT_SHOW_CONTENT: 'true' })
+  hook = await openWebhookReceiver()
+  const { db } = service.runtime
+  const { channelId } = await buildAccount(service)
+  const accountId = await createAccount(db, plant('account'))
+  const { apiKey, keyId } = await buildKey(service, accountId)
+  account = { accountId, apiKey, keyId, channelId, flowId: await createFlow(db, accountId, plant('flow')) }
+  const url = hook.at(
+    answer(200, { 'content-type': 'application/json' }, JSON.stringify({ id: plant('answer') })),
+  )
+  hookChannelId = await buildWebhookChannel(service, accountId, url, 'hold', { name: plant('channel') })
+  await service.startWorker(plant('worker'))
+})
+
+afterAll(async () => {
+  await admin.stop()
+  await service.stop()
+  await hook.stop()
+})
+
+/** All that was planted there is to be read, and none of it is markup. */
+function expectPlantedAsText(page: Page, ...places: string[]): void {
+  expectOnlyOurMarkup(page.html)
+  for (const place of places) expect(page.text).toContain(plant(place).replace(/\s+/g, ' '))
+}
+
+test('of a send: texts, names, the provider’s answer and the worker’s name stay text', async () => {
+  const body = { ...textBody(plant('text')), flowId: account.flowId }
+  const channel = { ...account, channelId: hookChannelId }
+  const requestId = await accept(service, channel, {
+    ...body,
+    contact: { ...body.contact, name: plant('contact') },
+  })
+  await finishedTimeline(service, requestId, account.apiKey)
+
+  const page = await getPage(`${admin.url}/support/${requestId}`)
+  expect(page.status).toBe(200)
+  expectPlantedAsText(page, 'text', 'account', 'flow', 'channel', 'answer')
+  expectPlantedAsText(await getPage(`${admin.url}/support`), 'channel')
+})
+
+test('of what the sandbox received: text, template, variables, file name, caption, link and contact stay text', async () => {
+  const { db } = service.runtime
+  const sandboxId = await buildChannel(service, account.accountId)
+  await updateChannel(db, sandboxId, { name: plant('channel') })
+  await setTemplate(db, {
+    channelId: sandboxId,
+    name: plant('name'),
+    definition: { text: `{{key}} ${plant('template')}` },
+  })
+  const channel = { ...account, channelId: sandboxId }
+  const { contact } = textBody()
+  const media = { mediaType: 'document', base64: Buffer.from(plant('file')).toString('base64') }
+  const plantedLink = plant('link').replaceAll(' ', '')
+  const messages = [
+    { type: 'text', text: { value: plant('text') } },
+    {
+      type: 'template',
+      template: { name: plant('name'), variables: [{ key: 'key', value: plant('variable') }] },
+    },
+    {
+      type: 'template',
+      template: {
+        name: plant('loose'),
+        variables: [{ key: plant('key').slice(0, 64), value: plant('unrendered') }],
+      },
+    },
+    {
+      type: 'media',
+      media: { ...media, filename: plant('filename').replaceAll('/', '|'), caption: plant('caption') },
+    },
+    { type: 'media', media: { mediaType: 'image', mediaUrl: `https://example.com/?${plantedLink}` } },
+  ]
+  for (const message of messages) {
+    const requestId = await accept(service, channel, {
+      contact: { ...contact, name: plant('contact') },
+      message,
+    })
+    await finishedTimeline(service, requestId, account.apiKey)
+    expectOnlyOurMarkup((await getPage(`${admin.url}/support/${requestId}`)).html)
+  }
+  const page = await getPage(`${admin.url}/inbox`)
+  expectPlantedAsText(
+    page,
+    'text',
+    'template',
+    'variable',
+    'loose',
+    'unrendered',
+    'caption',
+    'contact',
+    'channel',
+  )
+  expect(page.text).toContain(plantedLink)
+})
+
+test('of what is pasted or searched for: it comes back as text only', async () => {
+  for (const page of [
+    await postForm(`${admin.url}/support/find`, { requestId: plant('pasted') }),
+    await getPage(`${admin.url}/support?requestId=${encodeURIComponent(plant('pasted'))}`),
+    await getPage(`${admin.url}/support/${encodeURIComponent(plant('pasted'))}`),
+  ]) {
+    expect(page.status).toBe(404)
+    expectOnlyOurMarkup(page.html)
+  }
+  const fields = ['contact', 'channel', 'state', 'from', 'to', 'before']
+  for (const field of fields) {
+    const page = await postForm(`${admin.url}/support/search`, {
+      contact: '+4915100000000',
+      [field]: plant(`asked ${field}`),
+    })
+    expect(page.status).toBeGreaterThanOrEqual(400)
+    expectOnlyOurMarkup(page.html)
+    const { status, html } = await getPage(
+      `${admin.url}/support/search?${new URLSearchParams({ [field]: plant(`asked ${field}`) })}`,
+    )
+    expect(status).toBe(field === 'contact' ? 200 : field === 'channel' ? 404 : 400)
+    expectOnlyOurMarkup(html)
+  }
+  expectOnlyOurMarkup(
+    (await getPage(`${admin.url}/inbox?before=${encodeURIComponent(plant('before'))}`)).html,
+  )
+  expectOnlyOurMarkup((await getPage(`${admin.url}/${encodeURIComponent(plant('path'))}`)).html)
+})
+
+test('a redirect leads to our own pages only, whatever was asked for', async () => {
+  for (const pasted of [
+    '//evil.example',
+    'https://evil.example/01a1fde1-ea47-76ae-9a8d-559e0203a63f\r\nX-Planted: 1',
+  ]) {
+    for (const page of [
+      await postForm(`${admin.url}/support/find`, { requestId: pasted }),
+      await postForm(`${admin.url}/support/search`, { channel: pasted }),
+    ]) {
+      expect(page.headers.get('location') ?? '/support/').toMatch(/^\/support\//)
+      expect(page.headers.get('x-planted')).toBeNull()
+    }
+  }
+})
