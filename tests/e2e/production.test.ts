@@ -23,6 +23,7 @@ beforeAll(async () => {
     HOST: '127.0.0.1',
     PORT: '0',
     METRICS_PORT: '0',
+    ADMIN_PORT: '0',
   }
   expect(run('build')).toMatchObject({ status: 0 })
 }, 120_000)
@@ -37,7 +38,7 @@ async function emptyDatabase(): Promise<string> {
   return url.href
 }
 
-test.each(['migrate', 'start', 'worker'])(
+test.each(['migrate', 'start', 'worker', 'admin'])(
   'without its settings npm run %s says all that is missing, and exits with 1',
   (script) => {
     const { status, stderr } = run(script, {
@@ -48,7 +49,8 @@ test.each(['migrate', 'start', 'worker'])(
     })
     expect(status).toBe(1)
     expect(stderr).toContain('DATABASE_URL is not set')
-    if (script !== 'migrate') expect(stderr).toMatch(/REDIS_URL.*\n.*CREDENTIALS_KEY.*\n.*API_KEY_PEPPER/)
+    if (script !== 'migrate') expect(stderr).toContain('REDIS_URL is not set')
+    if (!['migrate', 'admin'].includes(script)) expect(stderr).toMatch(/CREDENTIALS_KEY.*\n.*API_KEY_PEPPER/)
   },
 )
 
@@ -68,10 +70,11 @@ test('migrations at the same time go one after another, and again change nothing
   expect(run('migrate').status).toBe(0)
 })
 
-test('the built API and worker deliver a send, and exit with 0 at SIGTERM', async () => {
+test('the built API and worker deliver a send that the built admin process shows, and exit with 0 at SIGTERM', async () => {
   const seed = await seedDemoAccount(environment)
   const api = start('dist/src/server.js')
   const worker = start('dist/workers/main.js')
+  const admin = start('dist/src/admin/main.js', { CREDENTIALS_KEY: '', API_KEY_PEPPER: '' })
   try {
     const { port } = await api.event('listening')
     await worker.event('working')
@@ -80,8 +83,13 @@ test('the built API and worker deliver a send, and exit with 0 at SIGTERM', asyn
     expect(worker.lines.filter((line) => line.requestId === requestId).at(-1)).toMatchObject({
       event: 'sent',
     })
+    const { adminPort } = await admin.event('serving_admin')
+    const page = await fetch(`http://127.0.0.1:${adminPort}/support/${requestId}`)
+    expect(await page.text()).toContain('Accepted by the provider')
+    const styles = await fetch(`http://127.0.0.1:${adminPort}/admin.css`)
+    expect(styles.headers.get('content-type')).toContain('text/css')
   } finally {
-    expect([await api.stop(), await worker.stop()]).toEqual([0, 0])
+    expect([await api.stop(), await worker.stop(), await admin.stop()]).toEqual([0, 0, 0])
   }
 }, 60_000)
 
@@ -103,8 +111,8 @@ afterAll(() => {
 
 type Line = Record<string, unknown>
 
-function start(entry: string) {
-  const child = spawn(process.execPath, [entry], { env: { ...process.env, ...environment } })
+function start(entry: string, settings: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [entry], { env: { ...process.env, ...environment, ...settings } })
   children.push(child)
   const lines: Line[] = []
   const exited = once(child, 'exit')
