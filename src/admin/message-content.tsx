@@ -1,19 +1,23 @@
 import type { MediaDescription, Message, TemplateVariable } from '../core/message.ts'
 
-/** As it is kept: the sandbox has a registered template's text as well, and what was erased has nothing left. */
-type KeptMessage = Message | { type: 'template'; template: { text?: string } } | null
+/** As it is kept: the sandbox has a registered template's text as well, and what was erased is empty. */
+type KeptMessage = Message | { type: 'template'; template: TemplateProps } | null
+
+const isErased = (message: NonNullable<KeptMessage>) =>
+  (message.type === 'text' && message.text.value === '') ||
+  (message.type === 'template' && !message.template.name) ||
+  (message.type === 'media' && message.media.sizeBytes === undefined && message.media.mediaUrl === undefined)
 
 /** What a message says, all but the bytes of its media. */
 export function MessageContent({ message }: { message: KeptMessage }) {
-  switch (message?.type) {
+  if (message === null || isErased(message)) return <p class="muted">What it said is no longer kept.</p>
+  switch (message.type) {
     case 'text':
       return <p class="words">{message.text.value}</p>
     case 'template':
       return <Template {...message.template} />
     case 'media':
       return <Media {...message.media} />
-    default:
-      return <p class="muted">What it said is no longer kept.</p>
   }
 }
 

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { holdChannel } from '../../db/channels.ts'
+import { eraseContact } from '../../db/erase.ts'
+import { searchSends } from '../../db/search.ts'
 import { explainUnknownId } from '../../src/core/request-id.ts'
 import { samples } from '../api/media-samples.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
@@ -126,6 +128,26 @@ describe('the page of a send', () => {
     expect((await sendPage(second)).text).toContain(String(closed.conversationId))
     expect((await sendPage(second)).text).toContain(String(joined.conversationId))
     expect((await sendPage(first)).html).toContain(`href="/support/${second}"`)
+  })
+
+  test('of what was erased says that it is no longer kept', async () => {
+    const { db } = service.runtime
+    const media = { mediaType: 'image', base64: samples.png.toString('base64'), caption: 'secret words' }
+    const template = { name: 'secret words', variables: [] }
+    const messages = [
+      { type: 'text', text: { value: 'secret words' } },
+      { type: 'template', template },
+      { type: 'media', media },
+    ]
+    for (const message of messages) {
+      const value = newContact()
+      const requestId = await finished({ contact: { value }, message })
+      await eraseContact(db, { accountId: account.accountId, contact: { type: 'phone', value } })
+      const page = await getPage(`${showing.url}/support/${requestId}`)
+      expect(page.status).toBe(200)
+      expect(page.text).toContain('What it said is no longer kept.')
+      expect(page.html).not.toContain('secret words')
+    }
   })
 
   test('has a line for the customer, and no replay, where it was sent', async () => {
@@ -283,6 +305,23 @@ describe('a search', () => {
     const page = await postForm(`${admin.url}/support/search`, { contact: '+4915100000000', [field]: value })
     expect(page.status).toBe(400)
     expect(page.text).toContain(words)
+  })
+
+  test('that no index leads looks back only so far in one go, says so, and goes on from there', async () => {
+    const { db } = service.runtime
+    const rare = await buildChannel(service, account.accountId)
+    const inRare = await accept(service, { ...account, channelId: rare }, textBody())
+    for (let n = 0; n < 12; n++) await waiting()
+    const found: string[] = []
+    let before: string | undefined
+    let pages = 0
+    for (; pages < 5 && found.length === 0; pages++) {
+      const page = await searchSends(db, { channelIds: [rare], before }, 5)
+      found.push(...page.sends.map(({ requestId }) => requestId))
+      before = page.olderThan
+      expect(page.lookedBackTo).toBeInstanceOf(Date)
+    }
+    expect([found, pages]).toEqual([[inRare], 3])
   })
 
   test('goes on page by page, and meets each send once', async () => {
