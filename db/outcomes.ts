@@ -27,9 +27,14 @@ export interface RecordedOutcome {
   requestId: string
   /** Where it is to be tried again. */
   nextAttemptAt: Date | null
+  /** From its accept to its end; null where it is to be tried again. */
+  tookSeconds: number | null
   /** Of the send that stood behind it in its lane, and may go now that it has ended. */
   nextInLane: WakeUp | null
 }
+
+const tookSeconds = (s: string) =>
+  `extract(epoch from ${s}.finished_at - ${s}.accepted_at)::float8 as "tookSeconds"`
 
 const nextInLane = (s: string) => `
   case when ${s}.status <> 'queued' then
@@ -66,7 +71,7 @@ const outcomeStatement = prepared<RecordedOutcome>(
          failure = case when o.status <> 'queued' then o.reason end
      from ours join outcomes o on o."requestId" = ours.request_id
      where ${isOneOf('s.request_id', 'outcomes')} and s.request_id = ours.request_id
-     returning s.request_id, s.status, s.next_attempt_at, s.lane, s.seq),
+     returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq),
    held as (
      update channels set held_at = now(), held_reason = refusal.reason
      from (select distinct on (ours.channel_id) ours.channel_id, o.reason, o."sealedConfig"
@@ -91,10 +96,10 @@ const outcomeStatement = prepared<RecordedOutcome>(
      where o.status = 'queued'
      order by ours.request_id, story.place)
    select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
-          ${nextInLane('written')}
+          ${tookSeconds('written')}, ${nextInLane('written')}
    from written
    union all
-   select s.request_id, case when s.status = 'queued' then s.next_attempt_at end, ${nextInLane('s')}
+   select s.request_id, case when s.status = 'queued' then s.next_attempt_at end, ${tookSeconds('s')}, ${nextInLane('s')}
    from sends s join outcomes o on o."requestId" = s.request_id
    where ${isOneOf('s.request_id', 'outcomes')} and s.status <> 'sending' and s.claim_id = o."claimId" and not ${claimIsLost}`,
 )

@@ -21,7 +21,7 @@ await runProcess(async () => {
   const readiness = new Readiness(runtime)
   // Until then this process would count requests for itself.
   await readyWithin(runtime.redis, waitForRedisMs)
-  const health = await serveHealth(settings, readiness, log)
+  const health = await serveHealth(runtime, readiness)
   const server = await listen(createApp(runtime, readiness), log, {
     host: settings.HOST,
     port: settings.PORT,

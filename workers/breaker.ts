@@ -31,7 +31,7 @@ interface Streak {
  * @returns what to tell the outcome of each call.
  */
 export function channelBreakers(runtime: Runtime) {
-  const { db, log, settings } = runtime
+  const { db, log, metrics, settings } = runtime
   const streaks = new LRUCache<string, Streak>({ max: watchedChannels, ttl: longestGapMs })
   const open = patient(log, (which: { channelId: string; isAgain: boolean }) => openBreaker(db, which))
   const fail = patient(log, (which: Parameters<typeof failWaiting>[1]) => failWaiting(db, which))
@@ -57,6 +57,7 @@ export function channelBreakers(runtime: Runtime) {
     if (openSeconds === undefined) return
     const reason = 'reason' in outcome ? outcome.reason : undefined
     log.warn({ event: 'breaker_opened', channelId, reason, openSeconds })
+    metrics.breakerOpenings.inc()
     if (isProbe) await giveUpWaiting(channelId, reason)
   }
 
@@ -68,6 +69,7 @@ export function channelBreakers(runtime: Runtime) {
     for (;;) {
       const failed = await fail({ channelId, longerThanSeconds, reason, limit: pageSize })
       for (const requestId of failed) logEvent(log, requestId, 'failed', { reason })
+      metrics.ended.inc({ status: 'failed' }, failed.length)
       if (failed.length < pageSize) return
     }
   }

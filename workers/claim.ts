@@ -33,7 +33,7 @@ type Tried = { send?: OwnSend; refusal?: Refusal }
  * nothing more, be it finished or another worker's, behind in its lane or without its turn: whoever makes way for it
  * wakes it. One that isn't due yet is to be woken again when it is.
  */
-export function claimer({ db, log }: Runtime, worker: string, turns: Turns) {
+export function claimer({ db, log, metrics }: Runtime, worker: string, turns: Turns) {
   const claimPatiently = patient(log, (batch: ClaimBatch) => {
     const claim = batch.tries++ === 0 ? claimSends : reclaimSends
     return claim(db, batch.requestIds, batch.claim)
@@ -43,6 +43,7 @@ export function claimer({ db, log }: Runtime, worker: string, turns: Turns) {
     maxItems: maxSendsPerClaim,
     isItemsFault: isRowFault,
     flush: async (requestIds) => {
+      metrics.claimBatch.observe(requestIds.length)
       const askedAt = performance.now()
       const sends = await claimPatiently({ requestIds, claim: { id: uuidv7(), worker }, tries: 0 })
       const tried = new Map<string, Tried>(

@@ -29,7 +29,7 @@ const timeToHeedMs = 500
  * may have given this worker's claims up.
  */
 export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: Heartbeat) {
-  const { settings, log } = runtime
+  const { settings, log, metrics } = runtime
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
   const prepare = deliveryPreparer(runtime)
 
@@ -38,7 +38,11 @@ export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: He
     // Without the wait for the moment of its call.
     const startedAt = Math.max(performance.now(), send.callAt ?? 0)
     const outcome = await attempt(send)
-    return { outcome, durationMs: Math.max(0, Math.round(performance.now() - startedAt)) }
+    const durationMs = Math.max(0, performance.now() - startedAt)
+    const { provider } = send
+    metrics.dispatches.inc({ provider, outcome: outcome.outcome })
+    if (outcome.outcome !== 'not_called') metrics.dispatchDuration.observe({ provider }, durationMs / 1000)
+    return { outcome, durationMs: Math.round(durationMs) }
   }
 
   async function attempt(send: EnteredSend): Promise<AttemptResult> {

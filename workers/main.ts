@@ -17,7 +17,7 @@ await runProcess(async () => {
   const runtime = openRuntime('worker', settings, log)
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
   const readiness = new Readiness(runtime)
-  const health = await serveHealth(settings, readiness, log)
+  const health = await serveHealth(runtime, readiness)
   const worker = startWorker(runtime, name)
   log.info({ event: 'working', worker: name, concurrency: settings.WORKER_CONCURRENCY })
   closeOnSignal(log, drainMs, async () => {

@@ -34,9 +34,10 @@ export function startQueueWorker(
   runtime: Runtime,
   deliver: (requestId: string) => Promise<NextWakeUp>,
 ): QueueWorker {
-  const { log, redis, settings } = runtime
+  const { log, metrics, redis, settings } = runtime
   const lanes = laneWaker(runtime)
   const slots = settings.WORKER_CONCURRENCY
+  metrics.slots.set(slots)
   const onSlot = pLimit(slots)
   const inHand = new Map<Promise<unknown>, string>()
   let isStopping = false
@@ -49,7 +50,9 @@ export function startQueueWorker(
       return { wakeInMs: wakeAfterFaultMs }
     })
     inHand.set(delivery, requestId)
+    metrics.inFlight.set(inHand.size)
     const next = await delivery.finally(() => inHand.delete(delivery))
+    metrics.inFlight.set(inHand.size)
     // Should the worker die in the middle of it, this wake-up comes back, and the head of the lane is looked for.
     await next
       .wakeOthers?.()

@@ -44,6 +44,7 @@ export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
       else stoppedAt.delete(channel.channelId)
     }
     if (restored > 0) runtime.log.info({ event: 'reconciled', sends: restored })
+    runtime.metrics.reconciled.inc(restored)
     if (stoppedAt.size === 0) return undefined
     // Where nothing was missing, the rest isn't likely to be either.
     return restored > 0 ? shortPauseMs : pauseInBacklogMs

@@ -4,6 +4,7 @@ import { type AttemptOutcome, type RecordedOutcome, recordOutcomes } from '../db
 import { type AttemptResult, judge, judgeLate, tidy } from '../src/core/outcome.ts'
 import type { AttemptRecord } from '../src/core/timeline.ts'
 import { logEvent } from '../src/platform/logger.ts'
+import type { Metrics } from '../src/platform/metrics.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { channelBreakers } from './breaker.ts'
@@ -22,7 +23,7 @@ type Recorded = RecordedOutcome | undefined
 
 /** Decides what follows from an attempt, commits it, and tells the log and the queue. */
 export function outcomeRecorder(runtime: Runtime, turns: Turns) {
-  const { db, log, settings } = runtime
+  const { db, log, metrics, settings } = runtime
   const lanes = laneWaker(runtime)
   const tellBreaker = channelBreakers(runtime)
   const recordLate = lateRecorder(runtime, lanes)
@@ -30,6 +31,7 @@ export function outcomeRecorder(runtime: Runtime, turns: Turns) {
     maxItems: maxOutcomesPerFlush,
     isItemsFault: isRowFault,
     flush: patient(log, async (batch) => {
+      metrics.outcomeBatch.observe(batch.length)
       const recorded = new Map((await recordOutcomes(db, batch)).map((row) => [row.requestId, row]))
       return batch.map(({ requestId }) => recorded.get(requestId))
     }),
@@ -52,6 +54,7 @@ export function outcomeRecorder(runtime: Runtime, turns: Turns) {
     if (holdsChannel) logEvent(log, requestId, 'channel_held', { reason, channelId: send.channelId })
     else if (status !== 'queued') logEvent(log, requestId, status, { reason })
     else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
+    count(metrics, send, verdict, recorded)
     const wakeOthers = async () => {
       await tellBreaker(send, attemptMade)
       if (send.isLimited) await turns.give(send.channelId)
@@ -64,7 +67,7 @@ export function outcomeRecorder(runtime: Runtime, turns: Turns) {
 }
 
 /** Records an outcome whose claim was given up while this worker was thought dead. */
-function lateRecorder({ db, log }: Runtime, lanes: LaneWaker) {
+function lateRecorder({ db, log, metrics }: Runtime, lanes: LaneWaker) {
   const record = patient(log, (late: LateOutcome) => recordLateOutcome(db, late))
   return async (
     { requestId, claimId }: EnteredSend,
@@ -76,8 +79,21 @@ function lateRecorder({ db, log }: Runtime, lanes: LaneWaker) {
     const status = await record({ requestId, claimId, record: late, verdict })
     logEvent(log, requestId, 'attempt_finished', late)
     if (status) logEvent(log, requestId, status, { reason: late.reason })
+    if (status) metrics.ended.inc({ status })
     return { wakeOthers: () => lanes.wakeHeadOf(requestId) }
   }
+}
+
+function count(
+  { ended, retries, acceptToSent }: Metrics,
+  { provider, attemptsBeforeReplay }: EnteredSend,
+  { status, holdsChannel }: Pick<AttemptOutcome, 'status' | 'holdsChannel'>,
+  { tookSeconds }: RecordedOutcome,
+): void {
+  const isReplay = attemptsBeforeReplay > 0
+  if (status !== 'queued') ended.inc({ status })
+  else if (!holdsChannel) retries.inc()
+  if (status === 'sent' && tookSeconds !== null && !isReplay) acceptToSent.observe({ provider }, tookSeconds)
 }
 
 function recordOf(attempt: number, outcome: AttemptResult, durationMs: number): AttemptRecord {

@@ -21,7 +21,7 @@ const pageSize = 500
  * @param inHand the sends that this worker is at work on.
  */
 export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () => string[]): Rounds {
-  const { db, log, settings } = runtime
+  const { db, log, metrics, settings } = runtime
   const trims = retentionTrims({ days: settings.RETENTION_DAYS, mediaHours: settings.MEDIA_RETENTION_HOURS })
   const { worker } = heartbeat
   const lanes = laneWaker(runtime)
@@ -43,6 +43,7 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () =
       const expired = await expireSends(db, pageSize)
       for (const requestId of expired) {
         logEvent(log, requestId, 'failed', { reason: ownReasons.expired })
+        metrics.ended.inc({ status: 'failed' })
         void lanes.wakeHeadOf(requestId)
       }
       return expired.length < pageSize ? secondMs : 0
@@ -74,7 +75,7 @@ async function giveUpLostClaims(runtime: Runtime, lanes: LaneWaker, sweeper: Swe
 }
 
 async function giveUp(
-  { db, log, settings }: Runtime,
+  { db, log, metrics, settings }: Runtime,
   lanes: LaneWaker,
   sweeper: Sweeper,
   claims: readonly LostClaim[],
@@ -90,6 +91,9 @@ async function giveUp(
   for (const { requestId, attempt, status, reason } of ours) {
     const nextAttemptAt = givenUp.get(requestId)?.nextAttemptAt
     logEvent(log, requestId, 'attempt_lost', { attempt, reason })
+    metrics.lostClaims.inc()
+    if (status === 'queued') metrics.retries.inc()
+    else metrics.ended.inc({ status })
     if (status === 'queued') logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt })
     else logEvent(log, requestId, status, { reason })
   }

@@ -1,8 +1,9 @@
 import type { HttpBindings } from '@hono/node-server'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
+import { routePath } from 'hono/route'
 import { v7 as uuidv7 } from 'uuid'
-import { type Logger, logEvent } from '../platform/logger.ts'
+import { logEvent } from '../platform/logger.ts'
 import { Readiness } from '../platform/readiness.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import { WaitBudget } from '../platform/wait-budget.ts'
@@ -34,7 +35,7 @@ export function createApp(
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use('/v1/*', traceRequest)
-  app.use(trackRequest(log))
+  app.use(trackRequest(runtime))
   app.use(warnOfUnknownProxy(runtime))
   app.use(
     methodNotAllowed({
@@ -67,8 +68,9 @@ export function createApp(
  * Names the request, first of all, and leaves one line in the log if it comes to nothing. A client's own X-Request-Id
  * is never used: the id names a row, a job and log lines.
  */
-const trackRequest = (log: Logger) =>
+const trackRequest = ({ log, metrics }: Runtime) =>
   factory.createMiddleware(async (c, next) => {
+    const startedAt = performance.now()
     const requestId = uuidv7()
     c.set('requestId', requestId)
     c.set('budget', new WaitBudget(waitBudgetMs))
@@ -76,6 +78,15 @@ const trackRequest = (log: Logger) =>
     await next()
     const { caller, refusal: reason } = c.var
     const { status: statusCode } = c.res
+    const route = answeredRoute(c)
+    metrics.requests.inc({ route, status: statusCode })
+    if (statusCode === 202) metrics.acceptDuration.observe({ route }, (performance.now() - startedAt) / 1000)
     if (statusCode >= 400)
       logEvent(log, requestId, 'rejected', { statusCode, reason, accountId: caller?.accountId })
   })
+
+/** As it is written above, with the names of its parameters; all that is no route of ours is one. */
+function answeredRoute(c: Context<ApiEnv>): string {
+  const path = routePath(c, -1)
+  return path === '/*' ? 'none' : path
+}

@@ -67,6 +67,8 @@ function refuser(runtime: Runtime) {
   const failures = createSharedLimiter(runtime, 'auth-failures', limit)
   return async (c: Context<ApiEnv>): Promise<never> => {
     const { isOver, resetSeconds } = await c.var.budget.spend(failures.useUp(subscriber(clientAddress(c))))
+    runtime.metrics.authFailures.inc()
+    if (isOver) runtime.metrics.rateLimited.inc({ limit: 'address' })
     throw isOver ? tooManyFaultyKeys(resetSeconds) : unauthorized()
   }
 }

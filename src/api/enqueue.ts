@@ -14,7 +14,7 @@ const maxJobsPerAdd = 200
  * queue can't take it, the send is still accepted, and a worker's reconciler adds the wake-up later.
  */
 export function enqueuer(runtime: Runtime) {
-  const { throughBreaker, log } = runtime
+  const { throughBreaker, log, metrics } = runtime
   const adds = new MicroBatch<WakeUp, void>({
     maxItems: maxJobsPerAdd,
     isItemsFault: () => false,
@@ -45,6 +45,7 @@ export function enqueuer(runtime: Runtime) {
       await budget.spend(adds.add(wakeUp))
     } catch (error) {
       logWarning(log, 'enqueue_failed', error, { requestId })
+      metrics.enqueueFailures.inc()
     }
   }
 }

@@ -62,10 +62,11 @@ export function earlierSends({ db }: Runtime, spareRateLimit: (c: Context<ApiEnv
 }
 
 /** Answers as the first request with the key was answered. */
-export function replayAnswer({ log }: Runtime) {
+export function replayAnswer({ log, metrics }: Runtime) {
   return (c: Context<ApiEnv>, requestId: string): Response => {
     const { caller, requestId: repeatId } = c.var
     logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })
+    metrics.idempotentReplays.inc()
     return c.json({ requestId }, 202, { 'X-Request-Id': requestId, 'Idempotent-Replayed': 'true' })
   }
 }

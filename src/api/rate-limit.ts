@@ -12,7 +12,7 @@ export const tooManyRequests = (limit: RateLimit, { resetSeconds }: Pick<Count, 
 
 /** What a request uses up of its account's limit (docs/api.md#rate-limit). */
 export function rateLimiter(runtime: Runtime) {
-  const { settings } = runtime
+  const { settings, metrics } = runtime
   const ours = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
   const limiters = new Map<string, SharedLimiter>()
   const limiterFor = (limit: RateLimit) => {
@@ -35,7 +35,9 @@ export function rateLimiter(runtime: Runtime) {
       const count = await budget.spend(limiterFor(limit).useUp(caller.accountId))
       c.set('hasUsedRateLimit', true)
       tell(c, limit, count)
-      if (count.isOver) throw tooManyRequests(limit, count)
+      if (!count.isOver) return
+      metrics.rateLimited.inc({ limit: 'account' })
+      throw tooManyRequests(limit, count)
     },
 
     /** Gives back what the request has used up, if it has: nothing new came of it. */

@@ -27,12 +27,13 @@ type Recorded = { wakeUp: WakeUp } | { concurrent: string }
  * Commits the send in PostgreSQL, or answers 503 (docs/api.md#errors). Concurrent sends share one insert; one with
  * media goes alone, so that nobody waits for its bytes.
  */
-export function recorder({ db, log }: Runtime, findEarlier: ReturnType<typeof earlierSends>) {
+export function recorder({ db, log, metrics }: Runtime, findEarlier: ReturnType<typeof earlierSends>) {
   const clockAheadMs = databaseClock(db)
   const inserts = new MicroBatch<NewSend, RecordedSend | undefined>({
     maxItems: maxRowsPerInsert,
     isItemsFault: isRowFault,
     flush: async (rows) => {
+      metrics.acceptBatch.observe(rows.length)
       const aheadMs = await clockAheadMs()
       const inserted = await insertSends(
         db,
@@ -86,6 +87,8 @@ export function recorder({ db, log }: Runtime, findEarlier: ReturnType<typeof ea
     }
     const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type }
     logEvent(log, requestId, 'accepted', fields)
+    metrics.accepted.inc({ message_type: message.type })
+    if (mediaContent) metrics.acceptedMediaBytes.inc(mediaContent.length)
     const { overflowOf, isBehind } = recorded
     return { wakeUp: { requestId, overflowOf, isBehind } }
   }

@@ -1,33 +1,44 @@
 import { once } from 'node:events'
 import { createServer, type Server, STATUS_CODES } from 'node:http'
 import { v7 as uuidv7 } from 'uuid'
-import type { Logger } from './logger.ts'
 import type { Readiness } from './readiness.ts'
-import type { Settings } from './settings.ts'
+import type { Runtime } from './runtime.ts'
+import { scrape } from './scrape.ts'
+
+interface Answer {
+  statusCode: number
+  contentType: string
+  body: string
+}
 
 /**
- * Serves `/healthz` and `/readyz` on `METRICS_PORT`, apart from the API's own port, for what runs the process. Errors
- * have the service's four fields. Where the port is taken, say by another process on the same machine, it is a free one.
+ * Serves `/healthz`, `/readyz` and `/metrics` on `METRICS_PORT`, apart from the API's own port, for what runs and watches
+ * the process. Errors have the service's four fields. Where the port is taken, say by another process on the same
+ * machine, it is a free one.
  */
 export async function serveHealth(
-  settings: Pick<Settings, 'METRICS_HOST' | 'METRICS_PORT'>,
+  runtime: Pick<Runtime, 'settings' | 'log' | 'metrics' | 'db' | 'redis'>,
   readiness: Readiness,
-  log: Logger,
 ): Promise<Server> {
-  const routes: Record<string, () => Promise<string | undefined>> = {
-    '/healthz': async () => undefined,
-    '/readyz': () => readiness.hindrance(),
+  const { log, settings } = runtime
+  const routes: Record<string, (requestId: string) => Promise<Answer>> = {
+    '/healthz': async () => ok(),
+    '/readyz': async (requestId) => {
+      const hindrance = await readiness.hindrance()
+      return hindrance === undefined ? ok() : refusal(503, hindrance, requestId)
+    },
+    '/metrics': async () => {
+      const { contentType, text } = await scrape(runtime)
+      return { statusCode: 200, contentType, body: text }
+    },
   }
   const server = createServer(async (request, response) => {
-    const route = routes[request.url?.split('?')[0] ?? '']
-    const hindrance = route ? await route() : 'No such route.'
-    const statusCode = route ? (hindrance === undefined ? 200 : 503) : 404
     const requestId = uuidv7()
-    const error = { statusCode, error: STATUS_CODES[statusCode], message: hindrance, requestId }
-    const body = JSON.stringify(hindrance === undefined ? { status: 'ok' } : error)
+    const route = routes[request.url?.split('?')[0] ?? '']
+    const answer = route ? await route(requestId) : refusal(404, 'No such route.', requestId)
     response
-      .writeHead(statusCode, { 'Content-Type': 'application/json', 'X-Request-Id': requestId })
-      .end(body)
+      .writeHead(answer.statusCode, { 'Content-Type': answer.contentType, 'X-Request-Id': requestId })
+      .end(answer.body)
   })
   const { METRICS_HOST: host, METRICS_PORT } = settings
   await listenOn(server, host, METRICS_PORT).catch(async (error: NodeJS.ErrnoException) => {
@@ -39,6 +50,14 @@ export async function serveHealth(
   const metricsPort = typeof address === 'object' ? address?.port : undefined
   log.info({ event: 'serving_health', host, metricsPort })
   return server
+}
+
+const json = 'application/json'
+const ok = (): Answer => ({ statusCode: 200, contentType: json, body: JSON.stringify({ status: 'ok' }) })
+
+function refusal(statusCode: number, message: string, requestId: string): Answer {
+  const error = { statusCode, error: STATUS_CODES[statusCode], message, requestId }
+  return { statusCode, contentType: json, body: JSON.stringify(error) }
 }
 
 async function listenOn(server: Server, host: string, port: number): Promise<void> {

@@ -22,13 +22,29 @@ export function logEvent(log: Logger, requestId: string, event: string, fields: 
   log.info({ requestId, event, ...fields })
 }
 
+interface FaultCounts {
+  warn: number
+  error: number
+}
+
+const faults = new WeakMap<Logger, FaultCounts>()
+
+/** How many faults the log was told of. */
+export function faultCounts(log: Logger): FaultCounts {
+  const counts = faults.get(log) ?? { warn: 0, error: 0 }
+  faults.set(log, counts)
+  return counts
+}
+
 /** A fault that the service gets over by itself, such as a store that is away. */
 export function logWarning(log: Logger, event: string, error: unknown, fields: object = {}): void {
+  faultCounts(log).warn++
   log.warn({ ...fields, event, reason: safeError(error).message })
 }
 
 /** A fault that somebody has to look into. */
 export function logFault(log: Logger, event: string, error: unknown, fields: object = {}): void {
+  faultCounts(log).error++
   log.error({ ...fields, event, err: safeError(error) })
 }
 

@@ -1,5 +1,6 @@
 import { ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel'
 import type { Logger } from './logger.ts'
+import type { Metrics } from './metrics.ts'
 
 const failuresToOpen = 2
 const tryAgainAfterMs = 1000
@@ -11,7 +12,7 @@ export type RedisBreaker = <T>(work: () => Promise<T>) => Promise<T>
  * So that a Redis that hangs costs its time-out once a second, and not every request. Work that is refused for a
  * reason of its own must not throw: it would count as a failure of Redis.
  */
-export function createRedisBreaker(log: Logger): RedisBreaker {
+export function createRedisBreaker(log: Logger, metrics: Pick<Metrics, 'redisBreakerOpen'>): RedisBreaker {
   const breaker = circuitBreaker(handleAll, {
     halfOpenAfter: tryAgainAfterMs,
     breaker: new ConsecutiveBreaker(failuresToOpen),
@@ -21,9 +22,11 @@ export function createRedisBreaker(log: Logger): RedisBreaker {
     // Told once, though every try that fails breaks it anew.
     if (!givenUp) log.warn({ event: 'redis_given_up', tryingAgainEveryMs: tryAgainAfterMs })
     givenUp = true
+    metrics.redisBreakerOpen.set(1)
   })
   breaker.onReset(() => {
     givenUp = false
+    metrics.redisBreakerOpen.set(0)
     log.info({ event: 'redis_taken_up' })
   })
   return (work) => breaker.execute(work)

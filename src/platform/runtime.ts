@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { overflowQueueName, queueName } from '../core/send-job.ts'
 import { type Logger, logWarning } from './logger.ts'
+import { createMetrics, type Metrics, type ProcessKind } from './metrics.ts'
 import { createQueue, type SendQueue } from './queue.ts'
 import { connectForRequests, connectForWorkers } from './redis.ts'
 import { createRedisBreaker, type RedisBreaker } from './redis-breaker.ts'
@@ -11,6 +12,7 @@ import type { Settings } from './settings.ts'
 export interface Runtime<Needed extends StoreSettings = Settings> {
   settings: Needed
   log: Logger
+  metrics: Metrics
   db: Database
   redis: Redis
   /** For what has to answer soon; workers wait for Redis instead. */
@@ -26,10 +28,11 @@ const queryTimeoutMs = { api: 1100, worker: 10_000, admin: 8000 }
 
 /** @param kind an API and an admin process give up on Redis quickly, a worker waits for it. */
 export function openRuntime<Needed extends StoreSettings>(
-  kind: 'api' | 'worker' | 'admin',
+  kind: ProcessKind,
   settings: Needed,
   log: Logger,
 ): Runtime<Needed> {
+  const metrics = createMetrics(kind)
   const connect = kind === 'worker' ? connectForWorkers : connectForRequests
   const redis = connect(settings.REDIS_URL, log)
   const queue = createQueue(queueName, redis)
@@ -43,9 +46,10 @@ export function openRuntime<Needed extends StoreSettings>(
   return {
     settings,
     log,
+    metrics,
     db,
     redis,
-    throughBreaker: createRedisBreaker(log),
+    throughBreaker: createRedisBreaker(log, metrics),
     queue,
     overflow,
     async close() {
