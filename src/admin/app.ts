@@ -5,6 +5,8 @@ import { assets } from './assets.ts'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
 import { answerError, PageError } from './errors.tsx'
 import { inbox } from './inbox/routes.tsx'
+import { metrics } from './metrics.ts'
+import { queueBoard } from './queue-board.ts'
 import { securityHeaders } from './security-headers.ts'
 import { support } from './support/routes.tsx'
 
@@ -26,6 +28,8 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.get('/icon.svg', assets.icon)
   app.route('/support', support(runtime))
   app.route('/inbox', inbox(runtime))
+  app.route('/queues', queueBoard(runtime))
+  app.get('/metrics', ...metrics(runtime))
 
   app.notFound((c) => answerError(c, new PageError(404, 'There is no such page.'), log))
   app.onError((error, c) => answerError(c, error, log))

@@ -5,45 +5,54 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-const packages = ['redis-server', 'valkey-server']
+
+export interface DebianPackage {
+  /** In the order to try. */
+  names: readonly string[]
+  /** Whether it needs the libraries that the machine lacks; they come with all else that the package depends on. */
+  withDependencies: boolean
+}
 
 /**
- * Unpacks Debian's (or Ubuntu's) Redis and the libraries that the machine lacks into `folder`. Nothing is installed
- * and no root is needed: apt works with lists and a cache of its own.
+ * Unpacks a package of Debian (or Ubuntu) into `folder`. Nothing is installed and no root is needed: apt works with lists
+ * and a cache of its own.
  */
-export async function unpackDebianRedis(folder: string): Promise<void> {
-  const work = await mkdtemp(join(tmpdir(), 'debian-redis-'))
+export async function unpackDebianPackage(wanted: DebianPackage, folder: string): Promise<void> {
+  const work = await mkdtemp(join(tmpdir(), 'debian-package-'))
   try {
-    const archives = await download(work)
+    const archives = await download(wanted, work)
     for (const archive of archives) await run('dpkg-deb', ['-x', archive, folder])
   } finally {
     await rm(work, { recursive: true, force: true })
   }
 }
 
-async function download(work: string): Promise<string[]> {
+async function download({ names, withDependencies }: DebianPackage, work: string): Promise<string[]> {
   await mkdir(join(work, 'lists/partial'), { recursive: true })
-  await mkdir(join(work, 'cache/archives/partial'), { recursive: true })
+  const archives = join(work, 'cache/archives')
+  await mkdir(join(archives, 'partial'), { recursive: true })
   const config = join(work, 'apt.conf')
   await writeFile(config, aptConfig(work))
   const apt = (...args: string[]) =>
     run('apt-get', ['-c', config, '-q', '-y', ...args], {
+      cwd: archives,
       env: { ...process.env, LC_ALL: 'C' },
       timeout: 120_000,
     })
+  const fetch = withDependencies ? ['install', '--no-install-recommends', '--download-only'] : ['download']
 
   // A source that can't be reached may not be the one we need: let the download decide.
   await apt('update').catch(() => {})
   const refusals: unknown[] = []
-  for (const name of packages) {
+  for (const name of names) {
     try {
-      await apt('install', '--no-install-recommends', '--download-only', name)
+      await apt(...fetch, name)
     } catch (error) {
       refusals.push(error)
       continue
     }
-    const files = await readdir(join(work, 'cache/archives'))
-    return files.filter((file) => file.endsWith('.deb')).map((file) => join(work, 'cache/archives', file))
+    const files = await readdir(archives)
+    return files.filter((file) => file.endsWith('.deb')).map((file) => join(archives, file))
   }
   throw refusals[0]
 }

@@ -1,0 +1,57 @@
+import { createBullBoard } from '@bull-board/api'
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
+import { HonoAdapter } from '@bull-board/hono'
+import { serveStatic } from '@hono/node-server/serve-static'
+import { trimTrailingSlash } from 'hono/trailing-slash'
+import { type AdminRuntime, factory } from './context.ts'
+import { PageError } from './errors.tsx'
+
+const basePath = '/queues'
+
+/** The board needs its own script, and styles that it writes into its elements. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "base-uri 'self'",
+].join('; ')
+
+const linkElsewhere = /<link [^>]*href="https?:[^>]*>/g
+
+/**
+ * What is in the two queues. It only shows: jobs are wake-ups, and who removes or retries one here would change nothing
+ * for its send, or only delay it.
+ */
+export function queueBoard({ queue, overflow }: AdminRuntime) {
+  const adapter = new HonoAdapter(serveStatic).setBasePath(basePath)
+  const readOnly = { readOnlyMode: true }
+  createBullBoard({
+    queues: [
+      new BullMQAdapter(queue, { ...readOnly, description: 'An account\u2019s first sends' }),
+      new BullMQAdapter(overflow, { ...readOnly, description: 'What an account has waiting beyond' }),
+    ],
+    serverAdapter: adapter,
+    options: { uiConfig: { boardTitle: 'Queues', miscLinks: [{ text: 'Support', url: '/support' }] } },
+  })
+
+  const board = factory.createApp()
+  board.use(trimTrailingSlash())
+  board.use(async (c, next) => {
+    if (c.req.method !== 'GET')
+      throw new PageError(405, 'The queue board only shows.', { Allow: 'GET, HEAD' })
+    await next()
+    // Its page would fetch fonts from another host.
+    if (c.res.headers.get('Content-Type')?.startsWith('text/html')) {
+      c.res = new Response((await c.res.text()).replace(linkElsewhere, ''), c.res)
+    }
+    c.res.headers.set('Content-Security-Policy', policy)
+  })
+  board.route('/', adapter.registerPlugin())
+  return board
+}

@@ -1,0 +1,90 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { cached, cacheFolder } from './cache-folder.ts'
+import { type DebianPackage, unpackDebianPackage } from './debian-package.ts'
+
+export interface Binary {
+  file: string
+  env: Record<string, string>
+}
+
+interface User {
+  uid?: number
+  gid?: number
+}
+
+export interface Wanted {
+  /** For people. */
+  what: string
+  /** What the program may be called, in the order to try. */
+  names: readonly string[]
+  package: DebianPackage
+  /** What to do where all fails. */
+  advice: string
+  /** Who is to run it, where that isn't us. */
+  user?: User
+}
+
+/** A program that runs here: from PATH, else from the cache, else from Debian's package, which fills the cache. */
+export async function debianBinary(wanted: Wanted): Promise<Binary> {
+  const { what, names, advice } = wanted
+  const installed = findOnPath(wanted)
+  if (installed) return installed
+  try {
+    return inFolder(names, await cached(cacheName(wanted), (folder) => unpackAndTry(wanted, folder)))
+  } catch (error) {
+    throw new Error(
+      `No ${what} here (tried ${names.join(' and ')} on PATH, a copy in ${cacheFolder()}, and Debian's package: ` +
+        `${reason(error)}): ${advice}`,
+      { cause: error },
+    )
+  }
+}
+
+/** Root's PATH may lead into root's home, where another user finds nothing: so it is that user who tries. */
+function findOnPath({ names, user = {} }: Wanted): Binary | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  return folders
+    .flatMap((folder) => names.map((name) => ({ file: join(folder, name), env: {} })))
+    .find((binary) => existsSync(binary.file) && tryOut(binary, user).status === 0)
+}
+
+/** Debian's binaries go with the libraries of the release they were fetched for. */
+function cacheName({ what }: Wanted): string {
+  let release = process.platform as string
+  try {
+    const text = readFileSync('/etc/os-release', 'utf8')
+    const read = (key: string) => text.match(new RegExp(`^${key}="?([^"\n]*)`, 'm'))?.[1] ?? ''
+    release = `${read('ID')}${read('VERSION_ID')}`
+  } catch {}
+  return `${what.toLowerCase()}-${release}-${process.arch}`
+}
+
+async function unpackAndTry({ names, package: debianPackage }: Wanted, folder: string): Promise<void> {
+  await unpackDebianPackage(debianPackage, folder)
+  const { status, stderr, error } = tryOut(inFolder(names, folder), {})
+  if (status !== 0) throw error ?? new Error(stderr)
+}
+
+function inFolder(names: readonly string[], folder: string): Binary {
+  const bin = readdirSync(join(folder, 'usr/bin'))
+  const name = names.find((candidate) => bin.includes(candidate)) ?? names[0] ?? ''
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const libraries = files.filter((file) => /\.so(\.|$)/.test(file.name)).map((file) => file.parentPath)
+  return { file: join(folder, 'usr/bin', name), env: { LD_LIBRARY_PATH: [...new Set(libraries)].join(':') } }
+}
+
+function tryOut({ file, env }: Binary, user: User) {
+  return spawnSync(file, ['--version'], {
+    ...user,
+    cwd: '/',
+    env: { PATH: process.env.PATH, ...env },
+    encoding: 'utf8',
+  })
+}
+
+function reason(error: unknown): string {
+  const { stderr, message } = error as { stderr?: string; message: string }
+  return (stderr || message).trim().split('\n').at(-1) ?? ''
+}

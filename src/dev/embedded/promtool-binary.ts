@@ -1,0 +1,11 @@
+import { type Binary, debianBinary } from './debian-binary.ts'
+
+/** Prometheus' own checker of rules and metrics. It needs no library, so the package comes without its dependencies. */
+export function promtoolBinary(): Promise<Binary> {
+  return debianBinary({
+    what: 'promtool',
+    names: ['promtool'],
+    package: { names: ['prometheus'], withDependencies: false },
+    advice: 'put it on PATH, e.g. with `apt-get install prometheus`.',
+  })
+}

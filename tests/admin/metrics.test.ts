@@ -1,0 +1,173 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openBreaker } from '../../db/breakers.ts'
+import { holdChannel, updateChannel } from '../../db/channels.ts'
+import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
+import { beginAttempt, lapse } from '../support/attempts.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildChannel,
+  newContact,
+  textBody,
+} from '../support/builders.ts'
+import { type Scrape, scrapeAt } from '../support/scrape.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+
+/** By a process that has read nothing yet. */
+async function scrapeAfresh(settings: Record<string, string> = {}): Promise<Scrape> {
+  const admin = await startTestAdmin(service, settings)
+  return await scrapeAt(admin.url).finally(() => admin.stop())
+}
+
+async function withChannel(): Promise<Account> {
+  return { ...account, channelId: await buildChannel(service, account.accountId) }
+}
+
+const dueSince = (requestId: string, seconds: number) =>
+  service.runtime.db.$client.query(
+    `update sends set next_attempt_at = clock_timestamp() - $2 * interval '1 s' where request_id = $1`,
+    [requestId, seconds],
+  )
+
+const oldest = (scrape: Scrape, channels: string) =>
+  scrape.value('outbound_oldest_waiting_send_age_seconds', { channels })
+
+test('where nothing has happened all that is collected is there, and 0', async () => {
+  const scrape = await scrapeAfresh()
+  for (const collector of ['database', 'queues'])
+    expect(scrape.value('outbound_collector_up', { collector }), collector).toBe(1)
+  for (const state of ['due', 'later', 'sending'])
+    expect(scrape.value('outbound_unfinished_sends', { state }), state).toBe(0)
+  for (const channels of ['free', 'limited', 'stopped']) expect(oldest(scrape, channels), channels).toBe(0)
+  for (const queue of ['sends', 'sends-overflow']) {
+    for (const state of ['waiting', 'prioritized', 'delayed', 'active'])
+      expect(scrape.value('outbound_queue_jobs', { queue, state }), `${queue} ${state}`).toBe(0)
+  }
+  expect(scrape.value('outbound_held_channels', { provider: 'sandbox' })).toBe(0)
+  expect(scrape.value('outbound_breakers', { provider: 'webhook', state: 'half_open' })).toBe(0)
+  expect(scrape.value('outbound_workers')).toBe(0)
+})
+
+test('sends are told by whether they are due, and the age of the oldest that waits for a worker alone', async () => {
+  const [free, limited, held] = [await withChannel(), await withChannel(), await withChannel()]
+  await updateChannel(service.runtime.db, limited.channelId, { maxInFlight: 1 })
+  const contact = newContact()
+  const first = await accept(service, free, textBody('first', contact))
+  const behind = await accept(service, free, textBody('behind', contact))
+  const waiting = await accept(service, free, textBody())
+  const inLimited = await accept(service, limited, textBody())
+  const inHeld = await accept(service, held, textBody())
+  await holdChannel(service.runtime.db, held.channelId, 'held')
+  await dueSince(first, -600)
+  await dueSince(behind, 900)
+  await dueSince(waiting, 100)
+  await dueSince(inLimited, 200)
+  await dueSince(inHeld, 300)
+
+  const scrape = await scrapeAfresh()
+  expect(scrape.value('outbound_unfinished_sends', { state: 'due' })).toBe(4)
+  expect(scrape.value('outbound_unfinished_sends', { state: 'later' })).toBe(1)
+  expect(oldest(scrape, 'free')).toBeCloseTo(100, -1)
+  expect(oldest(scrape, 'limited')).toBeCloseTo(200, -1)
+  expect(oldest(scrape, 'stopped')).toBeCloseTo(300, -1)
+  expect(scrape.value('outbound_queue_jobs', { queue: 'sends' })).toBe(5)
+  expect(scrape.value('outbound_held_channels', { provider: 'sandbox' })).toBe(1)
+})
+
+test('a breaker is told as open, and as half open once its time is over', async () => {
+  const { channelId } = await withChannel()
+  await openBreaker(service.runtime.db, { channelId, isAgain: false })
+  const breakers = (scrape: Scrape) =>
+    ['open', 'half_open'].map((state) => scrape.value('outbound_breakers', { provider: 'sandbox', state }))
+  expect(breakers(await scrapeAfresh())).toEqual([1, 0])
+  await service.runtime.db.$client.query(
+    'update channels set breaker_open_until = clock_timestamp() where id = $1',
+    [channelId],
+  )
+  expect(breakers(await scrapeAfresh())).toEqual([0, 1])
+})
+
+test('a worker counts as long as its lease holds, and its sends as sending', async () => {
+  await beginAttempt(service, await accept(service, account, textBody()), 'alive')
+  await beginAttempt(service, await accept(service, account, textBody()), 'dead')
+  await lapse(service, 'dead')
+  const scrape = await scrapeAfresh()
+  expect(scrape.value('outbound_workers')).toBe(1)
+  expect(scrape.value('outbound_unfinished_sends', { state: 'sending' })).toBe(2)
+})
+
+test('however many ask, the stores are asked once in some seconds', async () => {
+  const admin = await startTestAdmin(service)
+  const { db } = service.runtime
+  const asked = async () => {
+    const { rows } = await db.$client.query('select count(*)::int as count from sends')
+    return rows[0].count
+  }
+  const first = await Promise.all([1, 2, 3].map(() => scrapeAt(admin.url)))
+  const count = await asked()
+  await accept(service, account, textBody())
+  expect(await asked()).toBe(count + 1)
+  const second = await scrapeAt(admin.url)
+  const due = (scrape: Scrape) => scrape.value('outbound_unfinished_sends', { state: 'due' })
+  expect(new Set([...first, second].map(due)).size).toBe(1)
+  expect(due(await scrapeAfresh())).toBe((due(second) ?? 0) + 1)
+  await admin.stop()
+})
+
+/** Takes connections, and never says a word. */
+async function openSilentServer(): Promise<Server & { port: number }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => sockets.add(socket.on('error', () => {})))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  server.once('close', () => {})
+  return Object.assign(server, {
+    port,
+    close: () => {
+      for (const socket of sockets) socket.destroy()
+      return server
+    },
+  })
+}
+
+test.each(['gone', 'silent'])(
+  'where the stores are %s it answers all the same, soon, with what it knows',
+  async (how) => {
+    const silent = await openSilentServer()
+    const port = how === 'gone' ? 1 : silent.port
+    const askedAt = performance.now()
+    const scrape = await scrapeAfresh({
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/none`,
+      REDIS_URL: `redis://127.0.0.1:${port}`,
+    })
+    expect(performance.now() - askedAt).toBeLessThan(5000)
+    for (const collector of ['database', 'queues'])
+      expect(scrape.value('outbound_collector_up', { collector }), collector).toBe(0)
+    expect(scrape.value('outbound_unfinished_sends')).toBeUndefined()
+    expect(scrape.value('outbound_oldest_waiting_send_age_seconds')).toBeUndefined()
+    expect(scrape.value('outbound_workers')).toBeUndefined()
+    expect(scrape.value('outbound_queue_jobs')).toBeUndefined()
+    expect(scrape.value('outbound_redis_connected')).toBe(0)
+    expect(scrape.value('process_cpu_seconds_total')).toBeGreaterThan(0)
+    silent.close()
+  },
+)
+
+test('with a password, metrics ask for it', async () => {
+  const admin: TestAdmin = await startTestAdmin(service, { ADMIN_PASSWORD: 'a password of tests' })
+  expect((await fetch(`${admin.url}/metrics`)).status).toBe(401)
+  const Authorization = `Basic ${Buffer.from('admin:a password of tests').toString('base64')}`
+  expect((await scrapeAt(admin.url, { Authorization })).value('outbound_collector_up')).toBe(2)
+  await admin.stop()
+})
