@@ -1,6 +1,5 @@
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { Database } from './client.ts'
-import { isBehind } from './lanes.ts'
 import { prepared } from './statement.ts'
 
 /** What the service as a whole has before it. Read from the indexes of unfinished sends, however many have ended. */
@@ -30,36 +29,33 @@ interface ChannelStates {
   breakersHalfOpen: number
 }
 
-const unfinishedStatement = prepared<Backlog['unfinished']>(
-  'unfinished_sends',
-  `select count(*) filter (where status = 'queued' and next_attempt_at <= clock_timestamp())::int as due,
-          count(*) filter (where status = 'queued' and next_attempt_at > clock_timestamp())::int as later,
-          count(*) filter (where status = 'sending')::int as sending
-   from sends where finished_at is null`,
-)
+const waits = (channels: keyof OldestWaiting) => `
+  coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = '${channels}'))::float8, 0)`
 
-/** One channel after the other from the index, and of each the first that waits for nothing before it. */
-const oldestStatement = prepared<OldestWaiting>(
-  'oldest_waiting_sends',
-  `with recursive waiting as (
-     (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
-     union all
-     select (select channel_id from sends where finished_at is null and channel_id > waiting.id
-             order by channel_id limit 1)
-     from waiting where waiting.id is not null),
-   oldest as (
-     select case when held_at is not null or breaker_open_until is not null then 'stopped'
-                 when rate_calls is not null or max_in_flight is not null then 'limited' else 'free' end as channels,
-            extract(epoch from clock_timestamp() - first.next_attempt_at)::float8 as seconds
-     from waiting join channels using (id) cross join lateral (
-       select s.next_attempt_at from sends s
-       where s.channel_id = channels.id and s.finished_at is null and s.status = 'queued'
-         and s.next_attempt_at <= clock_timestamp() and not ${isBehind}
-       order by s.next_attempt_at limit 1) first)
-   select coalesce(max(seconds) filter (where channels = 'free'), 0) as free,
-          coalesce(max(seconds) filter (where channels = 'limited'), 0) as limited,
-          coalesce(max(seconds) filter (where channels = 'stopped'), 0) as stopped
-   from oldest`,
+/**
+ * One pass over the unfinished sends, whatever the planner thinks of how many there are: where it last saw the table
+ * without any, it would read all of them again for each look at a lane.
+ */
+const sendsStatement = prepared<Backlog['unfinished'] & OldestWaiting>(
+  'backlog_of_sends',
+  `with unfinished as materialized (
+     select channel_id, status, next_attempt_at, status = 'queued' and next_attempt_at <= clock_timestamp() as is_due,
+            lane is null or seq = min(seq) over (partition by lane) as is_head
+     from sends where finished_at is null),
+   of_channel as materialized (
+     select channel_id, count(*) filter (where is_due) as due, count(*) filter (where status = 'sending') as sending,
+            count(*) filter (where status = 'queued' and not is_due) as later,
+            min(next_attempt_at) filter (where is_due and is_head) as due_since
+     from unfinished group by channel_id),
+   of_kind as (
+     select of_channel.*,
+            case when held_at is not null or breaker_open_until is not null then 'stopped'
+                 when rate_calls is not null or max_in_flight is not null then 'limited' else 'free' end as kind
+     from of_channel join channels on channels.id = of_channel.channel_id)
+   select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
+          coalesce(sum(sending), 0)::int as sending,
+          ${waits('free')} as free, ${waits('limited')} as limited, ${waits('stopped')} as stopped
+   from of_kind`,
 )
 
 const channelsStatement = prepared<ChannelStates>(
@@ -76,16 +72,16 @@ const workersStatement = prepared<{ count: number }>(
 )
 
 export async function readBacklog(db: Database): Promise<Backlog> {
-  const [unfinished, oldestWaiting, channels, workers] = await Promise.all([
-    unfinishedStatement(db, []),
-    oldestStatement(db, []),
+  const [[sends], channels, [workers]] = await Promise.all([
+    sendsStatement(db, []),
     channelsStatement(db, []),
     workersStatement(db, []),
   ])
+  const { due = 0, later = 0, sending = 0, free = 0, limited = 0, stopped = 0 } = sends ?? {}
   return {
-    unfinished: unfinished[0] ?? { due: 0, later: 0, sending: 0 },
-    oldestWaiting: oldestWaiting[0] ?? { free: 0, limited: 0, stopped: 0 },
+    unfinished: { due, later, sending },
+    oldestWaiting: { free, limited, stopped },
     channels,
-    workers: workers[0]?.count ?? 0,
+    workers: workers?.count ?? 0,
   }
 }

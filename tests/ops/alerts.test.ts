@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { type Binary, debianBinary } from '../../src/dev/embedded/debian-binary.ts'
 import { promtoolBinary } from '../../src/dev/embedded/promtool-binary.ts'
@@ -62,10 +62,12 @@ test.each(rules)('$alert says how bad it is, what it means, and where its runboo
 })
 
 test('where a program can be had nowhere, what to do is said in a sentence', async () => {
+  vi.stubEnv('PATH', '/nowhere')
+  onTestFinished(() => void vi.unstubAllEnvs())
   const nowhere = debianBinary({
     what: 'nothing-of-that-name',
     names: ['nothing-of-that-name'],
-    package: { names: [], withDependencies: false },
+    package: { names: ['nothing-of-that-name'], withDependencies: false },
     advice: 'put it on PATH.',
   })
   await expect(nowhere).rejects.toThrow(/^No nothing-of-that-name here \(tried .*\): put it on PATH\.$/)
