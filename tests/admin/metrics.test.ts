@@ -2,6 +2,9 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBreaker } from '../../db/breakers.ts'
 import { holdChannel, updateChannel } from '../../db/channels.ts'
+import { createAdminApp } from '../../src/admin/app.ts'
+import { openRuntime } from '../../src/platform/runtime.ts'
+import { readAdminSettings } from '../../src/platform/settings.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { beginAttempt, lapse } from '../support/attempts.ts'
 import {
@@ -163,6 +166,22 @@ test.each(['gone', 'silent'])(
     silent.close()
   },
 )
+
+test('what can no longer be read is not told as it was before', async () => {
+  const gone = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none', REDIS_URL: 'redis://127.0.0.1:1' }
+  const runtime = openRuntime('admin', readAdminSettings(gone), service.runtime.log)
+  const { unfinished, oldestWaiting, heldChannels, breakers, workers, queueJobs } = runtime.metrics
+  unfinished.set({ state: 'due' }, 7)
+  oldestWaiting.set({ channels: 'free' }, 7)
+  heldChannels.set({ provider: 'smtp' }, 7)
+  breakers.set({ provider: 'smtp', state: 'open' }, 7)
+  workers.set(7)
+  queueJobs.set({ queue: 'sends', state: 'active' }, 7)
+  const response = await createAdminApp(runtime).request('http://localhost/metrics')
+  expect(response.status).toBe(200)
+  expect(await response.text()).not.toMatch(/^outbound_\w+(\{.*\})? 7$/m)
+  await runtime.close()
+})
 
 test('with a password, metrics ask for it', async () => {
   const admin: TestAdmin = await startTestAdmin(service, { ADMIN_PASSWORD: 'a password of tests' })

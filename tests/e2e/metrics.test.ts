@@ -78,6 +78,7 @@ test('one sends, and the counters of the processes that it went through have mov
   })
   expect(worker.value('outbound_sends_ended_total', { status: 'sent' })).toBe(1)
   expect(worker.value('outbound_sends_ended_total', { status: 'failed' })).toBe(1)
+  expect(worker.value('outbound_sends_ended_total', { status: 'uncertain' })).toBe(0)
   expect(worker.value('outbound_dispatches_total', { provider, outcome: 'sent' })).toBe(1)
   expect(worker.value('outbound_dispatches_total', { provider, outcome: 'rejected' })).toBe(1)
   expect(worker.value('outbound_dispatch_duration_seconds_count', { provider })).toBe(2)
@@ -96,6 +97,7 @@ test('one sends, and the counters of the processes that it went through have mov
   expect(api.value('outbound_accept_duration_seconds_count', { route })).toBe(2)
   expect(api.value('outbound_sends_accepted_total', { message_type: 'text' })).toBe(2)
   expect(api.value('outbound_auth_failures_total')).toBe(1)
+  expect(api.value('outbound_rate_limited_total', { limit: 'account' })).toBe(0)
 
   const admin = await scrapeAt(metricsUrls.admin)
   expect(admin.value('outbound_workers')).toBe(1)
@@ -105,10 +107,14 @@ test('one sends, and the counters of the processes that it went through have mov
   for (const { text } of [api, worker, admin]) {
     for (const word of [...words, accepted.requestId, rejected.requestId]) expect(text).not.toContain(word)
   }
-  await eventually('nothing is in flight', async () => {
-    const scrape = await scrapeAt(metricsUrls.worker)
-    return scrape.value('outbound_sends_in_flight') === 0
-  })
+})
+
+test('a send is in flight as long as its call takes', async () => {
+  const inFlight = async () => (await scrapeAt(metricsUrls.worker)).value('outbound_sends_in_flight')
+  await eventually('nothing is in flight', async () => (await inFlight()) === 0)
+  await send(textBody('Hello', '+15550100101'))
+  await eventually('it is in flight', async () => (await inFlight()) === 1)
+  await eventually('nothing is in flight any more', async () => (await inFlight()) === 0)
 })
 
 test.each(kinds)('%s shows its metrics and those of every process, and no others', async (kind) => {

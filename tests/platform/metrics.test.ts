@@ -2,6 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { replaySend } from '../../db/replays.ts'
 import type { AttemptResult } from '../../src/core/outcome.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
+import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
+import { scrape } from '../../src/platform/scrape.ts'
+import { startReconciler } from '../../workers/reconcile.ts'
+import { turnGiver } from '../../workers/turns.ts'
 import { attemptedSend, beginAttempt, endAttempt, loseAttempt, sweepOnce } from '../support/attempts.ts'
 import {
   type Account,
@@ -14,6 +18,7 @@ import {
 } from '../support/builders.ts'
 import { countedBy } from '../support/scrape.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
 
 let service: TestService
 let account: Account
@@ -117,7 +122,31 @@ test('without Redis each accept is an enqueue failure, and the breaker shows as 
   expect(await countedBy(enqueueFailures)).toBe(2)
   expect(await countedBy(redisBreakerOpen)).toBe(1)
   expect(await countedBy(metrics.redisBreakerOpen)).toBe(0)
+  const { text } = await scrape(away.runtime)
+  expect(text).toMatch(/^outbound_faults_total\{level="warn"\} [1-9]/m)
+  expect(text).toMatch(/^outbound_faults_total\{level="error"\} 0$/m)
   await away.stop()
+})
+
+test('a breaker that opened shows as closed once a try has worked', async () => {
+  const throughBreaker = createRedisBreaker(service.runtime.log, metrics)
+  for (const _ of [1, 2]) await throughBreaker(() => Promise.reject(new Error('gone'))).catch(() => {})
+  expect(await countedBy(metrics.redisBreakerOpen)).toBe(1)
+  await eventually('a try is let through', () => throughBreaker(async () => true).catch(() => false))
+  expect(await countedBy(metrics.redisBreakerOpen)).toBe(0)
+})
+
+test('sends that a search finds without a wake-up are counted', async () => {
+  const requestId = await accept(service, account, textBody())
+  await service.runtime.queue.remove(requestId)
+  await service.runtime.db.$client.query(
+    `update sends set next_attempt_at = clock_timestamp() - interval '1 minute' where request_id = $1`,
+    [requestId],
+  )
+  const search = () => startReconciler(service.runtime, turnGiver(service.runtime)).stop()
+  const counts = { reconciled: () => countedBy(metrics.reconciled) }
+  expect(await gains(counts, search)).toEqual({ reconciled: 1 })
+  expect(await gains(counts, search)).toEqual({ reconciled: 0 })
 })
 
 const ended = (status: string) => countedBy(metrics.ended, { status })

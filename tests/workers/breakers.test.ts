@@ -6,6 +6,7 @@ import type { AttemptResult } from '../../src/core/outcome.ts'
 import { channelBreakers } from '../../workers/breaker.ts'
 import { beginAttempt, lapse, rowOf, sweepOnce } from '../support/attempts.ts'
 import { runCli } from '../support/cli.ts'
+import { countedBy } from '../support/scrape.ts'
 import { startTraffic, type Traffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept as accepting, answer, type Behaviour, delay } from '../support/webhook-receiver.ts'
@@ -205,4 +206,5 @@ test('five failures in a row over five seconds open it; what says nothing of the
     expect(await tell(traffic, [...times(4, unavailable), good, ...times(4, unavailable)])).toBe(false)
   }
   expect(await tell(traffic, times(20, notCalled))).toBe(false)
+  expect(await countedBy(traffic.service.runtime.metrics.breakerOpenings)).toBe(3)
 })
