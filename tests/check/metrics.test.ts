@@ -83,7 +83,7 @@ function withoutPart(name: string): string {
 test.each([
   ['alert rules', rules],
   ['dashboard', shown],
-])('what the %s go by is told by some process', (_, expressions) => {
+])('what of the %s is asked for is told by some process', (_, expressions) => {
   const names = namesIn(expressions)
   expect(names.size).toBeGreaterThan(10)
   expect([...names].filter((name) => !defined.has(name))).toEqual([])
