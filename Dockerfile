@@ -14,7 +14,8 @@ RUN npm run build
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts --omit=dev
+# Optional is what packages can do without, and what npm keeps for a peer that would be welcome: TypeScript, for one.
+RUN npm ci --ignore-scripts --omit=dev --omit=optional
 
 FROM node:24-bookworm-slim
 ARG VERSION=unknown

@@ -173,7 +173,10 @@ test('what would be in the image runs without the sources and without what devel
   const isInstalled = (name: string) => existsSync(join(image, 'node_modules', name))
   for (const name of Object.keys(dependencies)) expect(isInstalled(name), name).toBe(true)
   // One that a production dependency needs too is not marked dev.
-  const dev = Object.keys(devDependencies).filter((name) => packages[`node_modules/${name}`].dev)
+  const dev = Object.keys(devDependencies).filter((name) => {
+    const { dev, devOptional } = packages[`node_modules/${name}`]
+    return dev || devOptional
+  })
   expect(dev).toContain('typescript')
   for (const name of dev) expect(isInstalled(name), name).toBe(false)
 })
