@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { base64Pattern, decodeBase64 } from './base64.ts'
 import { besideOtherFaults, characters, optional, singleLine, string } from './fields.ts'
 import { type Message, mediaTypes, messageTypes } from './message.ts'
+import { parseUrl } from './parse-url.ts'
 import { isReachable, literalAddress, type Network } from './public-address.ts'
 
 /** A message and the bytes of its media, which part at once: they are kept apart. */
@@ -155,8 +156,8 @@ function urlFault(value: string, allowedPrivateNetworks: readonly Network[]): st
   // The URL parser would drop white space and mend a missing slash; what is kept is what was sent.
   if (!/^https?:\/\/[^\s\p{Cc}]+$/iu.test(value))
     return 'has to be a URL that starts with http:// or https://'
-  if (!URL.canParse(value)) return 'has to be a URL'
-  const url = new URL(value)
+  const url = parseUrl(value)
+  if (!url) return 'has to be a URL'
   const [authority = ''] = value.replace(/^https?:\/\//i, '').split(/[/?#]/)
   if (authority.includes('@')) return 'must not hold a user name or password'
   const address = literalAddress(url.hostname)

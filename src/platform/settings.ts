@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseUrl } from '../core/parse-url.ts'
 import { isLoopback, parseNetwork } from '../core/public-address.ts'
 
 const whole = (min: number, max: number) =>
@@ -11,10 +12,7 @@ const whole = (min: number, max: number) =>
 const url = (protocols: string[], example: string) =>
   z
     .string({ error: `is not set; set it, e.g. to ${example}` })
-    .refine(
-      (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
-      `has to be a URL, e.g. ${example}`,
-    )
+    .refine((text) => protocols.includes(parseUrl(text)?.protocol ?? ''), `has to be a URL, e.g. ${example}`)
 
 const networks = z.string().transform((text, context) => {
   try {

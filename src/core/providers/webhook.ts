@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { string } from '../fields.ts'
 import { meaningOfStatus } from '../http-status.ts'
+import { parseUrl } from '../parse-url.ts'
 import type { ProviderRules } from '../provider.ts'
 import { textTemplate } from '../text-template.ts'
 
@@ -39,8 +40,8 @@ function urlFault(value: string): string | undefined {
   // The URL parser would drop white space and mend a missing slash; what is kept is what was given.
   if (/[\s\p{Cc}]/u.test(value)) return 'holds white space; write it as %20, or leave it out'
   if (!/^https?:\/\/[^/]/i.test(value)) return 'has to start with http:// or https:// and name a host'
-  if (!URL.canParse(value)) return 'has to be a URL, e.g. https://example.com/messages'
-  const url = new URL(value)
+  const url = parseUrl(value)
+  if (!url) return 'has to be a URL, e.g. https://example.com/messages'
   if (url.username || url.password) {
     return 'must not hold a user name or password; the receiver knows us by the signature'
   }
