@@ -111,13 +111,22 @@ function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): 
     ),
     flowId: flows,
     'message.flowId': flows,
-    'message.text.value': mostly(text, 'x'.repeat(1600), '😀'.repeat(1601), 'é'.repeat(4096)),
-    'message.template.name': fc.constantFrom('welcome', 'unregistered', contentSid),
+    'contact.name': mostly(text, ofLength(257)),
+    'message.text.value': mostly(
+      text,
+      'x'.repeat(1600),
+      ofLength(1601),
+      '😀'.repeat(1601),
+      'é'.repeat(4096),
+      ofLength(4097),
+    ),
+    'message.template.name': mostly(fc.constantFrom('welcome', 'unregistered', contentSid), ofLength(513)),
     'message.template.variables': variables,
     'message.media.mimetype': mostly(
       fc.constantFrom('image/png', 'text/plain; charset=utf-8', 'audio/mpeg', 'video/mp4'),
       valueMark,
       `${valueMark}/`,
+      `text/${ofLength(251)}`,
       'text/plain\r\nBcc: x',
     ),
     'message.media.filename': mostly(
@@ -126,6 +135,7 @@ function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): 
       `../${valueMark}`,
       `C:\\${valueMark}`,
     ),
+    'message.media.caption': mostly(text, ofLength(1025)),
     'message.media.base64': mostly(base64, 'QUJDR', 'QQ==QQ', '-_-_', `data:text/plain,${valueMark}`, '\r\n'),
     'message.media.mediaUrl': mostly(
       mediaUrls,
@@ -135,8 +145,13 @@ function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): 
       `https://${valueMark}@example.com/`,
       `https://example.com:99999/${valueMark}`,
       `https://exa mple.com/${valueMark}`,
+      `https://example.com/${ofLength(2029)}`,
     ),
   }
+}
+
+function ofLength(characters: number): string {
+  return valueMark.padEnd(characters, 'x')
 }
 
 function mostly(good: fc.Arbitrary<string>, ...bad: string[]): fc.Arbitrary<string> {

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
+import { maxDepth, maxFields } from '../../src/core/json-limits.ts'
 import { oddEnds, valueMark } from './good-bodies.ts'
 import { maxBodyBytes } from './world.ts'
 
@@ -27,6 +28,10 @@ const hostileTexts = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }).map((rest) => valueMark + rest),
 )
 
+/** A list of so many items, or an object of so many fields, as JSON. */
+const many = (count: number, item: string) => raw(`[${Array(count).fill(item).join()}]`)
+const manyFields = (count: number) => raw(`{${Array.from({ length: count }, (_, n) => `"${n}":0`).join()}}`)
+
 const nested = (depth: number, open = '[', close = ']') => raw(open.repeat(depth) + close.repeat(depth))
 
 /** What `JSON.stringify` would never write. */
@@ -37,6 +42,7 @@ const rawJson = fc.oneof(
     .map(raw),
   fc.constantFrom('"v4lue\\u0000"', '"v4lue\\ud800"', '"v4lue\0"', '"v4lue\n"', '"\\ud83d\\ude00"').map(raw),
   fc.constantFrom('{"value":"v4lue","value":"+4915112345678"}', '{"__proto__":{"value":"v4lue"}}').map(raw),
+  fc.constantFrom(many(maxFields, '0'), many(maxFields / 2, '{}'), many(500, '[]'), manyFields(maxFields)),
   fc
     .constantFrom(31, 32, 33, 500, 20_000)
     .chain((depth) => fc.constantFrom(nested(depth), nested(depth, '{"n4me":', '}').replace('}', '1}'))),
@@ -117,6 +123,8 @@ export const damages: fc.Arbitrary<(body: Buffer) => Buffer> = fc.oneof(
     named('in an array', (body) => Buffer.concat([Buffer.from('['), body, Buffer.from(']')])),
     named('in a string', (body) => Buffer.from(JSON.stringify(body.toString()))),
     named('a key twice', (body) => Buffer.from(body.toString().replace('{', '{"contact":"v4lue",'))),
+    named('a key twice, the first too deep', (body) => withTooDeepFirst(body, '[', ']')),
+    named('a key twice, the first too deep in objects', (body) => withTooDeepFirst(body, '{"n4me":', '}')),
     named('compressed', (body) => gzipSync(body)),
     named('nothing', () => Buffer.alloc(0)),
     named('null', () => Buffer.from('null')),
@@ -153,6 +161,11 @@ function define(holder: object, name: string, value: unknown) {
 
 function named(name: string, work: (body: Buffer) => Buffer) {
   return Object.assign(work, { toString: () => name })
+}
+
+function withTooDeepFirst(body: Buffer, open: string, close: string): Buffer {
+  const deep = `${open.repeat(maxDepth)}1${close.repeat(maxDepth)}`
+  return Buffer.from(body.toString().replace('{', `{"message":${deep},`))
 }
 
 function padded(body: Buffer, length: number): Buffer {

@@ -1,5 +1,5 @@
 import { test } from 'vitest'
-import { expectCovered } from './coverage.ts'
+import { expectCovered, newCoverage } from './coverage.ts'
 import { runRound } from './round.ts'
 
 const rounds = 100
@@ -10,13 +10,14 @@ const firstSeed = Number(process.env.HOSTILE_SEED ?? 1)
 test(`no answer to ${rounds * requestsPerRound} hostile requests breaks a law: seeds ${firstSeed} and on`, {
   timeout: 6 * 3_600_000,
 }, async () => {
+  const coverage = newCoverage()
   for (let round = 0; round < rounds; round++) {
     const startedAt = performance.now()
     const seed = firstSeed + round
-    const coverage = await runRound(seed, requestsPerRound)
-    expectCovered(coverage)
+    await runRound(seed, requestsPerRound, coverage)
     const statuses = [...coverage.statuses].sort(([a], [b]) => a - b).map(([status, n]) => `${status}: ${n}`)
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
-    console.log(`seed ${seed}, round ${round + 1} of ${rounds}, ${seconds} s: ${statuses.join(', ')}`)
+    console.log(`seed ${seed}, round ${round + 1} of ${rounds}, ${seconds} s, so far ${statuses.join(', ')}`)
   }
+  expectCovered(coverage)
 })

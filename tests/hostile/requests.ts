@@ -290,7 +290,7 @@ const moreHeaders: fc.Arbitrary<Headers> = fc.oneof(
 
 function bodies(good: fc.Arbitrary<object>): fc.Arbitrary<Buffer> {
   const written = fc.oneof(
-    { weight: 14, arbitrary: good.map(write) },
+    { weight: 17, arbitrary: good.map(write) },
     { weight: 7, arbitrary: changedBodies(good).map(write) },
     { weight: 1, arbitrary: anyJson.map(write) },
   )

@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import { type Connections, openConnections } from './connections.ts'
-import { type Coverage, cover, newCoverage } from './coverage.ts'
+import { type Coverage, cover } from './coverage.ts'
 import { valueMark } from './good-bodies.ts'
 import { nameMark } from './hostile-bodies.ts'
 import { type Exchange, laws } from './laws.ts'
@@ -17,11 +18,12 @@ const giveUpAfterMs = 240_000
 /**
  * Sends `count` generated requests to a service of its own, many at once, and holds every answer against the laws; in
  * the end what it has recorded and logged. The same seed makes the same requests.
+ *
+ * @param coverage is added to.
  */
-export async function runRound(seed: number, count: number): Promise<Coverage> {
+export async function runRound(seed: number, count: number, coverage: Coverage): Promise<void> {
   const world = await buildWorld()
   const connections = openConnections(Number(new URL(world.service.url).port))
-  const coverage = newCoverage()
   const acceptedIds = new Set([world.requestId])
   const undecidedIds = new Set<string>()
   const client: Client = { connections, undecidedIds }
@@ -46,7 +48,6 @@ export async function runRound(seed: number, count: number): Promise<Coverage> {
     connections.close()
     await world.service.stop()
   }
-  return coverage
 }
 
 interface Client {
@@ -65,13 +66,16 @@ async function exchange(client: Client, request: HostileRequest): Promise<Exchan
 }
 
 /** A 503 says that the machine is too busy. Where it is the request's doing, it stays however often that is sent. */
-async function ask(client: Client, request: HostileRequest, times = 3): Promise<Exchange> {
+async function ask(client: Client, request: HostileRequest, times = 4): Promise<Exchange> {
   const sent = client.connections.exchange(bytesOf(request), request.method === 'HEAD')
   const answer = await sent.catch((error: unknown) => {
     throw new Error(`${shown(request)} got no answer`, { cause: error })
   })
   if (answer.status === 503) client.undecidedIds.add(answer.headers.get('x-request-id') ?? '')
-  if (answer.status === 503 && times > 1) return await ask(client, request, times - 1)
+  if (answer.status === 503 && times > 1) {
+    await sleep(Number(answer.headers.get('retry-after')) * 1000)
+    return await ask(client, request, times - 1)
+  }
   return { request, answer, json: answer.body.length > 0 ? JSON.parse(answer.body.toString()) : undefined }
 }
 
