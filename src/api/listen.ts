@@ -74,29 +74,30 @@ export async function listen(
     const { headers, body } = unreadable(log)
     response.writeHead(400, { ...headers, Connection: 'close' }).end(body)
   })
-  const answerRaw = (socket: Duplex) => {
-    // What is unreadable came behind good requests: those have their answers, and nothing else is answered.
-    const good = [...(exchangesOf.get(socket) ?? [])].filter(({ request }) => request.complete).at(-1)
-    if (good) return good.response.once('close', () => socket.destroy())
-    if (!socket.writable) return
-    const { headers, body } = unreadable(log)
-    const lines = Object.entries({
-      ...headers,
-      'Content-Length': Buffer.byteLength(body),
-      Connection: 'close',
-    })
-    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-    // A client that doesn't close its side would keep the connection for ever.
-    setTimeout(() => socket.destroy(), lingerMs)
-    return socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${body}`)
-  }
-  server.on('clientError', (_error, socket) => answerRaw(socket))
-  server.on('connect', (_request, socket) => answerRaw(socket))
+  server.on('clientError', (_error, socket) => refuseRaw(socket, log, lingerMs))
+  server.on('connect', (_request, socket) => refuseRaw(socket, log, lingerMs))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(at.port, at.host, resolve)
   })
   return server
+}
+
+/** Answers what Node hands over without a response to answer by, and lets its connection go. */
+function refuseRaw(socket: Duplex, log: Logger, lingerMs: number): void {
+  // What is unreadable came behind good requests: those have their answers, and nothing else is answered.
+  const good = [...(exchangesOf.get(socket) ?? [])].filter(({ request }) => request.complete).at(-1)
+  if (good) {
+    good.response.once('close', () => socket.destroy())
+    return
+  }
+  if (!socket.writable) return
+  const { headers, body } = unreadable(log)
+  const lines = Object.entries({ ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' })
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  // A client that doesn't close its side would keep the connection for ever.
+  setTimeout(() => socket.destroy(), lingerMs)
+  socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${body}`)
 }
 
 /**
