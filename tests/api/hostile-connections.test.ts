@@ -179,11 +179,12 @@ describe.concurrent('a client that is slow', () => {
 
   test('but keeps the pace is served, however long it takes', async () => {
     const { socket, answers } = await open()
-    const body = JSON.stringify(textBody()) + ' '.repeat(120_000)
+    const pieceBytes = 12_000
+    const body = JSON.stringify(textBody()) + ' '.repeat(30 * pieceBytes)
     socket.write(head([`Content-Length: ${body.length}`]))
     const startedAt = performance.now()
-    for (let sent = 0; sent < body.length; sent += 4000) {
-      socket.write(body.slice(sent, sent + 4000))
+    for (let sent = 0; sent < body.length; sent += pieceBytes) {
+      socket.write(body.slice(sent, sent + pieceBytes))
       await sleep(40)
     }
     const [answer] = await eventually('an answer', async () => answers().length > 0 && answers())

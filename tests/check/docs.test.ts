@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { patience } from '../../src/api/patience.ts'
 
 const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((path) => join('docs', path))
 const pages = ['README.md', 'SECURITY.md', ...docs.filter((path) => path.endsWith('.md'))]
@@ -25,6 +26,28 @@ test.each(pages)('what %s links to in this project is there', (page) => {
   const links = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
   const ours = links.filter((link) => !/^https?:/.test(link))
   expect(ours.filter((link) => !isThere(page, link))).toEqual([])
+})
+
+test('docs/decisions/README.md lists all records, in the order of their numbers', () => {
+  const records = readdirSync('docs/decisions').filter((file) => file !== 'README.md')
+  const rows = readFileSync('docs/decisions/README.md', 'utf8').matchAll(/^\| \[(\d+)\]\((.*?)\)/gm)
+  const listed = [...rows].map(([, number, file]) => ({ number, file }))
+  expect(listed).toEqual(records.sort().map((file) => ({ number: file.slice(0, 4), file })))
+})
+
+test('docs/api.md says how slow a client may be', () => {
+  const page = readFileSync('docs/api.md', 'utf8')
+  expect(patience).toEqual({
+    ...{ headersMs: 10_000, silenceMs: 30_000, lingerMs: 500 },
+    ...{ bodyGraceMs: 10_000, bodyBytesPerSecond: 32 * 1024 },
+  })
+  for (const row of [
+    '| the headers of a request | 10 s from the start',
+    '| the body | an average of 32 KiB a second once it has taken 10 s |',
+    '| silence while a request or its answer is under way | 30 s |',
+    'half a second later the connection is closed',
+  ])
+    expect(page.replace(/\s+/g, ' ')).toContain(row)
 })
 
 describe('docs/security.md', () => {

@@ -3,7 +3,6 @@ import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { listConversations } from '../../db/conversations.ts'
-
 import { eraseContact } from '../../db/erase.ts'
 import { replaySend, replaySends } from '../../db/replays.ts'
 import { conversations, sandboxMessages, sendEvents, sends } from '../../db/schema.ts'
