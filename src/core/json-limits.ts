@@ -39,8 +39,9 @@ export function limitJson(json: Buffer): LimitedJson | undefined {
     else if (byte === comma) fields += depth <= maxDepth ? 1 : 0
     else if (byte === openBracket || byte === openBrace) {
       depth++
-      if (depth <= maxDepth) fields++
-      else if (depth === maxDepth + 1) kept.push(json.subarray(keptFrom, at))
+      // What is left out counts as one: each leaves a part of the body to be joined, and there may be millions.
+      if (depth <= maxDepth + 1) fields++
+      if (depth === maxDepth + 1) kept.push(json.subarray(keptFrom, at))
     } else {
       if (depth === maxDepth + 1) keptFrom = at + 1
       depth--

@@ -257,6 +257,7 @@ describe('25 MiB of anything cost less than a second, in which nobody else gets 
     ['brackets', () => '['.repeat(size / 2) + ']'.repeat(size / 2)],
     ['nested objects', () => '{"a":'.repeat(size / 5)],
     ['empty objects', () => `[${'{},'.repeat(size / 4)}{}]`],
+    ['brackets that are too deep, each by itself', () => '['.repeat(32) + '[]'.repeat(size / 2 - 16)],
     ['members', members],
     ['quotes', () => '"'.repeat(size)],
     ['a phone number', () => value('1 '.repeat(12_000_000))],

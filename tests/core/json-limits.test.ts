@@ -59,6 +59,7 @@ describe('more fields and items than the limit', () => {
     ['members', (count: number) => `{${Array.from({ length: count }, (_, n) => `"a${n}":0`).join(',')}}`],
     ['empty arrays', (count: number) => items(count / 2, '[]')],
     ['empty objects', (count: number) => items(count / 2, '{}')],
+    ['what is left out', (count: number) => arrays(32, '[]'.repeat(count - 32))],
   ])('%s', (_what, json) => {
     expect(limited(json(maxFields - 2))).toBeDefined()
     expect(limited(json(maxFields + 2))).toBeUndefined()
