@@ -24,6 +24,10 @@ export function readBody(maxBytes: number, patience: Patience) {
     }
     const encoding = c.req.header('Content-Encoding')
     if (encoding !== undefined) throw new ApiError(400, 'Content-Encoding: send the body without one')
+    const transfer = c.req.header('Transfer-Encoding')
+    if (transfer !== undefined && !/^chunked$/i.test(transfer)) {
+      throw new ApiError(400, 'Transfer-Encoding: has to be chunked, or absent')
+    }
     const limited = limitJson(await receive(c.env.incoming, maxBytes, patience))
     if (!limited) throw new ApiError(400, `body: more than ${maxFields} fields and items`)
     c.set('isTooDeep', limited.isTooDeep)

@@ -376,6 +376,12 @@ describe('what is hardly HTTP gets the error body too', () => {
     expectError(await rawBytes(service, `${head}zz\r\n{}\r\n0\r\n\r\n`), 400)
   })
 
+  test('a body that is packed for its way', async () => {
+    const headers = { ...headersOf(), 'Transfer-Encoding': 'gzip, chunked' }
+    const answer = await rawRequest(service, { path: pathOf(), headers, chunks: [good] })
+    expectError(answer, 400, /^Transfer-Encoding: /)
+  })
+
   test('an Expect that nobody can meet is no status outside the table', async () => {
     const headers = { ...headersOf(), Expect: 'a-miracle' }
     const answer = await rawRequest(service, { path: pathOf(), headers, chunks: [good] })
