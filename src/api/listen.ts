@@ -69,6 +69,8 @@ export async function listen(
   }
   const server = createServer(options, getRequestListener(app.fetch, { errorHandler }))
   server.setTimeout(silenceMs)
+  // Node would drop what comes behind the 2,000th, say a proxy's X-Forwarded-For; their size is limited all the same.
+  server.maxHeadersCount = 0
   trackExchanges(server, lingerMs)
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     const { headers, body } = unreadable(log)

@@ -389,6 +389,17 @@ describe('what is hardly HTTP gets the error body too', () => {
   })
 })
 
+test.each([
+  ['a second Authorization', () => `Authorization: Bearer ${account.apiKey}`, 401],
+  ['a Content-Encoding', () => 'Content-Encoding: gzip', 400],
+  ['a second Idempotency-Key', () => 'Idempotency-Key: a\r\nIdempotency-Key: b', 400],
+])('%s counts behind however many other headers', async (_what, last, status) => {
+  const given = { ...headersOf(), Host: 'a', 'Content-Length': good.length, Connection: 'close' }
+  const lines = Object.entries(given).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `POST ${pathOf()} HTTP/1.1\r\n${lines.join('')}${'a:\r\n'.repeat(2100)}${last()}\r\n\r\n`
+  expectError(await rawBytes(service, head + good), status)
+})
+
 test('Expect: 100-continue is answered as if it were not there', async () => {
   const outgoing = httpRequest(service.url + pathOf(), {
     method: 'POST',
