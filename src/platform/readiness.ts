@@ -17,6 +17,7 @@ export class Readiness {
   readonly #runtime: Pick<Runtime, 'db'>
   #draining = false
   #lastAskedAt = Number.NEGATIVE_INFINITY
+  #asking: Promise<string | undefined> | undefined
 
   constructor(runtime: Pick<Runtime, 'db'>) {
     this.#runtime = runtime
@@ -26,6 +27,14 @@ export class Readiness {
   async hindrance(): Promise<string | undefined> {
     this.#lastAskedAt = performance.now()
     if (this.#draining) return hindrances.draining
+    // Whoever asks meanwhile shares the query: anybody may ask, and mustn't take up the connections of sends.
+    this.#asking ??= this.#askDatabase().finally(() => {
+      this.#asking = undefined
+    })
+    return await this.#asking
+  }
+
+  async #askDatabase(): Promise<string | undefined> {
     try {
       await new WaitBudget(answerWithinMs).spend(this.#runtime.db.execute(sql`select 1`))
       return undefined

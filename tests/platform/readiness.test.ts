@@ -1,0 +1,21 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Readiness } from '../../src/platform/readiness.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+
+test('however many ask at a time, they take up one connection, and later ones ask anew', async () => {
+  const readiness = new Readiness(service.runtime)
+  let connections = 0
+  service.runtime.db.$client.on('acquire', () => connections++)
+  const ask = () => Promise.all(Array.from({ length: 100 }, () => readiness.hindrance()))
+  expect(new Set(await ask())).toEqual(new Set([undefined]))
+  expect(connections).toBe(1)
+  await ask()
+  expect(connections).toBe(2)
+})
