@@ -68,6 +68,8 @@ function oneLine(error: unknown): string {
       .replace(/^error: /, '')
       // A mistyped option may have credentials behind it.
       .replace(/^(unknown option '[^=']*)=.*'/s, "$1'")
+      // A key may have been given in place of an id.
+      .replaceAll(/omk_[0-9A-Za-z]+/g, 'omk_…')
       .replaceAll(/:\s*\n\s*/g, ': ')
       .replaceAll(/\s*\n\s*/g, '; ')
   )

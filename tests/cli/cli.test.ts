@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { mintApiKey } from '../../src/core/api-key.ts'
 import { post, request, textBody } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 
@@ -139,6 +140,17 @@ test('a config that is no JSON is not repeated: it may hold credentials', () => 
     expect(stderr).not.toContain('SEKRET')
   }
 })
+
+test.each([[['key', 'revoke']], [['key', 'list', '--account']], [['trace']]])(
+  'an API key in place of an id is not repeated: %j',
+  (command) => {
+    const { apiKey } = mintApiKey(service.runtime.settings.API_KEY_PEPPER)
+    const { status, stdout, stderr } = cli([...command, apiKey])
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toContain('omk_…')
+    expect(stderr).not.toContain(apiKey.slice(4))
+  },
+)
 
 test('a config that the provider refuses is named by its field', () => {
   const { accountId } = ask('account', 'create', '--name', 'Acme')
