@@ -13,6 +13,8 @@ const looksPerTimeout = 10
 /** Longer than the 60 s of common load balancers, so that the balancer is the one that closes an idle connection. */
 const keepAliveTimeoutMs = 65_000
 const sweepEveryMs = 50
+/** Of requests sent ahead of their answers on one connection. Thousands fit into what is read at once, in one go. */
+const mostSentAhead = 100
 
 interface Exchange {
   request: IncomingMessage
@@ -45,6 +47,20 @@ function trackExchanges(server: Server, lingerMs: number): void {
   })
 }
 
+const floodedConnections = new WeakSet<Duplex>()
+
+/** Whether it came too far ahead of the answers to those before it: then the connection ends behind the last of these. */
+function isFarAhead({ socket }: IncomingMessage): boolean {
+  // For good: nothing behind what is left out can be answered, so nothing of it must be done.
+  if (floodedConnections.has(socket)) return true
+  const exchanges = exchangesOf.get(socket)
+  if (!exchanges || exchanges.size <= mostSentAhead) return false
+  floodedConnections.add(socket)
+  const lastAnswered = [...exchanges].at(-2)
+  lastAnswered?.response.once('close', () => socket.destroy())
+  return true
+}
+
 /** Serves the app; what is hardly HTTP is answered with the service's error body too. */
 export async function listen(
   app: ApiApp,
@@ -67,7 +83,10 @@ export async function listen(
     const { headers, body } = unreadable(log)
     return new Response(body, { status: 400, headers })
   }
-  const server = createServer(options, getRequestListener(app.fetch, { errorHandler }))
+  const answer = getRequestListener(app.fetch, { errorHandler })
+  const server = createServer(options, (request, response) => {
+    if (!isFarAhead(request)) void answer(request, response)
+  })
   server.setTimeout(silenceMs)
   // Node would drop what comes behind the 2,000th, say a proxy's X-Forwarded-For; their size is limited all the same.
   server.maxHeadersCount = 0

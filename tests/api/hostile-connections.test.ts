@@ -309,6 +309,18 @@ describe('what could be read as one request or as two', () => {
     socket.destroy()
   })
 
+  test('a hundred of them are answered, and thousands at once end the connection, not the service of others', async () => {
+    const many = await open()
+    many.socket.write(head([], '/healthz', account, 'GET').repeat(100))
+    await eventually('a hundred answers', async () => many.answers().length === 100)
+    many.socket.destroy()
+    const flood = await open()
+    flood.socket.write(head([], '/healthz', account, 'GET').repeat(5000))
+    await flood.closed()
+    expect(flood.answers().length).toBeLessThan(5000)
+    expect(new Set(flood.answers().map(({ status }) => status))).toEqual(new Set([200]))
+  })
+
   test('a fault behind a good send never takes the place of its answer', async () => {
     const { socket, answers, closed } = await open()
     const body = JSON.stringify(textBody())
