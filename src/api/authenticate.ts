@@ -34,6 +34,8 @@ export function authenticator(runtime: Runtime) {
   const callers = new LRUCache<string, Caller | 'nobody'>({
     max: cachedKeys,
     ttl: cacheTtlMs,
+    // One that makes room for others while it is looked up has its answer all the same.
+    ignoreFetchAbort: true,
     fetchMethod: async (hash) => (await findCaller(db, Buffer.from(hash, 'base64'))) ?? 'nobody',
   })
   const refuse = refuser(runtime)

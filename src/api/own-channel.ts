@@ -17,6 +17,8 @@ export function channelLookup({ db }: Runtime) {
   const channels = new LRUCache<string, Channel>({
     max: cachedChannels,
     ttl: cacheTtlMs,
+    // One that makes room for others while it is looked up has its answer all the same.
+    ignoreFetchAbort: true,
     fetchMethod: (key) => {
       const [channelId = '', accountId = ''] = key.split(' ')
       return findOwnChannel(db, channelId, accountId)

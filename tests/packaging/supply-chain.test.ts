@@ -42,7 +42,8 @@ test('nor does the build of the image, where that setting is not copied', () => 
     .map((each) => each.getArgumentsContent() ?? '')
     .filter((command) => /npm (ci|i|install)\b/.test(command))
   expect(installs).toHaveLength(2)
-  for (const command of installs) expect(command).toMatch(/^npm ci --ignore-scripts( --omit=dev --omit=optional)?$/)
+  for (const command of installs)
+    expect(command).toMatch(/^npm ci --ignore-scripts( --omit=dev --omit=optional)?$/)
 })
 
 test('the packages that have an install script are those of which it was decided that they need none', () => {
