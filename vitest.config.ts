@@ -8,7 +8,9 @@ const common = {
 
 /** They load or strike whole processes, and hold answers against the clock: one after the other. */
 const alone = [
-  'api/**/*',
+  'api/{401,429,503}-*',
+  'api/*connections',
+  'api/idempotency-*',
   'hostile/**/*',
   'e2e/**/*',
   'chaos/**/*',
