@@ -143,7 +143,7 @@ describe('every answer', () => {
         expect(policy.join()).not.toMatch(/script-src|unsafe|http|\*/)
         expect(headers).toMatchObject({
           'x-content-type-options': 'nosniff',
-          'referrer-policy': 'no-referrer',
+          'referrer-policy': 'same-origin',
           'cache-control': 'no-store',
         })
       }
