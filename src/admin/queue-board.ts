@@ -43,7 +43,7 @@ export function queueBoard({ queue, overflow }: AdminRuntime) {
   const board = factory.createApp()
   board.use(trimTrailingSlash())
   board.use(async (c, next) => {
-    if (c.req.method !== 'GET')
+    if (c.req.method !== 'GET' && c.req.method !== 'HEAD')
       throw new PageError(405, 'The queue board only shows.', { Allow: 'GET, HEAD' })
     await next()
     // Its page would fetch fonts from another host.
