@@ -22,7 +22,7 @@ await runProcess(async () => {
   // Until then this process would count requests for itself.
   await readyWithin(runtime.redis, waitForRedisMs)
   const health = await serveHealth(runtime, readiness)
-  const server = await listen(createApp(runtime, readiness), log, {
+  const server = await listen(createApp(runtime, readiness), runtime, {
     host: settings.HOST,
     port: settings.PORT,
   })

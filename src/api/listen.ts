@@ -4,7 +4,8 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { v7 as uuidv7 } from 'uuid'
-import { type Logger, logEvent } from '../platform/logger.ts'
+import { logEvent } from '../platform/logger.ts'
+import type { Runtime } from '../platform/runtime.ts'
 import type { ApiApp } from './app.ts'
 import { errorBody, notHttp } from './errors.ts'
 import { patience } from './patience.ts'
@@ -15,6 +16,8 @@ const keepAliveTimeoutMs = 65_000
 const sweepEveryMs = 50
 /** Of requests sent ahead of their answers on one connection. Thousands fit into what is read at once, in one go. */
 const mostSentAhead = 100
+
+type Answering = Pick<Runtime, 'log' | 'metrics'>
 
 interface Exchange {
   request: IncomingMessage
@@ -64,7 +67,7 @@ function isFarAhead({ socket }: IncomingMessage): boolean {
 /** Serves the app; what is hardly HTTP is answered with the service's error body too. */
 export async function listen(
   app: ApiApp,
-  log: Logger,
+  runtime: Answering,
   at: { host: string; port: number },
   { headersMs, silenceMs, lingerMs } = patience,
 ): Promise<Server> {
@@ -80,7 +83,7 @@ export async function listen(
     requireHostHeader: false,
   }
   const errorHandler = () => {
-    const { headers, body } = unreadable(log)
+    const { headers, body } = unreadable(runtime)
     return new Response(body, { status: 400, headers })
   }
   const answer = getRequestListener(app.fetch, { errorHandler })
@@ -92,11 +95,11 @@ export async function listen(
   server.maxHeadersCount = 0
   trackExchanges(server, lingerMs)
   server.on('checkExpectation', (_request, response: ServerResponse) => {
-    const { headers, body } = unreadable(log)
+    const { headers, body } = unreadable(runtime)
     response.writeHead(400, { ...headers, Connection: 'close' }).end(body)
   })
-  server.on('clientError', (_error, socket) => refuseRaw(socket, log, lingerMs))
-  server.on('connect', (_request, socket) => refuseRaw(socket, log, lingerMs))
+  server.on('clientError', (_error, socket) => refuseRaw(socket, runtime, lingerMs))
+  server.on('connect', (_request, socket) => refuseRaw(socket, runtime, lingerMs))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(at.port, at.host, resolve)
@@ -105,7 +108,7 @@ export async function listen(
 }
 
 /** Answers what Node hands over without a response to answer by, and lets its connection go. */
-function refuseRaw(socket: Duplex, log: Logger, lingerMs: number): void {
+function refuseRaw(socket: Duplex, runtime: Answering, lingerMs: number): void {
   // What is unreadable came behind good requests: those have their answers, and nothing else is answered.
   const good = [...(exchangesOf.get(socket) ?? [])].filter(({ request }) => request.complete).at(-1)
   if (good) {
@@ -113,7 +116,7 @@ function refuseRaw(socket: Duplex, log: Logger, lingerMs: number): void {
     return
   }
   if (!socket.writable) return
-  const { headers, body } = unreadable(log)
+  const { headers, body } = unreadable(runtime)
   const lines = Object.entries({ ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' })
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   // A client that doesn't close its side would keep the connection for ever.
@@ -145,8 +148,9 @@ export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port
 }
 
-function unreadable(log: Logger) {
+function unreadable({ log, metrics }: Answering) {
   const requestId = uuidv7()
+  metrics.requests.inc({ route: 'none', status: 400 })
   logEvent(log, requestId, 'rejected', { statusCode: 400 })
   const headers = { 'Content-Type': 'application/json', 'X-Request-Id': requestId }
   return { headers, body: JSON.stringify(errorBody(400, notHttp().message, requestId)) }

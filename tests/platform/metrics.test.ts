@@ -6,6 +6,7 @@ import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
 import { scrape } from '../../src/platform/scrape.ts'
 import { startReconciler } from '../../workers/reconcile.ts'
 import { turnGiver } from '../../workers/turns.ts'
+import { rawBytes } from '../api/raw-http.ts'
 import { attemptedSend, beginAttempt, endAttempt, loseAttempt, sweepOnce } from '../support/attempts.ts'
 import {
   type Account,
@@ -58,6 +59,7 @@ test('each answer is counted by its route as it is written and its status, and a
     unknown: answered(401),
     read: answered(200, '/v1/messages/:requestId'),
     lost: answered(404, 'none'),
+    unreadable: answered(400, 'none'),
     timed: () => countedBy(metrics.acceptDuration, { route }, '_count'),
     sends: () => countedBy(metrics.accepted, { message_type: 'text' }),
     authFailures: () => countedBy(metrics.authFailures),
@@ -70,6 +72,7 @@ test('each answer is counted by its route as it is written and its status, and a
     const headers = { Authorization: `Bearer ${account.apiKey}` }
     await request(service, `/v1/messages/${requestId}`, { headers })
     await request(service, '/v1/nothing-here')
+    await rawBytes(service, 'This is no HTTP.\r\n\r\n')
   })
   expect(gained).toEqual({
     accepted: 1,
@@ -77,6 +80,7 @@ test('each answer is counted by its route as it is written and its status, and a
     unknown: 1,
     read: 1,
     lost: 1,
+    unreadable: 1,
     timed: 1,
     sends: 1,
     authFailures: 1,

@@ -65,7 +65,7 @@ export async function startTestService(
   const runtime = openRuntime('api', read, log)
   const server = await listen(
     createApp(runtime, undefined, patience),
-    log,
+    runtime,
     { host: read.HOST, port: read.PORT },
     patience,
   )
