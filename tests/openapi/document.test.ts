@@ -6,6 +6,7 @@ import type { JsonSchema } from '../../src/api/openapi/json-schema.ts'
 import { describeFaults, describeIssue } from '../../src/core/faults.ts'
 import { parseIdempotencyKey } from '../../src/core/idempotency-key.ts'
 import { sendRequestSchemas } from '../../src/core/send-request.ts'
+import { parseTraceparent } from '../../src/core/traceparent.ts'
 import { document, faultBy } from '../support/openapi.ts'
 
 const operations = Object.entries(document.paths).flatMap(([path, byMethod]) =>
@@ -68,6 +69,11 @@ interface Content {
   examples?: Record<string, { value: unknown }>
 }
 
+interface Parameter {
+  name: string
+  schema: { examples?: string[] }
+}
+
 test('an Idempotency-Key is described as it is read', () => {
   const [parameter] = (document.paths['/v1/messages']?.post?.parameters ?? []) as [
     { schema: { pattern: string } },
@@ -78,6 +84,17 @@ test('an Idempotency-Key is described as it is read', () => {
   for (const key of [...keys, ...notKeys]) {
     expect(pattern.test(key), key).toBe(parseIdempotencyKey(key) !== undefined)
     expect(pattern.test(key), key).toBe(keys.includes(key))
+  }
+})
+
+test('both endpoints of sends take a traceparent', () => {
+  for (const path of ['/v1/messages', '/v1/channels/{channelId}/messages']) {
+    const parameters = (document.paths[path]?.post?.parameters ?? []) as Parameter[]
+    const traceparent = parameters.find(({ name }) => name === 'traceparent')
+    expect(traceparent).toMatchObject({ in: 'header' })
+    for (const example of traceparent?.schema.examples ?? ['none']) {
+      expect(parseTraceparent(example)).toBeDefined()
+    }
   }
 })
 

@@ -59,6 +59,14 @@ const idempotencyKey = {
   schema: { type: 'string', pattern: String.raw`^(?:[^"].{0,254}|"(?:[^"\\]|\\["\\]){1,255}")$` },
 }
 
+const traceparent = {
+  name: 'traceparent',
+  in: 'header',
+  description:
+    'Of W3C Trace Context: the send goes on with that trace, where the operator traces. One that is malformed is ignored.',
+  schema: { type: 'string', examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'] },
+}
+
 function send(endpoint: 'channelInBody' | 'channelInPath', settings: DocumentSettings): Operation {
   const inBody = endpoint === 'channelInBody'
   const { channelId } = exampleIds
@@ -76,6 +84,7 @@ function send(endpoint: 'channelInBody' | 'channelInPath', settings: DocumentSet
     parameters: [
       ...(inBody ? [] : [inPath('channelId', 'The channel that sends the message.', channelId)]),
       idempotencyKey,
+      traceparent,
     ],
     requestBody: {
       required: true,
