@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { expect } from 'vitest'
 import { requestIdForm } from '../api/expect-error.ts'
+import { validateAnswer } from '../support/openapi.ts'
 import type { RawAnswer } from './connections.ts'
 import { bodySchemas, valueMark } from './good-bodies.ts'
 import type { HostileRequest } from './requests.ts'
@@ -15,6 +16,7 @@ export interface Exchange {
 /** What holds for every answer, whatever was asked. A law throws where it is broken. */
 export const laws: Record<string, (exchange: Exchange) => void> = {
   statusOfTheTable,
+  asDocumented,
   accepted,
   error,
   namesTheFault,
@@ -36,6 +38,11 @@ function statusOfTheTable({ request, answer }: Exchange) {
   const isOtherMethod = method !== (route === 'read' ? 'GET' : 'POST')
   const more = [...(isKeyed ? [422] : []), ...(isOtherMethod ? [405] : [])]
   expect([...statuses[route], ...more]).toContain(answer.status)
+}
+
+/** The document, whatever it is by, says so too: of which status which body, with which headers. */
+function asDocumented({ request, answer, json }: Exchange) {
+  validateAnswer(request.method, request.path, answer.status, json, new Headers([...answer.headers]))
 }
 
 function accepted({ answer, json }: Exchange) {

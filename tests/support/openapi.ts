@@ -72,12 +72,21 @@ export function validateAnswer(
   }
 }
 
+const pathForms = Object.keys(document.paths).map((template) => ({
+  template,
+  form: new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`),
+}))
+
+/** Without its query, and with `.` and `..` resolved, as they are in every URL. */
+function pathnameOf(path: string): string {
+  const url = `http://localhost${path}`
+  return URL.canParse(url) ? new URL(url).pathname : path
+}
+
 /** Outside the document's paths there is only what every path may answer. */
 function documentedAnswer(method: string, path: string, status: number): DocumentedAnswer | undefined {
-  const [pathname = ''] = path.split('?')
-  const template = Object.keys(document.paths).find((key) =>
-    new RegExp(`^${key.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`).test(pathname),
-  )
+  const pathname = pathnameOf(path)
+  const template = pathForms.find(({ form }) => form.test(pathname))?.template
   const operations = (template && document.paths[template]) || {}
   const name = method.toLowerCase() as keyof typeof operations
   const operation = operations[name] ?? (name === 'head' ? operations.get : undefined)
