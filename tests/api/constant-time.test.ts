@@ -1,6 +1,7 @@
-import { timingSafeEqual } from 'node:crypto'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { mintMediaLink } from '../../src/core/media-link.ts'
+import { startTestAdmin } from '../support/admin.ts'
 import { type Account, buildAccount, request } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectError } from './expect-error.ts'
@@ -44,4 +45,18 @@ test('the signature of a media link is compared in constant time', async () => {
     expectError(await request(service, path), 404)
     expect(compared()).toContain(path.split('.').at(-1))
   }
+})
+
+test('the password of the admin process is compared in constant time', async () => {
+  const admin = await startTestAdmin(service, { ADMIN_PASSWORD: 'correct horse' })
+  const hashOf = (text: string) => String(createHash('sha256').update(text).digest())
+  for (const [password, status] of [
+    ['correct horse', 200],
+    ['correct cow', 401],
+  ] as const) {
+    const Authorization = `Basic ${btoa(`admin:${password}`)}`
+    expect((await fetch(`${admin.url}/admin.css`, { headers: { Authorization } })).status).toBe(status)
+    expect(compared()).toEqual(expect.arrayContaining([hashOf(password), hashOf('correct horse')]))
+  }
+  await admin.stop()
 })
