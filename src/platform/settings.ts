@@ -78,6 +78,7 @@ const environment = z.object({
 
 export type Settings = z.output<typeof environment>
 type Name = keyof Settings
+export const settingNames = Object.keys(environment.shape) as Name[]
 type Variables = Record<string, string | undefined>
 
 // biome-ignore lint/style/noProcessEnv: the one place that reads the environment
@@ -94,7 +95,7 @@ export class SettingsError extends Error {}
  * @throws SettingsError with all faults at once.
  */
 export function readSettings<const Names extends readonly Name[] = readonly Name[]>(
-  names: Names = Object.keys(environment.shape) as unknown as Names,
+  names: Names = settingNames as unknown as Names,
   variables: Variables = environmentVariables,
   faultsTogether: (set: Variables) => string[] = () => [],
 ): Pick<Settings, Names[number]> {
