@@ -187,8 +187,8 @@ function backlogMetrics({ gauge }: Definitions) {
 }
 
 type Counted = Pick<
-  ReturnType<typeof apiMetrics> & ReturnType<typeof deliveryMetrics> & ReturnType<typeof storeMetrics>,
-  'accepted' | 'rateLimited' | 'ended' | 'faults'
+  ReturnType<typeof apiMetrics> & ReturnType<typeof deliveryMetrics>,
+  'accepted' | 'rateLimited' | 'ended'
 >
 
 /** What has never happened yet is 0 from the start: else Prometheus would miss the first time that it does. */

@@ -79,8 +79,11 @@ const pathForms = Object.keys(document.paths).map((template) => ({
 
 /** Without its query, and with `.` and `..` resolved, as they are in every URL. */
 function pathnameOf(path: string): string {
-  const url = `http://localhost${path}`
-  return URL.canParse(url) ? new URL(url).pathname : path
+  try {
+    return new URL(`http://localhost${path}`).pathname
+  } catch {
+    return path
+  }
 }
 
 /** Outside the document's paths there is only what every path may answer. */
