@@ -5,7 +5,6 @@ import {
   context,
   INVALID_TRACEID,
   isSpanContextValid,
-  ProxyTracerProvider,
   ROOT_CONTEXT,
   type Span,
   type SpanKind,
@@ -85,7 +84,7 @@ const flushWithinMs = 2000
 /** Before the process ends: an SDK keeps spans for some seconds. */
 export async function flushSpans(): Promise<void> {
   const provider = trace.getTracerProvider()
-  const sdk = provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider
+  const sdk = isProxy(provider) ? provider.getDelegate() : provider
   if (!canFlush(sdk)) return
   // Where they go may be away.
   const over = new AbortController()
@@ -94,6 +93,10 @@ export async function flushSpans(): Promise<void> {
   )
   over.abort()
 }
+
+/** By its method: an SDK from a folder of its own has another copy of the API, and with it another class. */
+const isProxy = (provider: object): provider is { getDelegate(): object } =>
+  'getDelegate' in provider && typeof provider.getDelegate === 'function'
 
 const canFlush = (sdk: object): sdk is { forceFlush(): Promise<unknown> } =>
   'forceFlush' in sdk && typeof sdk.forceFlush === 'function'

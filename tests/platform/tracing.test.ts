@@ -1,4 +1,5 @@
-import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { createRequire } from 'node:module'
+import { ProxyTracerProvider, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import {
   InMemorySpanExporter,
   NodeTracerProvider,
@@ -243,5 +244,20 @@ describe('where an SDK is loaded', () => {
     }
     await flushSpans()
     expect(flushed).toBe(1)
+    // As the SDK registers itself that was installed in a folder of its own.
+    trace.disable()
+    anotherApi().trace.setGlobalTracerProvider(provider)
+    await flushSpans()
+    expect(flushed).toBe(2)
   })
 })
+
+/** A second copy of OpenTelemetry's API. */
+function anotherApi(): typeof import('@opentelemetry/api') {
+  const require = createRequire(import.meta.url)
+  const files = Object.keys(require.cache).filter((file) => file.includes('/@opentelemetry/api/'))
+  for (const file of files) delete require.cache[file]
+  const copy = require('@opentelemetry/api')
+  expect(copy.ProxyTracerProvider).not.toBe(ProxyTracerProvider)
+  return copy
+}
