@@ -19,6 +19,8 @@ export interface Wanted {
   what: string
   /** What the program may be called, in the order to try. */
   names: readonly string[]
+  /** Where the package has it; without it in `usr/bin`, by one of its names. */
+  path?: string
   package: DebianPackage
   /** What to do where all fails. */
   advice: string
@@ -32,7 +34,7 @@ export async function debianBinary(wanted: Wanted): Promise<Binary> {
   const installed = findOnPath(wanted)
   if (installed) return installed
   try {
-    return inFolder(names, await cached(cacheName(wanted), (folder) => unpackAndTry(wanted, folder)))
+    return inFolder(wanted, await cached(cacheName(wanted), (folder) => unpackAndTry(wanted, folder)))
   } catch (error) {
     throw new Error(
       `No ${what} here (tried ${names.join(' and ')} on PATH, a copy in ${cacheFolder()}, and Debian's package: ` +
@@ -61,18 +63,20 @@ function cacheName({ what }: Wanted): string {
   return `${what.toLowerCase()}-${release}-${process.arch}`
 }
 
-async function unpackAndTry({ names, package: debianPackage }: Wanted, folder: string): Promise<void> {
-  await unpackDebianPackage(debianPackage, folder)
-  const { status, stderr, error } = tryOut(inFolder(names, folder), {})
+async function unpackAndTry(wanted: Wanted, folder: string): Promise<void> {
+  await unpackDebianPackage(wanted.package, folder)
+  const { status, stderr, error } = tryOut(inFolder(wanted, folder), {})
   if (status !== 0) throw error ?? new Error(stderr)
 }
 
-function inFolder(names: readonly string[], folder: string): Binary {
-  const bin = readdirSync(join(folder, 'usr/bin'))
-  const name = names.find((candidate) => bin.includes(candidate)) ?? names[0] ?? ''
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-  const libraries = files.filter((file) => /\.so(\.|$)/.test(file.name)).map((file) => file.parentPath)
-  return { file: join(folder, 'usr/bin', name), env: { LD_LIBRARY_PATH: [...new Set(libraries)].join(':') } }
+function inFolder({ names, path }: Wanted, folder: string): Binary {
+  const paths = path === undefined ? names.map((name) => join('usr/bin', name)) : [path]
+  const files = paths.map((each) => join(folder, each))
+  const file = files.find((candidate) => existsSync(candidate)) ?? files[0] ?? ''
+  const libraries = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(({ name }) => /\.so(\.|$)/.test(name))
+    .map(({ parentPath }) => parentPath)
+  return { file, env: { LD_LIBRARY_PATH: [...new Set(libraries)].join(':') } }
 }
 
 function tryOut({ file, env }: Binary, user: User) {

@@ -11,6 +11,8 @@ export interface DebianPackage {
   names: readonly string[]
   /** Whether it needs the libraries that the machine lacks; they come with all else that the package depends on. */
   withDependencies: boolean
+  /** Fetched with it even where they are installed: it looks for their files beside its own. */
+  parts?: readonly string[]
 }
 
 /**
@@ -27,7 +29,10 @@ export async function unpackDebianPackage(wanted: DebianPackage, folder: string)
   }
 }
 
-async function download({ names, withDependencies }: DebianPackage, work: string): Promise<string[]> {
+async function download(
+  { names, withDependencies, parts = [] }: DebianPackage,
+  work: string,
+): Promise<string[]> {
   await mkdir(join(work, 'lists/partial'), { recursive: true })
   const archives = join(work, 'cache/archives')
   await mkdir(join(archives, 'partial'), { recursive: true })
@@ -39,14 +44,16 @@ async function download({ names, withDependencies }: DebianPackage, work: string
       env: { ...process.env, LC_ALL: 'C' },
       timeout: 120_000,
     })
-  const fetch = withDependencies ? ['install', '--no-install-recommends', '--download-only'] : ['download']
+  // Installed, and yet not found on PATH: it is fetched all the same.
+  const install = ['install', '--reinstall', '--no-install-recommends', '--download-only']
+  const fetch = withDependencies ? install : ['download']
 
   // A source that can't be reached may not be the one we need: let the download decide.
   await apt('update').catch(() => {})
   const refusals: unknown[] = []
   for (const name of names) {
     try {
-      await apt(...fetch, name)
+      await apt(...fetch, name, ...parts)
     } catch (error) {
       refusals.push(error)
       continue

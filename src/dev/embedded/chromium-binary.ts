@@ -1,0 +1,21 @@
+import { join } from 'node:path'
+import { type Binary, debianBinary } from './debian-binary.ts'
+
+const fontsFile = join(import.meta.dirname, 'fonts.conf')
+/** What is in `usr/bin` is a script that knows only where the package would be installed. */
+const path = 'usr/lib/chromium/chromium'
+
+/** A browser for the tests of pages: `CHROMIUM`, else one that runs here, with fonts to write with. */
+export async function chromiumBinary(): Promise<Binary> {
+  if (process.env.CHROMIUM) return { file: process.env.CHROMIUM, env: {} }
+  const { file, env } = await debianBinary({
+    what: 'Chromium',
+    names: ['chromium', 'chromium-browser', 'google-chrome-stable'],
+    path,
+    package: { names: ['chromium'], withDependencies: true, parts: ['chromium-common'] },
+    advice: 'set CHROMIUM to a Chromium or Chrome.',
+  })
+  if (!file.endsWith(path)) return { file, env }
+  const folder = file.slice(0, -path.length)
+  return { file, env: { ...env, FONTCONFIG_FILE: fontsFile, XDG_DATA_HOME: join(folder, 'usr/share') } }
+}
