@@ -34,7 +34,8 @@ export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: He
   const prepare = deliveryPreparer(runtime)
 
   return async (send: EnteredSend): Promise<Attempt> => {
-    logEvent(log, send.requestId, 'attempt_started', { attempt: send.attempt, worker: send.worker })
+    const { attempt: number, worker, conversationId } = send
+    logEvent(log, send.requestId, 'attempt_started', { attempt: number, worker, conversationId })
     // Without the wait for the moment of its call.
     const startedAt = Math.max(performance.now(), send.callAt ?? 0)
     const outcome = await attempt(send)

@@ -8,13 +8,15 @@ import type { OnUncertain } from '../../src/core/outcome.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import type { Runtime } from '../../src/platform/runtime.ts'
 import type { Settings } from '../../src/platform/settings.ts'
-import type { TestService } from './service.ts'
 import { webhookSecret } from './webhook-receiver.ts'
 
 /** Where accounts are made: a test's service, or one whose processes are others. */
 export interface Registry {
   runtime: Pick<Runtime, 'db'> & { settings: Pick<Settings, 'API_KEY_PEPPER' | 'CREDENTIALS_KEY'> }
 }
+
+/** Where requests go. */
+export type Api = { url: string }
 
 export interface Account {
   accountId: string
@@ -99,7 +101,7 @@ export const sameBody = (text = 'Hello', contact = '+4915112345678') => textBody
 
 /** Posts a send that has to be accepted. */
 export async function accept(
-  service: TestService,
+  service: Api,
   account: Pick<Account, 'apiKey' | 'channelId'>,
   body: object,
 ): Promise<string> {
@@ -117,7 +119,7 @@ export interface Answer {
 
 /** Posts a send to the channel in the path; a body that is no object goes as it is. */
 export async function post(
-  service: TestService,
+  service: Api,
   account: Pick<Account, 'apiKey' | 'channelId'>,
   body: unknown,
   headers: Record<string, string> = {},
@@ -129,7 +131,7 @@ export async function post(
   })
 }
 
-export async function request(service: TestService, path: string, init: RequestInit = {}): Promise<Answer> {
+export async function request(service: Api, path: string, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(service.url + path, init)
   const text = await response.text()
   return {

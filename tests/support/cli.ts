@@ -9,13 +9,13 @@ export interface CliResult {
 }
 
 /** Runs the operator's command line in a process of its own, while the workers of this one go on. */
-export function runCli(service: TestService, ...args: string[]): Promise<CliResult> {
+export function runCli(service: Pick<TestService, 'stores'>, ...args: string[]): Promise<CliResult> {
   return runCliWith(service, {}, ...args)
 }
 
 /** @param settings by their names in the environment, over those of the tests. */
 export function runCliWith(
-  service: TestService,
+  service: Pick<TestService, 'stores'>,
   settings: Record<string, string>,
   ...args: string[]
 ): Promise<CliResult> {

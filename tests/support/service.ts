@@ -97,7 +97,7 @@ export async function startTestService(
 
 /** Waits until the send has ended and answers with its timeline, as its owner sees it. */
 export async function finishedTimeline(
-  service: TestService,
+  service: Pick<TestService, 'url'>,
   requestId: string,
   apiKey: string,
 ): Promise<Timeline> {

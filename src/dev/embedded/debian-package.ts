@@ -42,7 +42,7 @@ async function download(
     run('apt-get', ['-c', config, '-q', '-y', ...args], {
       cwd: archives,
       env: { ...process.env, LC_ALL: 'C' },
-      timeout: 120_000,
+      timeout: 300_000,
     })
   // Installed, and yet not found on PATH: it is fetched all the same.
   const install = ['install', '--reinstall', '--no-install-recommends', '--download-only']
