@@ -78,3 +78,17 @@ describe('docs/security.md', () => {
     expect(page.match(/`tests\/[\w/.-]+\.test\.ts`(?!,? “)/g)).toEqual(['`tests/check/docs.test.ts`'])
   })
 })
+
+test('docs/support.md tells what each sentence on top of the support page means', () => {
+  const source = readFileSync('src/core/story/headline.ts', 'utf8')
+  const begin = 'Accepted|Not delivered:|Not certain|On its way|Waiting'
+  const quoted = new RegExp(`return ([\`'"])((?:${begin})(?:(?!\\1)[^$])*)`, 'g')
+  const sentences = [...source.matchAll(quoted)].map(([, , sentence = '']) => sentence)
+  const cells = [
+    ...readFileSync('docs/support.md', 'utf8').matchAll(new RegExp(`^\\| ((?:${begin})[^|]*) \\|`, 'gm')),
+  ]
+  const told = cells.flatMap(([, cell = '']) => cell.split(', ').map((words) => words.split(' …')[0] ?? ''))
+  const untold = sentences.filter((sentence) => !told.some((words) => sentence.startsWith(words)))
+  expect(sentences.length).toBeGreaterThan(12)
+  expect(untold).toEqual([])
+})

@@ -1,30 +1,26 @@
-import { chromium } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openBrowser, openPage } from '../support/browser.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
+let browser: Browser
 let account: Account
 
 beforeAll(async () => {
   service = await startTestService({ PUBLIC_BASE_URL: 'https://messages.example.com' })
   account = await buildAccount(service)
+  browser = await openBrowser()
 })
-afterAll(() => service.stop())
+
+afterAll(async () => {
+  await browser.close()
+  await service.stop()
+})
 
 test('in a browser the page shows the routes, sends the example that is tried out, and calls no other host', async () => {
-  const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-  const page = await browser.newPage()
-  const foreign: string[] = []
-  const complaints: string[] = []
-  page.on('request', (request) => {
-    if (!request.url().startsWith(service.url) && !request.url().startsWith('data:'))
-      foreign.push(request.url())
-  })
-  page.on('console', (line) => line.type() === 'error' && complaints.push(line.text()))
-  page.on('pageerror', (error) => complaints.push(error.message))
-
+  const { page, expectNothingOdd } = await openPage(browser, [service.url])
   await page.goto(`${service.url}/docs`)
   const send = page.locator('#operations-Messages-sendMessageOnChannel')
   await send.locator('.opblock-summary').click()
@@ -37,8 +33,5 @@ test('in a browser the page shows the routes, sends the example that is tried ou
   const answer = send.locator('.live-responses-table')
   expect(await answer.locator('.response .response-col_status').innerText()).toContain('202')
   expect(await answer.locator('pre').first().innerText()).toContain('requestId')
-
-  expect(foreign).toEqual([])
-  expect(complaints).toEqual([])
-  await browser.close()
+  expectNothingOdd()
 })

@@ -37,7 +37,7 @@ export function SendPage(props: SendPageProps) {
         <Updates isMoving={story.tone === 'waiting'} requestId={requestId} refreshSeconds={refreshSeconds} />
         {(status === 'failed' || status === 'uncertain') && (
           <p>
-            <a class="button" href={`/support/${requestId}/replay`}>
+            <a class="button quiet" href={`/support/${requestId}/replay`}>
               Replay…
             </a>
           </p>

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { type Binary, debianBinary } from './debian-binary.ts'
 
+export type { Binary }
+
 const fontsFile = join(import.meta.dirname, 'fonts.conf')
 /** What is in `usr/bin` is a script that knows only where the package would be installed. */
 const path = 'usr/lib/chromium/chromium'

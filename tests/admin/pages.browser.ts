@@ -1,0 +1,243 @@
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { updateChannel } from '../../db/channels.ts'
+import { samples } from '../api/media-samples.ts'
+import { openBrowser, openPage, type WatchedPage } from '../support/browser.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildChannel,
+  buildWebhookChannel,
+  newContact,
+  textBody,
+} from '../support/builders.ts'
+import { startTestProcesses, type TestProcesses } from '../support/processes.ts'
+import { finishedTimeline } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+import { gate, openWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
+
+const retried = '+15550100102'
+const rejected = '+15550100103'
+
+let service: TestProcesses
+let receiver: WebhookReceiver
+let browser: Browser
+let account: Account
+let watched: WatchedPage
+let page: Page
+
+beforeAll(async () => {
+  service = await startTestProcesses({ SUPPORT_SHOW_CONTENT: 'true', RETRY_DELAYS_SECONDS: '2,1' })
+  receiver = await openWebhookReceiver()
+  browser = await openBrowser()
+  account = await buildAccount(service)
+})
+
+afterAll(async () => {
+  await browser.close()
+  await service.stop()
+  await receiver.stop()
+})
+
+beforeEach(async () => {
+  watched = await openPage(browser, [service.adminUrl])
+  page = watched.page
+})
+
+afterEach(async () => {
+  watched.expectNothingOdd()
+  await page.context().close()
+})
+
+const open = (path: string, on = page) => on.goto(service.adminUrl + path)
+const headline = (on = page) => on.getByRole('heading', { level: 1 })
+
+async function finished(body: object, channel = account): Promise<string> {
+  const requestId = await accept(service, channel, body)
+  await finishedTimeline(service, requestId, account.apiKey)
+  return requestId
+}
+
+describe('the one box', () => {
+  test('takes a requestId with junk around it, and leads to its timeline with waits, codes and what they mean', async () => {
+    const requestId = await finished(textBody('Hello', retried))
+    await open('/support')
+    await page
+      .getByLabel('requestId')
+      .fill(`  >> 14:02 worker: {"requestId":"${requestId.toUpperCase()}","event":"x"}\t`)
+    await page.getByRole('button', { name: 'Find' }).click()
+
+    await page.waitForURL(`${service.adminUrl}/support/${requestId}`)
+    expect(await headline().innerText()).toMatch(/^Accepted by the provider at /)
+    const timeline = await page.getByRole('region', { name: 'Timeline' }).innerText()
+    expect(timeline.match(/503/g)).toHaveLength(2)
+    expect(timeline).toMatch(/Means\s+it is out of service or overloaded/)
+    expect(timeline).toMatch(/waited [\d.]+ m?s/)
+    expect(timeline).toContain('Provider message id')
+  })
+
+  test('needs no mouse: it has the focus, Enter finds, and the first Tab stop of a page leads to its content', async () => {
+    const requestId = await finished(textBody())
+    await open('/support')
+    await page.keyboard.type(requestId)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${service.adminUrl}/support/${requestId}`)
+
+    await page.keyboard.press('Tab')
+    expect(await page.locator(':focus').innerText()).toBe('Skip to content')
+    const outline = await page
+      .locator(':focus')
+      .evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).outlineStyle)
+    expect(outline).toBe('solid')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    expect(await page.locator(':focus').getAttribute('id')).toBe('requestId')
+  })
+})
+
+describe('a search', () => {
+  const found = () => page.locator('td.id a').allInnerTexts()
+  const search = async (fields: Record<string, string>) => {
+    await open('/support')
+    await page.getByText('No requestId? Search by').click()
+    for (const [label, text] of Object.entries(fields)) {
+      const field = page.getByLabel(label, { exact: true })
+      if (label === 'State') await field.selectOption(text)
+      else await field.fill(text)
+    }
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByRole('heading', { name: 'Found, the newest first' }).waitFor()
+  }
+
+  test('by contact finds what was sent to it, whatever way the number is written', async () => {
+    const contact = newContact()
+    const made = [await finished(textBody('1', contact)), await finished(textBody('2', contact))]
+    await search({ Contact: `00${contact.slice(1, 3)} (${contact.slice(3, 6)}) ${contact.slice(6)}` })
+    expect(await found()).toEqual(made.toReversed())
+    expect(page.url()).not.toContain(contact.slice(-6))
+    await page.getByRole('link', { name: made[0] ?? '' }).click()
+    await page.waitForURL(`${service.adminUrl}/support/${made[0]}`)
+  })
+
+  test('by channel and state finds those alone', async () => {
+    const channelId = await buildChannel(service, account.accountId)
+    await updateChannel(service.runtime.db, channelId, { name: 'Only here' })
+    const channel = { ...account, channelId }
+    await finished(textBody(), channel)
+    const failed = await finished(textBody('Hello', rejected), channel)
+    await finished(textBody('Hello', rejected))
+    await search({ Channel: 'Only here', State: 'failed' })
+    expect(await found()).toEqual([failed])
+    expect(await page.locator('tbody .state').allInnerTexts()).toEqual(['failed'])
+  })
+})
+
+test('a send on its way updates by itself, until it has ended', async () => {
+  const held = gate()
+  const channelId = await buildWebhookChannel(service, account.accountId, receiver.at(held.behaviour), 'hold')
+  const requestId = await accept(service, { ...account, channelId }, textBody())
+  await open(`/support/${requestId}`)
+  expect(await headline().innerText()).not.toContain('Accepted')
+  await page.getByText('Updates every 3 s.').waitFor()
+
+  held.open()
+  await page.getByRole('heading', { level: 1, name: /^Accepted by the provider/ }).waitFor()
+  expect(await page.getByText('Updates every').count()).toBe(0)
+  expect(await page.locator('meta[http-equiv=refresh]').count()).toBe(0)
+})
+
+test('a replay asks before: it can be left, or sends again and shows what comes of it', async () => {
+  const requestId = await finished(textBody('Hello', rejected))
+  const attempts = async () => (await finishedTimeline(service, requestId, account.apiKey)).attempts
+  await open(`/support/${requestId}`)
+  expect(await headline().innerText()).toMatch(/^Not delivered: /)
+  await page.getByRole('link', { name: 'Replay…' }).click()
+  expect(await headline().innerText()).toBe('Send this text again?')
+  await page.getByRole('link', { name: 'Leave it as it is' }).click()
+  await page.waitForURL(`${service.adminUrl}/support/${requestId}`)
+  expect(await attempts()).toBe(1)
+
+  await page.getByRole('link', { name: 'Replay…' }).click()
+  await page.getByRole('button', { name: 'Replay' }).click()
+  await page.getByRole('heading', { level: 1, name: /^Not delivered: .*2 attempts/ }).waitFor()
+  expect(await attempts()).toBe(2)
+})
+
+test('without script: from the search over the timeline to the replay', async () => {
+  const still = await openPage(browser, [service.adminUrl], { javaScriptEnabled: false })
+  const channel = { ...account, channelId: await buildChannel(service, account.accountId) }
+  const requestId = await finished(textBody('Hello', rejected), channel)
+  await open('/support', still.page)
+  await still.page.getByText('No requestId? Search by').click()
+  await still.page.getByLabel('Channel', { exact: true }).fill(channel.channelId)
+  await still.page.getByRole('button', { name: 'Search' }).click()
+  await still.page.getByRole('link', { name: requestId }).click()
+  await still.page.getByRole('heading', { name: 'Timeline' }).waitFor()
+  await still.page.getByRole('link', { name: 'Replay…' }).click()
+  await still.page.getByRole('button', { name: 'Replay' }).click()
+  await still.page.getByText('2 attempts').waitFor()
+  still.expectNothingOdd()
+  await still.page.context().close()
+})
+
+describe('the inbox', () => {
+  /** 0 while it isn't loaded, and where it can't be shown. */
+  const widthOf = async (image: Locator) => Number(await image.evaluate((element) => element.naturalWidth))
+
+  test('shows what came as a chat does, the newest first, with its picture', async () => {
+    const contact = { value: newContact(), name: 'Ann Example' }
+    const media = { mediaType: 'image', base64: samples.png.toString('base64'), caption: 'A dot' }
+    await finished({ contact, message: { type: 'text', text: { value: 'Look at\nthis' } } })
+    const requestId = await finished({ contact, message: { type: 'media', media } })
+    await open('/inbox')
+    const thread = page.locator('.thread').first()
+    expect(await thread.getByRole('heading').innerText()).toContain('Ann Example')
+    expect(await thread.locator('.bubble .words').allInnerTexts()).toEqual(['A dot', 'Look at\nthis'])
+    const picture = thread.getByRole('img', { name: 'A dot' })
+    await picture.scrollIntoViewIfNeeded()
+    await eventually('the picture', async () => (await widthOf(picture)) > 0)
+    expect(await widthOf(picture)).toBe(1)
+    await thread.getByRole('link', { name: 'Its story' }).first().click()
+    await page.waitForURL(`${service.adminUrl}/support/${requestId}`)
+  })
+})
+
+test('the queue board shows both queues, and nothing to press that would change them', async () => {
+  await open('/queues')
+  await page.getByRole('link', { name: 'sends-overflow' }).first().waitFor()
+  await page.getByRole('link', { name: 'sends', exact: true }).first().click()
+  await page.getByText('An account’s first sends').first().waitFor()
+  for (const name of [/retry/i, /clean/i, /promote/i, /empty/i, /pause/i, /add job/i])
+    expect(await page.getByRole('button', { name }).count()).toBe(0)
+})
+
+test('on a phone nothing is wider than the screen', async () => {
+  const requestId = await finished(textBody('x'.repeat(500), rejected))
+  await page.setViewportSize({ width: 360, height: 700 })
+  for (const path of ['/support', `/support/${requestId}`, `/support/${requestId}/replay`, '/inbox']) {
+    await open(path)
+    const root = page.locator('html')
+    const [wanted, there] = await root.evaluate((element) => [element.scrollWidth, element.clientWidth])
+    expect(wanted, path).toBeLessThanOrEqual(there)
+  }
+})
+
+test('what would run or break out elsewhere is text here', async () => {
+  const plant = (where: string) =>
+    `${where}'"><script>alert(1)</script><img src=x onerror=alert(2)></title><svg onload=alert(3)>`
+  const channelId = await buildChannel(service, account.accountId)
+  await updateChannel(service.runtime.db, channelId, { name: plant('channel') })
+  const contact = { value: newContact(), name: plant('contact') }
+  const message = { type: 'text', text: { value: plant('text') } }
+  const requestId = await finished({ contact, message }, { ...account, channelId })
+  for (const [path, ...places] of [
+    [`/support/${requestId}`, 'channel', 'text'],
+    ['/support', 'channel'],
+    ['/inbox', 'channel', 'contact', 'text'],
+  ] as const) {
+    await open(path)
+    for (const place of places) expect(await page.locator('main').innerText()).toContain(plant(place))
+    expect(await page.locator('script, svg, img[src=x]').count()).toBe(0)
+  }
+})
