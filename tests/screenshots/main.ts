@@ -69,7 +69,8 @@ async function drawAll(browser: Browser): Promise<void> {
 /** @param what the page, as far down as it goes; its window alone; or a part of it. */
 async function draw(page: Page, name: string, what: 'page' | 'window' | Locator = 'page'): Promise<void> {
   const path = join(folder, `${name}.png`)
-  if (typeof what === 'string') await page.screenshot({ path, animations: 'disabled', fullPage: what === 'page' })
+  if (typeof what === 'string')
+    await page.screenshot({ path, animations: 'disabled', fullPage: what === 'page' })
   else await what.screenshot({ path })
   console.log(path)
 }
@@ -99,7 +100,7 @@ async function drawSupport(
   await page.getByRole('button', { name: 'Search' }).click()
   await page.getByRole('heading', { name: 'Found' }).waitFor()
   await draw(page, 'support-search')
-  await page.goto(`${adminUrl}/inbox`)
+  await page.goto(`${adminUrl}/inbox`, { waitUntil: 'networkidle' })
   await draw(page, 'inbox')
 }
 
@@ -124,11 +125,15 @@ async function drawQueues(page: Page, adminUrl: string, apiUrl: string, seed: Se
 }
 
 async function drawApiDocs(page: Page, apiUrl: string): Promise<void> {
-  await page.setViewportSize({ width, height: 900 })
+  await page.setViewportSize({ width, height: 1300 })
   await page.goto(`${apiUrl}/docs`)
-  const send = page.locator('#operations-Messages-sendMessageOnChannel')
+  const messages = page.locator('.opblock-tag-section').first()
+  const send = messages.locator('#operations-Messages-sendMessageOnChannel')
   await send.locator('.opblock-summary').click()
   await send.locator('.opblock-body').waitFor()
   await page.mouse.click(1, 1)
-  await draw(page, 'api-docs', 'window')
+  const { y = 0 } = (await messages.boundingBox()) ?? {}
+  const path = join(folder, 'api-docs.png')
+  await page.screenshot({ path, animations: 'disabled', clip: { x: 0, y, width, height: 760 } })
+  console.log(path)
 }
