@@ -77,9 +77,8 @@ const busyChannelsStatement = prepared<BusyChannel>(
           case when ${hasLimits} then 'none' when ${isSilent} then 'ordinary' else 'all' end as without
    from waiting join channels using (id)
    where held_at is null
-     and (select next_attempt_at from sends s
-          where s.channel_id = channels.id and s.finished_at is null and s.status = 'queued'
-          order by s.channel_id, s.next_attempt_at limit 1) < now() - $1 * interval '1 ms'
+     and exists (select from sends s where s.channel_id = channels.id and s.finished_at is null
+                   and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms')
    order by id`,
 )
 

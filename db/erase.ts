@@ -42,8 +42,7 @@ interface ContactOf {
   contact: Pick<Contact, 'type' | 'value'>
 }
 
-const lowestId = '00000000-0000-0000-0000-000000000000'
-const readPageSize = 20_000
+const findPageSize = 1000
 /** Few enough for their media, which may be large, to be gone within the time of a statement. */
 const erasePageSize = 100
 const conversationPageSize = 500
@@ -59,49 +58,48 @@ export async function eraseContact(
   theirs: ContactOf,
 ): Promise<{ erased: number; unfinished: number }> {
   const total = { erased: 0, unfinished: 0 }
-  for (let after: string | null = lowestId; after !== null; ) {
-    const page = await findContactSends(db, theirs, after)
-    total.unfinished += page.unfinished
-    if (page.finished.length > 0) await forgetFingerprints(db, page.finished)
-    for (let start = 0; start < page.finished.length; start += erasePageSize) {
-      const ids = page.finished.slice(start, start + erasePageSize)
+  for (let isMore = true; isMore; ) {
+    const { finished, unfinished } = await findContactSends(db, theirs)
+    if (finished.length > 0) await forgetFingerprints(db, finished)
+    total.unfinished = unfinished
+    for (let start = 0; start < finished.length; start += erasePageSize) {
+      const ids = finished.slice(start, start + erasePageSize)
       const erased = await eraseSends(db, ids)
       total.erased += erased
       // Replayed since they were found.
       total.unfinished += ids.length - erased
     }
-    after = page.lastId
+    isMore = finished.length === findPageSize
   }
   await eraseConversations(db, theirs)
   return total
 }
 
-/** A part of all sends, in the order of their ids. */
+/** A page of a contact's sends. */
 interface SendsPage {
-  /** Null where nothing is left. */
-  lastId: string | null
-  /** Those of the contact that have ended. */
+  /** Those that have ended; erased, they are no longer found. */
   finished: string[]
-  /** How many of the contact haven't. */
+  /** With the last page: how many haven't ended. */
   unfinished: number
 }
 
-/** Sends have no index on their contacts, which each accept would pay for: all are looked at, and none is locked. */
-async function findContactSends(
-  db: Database,
-  { accountId, contact }: ContactOf,
-  after: string,
-): Promise<SendsPage> {
-  const { rows } = await db.execute<SendsPage & Record<string, unknown>>(sql`
-    with page as materialized (
-      select request_id, finished_at is not null as is_over,
-             account_id = ${accountId} and contact_type = ${contact.type}
-               and contact_value = ${contact.value} as is_theirs
-      from sends where request_id > ${after} order by request_id limit ${readPageSize})
-    select (select request_id from page order by request_id desc limit 1) as "lastId",
-           array(select request_id::text from page where is_theirs and is_over order by 1) as finished,
-           (select count(*)::int from page where is_theirs and not is_over) as unfinished`)
-  return rows[0] ?? { lastId: null, finished: [], unfinished: 0 }
+/**
+ * Locks none. `sends_of_contact` leads to them whatever PostgreSQL knows of the table: without a whole reading of it, and
+ * without \`finished_at is null\` for a condition, by which indexes of all that is unfinished would do, too.
+ */
+async function findContactSends(db: Database, { accountId, contact }: ContactOf): Promise<SendsPage> {
+  const areTheirs = sql`contact_value = ${contact.value} and account_id = ${accountId} and contact_type = ${contact.type}`
+  return await inTransaction(db, async (transaction) => {
+    await transaction.execute(sql`set local enable_seqscan = off`)
+    const { rows } = await transaction.execute<SendsPage & Record<string, unknown>>(sql`
+      with page as materialized (
+        select request_id from sends where ${areTheirs} and finished_at is not null limit ${findPageSize})
+      select array(select request_id::text from page order by 1) as finished,
+             case when (select count(*) from page) < ${findPageSize} then
+               (select count(*) filter (where finished_at is null)::int from sends where ${areTheirs})
+             else 0 end as unfinished`)
+    return rows[0] ?? { finished: [], unfinished: 0 }
+  })
 }
 
 /**

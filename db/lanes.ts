@@ -5,8 +5,7 @@ export const laneOf = (send: string) =>
 /**
  * SQL that is true of a send `s` that has to wait for an earlier one of its lane.
  *
- * It asks for the lane's head, in the order of `sends_in_lanes`. As `exists (…)` it may be planned with any index of
- * unfinished sends: where PostgreSQL last saw none, they all look alike, and each look at a lane would read all that
- * wait (docs/decisions/0036-plans-without-statistics.md).
+ * It asks for the lane's head, in the order of `sends_in_lanes`: as `exists (…)` it could be joined, and each look at a
+ * lane read all sends that wait (docs/decisions/0036-steady-estimates.md).
  */
 export const isBehind = `coalesce((select seq from (${laneOf('s')} limit 1) head) < s.seq, false)`

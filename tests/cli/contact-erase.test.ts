@@ -280,16 +280,16 @@ test('conversations of an erased contact are closed and forgotten, and a new sen
   expect(await conversationsOf(phone)).toEqual([])
 })
 
-test('many sends are found among many more, page by page', async () => {
+test('many sends are found among others, page by page, and those that have not ended are counted once', async () => {
   const { accountId, channelId } = account
   await db.execute(sql`
     insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
                        close_conversation, status, finished_at)
-    select uuidv7(), ${accountId}, ${channelId}, 'phone', case when n % 100 = 0 then ${phone} else '+49' || n end,
-           'text', '{}', false, 'sent', now()
-    from generate_series(1000000, 1021000) n`)
-  expect(await erase()).toEqual({ erased: 211, unfinished: 0 })
-  expect(await db.select().from(sends).where(eq(sends.contactValue, phone))).toEqual([])
+    select uuidv7(), ${accountId}, ${channelId}, 'phone', case when n % 2 = 0 then ${phone} else '+49' || n end,
+           'text', '{}', false, case when n <= 6 then 'queued' else 'sent' end, case when n > 6 then now() end
+    from generate_series(1, 4200) n`)
+  expect(await erase()).toEqual({ erased: 2097, unfinished: 3 })
+  expect(await db.select().from(sends).where(eq(sends.contactValue, phone))).toHaveLength(3)
 })
 
 test('beside workers and accepts nothing is lost, and nothing that has not ended is erased', async () => {

@@ -1,0 +1,148 @@
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { insertSends, type NewSend } from '../../db/accepts.ts'
+import { claimSends, reclaimSends } from '../../db/claims.ts'
+import { connectDatabase, type Database } from '../../db/client.ts'
+import { findBusyChannels, findDueSends, findReadyHeads, findRefusals } from '../../db/due-sends.ts'
+import { eraseContact } from '../../db/erase.ts'
+import { recordOutcomes } from '../../db/outcomes.ts'
+import { findWaitingOverflow } from '../../db/silence.ts'
+import { findStory } from '../../db/story.ts'
+import { giveTurns } from '../../db/turns.ts'
+import { buildSendRow } from '../support/attempts.ts'
+import { type Account, buildAccount, newContact } from '../support/builders.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const worker = 'plans'
+const batch = 50
+/** Of each of a batch: itself, what stands before it, and each again where its row is written. */
+const mostRowsPerSend = 8
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+  await growStale(service.runtime.db)
+})
+afterAll(() => service.stop())
+
+/** A history that PostgreSQL has counted while nothing was unfinished, and 3,000 sends since, 1,000 of them in one lane. */
+async function growStale({ $client }: Database): Promise<void> {
+  const { accountId, channelId } = account
+  const grow = async (count: number, lane: string, columns: Record<string, string>) =>
+    await $client.query(
+      `insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                          close_conversation, lane, next_attempt_at, ${Object.keys(columns)})
+       select uuidv7(), $1, $2, 'phone', '+49' || ${lane}, 'text', '{"type": "text", "text": {"value": "Hello"}}', false,
+              ${lane}, clock_timestamp() - interval '1 hour', ${Object.values(columns)}
+       from generate_series(1, ${count}) n`,
+      [accountId, channelId],
+    )
+  await $client.query(`alter table sends set (autovacuum_enabled = off)`)
+  await grow(20_000, 'n % 5000', { status: `'sent'`, finished_at: 'now()' })
+  await $client.query('vacuum analyze sends')
+  await grow(2000, '10000 + n % 1000', { overflow: 'n > 16' })
+  await grow(1000, '1', { overflow: 'true' })
+  await $client.query(`insert into workers (name, alive_until) values ($1, 'infinity')`, [worker])
+}
+
+const idsWhere = async (condition: string): Promise<string[]> => {
+  const select = `select request_id as id from sends where finished_at is null and ${condition} order by seq limit ${batch}`
+  return (await service.runtime.db.$client.query<{ id: string }>(select)).rows.map(({ id }) => id)
+}
+
+/** Rows of `sends` that PostgreSQL has read on the way, whichever way it went. */
+async function rowsRead(db: Database, work: () => Promise<unknown>): Promise<number> {
+  const count = async () => {
+    await db.$client.query('select pg_stat_force_next_flush()')
+    const { rows } = await db.$client.query<{ read: string }>(
+      `select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables where relname = 'sends'`,
+    )
+    return Number(rows[0]?.read)
+  }
+  const before = await count()
+  await work()
+  return (await count()) - before
+}
+
+describe.each(['force_custom_plan', 'force_generic_plan'])(
+  'after a count of a time without any, a statement reads few of the sends that wait: %s',
+  (mode) => {
+    let db: Database
+
+    beforeAll(() => {
+      const url = new URL(service.stores.databaseUrl)
+      url.searchParams.set('options', `-c plan_cache_mode=${mode}`)
+      db = connectDatabase(url.href, { poolSize: 1, queryTimeoutMs: 10_000, onConnectionLost: () => {} })
+    })
+    afterAll(() => db.$client.end())
+
+    const expectFew = async (work: () => Promise<unknown>, rows = batch) =>
+      expect(await rowsRead(db, work)).toBeLessThanOrEqual(rows * mostRowsPerSend)
+
+    test('accepts', async () => {
+      const rows = Array.from({ length: batch }, (): NewSend => {
+        const { requestId, accountId, channelId, message } = buildSendRow(account, { requestId: uuidv7() })
+        return {
+          ...{ requestId, accountId, channelId, message, closeConversation: false, ordering: 'contact' },
+          ...{ contact: { type: 'phone', value: newContact() }, recordBy: new Date('2100-01-01') },
+          ...{ flowId: undefined, expireAfterSeconds: undefined, idempotency: undefined },
+        }
+      })
+      await expectFew(() => insertSends(db, rows))
+    })
+
+    test.each([
+      ['heads of lanes', 'lane between 10000 and 10900'],
+      ['those behind them', 'lane = 1'],
+    ])('claims, refusals and outcomes: %s', async (_, which) => {
+      const ids = await idsWhere(`status = 'queued' and ${which}`)
+      const claim = { id: uuidv7(), worker }
+      await expectFew(() => findRefusals(db, ids))
+      await expectFew(() => findReadyHeads(db, ids))
+      await expectFew(() => claimSends(db, ids, claim))
+      await expectFew(() => reclaimSends(db, ids, claim))
+      const unknown = { providerStatus: null, providerCode: null, providerMessageId: null }
+      const record = { outcome: 'sent', attempt: 1, durationMs: 5, ...unknown } as const
+      const told = {
+        claimId: claim.id,
+        status: 'sent',
+        record,
+        reason: undefined,
+        delayMs: undefined,
+      } as const
+      await expectFew(() =>
+        recordOutcomes(
+          db,
+          ids.map((requestId) => ({ requestId, ...told })),
+        ),
+      )
+    })
+
+    test('searches for what is due', async () => {
+      const { channelId } = account
+      await expectFew(() => findBusyChannels(db, 5000))
+      const which = { channelId, overdueByMs: 5000, after: undefined, limit: batch }
+      await expectFew(() => findDueSends(db, { ...which, without: 'all' }))
+      await expectFew(() => findWaitingOverflow(db, channelId, batch))
+    })
+
+    test('turns', async () => {
+      const { channelId } = account
+      const limit = (calls: number | null) =>
+        db.$client.query('update channels set max_in_flight = $2 where id = $1', [channelId, calls])
+      await limit(batch)
+      await expectFew(() => giveTurns(db, [channelId], 30))
+      await limit(null)
+    })
+
+    test('stories, and erasing a contact', async () => {
+      const [first = ''] = await idsWhere('lane = 1')
+      await expectFew(() => findStory(db, first))
+      const contact = { type: 'phone', value: mode === 'force_custom_plan' ? '+4917' : '+4918' } as const
+      await expectFew(() => eraseContact(db, { accountId: account.accountId, contact }))
+    })
+  },
+)
