@@ -174,7 +174,9 @@ test("a media link that was altered to name another account's send answers as on
 
 test('these are all routes that take an id in their path', () => {
   const paths = createApp(service.runtime).routes.map(({ path }) => path)
-  expect([...new Set(paths.filter((path) => path.includes(':')))].sort()).toEqual([
+  const filesOfThePage = '/docs/:file'
+  const withId = paths.filter((path) => path.includes(':') && path !== filesOfThePage)
+  expect([...new Set(withId)].sort()).toEqual([
     '/media/:token',
     '/v1/channels/:channelId/messages',
     '/v1/messages/:requestId',
