@@ -80,6 +80,8 @@ describe('the one box', () => {
   test('needs no mouse: it has the focus, Enter finds, and the first Tab stop of a page leads to its content', async () => {
     const requestId = await finished(textBody())
     await open('/support')
+    // Chromium gives it with the first frame, which may come after the page is loaded.
+    await page.locator('#requestId:focus').waitFor()
     await page.keyboard.type(requestId)
     await page.keyboard.press('Enter')
     await page.waitForURL(`${service.adminUrl}/support/${requestId}`)
