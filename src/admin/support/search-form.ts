@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isStorable } from '../../core/characters.ts'
 import { parseContactValue } from '../../core/contact.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { sendStatuses } from '../../core/timeline.ts'
@@ -23,7 +24,7 @@ const moment = (name: string) =>
     .transform((ms) => new Date(ms))
 
 const form = z.object({
-  channel: field(z.string()),
+  channel: field(z.string().refine(isStorable, 'Channel: none has such an id or name.')),
   contact: field(contact),
   state: field(z.enum(sendStatuses, 'State: choose one of the list.')),
   from: field(moment('Accepted from')),
