@@ -72,5 +72,7 @@ function oneLine(error: unknown): string {
       .replaceAll(/omk_[0-9A-Za-z]+/g, 'omk_…')
       .replaceAll(/:\s*\n\s*/g, ': ')
       .replaceAll(/\s*\n\s*/g, '; ')
+      // What was pasted may be somebody else's words: none of it is for the terminal to obey.
+      .replaceAll(/\p{Cc}+/gu, ' ')
   )
 }

@@ -172,3 +172,9 @@ test.each([
   expect(stderr).toMatch(/^.+\n$/)
   expect(stderr).toContain(why)
 })
+
+test('nothing of what was pasted reaches the terminal as a command', async () => {
+  const { stderr } = await ended(trace('my\u001b[31m \u009b2J\rmessage'))
+  expect(stderr).toMatch(/^my \[31m .*That holds no requestId\./)
+  expect(stderr.trimEnd()).not.toMatch(/\p{Cc}/u)
+})
