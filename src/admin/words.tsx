@@ -16,7 +16,7 @@ export const stateWords: Record<SendStatus, string> = {
   queued: 'waiting for its turn or for a retry',
   sending: 'a call to the provider is under way',
   sent: 'accepted by the provider',
-  failed: 'not delivered, and not tried again',
+  failed: 'given up or refused, and not tried again',
   uncertain: 'the provider may or may not have it',
 }
 

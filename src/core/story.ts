@@ -8,6 +8,7 @@ import type { SendStatus, Timeline, TimelineEvent } from './timeline.ts'
 
 export type { Story, StoryAnswer, StoryEntry, StoryFacts, Tone } from './story/model.ts'
 export { mostCountedAhead } from './story/model.ts'
+export { mayHaveGotThrough } from './story/standing.ts'
 
 const tones: Record<SendStatus, Tone> = {
   queued: 'waiting',

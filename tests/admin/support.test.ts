@@ -190,6 +190,16 @@ describe('a replay', () => {
     expect((await getPage(replayUrl(requestId))).text).toContain('The contact may get it twice')
   })
 
+  test('of a send that failed after an attempt that may have got through warns of it, too', async () => {
+    const requestId = await finished(textBody('Hello', uncertain))
+    await service.runtime.db.$client.query(`update sends set status = 'failed' where request_id = $1`, [
+      requestId,
+    ])
+    expect((await getPage(replayUrl(requestId))).text).toContain('The contact may get it twice')
+    const ofRefused = await finished(textBody('Hello', rejected))
+    expect((await getPage(replayUrl(ofRefused))).text).not.toContain('The contact may get it twice')
+  })
+
   test('is refused in words: a sent one, one on its way, one without its media, and none', async () => {
     const sent = await finished(textBody())
     const moving = await waiting()
@@ -284,6 +294,7 @@ describe('a search', () => {
       expect(idsIn((await search({ channel })).html)[0]).toBe(requestId)
     }
     expect((await search({ channel: 'No such one' })).status).toBe(404)
+    expect((await search({ channel: 'No such\0one' })).status).toBe(400)
   })
 
   test('by time finds what was accepted within it', async () => {

@@ -81,7 +81,7 @@ describe('docs/security.md', () => {
 
 test('docs/support.md tells what each sentence on top of the support page means', () => {
   const source = readFileSync('src/core/story/headline.ts', 'utf8')
-  const begin = 'Accepted|Not delivered:|Not certain|On its way|Waiting'
+  const begin = 'Accepted|Not delivered:|Given up|Not certain|On its way|Waiting'
   const quoted = new RegExp(`return ([\`'"])((?:${begin})(?:(?!\\1)[^$])*)`, 'g')
   const sentences = [...source.matchAll(quoted)].map(([, , sentence = '']) => sentence)
   const cells = [

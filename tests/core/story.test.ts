@@ -114,6 +114,12 @@ const retried = [
   story('retry_scheduled', 2, { reason: 'busy', nextAttemptAt: at(7).toISOString() }),
 ]
 
+const resent = [
+  story('attempt_started', 0, { attempt: 1, worker: 'w1' }),
+  story('attempt_finished', 0, { ...refused, outcome: 'uncertain', providerStatus: null }),
+  story('retry_scheduled', 0, { reason: 'no answer', nextAttemptAt: at(7).toISOString() }),
+]
+
 describe('the headline of a send that', () => {
   const states: [string, Given, tone: string, headline: string][] = [
     [
@@ -190,7 +196,42 @@ describe('the headline of a send that', () => {
       'was parked',
       { send: failed('parked: 5 workers were lost in the middle of it', { attempt: 5 }) },
       'bad',
-      'Not delivered: parked: 5 workers were lost in the middle of it; 5 attempts, the last at 14:00:01 UTC.',
+      'Given up, though an attempt may have got through: parked: 5 workers were lost in the middle of it; 5 attempts, the last at 14:00:01 UTC.',
+    ],
+    [
+      'was refused at last, an earlier attempt being uncertain',
+      {
+        send: failed('refused', { attempt: 2, attemptRecord: { ...refused, attempt: 2 } }),
+        events: resent,
+      },
+      'bad',
+      'Given up, though an attempt may have got through: refused; 2 attempts, the last at 14:00:01 UTC.',
+    ],
+    [
+      'was refused at last, an earlier attempt having come late and to nothing',
+      {
+        send: failed('Twilio: x', {
+          attempt: 2,
+          attemptRecord: { ...refused, attempt: 2, providerCode: '21211' },
+        }),
+        events: [
+          ...resent,
+          story('attempt_finished', 2, {
+            ...refused,
+            outcome: 'retry_later',
+            providerStatus: 503,
+            late: true,
+          }),
+        ],
+      },
+      'bad',
+      'Not delivered: the provider refused it: the contact has no valid phone number; 2 attempts, the last at 14:00:01 UTC.',
+    ],
+    [
+      'waits to be tried again, the last attempt being uncertain',
+      { send: { attempt: 1 }, events: resent, facts: { now: at(3), nextAttemptAt: at(7) } },
+      'waiting',
+      'Waiting for its next attempt, at 14:00:07 UTC; an earlier one may have got through: no answer.',
     ],
     [
       'has lost its media',
@@ -642,5 +683,24 @@ describe('the meaning of an answer', () => {
     ['sandbox', 503, undefined, 'it is out of service or overloaded'],
   ])('%s %s %s', (name, status, code, words) => {
     expect(meaning(name, status, code)).toBe(words)
+  })
+})
+
+describe('of a send of which an attempt may have got through', () => {
+  test('nobody is told that it was not delivered, once it has failed', () => {
+    const { forCustomer, advice } = tell({
+      send: failed('busy (the last attempt)', {
+        attempt: 2,
+        attemptRecord: { ...refused, attempt: 2, outcome: 'retry_later' },
+      }),
+      events: resent,
+    })
+    expect(forCustomer).toMatch(/, may or may not have been delivered, as of .* and is not tried again\.$/)
+    expect(advice).toMatch(/^Look for the message at the provider before it is replayed or sent anew/)
+  })
+
+  test('the customer hears of it while the send waits', () => {
+    const { forCustomer } = tell({ send: { attempt: 1 }, events: resent })
+    expect(forCustomer).toMatch(/; an earlier attempt may have delivered it already\.$/)
   })
 })

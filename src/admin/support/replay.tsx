@@ -2,7 +2,8 @@ import { replaySend } from '../../../db/replays.ts'
 import { findSend } from '../../../db/sends.ts'
 import { maskContact } from '../../core/contact.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
-import type { SendRecord, SendStatus } from '../../core/timeline.ts'
+import { mayHaveGotThrough } from '../../core/story.ts'
+import { buildTimeline, type SendRecord, type SendStatus } from '../../core/timeline.ts'
 import { logEvent } from '../../platform/logger.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
@@ -14,24 +15,25 @@ export function replay({ db, log }: AdminRuntime): AdminApp {
 
   app.get('/', async (c) => {
     const requestId = c.req.param('requestId') ?? ''
-    const send = await findRow(requestId)
+    const { send, events } = await find(requestId)
     if (!canBeReplayed(send.status)) throw refusal(send.status)
-    return c.html(<ConfirmationPage send={send} />)
+    const mayBeSecond = mayHaveGotThrough(buildTimeline(send, events, 'masked').events)
+    return c.html(<ConfirmationPage send={send} mayBeSecond={mayBeSecond} />)
   })
 
   app.post('/', async (c) => {
     const requestId = c.req.param('requestId') ?? ''
     if (!canBeRecordId(requestId) || !(await replaySend(db, requestId))) {
-      const { status } = await findRow(requestId)
-      throw refusal(status)
+      const { send } = await find(requestId)
+      throw refusal(send.status)
     }
     logEvent(log, requestId, 'replayed', { by: 'support page' })
     return c.redirect(`/support/${requestId}`, 303)
   })
 
-  const findRow = async (requestId: string): Promise<SendRecord> => {
+  const find = async (requestId: string) => {
     const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
-    if (found) return found.send
+    if (found) return found
     throw new PageError(404, 'There is no such send: it was never accepted, or is no longer kept.')
   }
   return app
@@ -55,7 +57,7 @@ function refusal(status: SendStatus): PageError {
   }
 }
 
-function ConfirmationPage({ send }: { send: SendRecord }) {
+function ConfirmationPage({ send, mayBeSecond }: { send: SendRecord; mayBeSecond: boolean }) {
   const { requestId, status, messageType, contactType: type, contactValue: value, failure } = send
   return (
     <Layout title="Replay?" at="/support">
@@ -66,7 +68,7 @@ function ConfirmationPage({ send }: { send: SendRecord }) {
           {status}
           {failure !== null && `: ${failure}`}.
         </p>
-        {status === 'uncertain' && (
+        {mayBeSecond && (
           <p>
             <strong>The contact may get it twice:</strong> nobody knows whether the provider has it already.
           </p>

@@ -1,6 +1,6 @@
 import type { Timeline } from '../timeline.ts'
 import type { StoryFacts } from './model.ts'
-import { isErased, type Standing } from './standing.ts'
+import { isErased, mayHaveGotThrough, type Standing } from './standing.ts'
 
 /** `2026-11-21 14:02:11 UTC`, whenever it is read. */
 const moment = (at: string | Date) => `${new Date(at).toISOString().replace('T', ' ').slice(0, 19)} UTC`
@@ -10,7 +10,13 @@ export function lineForCustomer(standing: Standing, timeline: Timeline, facts: S
   const { requestId, messageType, contact, acceptedAt } = timeline
   const whom = isErased(timeline) ? '' : ` to ${contact.value}`
   const which = `Your ${messageType} message ${requestId}${whom}, accepted at ${moment(acceptedAt)},`
-  return `${which} ${fateOf(standing, timeline, facts)}.`
+  return `${which} ${fateOf(standing, timeline, facts)}${doubtOf(timeline)}.`
+}
+
+/** Beside what is told of a message that is on its way. */
+function doubtOf({ status, events }: Timeline): string {
+  const isOnItsWay = status === 'queued' || status === 'sending'
+  return isOnItsWay && mayHaveGotThrough(events) ? '; an earlier attempt may have delivered it already' : ''
 }
 
 function fateOf(standing: Standing, { attempts, finishedAt }: Timeline, { now }: StoryFacts): string {
@@ -33,6 +39,8 @@ function fateOf(standing: Standing, { attempts, finishedAt }: Timeline, { now }:
       return `was not delivered, since its media is no longer kept, as of ${at}`
     case 'failed_otherwise':
       return `was not delivered, as of ${at}`
+    case 'failed_in_doubt':
+      return `may or may not have been delivered, as of ${at}, and is not tried again`
     case 'uncertain':
       return `may or may not have been delivered, as of ${at}; we cannot tell yet`
     case 'sending':

@@ -1,6 +1,7 @@
+import { ownReasons } from '../own-reasons.ts'
 import type { Timeline } from '../timeline.ts'
 import { mostCountedAhead, type Story, type StoryFacts } from './model.ts'
-import { isErased, lastOf, type Standing } from './standing.ts'
+import { isErased, lastOf, mayHaveGotThrough, type Standing } from './standing.ts'
 import { because, clock, count } from './words.ts'
 
 /** One plain sentence, and another where the contact was erased. */
@@ -30,6 +31,8 @@ function sentenceOf(standing: Standing, timeline: Timeline, { now, channel }: St
       return `Not delivered: it had waited longer than its channel lets it, and expired at ${clock(standing.at, now)}; ${attempts}.`
     case 'media_gone':
       return 'Not delivered: its media is no longer kept, so the provider was not called.'
+    case 'failed_in_doubt':
+      return `Given up, though an attempt may have got through${because(standing.reason)}; ${attempts}.`
     case 'uncertain':
       return `Not certain: the provider may or may not have it${because(standing.reason)}; ${attempts}.`
     case 'sending':
@@ -40,8 +43,12 @@ function sentenceOf(standing: Standing, timeline: Timeline, { now, channel }: St
     }
     case 'behind':
       return 'Waiting: behind an earlier message to this contact.'
-    case 'retry':
-      return `Waiting for its next attempt, at ${clock(standing.at, now)}; the last one did not go through${because(standing.reason)}.`
+    case 'retry': {
+      const before = mayHaveGotThrough(timeline.events)
+        ? 'an earlier one may have got through'
+        : 'the last one did not go through'
+      return `Waiting for its next attempt, at ${clock(standing.at, now)}; ${before}${because(standing.reason)}.`
+    }
     case 'replayed':
       return `Waiting: it was replayed, and is due at ${clock(standing.at, now)}.`
     case 'breaker_open':
@@ -130,6 +137,12 @@ export function adviceOn(
       return 'Post a new send; this one cannot be replayed.'
     case 'parked':
       return 'Look into the logs of the workers before it is replayed: it may be what ended them.'
+    case 'failed_in_doubt': {
+      const logs = standing.reason.startsWith(ownReasons.parked)
+        ? ' Look into the logs of the workers, too: it may be what ended them.'
+        : ''
+      return `Look for the message at the provider before it is replayed or sent anew: the contact may get it twice.${logs}`
+    }
     case 'uncertain':
       return `Look for the message at the provider first; where it has none: replay ${requestId}`
     case 'held':

@@ -18,6 +18,8 @@ export type Standing =
   | { kind: 'expired'; at: string }
   | { kind: 'parked'; reason: string }
   | { kind: 'media_gone' }
+  /** It isn't tried again, but the provider may have it of an earlier attempt. */
+  | { kind: 'failed_in_doubt'; reason: string }
   /** Nobody knows how, say because the reason was erased with its contact. */
   | { kind: 'failed_otherwise'; reason: string }
   | { kind: 'uncertain'; reason: string }
@@ -50,6 +52,7 @@ export function standingOf(timeline: Timeline, facts: StoryFacts): Standing {
 
 function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: StoryFacts): Standing {
   const reason = text(lastOf(events, 'failed')?.reason)
+  if (mayHaveGotThrough(events)) return { kind: 'failed_in_doubt', reason: reason.replace(lastAttempt, '') }
   if (reason === ownReasons.expired) return { kind: 'expired', at: finishedAt ?? acceptedAt }
   if (reason === ownReasons.mediaGone) return { kind: 'media_gone' }
   if (reason.startsWith(ownReasons.parked)) return { kind: 'parked', reason }
@@ -84,6 +87,18 @@ function waitOf(events: readonly TimelineEvent[], facts: StoryFacts): Standing {
 
 export const lastOf = (events: readonly TimelineEvent[], name: string) =>
   events.findLast(({ event }) => event === name)
+
+/** Whether an attempt may have got through of a send that isn't sent: nobody knows what it came to, or it came too late. */
+export function mayHaveGotThrough(events: readonly TimelineEvent[]): boolean {
+  const inDoubt = new Set<unknown>()
+  for (const { event, attempt, outcome } of events) {
+    if (event === 'attempt_lost') inDoubt.add(attempt)
+    if (event !== 'attempt_finished') continue
+    if (outcome === 'uncertain' || outcome === 'sent') inDoubt.add(attempt)
+    else inDoubt.delete(attempt)
+  }
+  return inDoubt.size > 0
+}
 
 /** With its contact: what is erased can't be sent again. */
 export const isErased = ({ events }: Timeline) => events.some(({ event }) => event === 'erased')
