@@ -12,7 +12,7 @@ const alone = [
   'api/*connections',
   'api/idempotency-*',
   'hostile/**/*',
-  'e2e/**/*',
+  'e2e/{four,health,production,ten,without}*',
   'chaos/**/*',
   'workers/{rates,fairness,max-in-flight}',
 ].map((files) => `tests/${files}.test.ts`)
@@ -26,7 +26,7 @@ export default defineConfig({
           name: 'beside',
           include: ['tests/**/*.test.ts'],
           exclude: alone,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },
