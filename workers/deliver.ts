@@ -32,13 +32,13 @@ export function deliverer(runtime: Runtime, providers: Providers, heartbeat: Hea
   const dispatch = dispatcher(runtime, providers, heartbeat)
   const recordOutcome = outcomeRecorder(runtime, turns)
 
-  const makeAttempt = traceAttempt(async (claimed: OwnSend): Promise<NextWakeUp> => {
-    const send = await closeConversation(claimed)
-    const attempt = await dispatch(send)
-    return await recordOutcome(send, attempt)
-  })
   return async (requestId: string): Promise<NextWakeUp> => {
     const claimed = await claim(requestId)
-    return claimed.send ? await makeAttempt(claimed.send) : claimed.next
+    if (!claimed.send) return claimed.next
+    return await traceAttempt(claimed.send, async () => {
+      const send = await closeConversation(claimed.send)
+      const attempt = await dispatch(send)
+      return await recordOutcome(send, attempt)
+    })
   }
 }

@@ -7,25 +7,22 @@ import type { EnteredSend } from './deliver.ts'
 import type { HttpClient } from './providers/http.ts'
 
 /** An attempt, from its claim to its recorded outcome, as a span of the trace in which the send was accepted. */
-export function traceAttempt<Result>(
-  advance: (send: OwnSend) => Promise<Result>,
-): (send: OwnSend) => Promise<Result> {
-  return (send) =>
-    inSpan(
-      {
-        name: `process ${queueName}`,
-        kind: SpanKind.CONSUMER,
-        parent: remoteContext(send.traceparent) ?? null,
-        attributes: {
-          'messaging.system': 'bullmq',
-          'messaging.operation.type': 'process',
-          'messaging.operation.name': 'process',
-          'messaging.destination.name': queueName,
-          ...aboutSend(send),
-        },
+export function traceAttempt<Result>(send: OwnSend, advance: () => Promise<Result>): Promise<Result> {
+  return inSpan(
+    {
+      name: `process ${queueName}`,
+      kind: SpanKind.CONSUMER,
+      parent: remoteContext(send.traceparent) ?? null,
+      attributes: {
+        'messaging.system': 'bullmq',
+        'messaging.operation.type': 'process',
+        'messaging.operation.name': 'process',
+        'messaging.destination.name': queueName,
+        ...aboutSend(send),
       },
-      () => advance(send),
-    )
+    },
+    advance,
+  )
 }
 
 /** The call to the provider, with what came of it. */
