@@ -1,10 +1,10 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
+import { NIL } from 'uuid'
 import { isSealedWith, openConfig, sealConfig } from '../src/core/sealed-config.ts'
 import type { Database } from './client.ts'
 import { channels } from './schema.ts'
 
 const pageSize = 100
-const lowestId = '00000000-0000-0000-0000-000000000000'
 
 /** By the ids of the channels. */
 interface Rotation {
@@ -25,7 +25,7 @@ export async function rotateConfigs(
   keys: readonly [current: Buffer, ...others: Buffer[]],
 ): Promise<Rotation> {
   const rotation: Rotation = { rotated: [], already: [], unopened: [] }
-  for (let after: string | undefined = lowestId; after !== undefined; ) {
+  for (let after: string | undefined = NIL; after !== undefined; ) {
     const page: Channel[] = await findPage(db, after)
     for (const channel of page) rotation[await rotate(db, channel, keys)].push(channel.id)
     after = page.at(-1)?.id

@@ -1,3 +1,4 @@
+import { MAX, NIL } from 'uuid'
 import type { ContactType } from '../src/core/contact.ts'
 import type { MessageType } from '../src/core/message.ts'
 import type { SendStatus } from '../src/core/timeline.ts'
@@ -91,7 +92,7 @@ export async function searchSends(
   lookedAtOnce = 100_000,
 ): Promise<SearchPage> {
   const { contactValue, channelIds = null, status = null, from, to, before = null } = search
-  const span = [from ? firstIdAt(from) : lowestId, to ? firstIdAt(to) : highestId]
+  const span = [from ? firstIdAt(from) : NIL, to ? firstIdAt(to) : MAX]
   const spanBefore = [span[0], before !== null && before < (span[1] ?? '') ? before : span[1]]
   const query = async (text: string, values: unknown[]) =>
     (await db.$client.query<FoundSend>(text, values)).rows
@@ -115,11 +116,8 @@ function asPage(found: FoundSend[]): SearchPage {
   return found.length > pageSize && last ? { sends, olderThan: last.requestId } : { sends }
 }
 
-const lowestId = '00000000-0000-0000-0000-000000000000'
-const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-
 /** Ids that are made from that moment on are not lower. */
 function firstIdAt(moment: Date): string {
   const ms = Math.max(0, moment.getTime()).toString(16).padStart(12, '0')
-  return `${ms.slice(0, 8)}-${ms.slice(8)}${lowestId.slice(13)}`
+  return `${ms.slice(0, 8)}-${ms.slice(8)}${NIL.slice(13)}`
 }
