@@ -8,6 +8,8 @@ export interface Result {
   figures: Figure[]
   reach: string
   isReached: boolean
+  /** Where more than what has to be reached is aimed for. */
+  isAimReached?: boolean
 }
 
 export interface BenchmarkOptions {

@@ -4,15 +4,17 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Benchmark, Findings } from './benchmark.ts'
 import { fairness } from './fairness/index.ts'
-import { buildPrograms } from './program.ts'
+import { buildPrograms, profileInto } from './program.ts'
 import { report } from './report.ts'
+import { speed } from './speed/index.ts'
 
-const benchmarks: Record<string, Benchmark> = { fairness }
+const benchmarks: Record<string, Benchmark> = { speed, fairness }
 
 const options = {
   runs: { type: 'string' },
   only: { type: 'string' },
   quick: { type: 'boolean', default: false },
+  profile: { type: 'string' },
   out: { type: 'string', default: join(tmpdir(), 'outbound-bench.json') },
 } as const
 
@@ -33,6 +35,7 @@ async function main(): Promise<number> {
   const names = chosen.flatMap((benchmark) => benchmark.names)
   const only = chosenCases(values.only, names)
 
+  if (values.profile !== undefined) profileInto(values.profile)
   await buildPrograms()
   const findings: Findings[] = []
   for (const benchmark of chosen.filter((one) => one.names.some((name) => only.includes(name)))) {

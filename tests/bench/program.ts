@@ -18,6 +18,12 @@ export const programs = {
   api: { entry: 'src/server.js', readyEvent: 'listening' },
   worker: { entry: 'workers/main.js', readyEvent: 'working' },
   plainWorker: { entry: 'tests/bench/plain-worker.js', readyEvent: 'working' },
+  usualApi: { entry: 'tests/bench/usual/api.js', readyEvent: 'listening' },
+  usualWorker: { entry: 'tests/bench/usual/worker.js', readyEvent: 'working' },
+  recordlessApi: { entry: 'tests/bench/bare/recordless-api.js', readyEvent: 'listening' },
+  watchedApi: { entry: 'tests/bench/bare/watched-api.js', readyEvent: 'listening' },
+  bareWorker: { entry: 'tests/bench/bare/worker.js', readyEvent: 'working' },
+  echo: { entry: 'tests/bench/bare/echo.js', readyEvent: 'listening' },
   provider: { entry: 'tests/bench/provider-program.js', readyEvent: 'receiving' },
 }
 
@@ -25,7 +31,7 @@ export interface Program {
   pid: number
   /** The line it logged when it was ready. */
   ready: Record<string, unknown>
-  /** SIGKILL, and the wait until it is gone. */
+  /** SIGKILL, but SIGTERM where it is profiled, and the wait until it is gone. */
   kill(): Promise<void>
 }
 
@@ -43,12 +49,19 @@ export async function buildPrograms(): Promise<void> {
 }
 
 let started = 0
+let profiles: string | undefined
+
+/** From now on each program is ended gently, and leaves a CPU profile in the folder. */
+export function profileInto(folder: string): void {
+  profiles = folder
+}
 
 export async function startProgram(options: ProgramOptions): Promise<Program> {
   const { entry, readyEvent } = options.program
   const logFile = join(options.folder, `${++started}-${basename(entry, '.js')}.log`)
   const log = openSync(logFile, 'a')
-  const child = spawn(process.execPath, [join(build, entry)], {
+  const profiling = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`]
+  const child = spawn(process.execPath, [...profiling, join(build, entry)], {
     cwd: projectRoot,
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', log, log],
@@ -70,7 +83,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
     pid,
     ready: JSON.parse(await eventually(`${entry} is ready`, readyLine, startWithinMs)),
     async kill() {
-      child.kill('SIGKILL')
+      child.kill(profiles === undefined ? 'SIGKILL' : 'SIGTERM')
       await exited
     },
   }

@@ -72,3 +72,4 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   )
   response.end(JSON.stringify(pathname === '/count' ? chosen.length : chosen))
 }
+process.once('SIGTERM', () => process.exit())

@@ -6,11 +6,11 @@ import { inWords } from './figures.ts'
 export function report(findings: readonly Findings[]): string {
   const rows = findings
     .flatMap(({ results }) => results)
-    .map(({ case: name, measured, figures, reach, isReached }) => [
+    .map(({ case: name, measured, figures, reach, isReached, isAimReached }) => [
       name,
       `${measured}: ${figures.map(inWords).join(', ')}`,
       reach,
-      isReached ? 'yes' : 'no',
+      isAimReached ? 'aim' : isReached ? 'yes' : 'no',
     ])
   const table = markdownTable(['case', 'measured', 'reach', 'reached'], rows)
   return [...findings.map(({ conditions }) => conditions), table].join('\n\n')

@@ -17,16 +17,30 @@ import { openProvider, type Provider } from './provider.ts'
 /** The service as it is run, each process by itself, on stores of its own: PostgreSQL with fsync, Redis with an AOF. */
 export interface Stage {
   db: Database
+  redis: Redis
+  /** For files, until the stage closes. */
+  folder: string
+  api: StartedApi
   client: Client
   provider: Provider
   workers(): readonly Program[]
+  /** One API more, or one that is measured beside it, on the same stores. @returns where it listens. */
+  startApi(program: ApiProgram): Promise<StartedApi>
   openAccount(): Promise<Tenant>
-  startWorkers(count: number, program?: 'worker' | 'plainWorker'): Promise<void>
+  startWorkers(count: number, program?: WorkerProgram): Promise<void>
   killWorker(worker: Program): Promise<void>
   /** Ends the workers and forgets all sends, so that each measurement begins alike. Accounts and channels stay. */
   clear(): Promise<void>
   close(): Promise<void>
 }
+
+export interface StartedApi {
+  url: string
+  program: Program
+}
+
+type WorkerProgram = 'worker' | 'plainWorker' | 'usualWorker' | 'bareWorker'
+type ApiProgram = 'api' | 'usualApi' | 'recordlessApi' | 'watchedApi' | 'echo'
 
 /** An account that may send as much as it likes. */
 export interface Tenant {
@@ -67,16 +81,25 @@ async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>>
   const redis = new Redis(settings.REDIS_URL)
   ends.push(() => redis.disconnect())
 
-  const start = async (name: keyof typeof programs) => {
-    const options = { program: programs[name], environment, reaper: servers.reaper, folder }
-    const program = await startProgram(options)
+  const start = async (name: keyof typeof programs, more: Record<string, string> = {}) => {
+    const { reaper } = servers
+    const program = await startProgram({
+      program: programs[name],
+      environment: { ...environment, ...more },
+      reaper,
+      folder,
+    })
     ends.push(program.kill)
     return program
   }
-  const [api, providerProgram] = await Promise.all([start('api'), start('provider')])
+  const startApi = async (name: ApiProgram): Promise<StartedApi> => {
+    const program = await start(name)
+    return { url: `http://127.0.0.1:${program.ready.port}`, program }
+  }
+  const [api, providerProgram] = await Promise.all([startApi('api'), start('provider')])
   const provider = openProvider(providerProgram)
   ends.push(provider.close)
-  const client = openClient(`http://127.0.0.1:${api.ready.port}`)
+  const client = openClient(api.url)
   ends.push(client.close)
 
   const workers = new Set<Program>()
@@ -86,12 +109,17 @@ async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>>
   }
   return {
     db,
+    redis,
+    folder,
+    api,
     client,
     provider,
     workers: () => [...workers],
+    startApi,
     openAccount: () => openAccount({ runtime: { db, settings } }, provider),
     async startWorkers(count, program = 'worker') {
-      const started = Array.from({ length: count }, () => start(program))
+      const more = program === 'bareWorker' ? { PUBLIC_BASE_URL: provider.urlOf('') } : {}
+      const started = Array.from({ length: count }, () => start(program, more))
       for (const worker of await Promise.all(started)) workers.add(worker)
     },
     killWorker,
@@ -100,6 +128,8 @@ async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>>
       await emptyTables(db)
       await redis.flushdb()
       await provider.forget()
+      // What one measurement wrote is not to be written out during the next.
+      await db.$client.query('checkpoint')
     },
   }
 }

@@ -25,7 +25,7 @@ export async function dispatchThroughput(
 }
 
 interface DispatchOptions {
-  program?: 'worker' | 'plainWorker'
+  program?: Parameters<Stage['startWorkers']>[1]
   count?: number
   measured?: Choice
 }

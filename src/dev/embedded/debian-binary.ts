@@ -22,6 +22,8 @@ export interface Wanted {
   /** Where the package has it; without it in `usr/bin`, by one of its names. */
   path?: string
   package: DebianPackage
+  /** What it exits with when it is asked for its version. */
+  versionStatus?: number
   /** What to do where all fails. */
   advice: string
   /** Who is to run it, where that isn't us. */
@@ -45,11 +47,11 @@ export async function debianBinary(wanted: Wanted): Promise<Binary> {
 }
 
 /** Root's PATH may lead into root's home, where another user finds nothing: so it is that user who tries. */
-function findOnPath({ names, user = {} }: Wanted): Binary | undefined {
+function findOnPath({ names, versionStatus = 0, user = {} }: Wanted): Binary | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
   return folders
     .flatMap((folder) => names.map((name) => ({ file: join(folder, name), env: {} })))
-    .find((binary) => existsSync(binary.file) && tryOut(binary, user).status === 0)
+    .find((binary) => existsSync(binary.file) && tryOut(binary, user).status === versionStatus)
 }
 
 /** Debian's binaries go with the libraries of the release they were fetched for. */
@@ -66,7 +68,7 @@ function cacheName({ what }: Wanted): string {
 async function unpackAndTry(wanted: Wanted, folder: string): Promise<void> {
   await unpackDebianPackage(wanted.package, folder)
   const { status, stderr, error } = tryOut(inFolder(wanted, folder), {})
-  if (status !== 0) throw error ?? new Error(stderr)
+  if (status !== (wanted.versionStatus ?? 0)) throw error ?? new Error(stderr)
 }
 
 function inFolder({ names, path }: Wanted, folder: string): Binary {

@@ -1,0 +1,29 @@
+import { createApp } from '../../../src/api/app.ts'
+import { listen, portOf } from '../../../src/api/listen.ts'
+import { createLogger } from '../../../src/platform/logger.ts'
+import { runProcess } from '../../../src/platform/process.ts'
+import { readyWithin } from '../../../src/platform/redis.ts'
+import { openRuntime } from '../../../src/platform/runtime.ts'
+import { readSettings } from '../../../src/platform/settings.ts'
+
+/** This API without its record: the insert is answered here, as if PostgreSQL had taken no time for it. */
+await runProcess(async () => {
+  const settings = readSettings()
+  const log = createLogger(settings.LOG_LEVEL)
+  const runtime = openRuntime('api', settings, log)
+  const pool = runtime.db.$client
+  const query = pool.query.bind(pool) as (...given: unknown[]) => unknown
+  const queryButInserts = (statement: { name?: string; values?: string[] }, ...rest: unknown[]) => {
+    if (statement.name !== 'insert_sends') return query(statement, ...rest)
+    const rows: { requestId: string }[] = JSON.parse(statement.values?.[0] ?? '[]')
+    const acceptedAt = new Date()
+    return Promise.resolve({
+      rows: rows.map(({ requestId }) => ({ requestId, acceptedAt, overflowOf: null, isBehind: false })),
+    })
+  }
+  pool.query = queryButInserts as typeof pool.query
+  await readyWithin(runtime.redis, 1000)
+  const server = await listen(createApp(runtime), runtime, { host: settings.HOST, port: settings.PORT })
+  log.info({ event: 'listening', port: portOf(server) })
+})
+process.once('SIGTERM', () => process.exit())

@@ -1,0 +1,38 @@
+import { Worker } from 'bullmq'
+import { Redis } from 'ioredis'
+import { Pool } from 'undici'
+import { keyPrefix, queueName, type SendJob } from '../../../src/core/send-job.ts'
+import { readSettings } from '../../../src/platform/settings.ts'
+
+/**
+ * What BullMQ and HTTP themselves take: each job is a call to the provider, of which nothing is recorded. The provider
+ * is where PUBLIC_BASE_URL says.
+ */
+const settings = readSettings()
+const concurrency = settings.WORKER_CONCURRENCY
+const pool = new Pool(String(settings.PUBLIC_BASE_URL), { connections: concurrency })
+
+const worker = new Worker<SendJob>(
+  queueName,
+  async ({ data: { requestId } }) => {
+    const { body } = await pool.request({
+      method: 'POST',
+      path: '/accept/bare',
+      headers: { 'content-type': 'application/json', 'webhook-id': requestId },
+      body: JSON.stringify({
+        requestId,
+        contact: { type: 'phone', value: '+15550100000' },
+        message: { type: 'text', text: { value: 'Hello' } },
+      }),
+    })
+    await body.text()
+  },
+  {
+    connection: new Redis(settings.REDIS_URL, { maxRetriesPerRequest: null }),
+    prefix: keyPrefix,
+    concurrency,
+  },
+)
+await worker.waitUntilReady()
+console.log(JSON.stringify({ event: 'working' }))
+process.once('SIGTERM', () => process.exit())

@@ -1,0 +1,12 @@
+import type { BenchmarkOptions, Result } from '../benchmark.ts'
+import type { Sizes } from './sizes.ts'
+
+export interface Conditions extends Pick<BenchmarkOptions, 'runs' | 'tell'> {
+  sizes: Sizes
+}
+
+export interface Case {
+  name: string
+  /** One line of the table for each of its figures. */
+  measure(conditions: Conditions): Promise<Result[]>
+}

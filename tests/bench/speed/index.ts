@@ -1,0 +1,20 @@
+import type { Benchmark, Result } from '../benchmark.ts'
+import { accept } from './accept.ts'
+import type { Case } from './case.ts'
+import { dispatch } from './dispatch.ts'
+import { full, quick } from './sizes.ts'
+
+const cases: readonly Case[] = [accept, dispatch]
+
+/** How fast the service is, next to the usual one and to what its parts can do by themselves. */
+export const speed: Benchmark = {
+  names: cases.map(({ name }) => name),
+  async run({ runs, isQuick, isChosen, tell }) {
+    const sizes = isQuick ? quick : full
+    const results: Result[] = []
+    for (const { name, measure } of cases) {
+      if (isChosen(name)) results.push(...(await measure({ runs, sizes, tell })))
+    }
+    return { conditions: 'load, service, PostgreSQL, Redis and provider share this machine', results }
+  },
+}
