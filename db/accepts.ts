@@ -3,7 +3,7 @@ import type { Ordering } from '../src/core/lane.ts'
 import type { Message } from '../src/core/message.ts'
 import type { Database } from './client.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
-import { isBeyondChannel, isOverflow, overflowOf, placesTaken } from './overflow.ts'
+import { isBeyondChannel, isOverflow, overflowOf, placesTaken, withPlacesTaken } from './overflow.ts'
 import { prepared } from './statement.ts'
 
 /** A send as it is recorded at accept. */
@@ -68,10 +68,10 @@ const recording = `
              (select request_id from sends s where s.lane = one.lane and s.finished_at is null order by seq desc limit 1)) end,
            ${isOverflow},
            clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
-    from (select given.*, ${isBeyondChannel} as "isBeyondChannel",
+    from (select given.*, of_account.places as "placesOfAccount", ${isBeyondChannel} as "isBeyondChannel",
                  case ordering when 'contact' then
                    hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
-          from given
+          from given ${withPlacesTaken}
           where idempotency is null or "requestId" in (select request_id from keyed)) one
     order by ordinality
     returning request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf", behind)`

@@ -3,7 +3,8 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Permission } from '../src/core/api-key.ts'
 import type { RateLimit } from './accounts.ts'
 import type { Database } from './client.ts'
-import { accounts, apiKeys } from './schema.ts'
+import { apiKeys } from './schema.ts'
+import { prepared } from './statement.ts'
 
 /** Who calls, as told by a key. */
 export interface Caller {
@@ -15,23 +16,29 @@ export interface Caller {
   rateLimit: RateLimit | undefined
 }
 
-/** The caller whose key has this hash, unless the key is revoked; whether it has expired is for the caller's clock. */
-export async function findCaller(db: Database, hash: Buffer): Promise<Caller | undefined> {
-  const [row] = await db
-    .select({
-      keyId: apiKeys.id,
-      accountId: apiKeys.accountId,
-      permissions: apiKeys.permissions,
-      expiresAt: apiKeys.expiresAt,
-      points: accounts.rateLimitPoints,
-      seconds: accounts.rateLimitSeconds,
-    })
-    .from(apiKeys)
-    .innerJoin(accounts, eq(accounts.id, apiKeys.accountId))
-    .where(and(eq(apiKeys.hash, hash), isNull(apiKeys.revokedAt)))
-  if (!row) return undefined
-  const { points, seconds, ...caller } = row
-  return { ...caller, rateLimit: points === null || seconds === null ? undefined : { points, seconds } }
+type CallerRow = Omit<Caller, 'rateLimit'> & { hash: string; points: number | null; seconds: number | null }
+
+const findStatement = prepared<CallerRow>(
+  'find_callers',
+  `select encode(k.hash, 'hex') as hash, k.id as "keyId", k.account_id as "accountId", k.permissions,
+          k.expires_at as "expiresAt", a.rate_limit_points as points, a.rate_limit_seconds as seconds
+   from api_keys k join accounts a on a.id = k.account_id
+   where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
+     and k.revoked_at is null`,
+)
+
+/**
+ * The callers whose keys have these hashes, in hex. Revoked keys have none; whether one has expired is for the caller's
+ * clock.
+ */
+export async function findCallers(db: Database, hashes: readonly string[]): Promise<Map<string, Caller>> {
+  const rows = await findStatement(db, [JSON.stringify(hashes)])
+  return new Map(
+    rows.map(({ hash, points, seconds, ...caller }) => [
+      hash,
+      { ...caller, rateLimit: points === null || seconds === null ? undefined : { points, seconds } },
+    ]),
+  )
 }
 
 export async function createApiKey(

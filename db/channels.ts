@@ -4,6 +4,7 @@ import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import { type Database, inTransaction } from './client.ts'
 import { channels } from './schema.ts'
+import { prepared } from './statement.ts'
 
 /** What an accept needs of a channel; its config stays sealed in the database. */
 export interface Channel {
@@ -14,22 +15,29 @@ export interface Channel {
   expireAfterSeconds: number | null
 }
 
-/** One statement whether the channel is absent or another account's, so that nothing tells them apart. */
-export async function findOwnChannel(
+/** Whose channel it is to be. */
+export interface ChannelOwner {
+  channelId: string
+  accountId: string
+}
+
+const findOwnStatement = prepared<Channel & ChannelOwner>(
+  'find_own_channels',
+  `select channels.id as "channelId", channels.account_id as "accountId", provider, ordering,
+          expire_after_seconds as "expireAfterSeconds"
+   from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
+   join channels on channels.id = asked."channelId" and channels.account_id = asked."accountId"`,
+)
+
+/**
+ * Those of the channels that are their accounts'. One statement whether a channel is absent or another account's, so
+ * that nothing tells them apart.
+ */
+export function findOwnChannels(
   db: Database,
-  channelId: string,
-  accountId: string,
-): Promise<Channel | undefined> {
-  const [channel] = await db
-    .select({
-      channelId: channels.id,
-      provider: channels.provider,
-      ordering: channels.ordering,
-      expireAfterSeconds: channels.expireAfterSeconds,
-    })
-    .from(channels)
-    .where(and(eq(channels.id, channelId), eq(channels.accountId, accountId)))
-  return channel
+  asked: readonly ChannelOwner[],
+): Promise<(Channel & ChannelOwner)[]> {
+  return findOwnStatement(db, [JSON.stringify(asked)])
 }
 
 export interface ChannelFields {

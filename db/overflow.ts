@@ -10,19 +10,25 @@ export const placesTaken = `
     where account_id = "accountId" and finished_at is null and not overflow
     group by channel_id) taken`
 
-/** SQL that is true of a row of `given` for which its channel has no place left, with `placesTaken` as `taken`. */
+/** SQL that joins rows of `given` with the places their channel has taken, and with those of their account. */
+export const withPlacesTaken = `
+  left join taken of_channel on of_channel.channel_id = "channelId"
+  left join (select account_id, sum(places) as places from taken group by account_id) of_account
+    on of_account.account_id = "accountId"`
+
+/** SQL that is true of a row of `given`, `withPlacesTaken`, for which its channel has no place left. */
 export const isBeyondChannel = `(
-  row_number() over (partition by "channelId" order by ordinality) > ${placesPerChannel} -
-    coalesce((select places from taken where taken.channel_id = "channelId"), 0))`
+  row_number() over (partition by "channelId" order by ordinality) >
+    ${placesPerChannel} - coalesce(of_channel.places, 0))`
 
 /**
- * SQL that is true of a row of `given` for which there is no place left, told by `isBeyondChannel` in its column of that
- * name: those beyond their channel's take none of their account's.
+ * SQL that is true of a row of `given` for which there is no place left, told by `isBeyondChannel` and the places its
+ * account has taken in its columns of these names: those beyond their channel's take none of their account's.
  */
 export const isOverflow = `(
   "isBeyondChannel"
-  or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality) > ${placesPerAccount} -
-    coalesce((select sum(places) from taken where taken.account_id = "accountId"), 0))`
+  or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality) >
+    ${placesPerAccount} - coalesce("placesOfAccount", 0))`
 
 /** SQL of the channel in whose overflow the wake-up of a send belongs; null: it belongs in the ordinary queue. */
 export const overflowOf = (send: string) => `case when ${send}.overflow then ${send}.channel_id end`

@@ -2,8 +2,8 @@ import type { HttpBindings } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { routePath } from 'hono/route'
-import { v7 as uuidv7 } from 'uuid'
 import { logEvent } from '../platform/logger.ts'
+import { newId } from '../platform/new-id.ts'
 import { Readiness } from '../platform/readiness.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import { WaitBudget } from '../platform/wait-budget.ts'
@@ -71,18 +71,18 @@ export function createApp(
 const trackRequest = ({ log, metrics }: Runtime) =>
   factory.createMiddleware(async (c, next) => {
     const startedAt = performance.now()
-    const requestId = uuidv7()
+    const requestId = newId()
     c.set('requestId', requestId)
     c.set('budget', new WaitBudget(waitBudgetMs))
     c.header('X-Request-Id', requestId)
     await next()
-    const { caller, refusal: reason } = c.var
     const { status: statusCode } = c.res
     const route = answeredRoute(c)
     metrics.requests.inc({ route, status: statusCode })
     if (statusCode === 202) metrics.acceptDuration.observe({ route }, (performance.now() - startedAt) / 1000)
-    if (statusCode >= 400)
-      logEvent(log, requestId, 'rejected', { statusCode, reason, accountId: caller?.accountId })
+    if (statusCode < 400) return
+    const { caller, refusal: reason } = c.var
+    logEvent(log, requestId, 'rejected', { statusCode, reason, accountId: caller?.accountId })
   })
 
 /** As it is written above, with the names of its parameters; all that is no route of ours is one. */

@@ -1,8 +1,9 @@
 import type { Context } from 'hono'
 import { LRUCache } from 'lru-cache'
-import { type Caller, findCaller } from '../../db/api-keys.ts'
+import { type Caller, findCallers } from '../../db/api-keys.ts'
 import { hashApiKey, type Permission, wasMintedHere } from '../core/api-key.ts'
 import { subscriber } from '../core/subscriber.ts'
+import { MicroBatch } from '../platform/micro-batch.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import { createSharedLimiter } from '../platform/shared-limiter.ts'
 import { clientAddressReader } from './client-address.ts'
@@ -12,7 +13,10 @@ import { ApiError } from './errors.ts'
 const bearer = /^Bearer +([^ ]+)$/i
 /** A revoked key is refused everywhere once this has passed. */
 const cacheTtlMs = 2000
+/** How exactly that is kept: the clock is read once in so long. */
+const ttlResolutionMs = 50
 const cachedKeys = 10_000
+const maxKeysPerLookup = 200
 const failureWindowSeconds = 60
 
 export const unauthorized = () =>
@@ -31,20 +35,32 @@ export const forbidden = (permission: Permission) =>
 /** Finds out who calls by the API key (docs/api.md#keys), or answers 401, or 429 to an address whose keys keep failing. */
 export function authenticator(runtime: Runtime) {
   const { settings, db } = runtime
+  const lookups = new MicroBatch<string, Caller | undefined>({
+    maxItems: maxKeysPerLookup,
+    isItemsFault: () => false,
+    flush: async (hashes) => {
+      const callers = await findCallers(db, hashes)
+      return hashes.map((hash) => callers.get(hash))
+    },
+  })
+  /** By their keys; only of keys that were minted here, so that nobody can fill it. */
   const callers = new LRUCache<string, Caller | 'nobody'>({
     max: cachedKeys,
     ttl: cacheTtlMs,
+    ttlResolution: ttlResolutionMs,
     // One that makes room for others while it is looked up has its answer all the same.
     ignoreFetchAbort: true,
-    fetchMethod: async (hash) => (await findCaller(db, Buffer.from(hash, 'base64'))) ?? 'nobody',
+    fetchMethod: async (apiKey) =>
+      (await lookups.add(hashApiKey(apiKey, settings.API_KEY_PEPPER).toString('hex'))) ?? 'nobody',
   })
   const refuse = refuser(runtime)
 
   return factory.createMiddleware(async (c, next) => {
-    const apiKey = bearer.exec(c.req.header('Authorization') ?? '')?.[1]
-    if (!apiKey || !wasMintedHere(apiKey, settings.API_KEY_PEPPER)) return refuse(c)
-    const hash = hashApiKey(apiKey, settings.API_KEY_PEPPER).toString('base64')
-    const caller = await c.var.budget.spend(callers.fetch(hash))
+    const apiKey = bearer.exec(c.req.header('Authorization') ?? '')?.[1] ?? ''
+    let caller = callers.get(apiKey)
+    if (!caller && wasMintedHere(apiKey, settings.API_KEY_PEPPER)) {
+      caller = await c.var.budget.spend(callers.fetch(apiKey))
+    }
     if (!caller || caller === 'nobody' || hasExpired(caller)) return refuse(c)
     c.set('caller', caller)
     await next()
@@ -53,7 +69,7 @@ export function authenticator(runtime: Runtime) {
 
 export function permit(permission: Permission) {
   return factory.createMiddleware(async (c, next) => {
-    if (c.var.caller.permissions.includes(permission)) return next()
+    if (c.get('caller').permissions.includes(permission)) return next()
     throw forbidden(permission)
   })
 }

@@ -17,11 +17,14 @@ export const flowNotFound = () => new ApiError(400, 'flowId: no such flow')
 /** Checks what depends on the account and the channel: the flow, and what the channel's provider takes. */
 export function channelChecks({ db, settings }: Runtime) {
   const hasPublicUrl = settings.PUBLIC_BASE_URL !== undefined
-  return async (c: Context<ApiEnv>, request: CheckedRequest, channel: Channel): Promise<void> => {
+  const isOwn = (c: Context<ApiEnv>, flowId: string) => {
     const { caller, budget } = c.var
+    return budget.spend(isOwnFlow(db, flowId, caller.accountId))
+  }
+  return async (c: Context<ApiEnv>, request: CheckedRequest, channel: Channel): Promise<void> => {
     const { flowId } = request
     if (flowId !== undefined) {
-      const found = canBeRecordId(flowId) && (await budget.spend(isOwnFlow(db, flowId, caller.accountId)))
+      const found = canBeRecordId(flowId) && (await isOwn(c, flowId))
       if (!found) throw flowNotFound()
     }
     const rules: ProviderRules = providerRules[channel.provider]

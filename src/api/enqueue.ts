@@ -40,11 +40,10 @@ export function enqueuer(runtime: Runtime) {
   })
 
   return async (c: Context<ApiEnv>, wakeUp: WakeUp): Promise<void> => {
-    const { requestId, budget } = c.var
     try {
-      await budget.spend(adds.add(wakeUp))
+      await c.get('budget').spend(adds.add(wakeUp))
     } catch (error) {
-      logWarning(log, 'enqueue_failed', error, { requestId })
+      logWarning(log, 'enqueue_failed', error, { requestId: wakeUp.requestId })
       metrics.enqueueFailures.inc()
     }
   }

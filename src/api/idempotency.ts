@@ -30,7 +30,7 @@ export function idempotencyOf(
   const key = parseIdempotencyKey(values[0] ?? '')
   if (key === undefined)
     throw new ApiError(400, `${header}: has to be 1 to 255 characters, bare or in double quotes`)
-  const { accountId } = c.var.caller
+  const { accountId } = c.get('caller')
   return { hash: hashIdempotencyKey(accountId, key), fingerprint: fingerprint(request, channelId) }
 }
 

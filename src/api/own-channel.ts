@@ -1,35 +1,50 @@
 import type { Context } from 'hono'
 import { LRUCache } from 'lru-cache'
-import { type Channel, findOwnChannel } from '../../db/channels.ts'
+import { type Channel, type ChannelOwner, findOwnChannels } from '../../db/channels.ts'
 import { canBeRecordId } from '../core/record-id.ts'
+import { MicroBatch } from '../platform/micro-batch.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import type { ApiEnv } from './context.ts'
 import { ApiError } from './errors.ts'
 
 /** Longest time after which a change of a channel is felt. Absent channels aren't cached: a new one works at once. */
 const cacheTtlMs = 2000
+/** How exactly that is kept: the clock is read once in so long. */
+const ttlResolutionMs = 50
 const cachedChannels = 10_000
+const maxChannelsPerLookup = 200
 
 export const channelNotFound = () => new ApiError(404, 'Channel not found')
 
 /** Finds the caller's channel; one that doesn't exist and one of another account answer with the same bytes. */
 export function channelLookup({ db }: Runtime) {
-  const channels = new LRUCache<string, Channel>({
-    max: cachedChannels,
-    ttl: cacheTtlMs,
-    // One that makes room for others while it is looked up has its answer all the same.
-    ignoreFetchAbort: true,
-    fetchMethod: (key) => {
-      const [channelId = '', accountId = ''] = key.split(' ')
-      return findOwnChannel(db, channelId, accountId)
+  const lookups = new MicroBatch<ChannelOwner, Channel | undefined>({
+    maxItems: maxChannelsPerLookup,
+    isItemsFault: () => false,
+    flush: async (asked) => {
+      const found = await findOwnChannels(db, asked)
+      const byKey = new Map(found.map((channel) => [keyOf(channel), channel]))
+      return asked.map((one) => byKey.get(keyOf(one)))
     },
   })
+  const channels = new LRUCache<string, Channel, ChannelOwner>({
+    max: cachedChannels,
+    ttl: cacheTtlMs,
+    ttlResolution: ttlResolutionMs,
+    // One that makes room for others while it is looked up has its answer all the same.
+    ignoreFetchAbort: true,
+    fetchMethod: (_key, _stale, { context }) => lookups.add(context),
+  })
   return async (c: Context<ApiEnv>, channelId = ''): Promise<Channel> => {
-    const { caller, budget } = c.var
+    const owner = { channelId, accountId: c.get('caller').accountId }
+    const known = channels.get(keyOf(owner))
+    if (known) return known
     const channel = canBeRecordId(channelId)
-      ? await budget.spend(channels.fetch(`${channelId} ${caller.accountId}`))
+      ? await c.get('budget').spend(channels.fetch(keyOf(owner), { context: owner }))
       : undefined
     if (!channel) throw channelNotFound()
     return channel
   }
 }
+
+const keyOf = ({ channelId, accountId }: ChannelOwner) => `${channelId} ${accountId}`

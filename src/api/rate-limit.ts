@@ -30,9 +30,9 @@ export function rateLimiter(runtime: Runtime) {
   return {
     /** @throws ApiError 429 beyond the limit. */
     async rateLimit(c: Context<ApiEnv>): Promise<void> {
-      const { caller, budget } = c.var
+      const caller = c.get('caller')
       const limit = caller.rateLimit ?? ours
-      const count = await budget.spend(limiterFor(limit).useUp(caller.accountId))
+      const count = await c.get('budget').spend(limiterFor(limit).useUp(caller.accountId))
       c.set('hasUsedRateLimit', true)
       tell(c, limit, count)
       if (!count.isOver) return

@@ -39,7 +39,7 @@ export function readBody(maxBytes: number, patience: Patience) {
 
 /** Behind `validate`, which names the field: it passes only a field that is given twice, and well the last time. */
 export const refuseTooDeep = factory.createMiddleware((c, next) => {
-  if (c.var.isTooDeep) throw new ApiError(400, `body: nested deeper than ${maxDepth}`)
+  if (c.get('isTooDeep')) throw new ApiError(400, `body: nested deeper than ${maxDepth}`)
   return next()
 })
 

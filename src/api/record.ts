@@ -60,9 +60,10 @@ export function recorder({ db, log, metrics }: Runtime, findEarlier: ReturnType<
     channel: Channel,
     idempotency: Idempotency | undefined,
   ): Promise<Recorded> => {
-    const { requestId, caller, budget } = c.var
+    const requestId = c.get('requestId')
+    const budget = c.get('budget')
     const { contact, message, mediaContent } = request
-    const { accountId } = caller
+    const { accountId } = c.get('caller')
     const { channelId } = channel
     const marginMs = answerMarginMs + (mediaContent?.length ?? 0) / mediaBytesPerMs
     const row: NewSend = {

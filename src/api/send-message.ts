@@ -54,7 +54,7 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
         const recorded = await record(c, { ...request, message }, channel, idempotency)
         if ('concurrent' in recorded) return replay(c, recorded.concurrent)
         await enqueue(c, recorded.wakeUp)
-        return c.json({ requestId: c.var.requestId }, 202)
+        return c.json({ requestId: c.get('requestId') }, 202)
       },
     )
 

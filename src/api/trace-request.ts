@@ -48,7 +48,7 @@ export function traceRecord<Given extends unknown[], Recorded>(
           'messaging.operation.type': 'send',
           'messaging.operation.name': 'send',
           'messaging.destination.name': queueName,
-          'messaging.message.id': c.var.requestId,
+          'messaging.message.id': c.get('requestId'),
         },
       },
       () => record(c, ...given),

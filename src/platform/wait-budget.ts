@@ -5,6 +5,33 @@ export class WaitBudgetSpent extends Error {
   }
 }
 
+interface Wait {
+  overAt: number
+  refuse(): void
+}
+
+/** How late a wait may end. One timer for all of them is far cheaper than one for each. */
+const lookEveryMs = 10
+
+const waits = new Set<Wait>()
+let looking: NodeJS.Timeout | undefined
+
+function begin(wait: Wait): void {
+  waits.add(wait)
+  looking ??= setInterval(look, lookEveryMs)
+}
+
+function look(): void {
+  const now = performance.now()
+  for (const wait of waits) {
+    // Where this process stood still, the answer may have come meanwhile: it is read before an immediate runs.
+    if (wait.overAt <= now) setImmediate(() => waits.has(wait) && wait.refuse())
+  }
+  if (waits.size > 0) return
+  clearInterval(looking)
+  looking = undefined
+}
+
 /**
  * How long one request may wait for PostgreSQL and Redis, all its calls together. Time that passes between the calls,
  * such as a client's slow upload, doesn't count.
@@ -21,19 +48,30 @@ export class WaitBudget {
   }
 
   /** @throws WaitBudgetSpent when nothing is left before the work is done; the work itself is not stopped. */
-  async spend<T>(work: Promise<T>): Promise<T> {
+  spend<T>(work: Promise<T>): Promise<T> {
     const startedAt = performance.now()
-    let timer: NodeJS.Timeout | undefined
-    const spent = new Promise<never>((_resolve, reject) => {
-      // Where this process stood still, the answer may have come meanwhile: it is read before an immediate runs.
-      const refuse = () => setImmediate(() => reject(new WaitBudgetSpent()))
-      timer = setTimeout(refuse, Math.max(this.#leftMs, 0))
+    return new Promise<T>((resolve, reject) => {
+      const end = () => {
+        // Whether it ended here: what comes after its time is over, comes too late.
+        if (!waits.delete(wait)) return
+        this.#leftMs -= performance.now() - startedAt
+      }
+      const refuse = () => {
+        end()
+        reject(new WaitBudgetSpent())
+      }
+      const wait: Wait = { overAt: startedAt + this.#leftMs, refuse }
+      begin(wait)
+      work.then(
+        (result) => {
+          end()
+          resolve(result)
+        },
+        (error: unknown) => {
+          end()
+          reject(error)
+        },
+      )
     })
-    try {
-      return await Promise.race([work, spent])
-    } finally {
-      clearTimeout(timer)
-      this.#leftMs -= performance.now() - startedAt
-    }
   }
 }
