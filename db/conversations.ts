@@ -1,6 +1,6 @@
 import { and, asc, eq } from 'drizzle-orm'
-import { v7 as uuidv7 } from 'uuid'
 import type { Contact } from '../src/core/contact.ts'
+import { newId } from '../src/core/new-id.ts'
 import type { Database } from './client.ts'
 import { conversations } from './schema.ts'
 import { isOneOf, prepared } from './statement.ts'
@@ -104,7 +104,7 @@ export async function enterConversations(db: Database, entries: readonly Entry[]
   const entered = new Map<string, Entered>()
   let waiting = entries
   for (let round = 0; waiting.length > 0 && round < maxRounds; round++) {
-    const rows = nextOfEachContact(waiting).map(({ requestId }) => ({ requestId, newId: uuidv7() }))
+    const rows = nextOfEachContact(waiting).map(({ requestId }) => ({ requestId, newId: newId() }))
     for (const one of await enterStatement(db, [JSON.stringify(rows)])) entered.set(one.requestId, one)
     waiting = waiting.filter(({ requestId }) => !entered.has(requestId))
   }

@@ -1,3 +1,4 @@
+import { NIL } from 'uuid'
 import type { WakeUp } from '../src/core/send-job.ts'
 import type { Database } from './client.ts'
 import { isBehind, laneOf } from './lanes.ts'
@@ -73,7 +74,10 @@ const busyChannelsStatement = prepared<BusyChannel>(
      select (select channel_id from sends where finished_at is null and channel_id > waiting.id
              order by channel_id limit 1)
      from waiting where waiting.id is not null)
-   select id as "channelId", ${hasLimits} or ${isSilent} as "givesTurns",
+   select id as "channelId",
+          ${hasLimits} or (${isSilent} and exists (
+            select from sends s where s.channel_id = channels.id and s.finished_at is null and s.overflow
+              and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms')) as "givesTurns",
           case when ${hasLimits} then 'none' when ${isSilent} then 'ordinary' else 'all' end as without
    from waiting join channels using (id)
    where held_at is null
@@ -88,6 +92,7 @@ export function findBusyChannels(db: Database, overdueByMs: number): Promise<Bus
 
 /** A queued send that is overdue. */
 export interface DueSend extends WakeUp {
+  channelId: string
   /** As PostgreSQL writes it: a Date would lose its microseconds. */
   dueAt: string
   /** Whether nothing stands before it in its lane. */
@@ -97,14 +102,17 @@ export interface DueSend extends WakeUp {
 const dueSends = (name: string, which: string) =>
   prepared<DueSend>(
     name,
-    `select s.request_id as "requestId", ${overflowOf('s')} as "overflowOf", s.next_attempt_at::text as "dueAt",
-            not ${isBehind} as "isHead"
-     from sends s
-     where s.channel_id = $1 and s.finished_at is null and s.status = 'queued' and ${which}
-       and s.next_attempt_at < now() - $2 * interval '1 ms'
-       and (s.next_attempt_at, s.request_id) > ($3::timestamptz, $4::uuid)
-     order by s.next_attempt_at, s.request_id
-     limit $5`,
+    `select due.*
+     from json_to_recordset($1) as asked ("channelId" uuid, "dueAt" timestamptz, "requestId" uuid)
+     cross join lateral (
+       select asked."channelId", s.request_id as "requestId", ${overflowOf('s')} as "overflowOf",
+              s.next_attempt_at::text as "dueAt", not ${isBehind} as "isHead"
+       from sends s
+       where s.channel_id = asked."channelId" and s.finished_at is null and s.status = 'queued' and ${which}
+         and s.next_attempt_at < now() - $2 * interval '1 ms'
+         and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
+       order by s.next_attempt_at, s.request_id
+       limit $3) due`,
   )
 
 const dueSendsStatements = {
@@ -112,22 +120,26 @@ const dueSendsStatements = {
   // By the account's places, not by the channel's backlog.
   ordinary: dueSends(
     'due_sends_in_places',
-    'not s.overflow and s.account_id = (select account_id from channels where id = $1)',
+    'not s.overflow and s.account_id = (select account_id from channels where id = asked."channelId")',
   ),
 }
 
-/** A page of a channel's overdue sends, in the order in which they fell due. */
+/** A channel, and where among its overdue sends to begin. */
+export interface DueSendsOf {
+  channelId: string
+  after: DueSend | undefined
+}
+
+/** Of each of the channels a page of its overdue sends, in the order in which they fell due. */
 export function findDueSends(
   db: Database,
-  which: {
-    channelId: string
-    without: 'all' | 'ordinary'
-    overdueByMs: number
-    after: DueSend | undefined
-    limit: number
-  },
+  which: { channels: readonly DueSendsOf[]; without: 'all' | 'ordinary'; overdueByMs: number; limit: number },
 ): Promise<DueSend[]> {
-  const { channelId, without, overdueByMs, after, limit } = which
-  const place = [after?.dueAt ?? '-infinity', after?.requestId ?? '00000000-0000-0000-0000-000000000000']
-  return dueSendsStatements[without](db, [channelId, overdueByMs, ...place, limit])
+  const { channels, without, overdueByMs, limit } = which
+  const asked = channels.map(({ channelId, after }) => ({
+    channelId,
+    dueAt: after?.dueAt ?? '-infinity',
+    requestId: after?.requestId ?? NIL,
+  }))
+  return dueSendsStatements[without](db, [JSON.stringify(asked), overdueByMs, limit])
 }

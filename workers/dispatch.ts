@@ -20,7 +20,7 @@ export interface Attempt {
   durationMs: number
 }
 
-const cachedConfigs = 1000
+const cachedConfigs = 10_000
 const timeToReadMs = 50
 const timeToHeedMs = 500
 

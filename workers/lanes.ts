@@ -6,6 +6,9 @@ import { restoreWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 
 const maxSendsPerBatch = 200
+/** Few are found there, and each is looked for only in case: not with a statement for every few outcomes. */
+const gatherHeadsMs = 50
+const maxHeadsPerBatch = 1000
 
 /** Wakes the sends that waited for others of their lanes (docs/delivery.md#lanes). */
 export interface LaneWaker {
@@ -18,9 +21,12 @@ export interface LaneWaker {
 /** What fails here, the reconciler makes good. */
 export function laneWaker(runtime: Runtime): LaneWaker {
   const { db, log } = runtime
-  const batch = <Item>(work: (items: readonly Item[]) => Promise<unknown>) => {
+  const batch = <Item>(
+    size: { maxItems: number; gatherMs?: number },
+    work: (items: readonly Item[]) => Promise<unknown>,
+  ) => {
     const waiting = new MicroBatch<Item, void>({
-      maxItems: maxSendsPerBatch,
+      ...size,
       isItemsFault: () => false,
       flush: async (items) => {
         await work(items).catch((error: unknown) => logWarning(log, 'lane_not_woken', error))
@@ -30,10 +36,15 @@ export function laneWaker(runtime: Runtime): LaneWaker {
     return (item: Item) => waiting.add(item)
   }
   return {
-    wake: batch((wakeUps: readonly WakeUp[]) => restoreWakeUps(runtime, wakeUps)),
-    wakeHeadOf: batch(async (requestIds: readonly string[]) => {
-      const heads = await findReadyHeads(db, requestIds)
-      if (heads.length > 0) await restoreWakeUps(runtime, heads)
-    }),
+    wake: batch({ maxItems: maxSendsPerBatch }, (wakeUps: readonly WakeUp[]) =>
+      restoreWakeUps(runtime, wakeUps),
+    ),
+    wakeHeadOf: batch(
+      { maxItems: maxHeadsPerBatch, gatherMs: gatherHeadsMs },
+      async (requestIds: readonly string[]) => {
+        const heads = await findReadyHeads(db, requestIds)
+        if (heads.length > 0) await restoreWakeUps(runtime, heads)
+      },
+    ),
   }
 }

@@ -1,4 +1,4 @@
-import { type BusyChannel, type DueSend, findBusyChannels, findDueSends } from '../db/due-sends.ts'
+import { type DueSend, findBusyChannels, findDueSends } from '../db/due-sends.ts'
 import { restoreWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { type Rounds, startRounds } from './rounds.ts'
@@ -8,6 +8,8 @@ import type { Turns } from './turns.ts'
 const sendsPerPass = 10_000
 const fewestPerChannel = 100
 const pageSize = 1000
+/** Of several channels that have few each. */
+const sendsAtOnce = 2000
 /** Those who wait for turns of other channels are not to stand behind all of these. */
 const channelsAtOnce = 20
 const pauseMs = 3000
@@ -37,11 +39,13 @@ export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
     let restored = 0
     const isBusy = new Set(channels.map(({ channelId }) => channelId))
     for (const channelId of stoppedAt.keys()) if (!isBusy.has(channelId)) stoppedAt.delete(channelId)
-    for (const channel of channels) {
-      const pass = await restoreSome(runtime, channel, stoppedAt.get(channel.channelId), most)
-      restored += pass.restored
-      if (pass.stoppedAt) stoppedAt.set(channel.channelId, pass.stoppedAt)
-      else stoppedAt.delete(channel.channelId)
+    for (const without of ['all', 'ordinary'] as const) {
+      const ids = channels.filter((channel) => channel.without === without).map(({ channelId }) => channelId)
+      const atOnce = Math.ceil(sendsAtOnce / Math.min(most, pageSize))
+      for (let first = 0; first < ids.length; first += atOnce) {
+        const some = ids.slice(first, first + atOnce)
+        restored += await restoreSome(runtime, { channelIds: some, without, most }, stoppedAt)
+      }
     }
     if (restored > 0) runtime.log.info({ event: 'reconciled', sends: restored })
     runtime.metrics.reconciled.inc(restored)
@@ -51,25 +55,30 @@ export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
   })
 }
 
-/** @returns how many were woken; and where it stopped, unless it came to the end of the channel's overdue sends. */
+/**
+ * @param stoppedAt where each channel goes on, and then where it stopped, unless it came to the end of its overdue sends.
+ * @returns how many were woken.
+ */
 async function restoreSome(
   runtime: Runtime,
-  { channelId, without }: BusyChannel,
-  after: DueSend | undefined,
-  most: number,
-): Promise<{ restored: number; stoppedAt?: DueSend | undefined }> {
+  { channelIds, without, most }: { channelIds: string[]; without: 'all' | 'ordinary'; most: number },
+  stoppedAt: Map<string, DueSend>,
+): Promise<number> {
   let restored = 0
-  if (without === 'none') return { restored }
-  let last = after
-  for (let left = most; left > 0; left -= pageSize) {
+  let unfinished = channelIds
+  for (let left = most; left > 0 && unfinished.length > 0; left -= pageSize) {
     const limit = Math.min(left, pageSize)
-    const due = await findDueSends(runtime.db, { channelId, without, overdueByMs, after: last, limit })
-    restored += await restoreWakeUps(
-      runtime,
-      due.filter(({ isHead }) => isHead),
-    )
-    if (due.length < limit) return { restored }
-    last = due.at(-1)
+    const channels = unfinished.map((channelId) => ({ channelId, after: stoppedAt.get(channelId) }))
+    const due = await findDueSends(runtime.db, { channels, without, overdueByMs, limit })
+    const heads = due.filter(({ isHead }) => isHead)
+    restored += await restoreWakeUps(runtime, heads)
+    unfinished = unfinished.filter((channelId) => {
+      const page = due.filter((send) => send.channelId === channelId)
+      const last = page.length < limit ? undefined : page.at(-1)
+      if (last) stoppedAt.set(channelId, last)
+      else stoppedAt.delete(channelId)
+      return last !== undefined
+    })
   }
-  return { restored, stoppedAt: last }
+  return restored
 }

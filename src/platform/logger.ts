@@ -13,8 +13,33 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     formatters: { level: levelName },
     mixin: traceFields,
   }
-  // Written at once: pino's own destination would try for ever to write its rest when a process ends whose stdout is gone.
-  return pino(options, destination ?? pino.destination({ dest: 1, sync: true }))
+  return pino(options, destination ?? standardOutput())
+}
+
+const longestUnwritten = 16_000
+
+/** Lines of one turn of the event loop are written together, at its end: a line for itself costs as much as fifty. */
+function standardOutput(): DestinationStream {
+  // Synchronously: otherwise it would try for ever to write its rest when a process ends whose stdout is gone.
+  const lines = pino.destination({ dest: 1, sync: true, minLength: longestUnwritten })
+  let isDue = false
+  const write = () => {
+    isDue = false
+    try {
+      lines.flushSync()
+    } catch {
+      // Nobody reads them any more; the service goes on.
+    }
+  }
+  process.on('exit', write)
+  return {
+    write(line) {
+      lines.write(line)
+      if (isDue) return
+      isDue = true
+      setImmediate(write)
+    },
+  }
 }
 
 /** A line of a send's timeline. Fields must hold no key, credential, content or whole contact value. */

@@ -1,3 +1,4 @@
+import { setImmediate as restOfTurn, setTimeout as sleep } from 'node:timers/promises'
 import { outsideSpans } from './tracing.ts'
 
 interface Waiting<Item, Result> {
@@ -10,14 +11,16 @@ export interface MicroBatchOptions<Item, Result> {
   /** Does the work for many items at once and answers with one result an item, in their order. */
   flush: (items: Item[]) => Promise<Result[]>
   maxItems: number
+  /** For what isn't urgent: how long to gather before each flush. */
+  gatherMs?: number
   /** Whether a failed flush may be due to one of its items; then each is tried alone, so that it fails alone. */
   isItemsFault: (error: unknown) => boolean
 }
 
 /**
- * Turns concurrent calls into few flushes without a timer: a call that finds no flush in flight starts one at once;
- * calls that come while one is in flight gather for the next. So a lone call waits for nothing, and a crowd shares
- * one statement.
+ * Turns concurrent calls into few flushes without a timer: a call that finds no flush in flight starts one in this turn
+ * of the event loop, with all that come in the same turn; calls that come while one is in flight gather for the next. So
+ * a lone call waits for nothing, and a crowd shares one statement.
  */
 export class MicroBatch<Item, Result> {
   readonly #options: MicroBatchOptions<Item, Result>
@@ -37,7 +40,10 @@ export class MicroBatch<Item, Result> {
 
   async #flushAll(): Promise<void> {
     this.#flushing = true
-    while (this.#waiting.length > 0) await this.#settle(this.#waiting.splice(0, this.#options.maxItems))
+    while (this.#waiting.length > 0) {
+      await (this.#options.gatherMs === undefined ? restOfTurn() : sleep(this.#options.gatherMs))
+      await this.#settle(this.#waiting.splice(0, this.#options.maxItems))
+    }
     this.#flushing = false
   }
 

@@ -26,23 +26,37 @@ function flushingBatch(flush: (items: string[]) => Promise<string[]>, maxItems =
   return new MicroBatch<string, string>({ flush, maxItems, isItemsFault: () => true })
 }
 
-const settled = () => new Promise((resolve) => setImmediate(resolve))
+/** Two turns of the event loop: one for what has ended, one for the flush that follows. */
+const settled = async () => {
+  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
 const poison = async (items: string[]) => {
   if (items.includes('bad')) throw new Error(`poisoned: ${items.join()}`)
   return items.map((item) => `${item}!`)
 }
 
-test('a lone call flushes at once, in the same tick', async () => {
+test('a lone call flushes in the same turn of the event loop', async () => {
   const { batch, flushes, end } = heldBatch()
   const result = batch.add('a')
+  await settled()
   expect(flushes).toEqual([['a']])
   end(0)
   expect(await result).toBe('a!')
 })
 
+test('calls of one turn share a flush', async () => {
+  const { batch, flushes, end } = heldBatch()
+  const results = ['a', 'b', 'c'].map((item) => batch.add(item))
+  await settled()
+  end(0)
+  expect(await Promise.all(results)).toEqual(['a!', 'b!', 'c!'])
+  expect(flushes).toEqual([['a', 'b', 'c']])
+})
+
 test('calls during a flush share the next one, and it starts as soon as the first has ended', async () => {
   const { batch, flushes, end } = heldBatch()
   const first = batch.add('a')
+  await settled()
   const others = ['b', 'c', 'd'].map((item) => batch.add(item))
   await settled()
   expect(flushes).toEqual([['a']])
@@ -70,11 +84,16 @@ test('never two flushes are in flight', async () => {
 test('no flush takes more than maxItems, and the rest goes in the order it came', async () => {
   const { batch, flushes, end } = heldBatch({ maxItems: 2 })
   const results = ['a', 'b', 'c', 'd', 'e', 'f'].map((item) => batch.add(item))
-  for (let index = 0; index < 4; index++) {
+  for (let index = 0; index < 3; index++) {
+    await settled()
     end(index)
     await settled()
   }
-  expect(flushes).toEqual([['a'], ['b', 'c'], ['d', 'e'], ['f']])
+  expect(flushes).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+    ['e', 'f'],
+  ])
   expect(await Promise.all(results)).toEqual(['a!', 'b!', 'c!', 'd!', 'e!', 'f!'])
 })
 
@@ -120,11 +139,16 @@ test('a lone bad item is tried once', async () => {
 
 test("what is no item's fault fails all of the flush, once, and none of the next", async () => {
   const { batch, flushes, end } = heldBatch()
-  const results = Promise.allSettled(['a', 'b', 'c'].map((item) => batch.add(item)))
+  const first = batch.add('a')
+  await settled()
+  const others = ['b', 'c'].map((item) => batch.add(item))
+  const results = Promise.allSettled([first, ...others])
   end(0)
+  await first
   await settled()
   const later = batch.add('d')
   end(1, new Error('away'))
+  await Promise.allSettled(others)
   await settled()
   end(2)
   expect(await results).toEqual([

@@ -99,8 +99,11 @@ describe('where an SDK is loaded', () => {
       return spans.length === count && spans.sort((a, b) => before(a, b))
     })
   }
+  /** Within a millisecond, a span stands before those that it is the parent of. */
   const before = (a: ReadableSpan, b: ReadableSpan) =>
-    a.startTime[0] - b.startTime[0] || a.startTime[1] - b.startTime[1]
+    a.startTime[0] - b.startTime[0] ||
+    a.startTime[1] - b.startTime[1] ||
+    (a.parentSpanContext?.spanId === b.spanContext().spanId ? 1 : -1)
 
   const shapeOf = ({ name, kind }: ReadableSpan) => [name, kind]
 
@@ -232,7 +235,7 @@ describe('where an SDK is loaded', () => {
         return trace.getActiveSpan() === span
       })
     expect(await Promise.all(['a', 'b', 'c'].map(ownSpan))).toEqual([true, true, true])
-    expect(seen).toEqual([undefined, undefined])
+    expect(seen).toEqual([undefined])
   })
 
   test('before a process ends, what the SDK still has is sent', async () => {

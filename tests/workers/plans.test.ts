@@ -124,7 +124,7 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
     test('searches for what is due', async () => {
       const { channelId } = account
       await expectFew(() => findBusyChannels(db, 5000))
-      const which = { channelId, overdueByMs: 5000, after: undefined, limit: batch }
+      const which = { channels: [{ channelId, after: undefined }], overdueByMs: 5000, limit: batch }
       await expectFew(() => findDueSends(db, { ...which, without: 'all' }))
       await expectFew(() => findWaitingOverflow(db, channelId, batch))
     })
