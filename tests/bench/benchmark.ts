@@ -6,8 +6,9 @@ export interface Result {
   /** What the figures are of. */
   measured: string
   figures: Figure[]
-  reach: string
-  isReached: boolean
+  /** Absent, as is whether it is reached, where the figures are there to be looked at. */
+  reach?: string
+  isReached?: boolean
   /** Where more than what has to be reached is aimed for. */
   isAimReached?: boolean
 }

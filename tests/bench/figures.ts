@@ -25,6 +25,8 @@ export function inWords({ variant, unit, values }: Figure): string {
 }
 
 function rounded(value: number): string {
-  const digits = Math.abs(value) < 10 && !Number.isInteger(value) ? 1 : 0
+  const size = Math.abs(value)
+  // A ratio is aimed at to a hundredth.
+  const digits = size < 2 ? 2 : size < 10 ? 1 : 0
   return value.toLocaleString('en', { maximumFractionDigits: digits })
 }

@@ -49,7 +49,7 @@ async function main(): Promise<number> {
     `${JSON.stringify({ runs, isQuick: values.quick, machine, findings }, null, 2)}\n`,
   )
   console.log(`Written to ${values.out}`)
-  return findings.every(({ results }) => results.every(({ isReached }) => isReached)) ? 0 : 1
+  return findings.every(({ results }) => results.every(({ isReached }) => isReached !== false)) ? 0 : 1
 }
 
 function readArguments() {

@@ -9,8 +9,8 @@ export function report(findings: readonly Findings[]): string {
     .map(({ case: name, measured, figures, reach, isReached, isAimReached }) => [
       name,
       `${measured}: ${figures.map(inWords).join(', ')}`,
-      reach,
-      isAimReached ? 'aim' : isReached ? 'yes' : 'no',
+      reach ?? '–',
+      isReached === undefined ? '–' : isAimReached ? 'aim' : isReached ? 'yes' : 'no',
     ])
   const table = markdownTable(['case', 'measured', 'reach', 'reached'], rows)
   return [...findings.map(({ conditions }) => conditions), table].join('\n\n')

@@ -6,16 +6,24 @@ interface Bounds {
   aim: number
 }
 
-/** Of two figures measured side by side: of each run one ratio, of which the median counts. */
-export function ratio(
-  name: string,
-  measured: string,
-  { of, to, floor, aim }: Bounds & { of: Figure; to: Figure },
-): Result {
+/** Two figures measured side by side. */
+export interface Compared {
+  of: Figure
+  to: Figure
+}
+
+/** Of each run one ratio. */
+export function ratioOf({ of, to }: Compared): Figure {
   const values = of.values.map((value, run) => value / (to.values[run] ?? Number.NaN))
-  const figures = [of, to, { variant: 'ratio', unit: '', values }]
+  return { variant: 'ratio', unit: '', values }
+}
+
+/** The median of the runs' ratios counts. */
+export function ratio(name: string, measured: string, { of, to, floor, aim }: Bounds & Compared): Result {
+  const figure = ratioOf({ of, to })
   const isSmallerBetter = aim < floor
-  return { case: name, measured, figures, ...reached(median(values), { floor, aim }, isSmallerBetter) }
+  const judged = reached(median(figure.values), { floor, aim }, isSmallerBetter)
+  return { case: name, measured, figures: [of, to, figure], ...judged }
 }
 
 /** A figure by itself, of which less is better. */
