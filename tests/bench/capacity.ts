@@ -15,9 +15,8 @@ export interface Capacity {
   load: number
 }
 
-const accounts = 20
-
-export async function measureCapacity(sends: number): Promise<Capacity> {
+/** @param accounts that share the sends: with few of them, most sends are overflow (docs/delivery.md#fairness). */
+export async function measureCapacity(sends: number, accounts = 20): Promise<Capacity> {
   const stage = await openStage()
   try {
     const senders = await openChannels(await openAccounts(stage, accounts), '/accept/capacity')

@@ -2,9 +2,13 @@ import type { Benchmark, Result } from '../benchmark.ts'
 import { accept } from './accept.ts'
 import type { Case } from './case.ts'
 import { dispatch } from './dispatch.ts'
+import { growth, growthCurve } from './growth.ts'
+import { latency } from './latency.ts'
+import { load } from './load.ts'
+import { redisMemory } from './redis-memory.ts'
 import { full, quick } from './sizes.ts'
 
-const cases: readonly Case[] = [accept, dispatch]
+const cases: readonly Case[] = [accept, dispatch, latency, redisMemory, growth, growthCurve, load]
 
 /** How fast the service is, next to the usual one and to what its parts can do by themselves. */
 export const speed: Benchmark = {

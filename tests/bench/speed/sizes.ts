@@ -2,10 +2,14 @@
 export interface Sizes {
   /** Of one load on an API. */
   seconds: number
+  /** Of a steady load. */
+  steadySeconds: number
   accounts: number
   /** Each of its own channel. So few that an account's own places in the ordinary queue hold them. */
   sendsOfEach: number
   finished: number
+  /** Between nothing and that. */
+  lessFinished: readonly number[]
   waiting: number
   /** Of what memory is measured with. */
   queued: number
@@ -13,18 +17,22 @@ export interface Sizes {
 
 export const full: Sizes = {
   seconds: 5,
+  steadySeconds: 10,
   accounts: 2000,
   sendsOfEach: 15,
   finished: 5_000_000,
+  lessFinished: [100_000, 1_000_000],
   waiting: 100_000,
   queued: 50_000,
 }
 
 export const quick: Sizes = {
   seconds: 3,
+  steadySeconds: 3,
   accounts: 1000,
   sendsOfEach: 10,
   finished: 100_000,
+  lessFinished: [10_000],
   waiting: 5000,
   queued: 5000,
 }

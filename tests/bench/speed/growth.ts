@@ -1,0 +1,114 @@
+import { alternate, type Result } from '../benchmark.ts'
+import type { Figure } from '../figures.ts'
+import type { Sender } from '../post.ts'
+import { inTurn, openAccounts, openChannels } from '../senders.ts'
+import { openStage, type Stage } from '../stage.ts'
+import { dispatchThroughput } from '../throughput.ts'
+import { openWrk, type WrkResult } from '../wrk.ts'
+import type { Case, Conditions } from './case.ts'
+import { type Past, withPast } from './history.ts'
+import { type Compared, ratio, ratioOf } from './ratio.ts'
+
+const connections = 64
+const warmUpSeconds = 3
+const bounds = { floor: 0.9, aim: 0.97 }
+
+/** What a month of sends, and those that wait for their retry, cost the ones that come now. */
+export const growth: Case = {
+  name: 'growth',
+  async measure(conditions) {
+    const { finished, waiting } = conditions.sizes
+    const { accept, dispatch } = await besideEmpty({ finished, waiting }, conditions)
+    const words = inWords({ finished, waiting })
+    return [
+      ratio('growth', `accept, ${connections} connections, ${words}`, { ...accept, ...bounds }),
+      ratio('growth', `dispatch, ${words}`, { ...dispatch, ...bounds }),
+    ]
+  },
+}
+
+/** The same with less of a past: to be drawn, not judged. */
+export const growthCurve: Case = {
+  name: 'growth-curve',
+  async measure(conditions) {
+    const { waiting } = conditions.sizes
+    const results: Result[] = []
+    for (const finished of conditions.sizes.lessFinished) {
+      const { accept, dispatch } = await besideEmpty({ finished, waiting }, conditions)
+      const words = inWords({ finished, waiting })
+      results.push(
+        {
+          case: 'growth-curve',
+          measured: `accept, ${words}`,
+          figures: [accept.of, accept.to, ratioOf(accept)],
+        },
+        {
+          case: 'growth-curve',
+          measured: `dispatch, ${words}`,
+          figures: [dispatch.of, dispatch.to, ratioOf(dispatch)],
+        },
+      )
+    }
+    return results
+  },
+}
+
+/** Two stages, of which one has a past, by turns. */
+async function besideEmpty(
+  past: Past,
+  { runs, sizes, tell }: Conditions,
+): Promise<{ accept: Compared; dispatch: Compared }> {
+  const stages: Stage[] = []
+  const open = async (name: string, give: (stage: Stage) => Promise<Stage> = async (stage) => stage) => {
+    const stage = await openStage()
+    stages.push(stage)
+    const cleared = await give(stage)
+    const senders = await openChannels(await openAccounts(cleared, sizes.accounts), '/accept/speed')
+    return measured(name, cleared, senders)
+  }
+  try {
+    const empty = await open('empty')
+    const grown = await open('grown', (stage) =>
+      withPast(stage, past, (progress) => tell(`growth: ${progress}`)),
+    )
+    for (const { load } of [empty, grown]) await load(warmUpSeconds)
+
+    const accept = (one: typeof empty) => async () => {
+      const { perSecond, p50Ms, p99Ms } = await one.load(sizes.seconds)
+      one.accept.values.push(perSecond)
+      tell(`growth: accept, ${one.name}: ${perSecond.toFixed(0)}/s, p50 ${p50Ms} ms, p99 ${p99Ms} ms`)
+    }
+    const dispatch = (one: typeof empty) => async () => {
+      const posts = inTurn(one.senders, sizes.sendsOfEach)
+      one.dispatch.values.push(await dispatchThroughput(one.stage, posts))
+      tell(`growth: dispatch, ${one.name}: ${one.dispatch.values.at(-1)?.toFixed(0)}/s`)
+    }
+    await alternate(runs, [accept(empty), accept(grown), dispatch(empty), dispatch(grown)])
+    return {
+      accept: { of: grown.accept, to: empty.accept },
+      dispatch: { of: grown.dispatch, to: empty.dispatch },
+    }
+  } finally {
+    for (const stage of stages) await stage.close()
+  }
+}
+
+function measured(name: string, stage: Stage, senders: readonly Sender[]) {
+  const wrk = openWrk(stage.folder)
+  const figure = (): Figure => ({ variant: name, unit: '/s', values: [] })
+  return {
+    name,
+    stage,
+    senders,
+    accept: figure(),
+    dispatch: figure(),
+    async load(seconds: number): Promise<WrkResult> {
+      await stage.clear()
+      return await wrk({ url: stage.api.url, senders, connections, seconds })
+    },
+  }
+}
+
+function inWords({ finished, waiting }: Past): string {
+  return `${finished.toLocaleString('en')} finished and ${waiting.toLocaleString('en')} waiting ÷ empty`
+}
