@@ -48,18 +48,20 @@ export function authenticator(runtime: Runtime) {
     max: cachedKeys,
     ttl: cacheTtlMs,
     ttlResolution: ttlResolutionMs,
-    // One that makes room for others while it is looked up has its answer all the same.
-    ignoreFetchAbort: true,
-    fetchMethod: async (apiKey) =>
-      (await lookups.add(hashApiKey(apiKey, settings.API_KEY_PEPPER).toString('hex'))) ?? 'nobody',
   })
+  const lookUp = async (apiKey: string): Promise<Caller | 'nobody'> => {
+    const hash = hashApiKey(apiKey, settings.API_KEY_PEPPER).toString('hex')
+    const caller = (await lookups.add(hash)) ?? 'nobody'
+    callers.set(apiKey, caller)
+    return caller
+  }
   const refuse = refuser(runtime)
 
   return factory.createMiddleware(async (c, next) => {
     const apiKey = bearer.exec(c.req.header('Authorization') ?? '')?.[1] ?? ''
     let caller = callers.get(apiKey)
     if (!caller && wasMintedHere(apiKey, settings.API_KEY_PEPPER)) {
-      caller = await c.var.budget.spend(callers.fetch(apiKey))
+      caller = await c.get('budget').spend(lookUp(apiKey))
     }
     if (!caller || caller === 'nobody' || hasExpired(caller)) return refuse(c)
     c.set('caller', caller)

@@ -27,22 +27,19 @@ export function channelLookup({ db }: Runtime) {
       return asked.map((one) => byKey.get(keyOf(one)))
     },
   })
-  const channels = new LRUCache<string, Channel, ChannelOwner>({
+  const channels = new LRUCache<string, Channel>({
     max: cachedChannels,
     ttl: cacheTtlMs,
     ttlResolution: ttlResolutionMs,
-    // One that makes room for others while it is looked up has its answer all the same.
-    ignoreFetchAbort: true,
-    fetchMethod: (_key, _stale, { context }) => lookups.add(context),
   })
   return async (c: Context<ApiEnv>, channelId = ''): Promise<Channel> => {
     const owner = { channelId, accountId: c.get('caller').accountId }
-    const known = channels.get(keyOf(owner))
+    const key = keyOf(owner)
+    const known = channels.get(key)
     if (known) return known
-    const channel = canBeRecordId(channelId)
-      ? await c.get('budget').spend(channels.fetch(keyOf(owner), { context: owner }))
-      : undefined
+    const channel = canBeRecordId(channelId) && (await c.get('budget').spend(lookups.add(owner)))
     if (!channel) throw channelNotFound()
+    channels.set(key, channel)
     return channel
   }
 }

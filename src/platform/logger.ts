@@ -16,28 +16,20 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
   return pino(options, destination ?? standardOutput())
 }
 
-const longestUnwritten = 16_000
-
-/** Lines of one turn of the event loop are written together, at its end: a line for itself costs as much as fifty. */
+/** Lines of one turn of the event loop are written together, at its end: each write costs far more than its line. */
 function standardOutput(): DestinationStream {
   // Synchronously: otherwise it would try for ever to write its rest when a process ends whose stdout is gone.
-  const lines = pino.destination({ dest: 1, sync: true, minLength: longestUnwritten })
-  let isDue = false
+  const output = pino.destination({ dest: 1, sync: true })
+  let lines = ''
   const write = () => {
-    isDue = false
-    try {
-      lines.flushSync()
-    } catch {
-      // Nobody reads them any more; the service goes on.
-    }
+    if (lines !== '') output.write(lines)
+    lines = ''
   }
   process.on('exit', write)
   return {
     write(line) {
-      lines.write(line)
-      if (isDue) return
-      isDue = true
-      setImmediate(write)
+      if (lines === '') setImmediate(write)
+      lines += line
     },
   }
 }

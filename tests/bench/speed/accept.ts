@@ -1,6 +1,5 @@
 import { alternate } from '../benchmark.ts'
 import type { Figure } from '../figures.ts'
-import type { Sender } from '../post.ts'
 import { openAccounts, openChannels } from '../senders.ts'
 import { openStage } from '../stage.ts'
 import { openWrk, type WrkResult } from '../wrk.ts'
@@ -9,8 +8,6 @@ import { ratio } from './ratio.ts'
 
 const connections = 64
 const warmUpSeconds = 3
-/** So many that what an account sends in one measurement finds its places in the ordinary queue. */
-const channelsOfEach = 3
 const variants = { service: 'api', usual: 'usualApi', echo: 'echo', recordless: 'recordlessApi' } as const
 
 type Variant = keyof typeof variants
@@ -21,10 +18,7 @@ export const accept: Case = {
   async measure({ runs, sizes, tell }) {
     const stage = await openStage()
     try {
-      const accounts = await openAccounts(stage, sizes.accounts)
-      const senders: Sender[] = []
-      for (let i = 0; i < channelsOfEach; i++)
-        senders.push(...(await openChannels(accounts, '/accept/speed')))
+      const senders = await openChannels(await openAccounts(stage, sizes.accounts), '/accept/speed')
       const wrk = openWrk(stage.folder)
       const names = Object.keys(variants) as Variant[]
       const urls = new Map<Variant, string>()
