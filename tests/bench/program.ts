@@ -13,18 +13,27 @@ const build = join(projectRoot, 'dist/bench')
 const startWithinMs = 30_000
 const toldOfLog = 2000
 
+/** With which `npm start` and `npm run worker` start a process, too. */
+const flags = ['--max-semi-space-size=32']
+
 /** What is measured: all of it from one build, with the compiler's settings of `npm run build`. */
 export const programs = {
-  api: { entry: 'src/server.js', readyEvent: 'listening' },
-  worker: { entry: 'workers/main.js', readyEvent: 'working' },
+  api: { entry: 'src/server.js', readyEvent: 'listening', flags },
+  worker: { entry: 'workers/main.js', readyEvent: 'working', flags },
   plainWorker: { entry: 'tests/bench/plain-worker.js', readyEvent: 'working' },
   usualApi: { entry: 'tests/bench/usual/api.js', readyEvent: 'listening' },
   usualWorker: { entry: 'tests/bench/usual/worker.js', readyEvent: 'working' },
-  recordlessApi: { entry: 'tests/bench/bare/recordless-api.js', readyEvent: 'listening' },
-  watchedApi: { entry: 'tests/bench/bare/watched-api.js', readyEvent: 'listening' },
+  recordlessApi: { entry: 'tests/bench/bare/recordless-api.js', readyEvent: 'listening', flags },
+  watchedApi: { entry: 'tests/bench/bare/watched-api.js', readyEvent: 'listening', flags },
   bareWorker: { entry: 'tests/bench/bare/worker.js', readyEvent: 'working' },
   echo: { entry: 'tests/bench/bare/echo.js', readyEvent: 'listening' },
   provider: { entry: 'tests/bench/provider-program.js', readyEvent: 'receiving' },
+}
+
+interface ProgramKind {
+  entry: string
+  readyEvent: string
+  flags?: readonly string[]
 }
 
 export interface Program {
@@ -36,7 +45,7 @@ export interface Program {
 }
 
 interface ProgramOptions {
-  program: (typeof programs)[keyof typeof programs]
+  program: ProgramKind
   environment: Record<string, string>
   reaper: Reaper
   /** Where its log goes, so that nobody has to read along. Removed where this process ends before it. */
@@ -57,11 +66,11 @@ export function profileInto(folder: string): void {
 }
 
 export async function startProgram(options: ProgramOptions): Promise<Program> {
-  const { entry, readyEvent } = options.program
+  const { entry, readyEvent, flags = [] } = options.program
   const logFile = join(options.folder, `${++started}-${basename(entry, '.js')}.log`)
   const log = openSync(logFile, 'a')
   const profiling = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`]
-  const child = spawn(process.execPath, [...profiling, join(build, entry)], {
+  const child = spawn(process.execPath, [...profiling, ...flags, join(build, entry)], {
     cwd: projectRoot,
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', log, log],
