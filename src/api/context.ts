@@ -1,6 +1,7 @@
 import type { HttpBindings } from '@hono/node-server'
 import { createFactory } from 'hono/factory'
 import type { Caller } from '../../db/api-keys.ts'
+import type { SendRequest } from '../core/send-request.ts'
 import type { WaitBudget } from '../platform/wait-budget.ts'
 
 /** What the steps of a request hand on. */
@@ -12,7 +13,9 @@ export interface ApiEnv {
     /** Set by `authenticate`. */
     caller: Caller
     /** Set by `readBody`. */
-    isTooDeep: boolean
+    body: Buffer
+    /** Set by `validate`. */
+    asked: SendRequest
     hasUsedRateLimit: boolean | undefined
     /** Why the request was refused, for the log; set with every error body. */
     refusal: string

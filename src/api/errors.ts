@@ -4,8 +4,10 @@ import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { isUnavailable } from '../../db/errors.ts'
 import { type Logger, logFault, logWarning } from '../platform/logger.ts'
+import { NoRoom } from '../platform/room.ts'
 import { WaitBudgetSpent } from '../platform/wait-budget.ts'
 import type { ApiEnv } from './context.ts'
+import { notJson } from './judge-body.ts'
 
 /** An answer other than the asked-for one. Its message is for the client: it says what to mend and shows no internals. */
 export class ApiError extends Error {
@@ -65,7 +67,8 @@ export function answerError(c: Context<ApiEnv>, error: Error, log: Logger): Resp
 export function asApiError(error: Error): ApiError {
   if (error instanceof ApiError) return error
   // Hono's validator throws one where the body doesn't parse; its own text names no field.
-  if (error instanceof HTTPException) return new ApiError(400, 'body: not valid JSON')
-  if (error instanceof WaitBudgetSpent || isUnavailable(error)) return unavailable()
+  if (error instanceof HTTPException) return new ApiError(400, notJson.fault)
+  if (error instanceof WaitBudgetSpent || error instanceof NoRoom || isUnavailable(error))
+    return unavailable()
   return new ApiError(500, 'Something went wrong on our side. Quote the requestId when you ask for help.')
 }

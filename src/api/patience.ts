@@ -6,6 +6,8 @@ export interface Patience {
   bodyGraceMs: number
   /** What the body's average has to be from then on. */
   bodyBytesPerSecond: number
+  /** In which a large body has its turn, or is told to come again. Waiting for it doesn't count as slow, nor as silence. */
+  turnMs: number
   /** While a request or its answer is on its way and nothing moves. */
   silenceMs: number
   /** Between an answer that came before the end of its request, and the end of the connection. */
@@ -16,6 +18,7 @@ export const patience: Patience = {
   headersMs: 10_000,
   bodyGraceMs: 10_000,
   bodyBytesPerSecond: 32 * 1024,
+  turnMs: 30_000,
   silenceMs: 30_000,
   lingerMs: 500,
 }

@@ -1,36 +1,83 @@
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from './errors.ts'
+import { type Place, smallBytes } from './large-bodies.ts'
 import type { Patience } from './patience.ts'
 
 const looksPerGrace = 10
 
 /**
- * The body as it came, in one buffer that grows with what has come: not with what was declared, and not by the piece,
- * of which a hostile client makes millions.
+ * The body as it came, in one buffer that grows with what has come, not by the piece, of which a hostile client makes
+ * millions. Once it turns out to be large it waits for its place, and has a buffer of its declared length: a client
+ * that declares much and sends little takes no place.
  *
- * @throws ApiError 400 as soon as it is more than `maxBytes`, too slow, or can't be completed. The rest is dropped.
+ * @throws ApiError 400 as soon as it is more than `maxBytes`, too slow, or can't be completed; 503 where it gets no
+ * place. The rest is dropped.
  */
-export function receive(incoming: IncomingMessage, maxBytes: number, patience: Patience): Promise<Buffer> {
+export async function receive(
+  incoming: IncomingMessage,
+  maxBytes: number,
+  patience: Patience,
+  place: Place,
+): Promise<Buffer> {
+  // Most bodies come with their head, and are there once that has been dealt with.
+  await undefined
+  if (incoming.complete && incoming.readableLength <= Math.min(smallBytes, maxBytes)) {
+    return incoming.read() ?? Buffer.alloc(0)
+  }
+  return await receiveByPieces(incoming, maxBytes, patience, place)
+}
+
+function receiveByPieces(
+  incoming: IncomingMessage,
+  maxBytes: number,
+  patience: Patience,
+  place: Place,
+): Promise<Buffer> {
   const { bodyGraceMs, bodyBytesPerSecond } = patience
-  const startedAt = performance.now()
+  const declared = Number(incoming.headers['content-length'] ?? maxBytes)
+  const left = new AbortController()
+  let startedAt = performance.now()
   let received: Buffer = Buffer.alloc(0)
   let length = 0
+  let isLarge = false
 
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearInterval(pace)
       incoming.off('data', take).off('end', complete).off('close', breakOff).off('error', breakOff)
     }
-    const refuse = (error: ApiError) => {
+    const refuse = (error: Error) => {
       stop()
+      left.abort(error)
       incoming.resume()
       received = Buffer.alloc(0)
       reject(error)
     }
     const take = (piece: Buffer) => {
       if (length + piece.length > maxBytes) return refuse(tooLarge(maxBytes))
+      if (length + piece.length > smallBytes && !isLarge) return void waitForPlace(piece)
       received = withRoomFor(length + piece.length, received, length, maxBytes)
       length += piece.copy(received, length)
+    }
+    const waitForPlace = async (piece: Buffer) => {
+      isLarge = true
+      clearInterval(pace)
+      const waitsFrom = performance.now()
+      const resume = holdBack(incoming)
+      try {
+        await place.take(declared, left.signal)
+      } catch (error) {
+        resume()
+        return refuse(error as Error)
+      }
+      // Its client may have gone in the same moment.
+      if (left.signal.aborted) return place.leave()
+      startedAt += performance.now() - waitsFrom
+      pace = setInterval(look, bodyGraceMs / looksPerGrace)
+      if (incoming.headers['content-length'] !== undefined)
+        received = withRoomFor(declared, received, length, declared)
+      take(piece)
+      resume()
     }
     const complete = () => {
       stop()
@@ -42,10 +89,27 @@ export function receive(incoming: IncomingMessage, maxBytes: number, patience: P
       if (sinceMs < bodyGraceMs || length >= (bodyBytesPerSecond * sinceMs) / 1000) return
       refuse(new ApiError(400, `body: came slower than ${bodyBytesPerSecond} bytes a second`))
     }
-    const pace = setInterval(look, bodyGraceMs / looksPerGrace)
+    let pace = setInterval(look, bodyGraceMs / looksPerGrace)
     incoming.on('data', take).on('end', complete).on('close', breakOff).on('error', breakOff)
     if (incoming.destroyed) breakOff()
   })
+}
+
+/** Reads no more of the body: its client has to wait. @returns how to go on. */
+function holdBack(incoming: IncomingMessage): () => void {
+  incoming.pause()
+  const endSilence = excuseSilence(incoming)
+  return () => {
+    endSilence()
+    incoming.resume()
+  }
+}
+
+/** While nothing moves on a connection for our own sake. @returns how to end it. */
+export function excuseSilence({ socket }: IncomingMessage): () => void {
+  const silenceMs = socket.timeout ?? 0
+  socket.setTimeout(0)
+  return () => void socket.setTimeout(silenceMs)
 }
 
 function withRoomFor(length: number, bytes: Buffer, used: number, maxBytes: number): Buffer {

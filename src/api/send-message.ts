@@ -8,10 +8,12 @@ import { checkMediaContent } from './check-media-content.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { enqueuer } from './enqueue.ts'
 import { earlierSends, idempotencyOf, replayAnswer } from './idempotency.ts'
+import type { BodyForm } from './judge-body.ts'
+import { openLargeBodies } from './large-bodies.ts'
 import { channelLookup } from './own-channel.ts'
 import type { Patience } from './patience.ts'
 import { rateLimiter } from './rate-limit.ts'
-import { readBody, refuseDeclaredOversize, refuseTooDeep } from './read-body.ts'
+import { readBody, refuseDeclaredOversize } from './read-body.ts'
 import { recorder } from './record.ts'
 import { traceRecord } from './trace-request.ts'
 import { validate } from './validate.ts'
@@ -23,7 +25,8 @@ import { validate } from './validate.ts'
  */
 export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<ApiEnv>, patience: Patience) {
   const { settings } = runtime
-  const { channelInBody, channelInPath } = sendRequestSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
+  const schemas = sendRequestSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
+  const large = openLargeBodies(settings, patience)
   const ownChannel = channelLookup(runtime)
   const checkAgainstChannel = channelChecks(runtime)
   const applyTemplate = templateApplier(runtime)
@@ -33,16 +36,15 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
   const record = traceRecord(recorder(runtime, findEarlier))
   const enqueue = enqueuer(runtime)
 
-  const pipeline = (schema: typeof channelInBody | typeof channelInPath) =>
+  const pipeline = (form: BodyForm) =>
     factory.createHandlers(
       refuseDeclaredOversize(settings.MAX_BODY_BYTES),
       authenticate,
       permit('messages:send'),
-      readBody(settings.MAX_BODY_BYTES, patience),
-      validate(schema),
-      refuseTooDeep,
+      readBody(settings.MAX_BODY_BYTES, patience, large),
+      validate(form, schemas, large),
       async (c) => {
-        const asked = c.req.valid('json')
+        const asked = c.get('asked')
         const request = await checkMediaContent(asked)
         const channel = await ownChannel(c, c.req.param('channelId') ?? request.channelId)
         await checkAgainstChannel(c, request, channel)
@@ -58,5 +60,5 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
       },
     )
 
-  return { channelInBody: pipeline(channelInBody), channelInPath: pipeline(channelInPath) }
+  return { channelInBody: pipeline('channelInBody'), channelInPath: pipeline('channelInPath') }
 }

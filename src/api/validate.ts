@@ -1,20 +1,56 @@
 import { zValidator } from '@hono/zod-validator'
-import type { z } from 'zod'
-import { describeFaults, describeIssue } from '../core/faults.ts'
-import type { SendRequest } from '../core/send-request.ts'
+import type { MiddlewareHandler } from 'hono'
+import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
+import {
+  type BodyFault,
+  type BodyForm,
+  type BodySchemas,
+  faultOf,
+  type Judged,
+  parseBody,
+  textOf,
+  tooDeep,
+} from './judge-body.ts'
+import { type LargeBodies, smallBytes } from './large-bodies.ts'
+import { excuseSilence } from './receive.ts'
 
-/** Parses the JSON body by its schema; a 400 names every faulty field (docs/api.md#body). */
-export function validate(schema: z.ZodType<SendRequest>) {
-  return zValidator(
+/**
+ * Parses the body by its schema; a 400 names every faulty field (docs/api.md#body). A large body is judged in a thread
+ * of its own, in its turn.
+ */
+export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodies) {
+  const bySchema = zValidator(
     'json',
-    schema,
+    schemas[form],
     (result) => {
-      if (result.success) return
-      const { issues } = result.error
-      throw new ApiError(400, describeFaults(issues), {}, describeFaults(issues, 'unnamed'))
+      if (!result.success) throw refusal(faultOf(result.error))
     },
-    // Synchronous: zod compiles its parsers only for that.
-    { validationFunction: (by, value) => by.safeParse(value, { error: describeIssue }) },
-  )
+    { validationFunction: parseBody },
+  ) as unknown as MiddlewareHandler<ApiEnv>
+  return factory.createMiddleware(async (c, next) => {
+    const body = c.get('body')
+    if (body.length > smallBytes) {
+      const endSilence = excuseSilence(c.env.incoming)
+      const pass = (judged: Judged) => {
+        if ('fault' in judged) throw refusal(judged)
+        c.set('asked', judged.asked)
+        return next()
+      }
+      await large.judge(body, form, c.get('caller').accountId, pass).finally(endSilence)
+      return
+    }
+    const read = textOf(body)
+    if ('fault' in read) throw refusal(read)
+    // Hono's validators take the text from here; left to themselves they would replace invalid UTF-8 by U+FFFD.
+    c.req.bodyCache.text = Promise.resolve(read.text) as unknown as string
+    await bySchema(c, async () => {
+      // Behind the schema, which names the field: it passes only one that is given twice, and well the last time.
+      if (read.isTooDeep) throw refusal(tooDeep)
+      c.set('asked', c.req.valid('json' as never))
+      await next()
+    })
+  })
 }
+
+const refusal = ({ fault, reason }: BodyFault) => new ApiError(400, fault, {}, reason)

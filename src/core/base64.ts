@@ -1,5 +1,10 @@
 const dataUrl = /^data:([\w!#$&^.+-]+\/[\w!#$&^.+-]+)?(?:;[\w!#$&^.+-]+=[^,;]*)*(;base64)?,/
 const longestDataUrlHead = 1024
+/** Digits, in whole groups of four. */
+const piece = 64 * 1024
+const equals = 0x3d
+const minus = 0x2d
+const underscore = 0x5f
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
@@ -25,14 +30,35 @@ export function decodeBase64(value: string, maxBytes: number): Decoded {
   return { content, mimetype: url?.[1] || undefined }
 }
 
+/**
+ * Decodes the digits in bytes: a tenth of the work of `decodeBase64`, for whom they have to be a string.
+ *
+ * @returns undefined where they are anything but base64 in one line, which `decodeBase64` has the words for.
+ */
+export function decodeDigits(encoded: Buffer): Buffer | undefined {
+  const padding = encoded.at(-1) !== equals ? 0 : encoded.at(-2) !== equals ? 1 : 2
+  const digits = encoded.subarray(0, encoded.length - padding)
+  const isWhole = padding > 0 ? encoded.length % 4 === 0 : digits.length % 4 !== 1
+  // Node takes the URL alphabet as well; all else that isn't base64 it skips, and the content comes out too short.
+  if (!isWhole || digits.includes(minus) || digits.includes(underscore)) return undefined
+  const content = Buffer.allocUnsafeSlow(Math.floor((digits.length * 3) / 4))
+  let length = 0
+  for (let at = 0; at < digits.length; at += piece) {
+    length += content.write(digits.toString('latin1', at, at + piece), length, 'base64')
+  }
+  return length > 0 && length === content.length ? content : undefined
+}
+
 /** Node skips what isn't base64. To encode again and compare is ten times as fast as a pattern over 20 MB. */
 function isEncodedAs(content: Buffer, digits: string): boolean {
   const whole = digits.length - (digits.length % 4)
-  return (
-    !digits.includes('=') &&
-    content.toString('base64').slice(0, whole) === digits.slice(0, whole) &&
-    /^[A-Za-z0-9+/]*$/.test(digits.slice(whole))
-  )
+  if (digits.includes('=') || !/^[A-Za-z0-9+/]*$/.test(digits.slice(whole))) return false
+  // By the piece, for which the memory is near.
+  for (let at = 0; at < whole; at += piece) {
+    const end = Math.min(at + piece, whole)
+    if (content.toString('base64', (at / 4) * 3, (end / 4) * 3) !== digits.slice(at, end)) return false
+  }
+  return true
 }
 
 /** By bytes: to replace each of millions takes seconds. */

@@ -18,6 +18,7 @@ export interface Post {
 export interface Accepted {
   requestId: string
   sender: Sender
+  postedAt: number
   acceptedAt: number
 }
 
@@ -43,6 +44,7 @@ const tickMs = 1
 export function openClient(apiUrl: string): Client {
   const pool = new Pool(apiUrl, { connections })
   const post = async ({ sender, contact }: Post): Promise<Accepted> => {
+    const postedAt = nowMs()
     const { statusCode, body } = await pool.request({
       method: 'POST',
       path: '/v1/messages',
@@ -56,7 +58,7 @@ export function openClient(apiUrl: string): Client {
     const answer = await body.text()
     const acceptedAt = nowMs()
     if (statusCode !== 202) throw new Error(`not accepted: ${statusCode} ${answer}`)
-    return { requestId: JSON.parse(answer).requestId, sender, acceptedAt }
+    return { requestId: JSON.parse(answer).requestId, sender, postedAt, acceptedAt }
   }
   return {
     post,

@@ -10,7 +10,7 @@ import { eventually } from '../support/wait.ts'
 
 const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
 const build = join(projectRoot, 'dist/bench')
-const startWithinMs = 30_000
+const toldWithinMs = 90_000
 const toldOfLog = 2000
 
 /** With which `npm start` and `npm run worker` start a process, too. */
@@ -26,6 +26,7 @@ export const programs = {
   recordlessApi: { entry: 'tests/bench/bare/recordless-api.js', readyEvent: 'listening', flags },
   watchedApi: { entry: 'tests/bench/bare/watched-api.js', readyEvent: 'listening', flags },
   bareWorker: { entry: 'tests/bench/bare/worker.js', readyEvent: 'working' },
+  mediaLoad: { entry: 'tests/bench/media-load-program.js', readyEvent: 'prepared' },
   echo: { entry: 'tests/bench/bare/echo.js', readyEvent: 'listening' },
   provider: { entry: 'tests/bench/provider-program.js', readyEvent: 'receiving' },
 }
@@ -40,6 +41,9 @@ export interface Program {
   pid: number
   /** The line it logged when it was ready. */
   ready: Record<string, unknown>
+  signal(signal: NodeJS.Signals): void
+  /** The next line about this event that it logs, or has logged since it was last asked for one. */
+  told(event: string): Promise<Record<string, unknown>>
   /** SIGKILL, but SIGTERM where it is profiled, and the wait until it is gone. */
   kill(): Promise<void>
 }
@@ -83,14 +87,27 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   options.reaper.watch(pid, options.folder)
   void exited.then(() => options.reaper.forget(pid))
 
-  const readyLine = async () => {
-    const written = await readFile(logFile, 'utf8')
-    if (child.exitCode !== null) throw new Error(`${entry} ended: ${written.slice(-toldOfLog)}`)
-    return written.split('\n').find((line) => line.includes(`"event":"${readyEvent}"`))
+  const heard = new Map<string, number>()
+  const told = async (event: string) => {
+    const at = heard.get(event) ?? 0
+    const find = async () => {
+      const written = await readFile(logFile, 'utf8')
+      // The last line may be half written.
+      const lines = written.split('\n').slice(0, -1)
+      const line = lines.filter((one) => one.includes(`"event":"${event}"`))[at]
+      if (line === undefined && child.exitCode !== null)
+        throw new Error(`${entry} ended: ${written.slice(-toldOfLog)}`)
+      return line
+    }
+    const line = await eventually(`${event} of ${entry}`, find, toldWithinMs)
+    heard.set(event, at + 1)
+    return JSON.parse(line)
   }
   return {
     pid,
-    ready: JSON.parse(await eventually(`${entry} is ready`, readyLine, startWithinMs)),
+    ready: await told(readyEvent),
+    signal: (signal) => void child.kill(signal),
+    told,
     async kill() {
       child.kill(profiles === undefined ? 'SIGKILL' : 'SIGTERM')
       await exited

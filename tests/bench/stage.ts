@@ -27,6 +27,8 @@ export interface Stage {
   workers(): readonly Program[]
   /** One API more, or one that is measured beside it, on the same stores. @returns where it listens. */
   startApi(program: ApiProgram): Promise<StartedApi>
+  /** A program of its own, which ends with the stage. */
+  start(name: keyof typeof programs, more?: Record<string, string>): Promise<Program>
   openAccount(): Promise<Tenant>
   startWorkers(count: number, program?: WorkerProgram): Promise<void>
   killWorker(worker: Program): Promise<void>
@@ -118,6 +120,7 @@ async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>>
     provider,
     workers: () => [...workers],
     startApi,
+    start,
     openAccount: () => openAccount({ runtime: { db, settings } }, provider),
     async startWorkers(count, program = 'worker') {
       const more = program === 'bareWorker' ? { PUBLIC_BASE_URL: provider.urlOf('') } : {}

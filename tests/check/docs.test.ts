@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { smallBytes } from '../../src/api/large-bodies.ts'
 import { patience } from '../../src/api/patience.ts'
 
 const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((path) => join('docs', path))
@@ -37,13 +38,15 @@ test('docs/decisions/README.md lists all records, in the order of their numbers'
 
 test('docs/api.md says how slow a client may be', () => {
   const page = readFileSync('docs/api.md', 'utf8')
+  expect(smallBytes).toBe(128 * 1024)
   expect(patience).toEqual({
-    ...{ headersMs: 10_000, silenceMs: 30_000, lingerMs: 500 },
+    ...{ headersMs: 10_000, turnMs: 30_000, silenceMs: 30_000, lingerMs: 500 },
     ...{ bodyGraceMs: 10_000, bodyBytesPerSecond: 32 * 1024 },
   })
   for (const row of [
     '| the headers of a request | 10 s from the start',
     '| the body | an average of 32 KiB a second once it has taken 10 s |',
+    '| a body of more than 128 KiB | it waits for its turn while many such are under way: for 30 s at most,',
     '| silence while a request or its answer is under way | 30 s |',
     'half a second later the connection is closed',
   ])

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { decodeBase64 } from '../../src/core/base64.ts'
+import { decodeBase64, decodeDigits } from '../../src/core/base64.ts'
 
 const max = 1024
 
@@ -90,3 +90,27 @@ test.each([
   expect(decodeBase64(value, 16 * 1024 * 1024)).toHaveProperty('fault')
   expect(performance.now() - startedAt).toBeLessThan(1000)
 })
+
+test('bytes of digits are decoded as their text is, or left to it', () => {
+  for (const length of [...Array(100).keys(), 49_151, 49_152, 49_153, 200_000]) {
+    const content = randomBytes(length)
+    const digits = content.toString('base64')
+    for (const encoded of [digits, digits.replace(/=+$/, ''), `${digits}=`, `=${digits}`, digits.slice(1)]) {
+      const decoded = decodeDigits(Buffer.from(encoded))
+      const expected = decodeBase64(encoded, max * max)
+      const isSame = 'content' in expected ? decoded?.equals(expected.content) : decoded === undefined
+      expect(isSame, encoded.slice(0, 200)).toBe(true)
+    }
+  }
+})
+
+test.each(['-', '_', '\n', ' ', '=', '!', '\0', 'é', '\u{1f600}'])(
+  '%j among the digits is left to the text',
+  (odd) => {
+    const digits = randomBytes(300_000).toString('base64')
+    for (const at of [0, 1, 65_535, 65_536, 65_537, digits.length - 5, digits.length - 2]) {
+      const encoded = Buffer.from(digits.slice(0, at) + odd + digits.slice(at + 1))
+      expect(decodeDigits(encoded), `${at}`).toBeUndefined()
+    }
+  },
+)

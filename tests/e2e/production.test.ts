@@ -93,12 +93,13 @@ test('the built API and worker deliver a send that the built admin process shows
   }
 }, 60_000)
 
+/** Large enough to be judged in the thread, which is a file of the build by itself. */
 async function sendTo(url: string, { apiKey, channelId }: Seed): Promise<string> {
   const message = { type: 'text', text: { value: 'Hello' } }
   const response = await fetch(url, {
     method: 'POST',
     headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ channelId, contact: { value: '+4915112345678' }, message }),
+    body: JSON.stringify({ channelId, contact: { value: '+4915112345678' }, message }).padEnd(200_000),
   })
   expect(response.status).toBe(202)
   return ((await response.json()) as { requestId: string }).requestId

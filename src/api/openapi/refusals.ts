@@ -1,4 +1,3 @@
-import { HTTPException } from 'hono/http-exception'
 import { describeFaults, describeIssue } from '../../core/faults.ts'
 import { providerFault } from '../../core/provider-faults.ts'
 import { providerRules } from '../../core/providers/index.ts'
@@ -12,6 +11,7 @@ import { ApiError, asApiError, notHttp, notReady, unavailable, wrongMethod } fro
 import { mediaNotFound } from '../get-media.ts'
 import { messageNotFound } from '../get-message.ts'
 import { keyUsedBefore } from '../idempotency.ts'
+import { notJson } from '../judge-body.ts'
 import { channelNotFound } from '../own-channel.ts'
 import { tooManyRequests } from '../rate-limit.ts'
 import { tooLarge } from '../receive.ts'
@@ -52,7 +52,7 @@ export function refusalsOfSend(
     missing: { summary: 'Fields are missing', error: faultsOf(endpoint, {}) },
     faulty: { summary: 'Fields are faulty, or unknown', error: faultsOf(endpoint, faultyBody) },
     incompatible: { summary: 'Content of another type', error: faultsOf(endpoint, incompatibleBody) },
-    notJson: { summary: 'The body is not JSON', error: asApiError(new HTTPException(400)) },
+    notJson: { summary: 'The body is not JSON', error: new ApiError(400, notJson.fault) },
     tooLarge: { summary: 'The body is too large', error: tooLarge(settings.MAX_BODY_BYTES) },
     noFlow: { summary: 'The flow is absent, or of another account', error: flowNotFound() },
     tooMuchForChannel: { summary: "More than the channel's provider takes", error: tooLongForItsChannel() },

@@ -5,10 +5,11 @@ import { dispatch } from './dispatch.ts'
 import { growth, growthCurve } from './growth.ts'
 import { latency } from './latency.ts'
 import { load } from './load.ts'
+import { media } from './media.ts'
 import { redisMemory } from './redis-memory.ts'
 import { full, quick } from './sizes.ts'
 
-const cases: readonly Case[] = [accept, dispatch, latency, redisMemory, growth, growthCurve, load]
+const cases: readonly Case[] = [accept, dispatch, latency, redisMemory, media, growth, growthCurve, load]
 
 /** How fast the service is, next to the usual one and to what its parts can do by themselves. */
 export const speed: Benchmark = {

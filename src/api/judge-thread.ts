@@ -1,0 +1,26 @@
+import { parseNetwork } from '../core/public-address.ts'
+import { serve } from '../platform/thread.ts'
+import { type BodyForm, bodyJudge, type Judged } from './judge-body.ts'
+import { judgeLarge } from './judge-large.ts'
+
+export interface JudgeGiven {
+  /** As CIDR. */
+  allowedPrivateNetworks: string[]
+}
+
+export interface JudgeAsked {
+  bytes: Uint8Array
+  form: BodyForm
+}
+
+/** The thread that judges large bodies. */
+serve<JudgeGiven, JudgeAsked, Judged>(({ allowedPrivateNetworks }) => {
+  const judge = bodyJudge(allowedPrivateNetworks.map(parseNetwork))
+  return ({ bytes, form }) => {
+    const answer = judgeLarge(judge, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), form)
+    const content = 'asked' in answer ? answer.asked.mediaContent : undefined
+    // What is small shares its memory with others, and is copied.
+    const transfer = content && content.length > Buffer.poolSize ? [content.buffer as ArrayBuffer] : []
+    return { answer, transfer }
+  }
+})

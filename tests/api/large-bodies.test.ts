@@ -1,0 +1,191 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { smallBytes } from '../../src/api/large-bodies.ts'
+import { patience } from '../../src/api/patience.ts'
+import { type Account, buildAccount, post, textBody } from '../support/builders.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+import { expectError } from './expect-error.ts'
+import { answersIn } from './raw-http.ts'
+
+const mebibyte = 1024 * 1024
+const largest = 25 * mebibyte
+/** Of what large bodies may take together, half. */
+const largestOfAccount = 3
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startTestService()
+  // The thread takes a while to start from its sources.
+  await post(service, await buildAccount(service), largeText(smallBytes + 1))
+})
+afterAll(() => service.stop())
+
+/** A good send, with white space behind it. */
+const largeText = (bytes: number) => JSON.stringify(textBody()).padEnd(bytes)
+
+/** A client that begins a body of so many bytes, or one in chunks without an end. */
+async function begin(account: Account, sent: number, declared?: number, at = service) {
+  const socket = connect({ port: Number(new URL(at.url).port), host: '127.0.0.1' })
+  const parts: Buffer[] = []
+  socket.on('data', (part) => parts.push(part))
+  socket.on('error', () => {})
+  onTestFinished(() => void socket.destroy())
+  await once(socket, 'connect')
+  const lines = [
+    `POST /v1/channels/${account.channelId}/messages HTTP/1.1`,
+    'Host: a',
+    `Authorization: Bearer ${account.apiKey}`,
+    'Content-Type: application/json',
+    declared === undefined ? 'Transfer-Encoding: chunked' : `Content-Length: ${declared}`,
+  ]
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  const body = Buffer.alloc(sent, ' ')
+  socket.write(declared === undefined ? Buffer.concat([Buffer.from(`${sent.toString(16)}\r\n`), body]) : body)
+  return { socket, answers: () => answersIn(Buffer.concat(parts)) }
+}
+
+/** As many as an account may have, each of which has come so far that it has its place. */
+async function fill(account: Account, at = service) {
+  return await Promise.all(
+    Array.from({ length: largestOfAccount }, () => begin(account, 2 * smallBytes, largest, at)),
+  ).finally(() => sleep(300))
+}
+
+/** Whether it has its answer by now, and which. */
+function watch<T>(answer: Promise<T>) {
+  const watched: { answer?: T } = {}
+  void answer.then((got) => {
+    watched.answer = got
+  })
+  return Object.assign(watched, { comes: answer })
+}
+
+describe('while an account has as many large bodies under way as it may', () => {
+  test('its next one waits, those of others and small ones do not; it is taken when there is a place', async () => {
+    const [account, other] = [await buildAccount(service), await buildAccount(service)]
+    const [first] = await fill(account)
+    const waiting = watch(post(service, account, largeText(largest)))
+    expect((await post(service, other, largeText(largest))).status).toBe(202)
+    for (let small = 0; small < 10; small++)
+      expect((await post(service, account, textBody())).status).toBe(202)
+    expect(waiting.answer).toBeUndefined()
+    first?.socket.destroy()
+    expect((await waiting.comes).status).toBe(202)
+  })
+
+  test('one that waits and hangs up leaves its place in the line to the next', async () => {
+    const account = await buildAccount(service)
+    const [first] = await fill(account)
+    const { socket } = await begin(account, 10 * smallBytes, largest)
+    await sleep(100)
+    const next = watch(post(service, account, largeText(largest)))
+    socket.destroy()
+    await sleep(100)
+    expect(next.answer).toBeUndefined()
+    first?.socket.destroy()
+    expect((await next.comes).status).toBe(202)
+  })
+})
+
+test('however many large bodies come at a time, only so much of them is read', async () => {
+  const sockets: Socket[] = []
+  const name = 'http.server.request.start'
+  const note = (message: unknown) => sockets.push((message as { socket: Socket }).socket)
+  subscribe(name, note)
+  onTestFinished(() => void unsubscribe(name, note))
+  const accounts = await Promise.all(Array.from({ length: 4 }, () => buildAccount(service)))
+  const clients = 24
+  const sent = 20 * mebibyte
+  await Promise.all(
+    Array.from({ length: clients }, (_, index) =>
+      begin(accounts[index % accounts.length] as Account, sent, index % 2 ? largest : undefined),
+    ),
+  )
+  const readOf = () => sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0)
+  await eventually('as many as may', async () => readOf() >= 7 * sent)
+  await sleep(500)
+  expect(readOf()).toBeLessThan(7 * sent + clients * 4 * smallBytes)
+})
+
+describe('with little patience', () => {
+  const start = async (more: Partial<typeof patience>) => {
+    const impatient = await startTestService({}, undefined, { ...patience, ...more })
+    onTestFinished(() => impatient.stop())
+    return { impatient, account: await buildAccount(impatient) }
+  }
+  const trickle = async (sockets: Socket[]) => {
+    while (sockets.some(({ destroyed }) => !destroyed)) {
+      for (const socket of sockets) socket.write(' ')
+      await sleep(50)
+    }
+  }
+
+  test('who has a place and is slow is let go; who waits for it is neither slow nor silent', async () => {
+    const bodyBytesPerSecond = smallBytes
+    const { impatient, account } = await start({ bodyGraceMs: 400, silenceMs: 800, bodyBytesPerSecond })
+    const holders = await fill(account, impatient)
+    void trickle(holders.map(({ socket }) => socket))
+    const startedAt = performance.now()
+    const answer = await post(impatient, account, largeText(largest))
+    expect(performance.now() - startedAt).toBeGreaterThan(1000)
+    expect(answer.status).toBe(202)
+    for (const { answers } of holders) {
+      const [refused] = await eventually('an answer', async () => answers().length > 0 && answers())
+      if (refused) expectError(refused, 400, /bytes a second/)
+    }
+  })
+
+  test('who waits too long is told to come again, and nothing is accepted', async () => {
+    const { impatient, account } = await start({ turnMs: 300 })
+    const holders = await fill(account, impatient)
+    const answer = await post(impatient, account, largeText(largest))
+    expectError(answer, 503)
+    expect(answer.headers.get('Retry-After')).toBe('1')
+    for (const { socket } of holders) socket.destroy()
+    await eventually(
+      'a place',
+      async () => (await post(impatient, account, largeText(largest))).status === 202,
+    )
+  })
+})
+
+test('what declares much and sends little takes no place', async () => {
+  const account = await buildAccount(service)
+  await Promise.all(Array.from({ length: 20 }, () => begin(account, smallBytes / 2, largest)))
+  await sleep(200)
+  expect((await post(service, account, largeText(largest))).status).toBe(202)
+})
+
+test('a large body is parsed elsewhere than all else is done', async () => {
+  const account = await buildAccount(service)
+  const parse = vi.spyOn(JSON, 'parse')
+  onTestFinished(() => parse.mockRestore())
+  expect((await post(service, account, largeText(smallBytes + 1))).status).toBe(202)
+  expect(Math.max(...parse.mock.calls.map(([text]) => String(text).length))).toBeLessThanOrEqual(smallBytes)
+})
+
+test('where the thread is lost, the body that it was at work on is a 500, and the others are taken', async () => {
+  const other = await startTestService({}, service.stores)
+  onTestFinished(() => other.stop())
+  const account = await buildAccount(other)
+  const name = 'worker_threads'
+  const lose = (message: unknown) => {
+    unsubscribe(name, lose)
+    void (message as { worker: Worker }).worker.terminate()
+  }
+  subscribe(name, lose)
+  const answers = await Promise.all(
+    Array.from({ length: 3 }, () => post(other, account, largeText(smallBytes + 1))),
+  )
+  expect(answers.map(({ status }) => status).sort()).toEqual([202, 202, 500])
+  const failed = answers.find(({ status }) => status === 500)
+  const [crashed] = other.logsOf(failed?.body.requestId)
+  expect(crashed).toMatchObject({ event: 'crashed', msg: expect.stringContaining('the thread ended') })
+  expect((await post(other, account, largeText(smallBytes + 1))).status).toBe(202)
+})
