@@ -8,6 +8,8 @@ import { ratio } from './ratio.ts'
 
 const connections = 64
 const warmUpSeconds = 3
+/** Behind one connection there are few clients: as many as have places for what it sends in one measurement. */
+const accountsOfOne = 300
 const variants = { service: 'api', usual: 'usualApi', echo: 'echo', recordless: 'recordlessApi' } as const
 
 type Variant = keyof typeof variants
@@ -25,7 +27,8 @@ export const accept: Case = {
       for (const name of names) urls.set(name, (await stage.startApi(variants[name])).url)
       const load = async (name: Variant, at: number, seconds = sizes.seconds): Promise<WrkResult> => {
         await stage.clear()
-        return await wrk({ url: urls.get(name) ?? '', senders, connections: at, seconds })
+        const some = at === 1 ? senders.slice(0, accountsOfOne) : senders
+        return await wrk({ url: urls.get(name) ?? '', senders: some, connections: at, seconds })
       }
       for (const name of names) await load(name, connections, warmUpSeconds)
 

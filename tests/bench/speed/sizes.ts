@@ -16,7 +16,7 @@ export interface Sizes {
 }
 
 export const full: Sizes = {
-  seconds: 5,
+  seconds: 4,
   steadySeconds: 10,
   accounts: 2000,
   sendsOfEach: 15,
