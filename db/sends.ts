@@ -4,24 +4,24 @@ import type { SendRecord, StoredEvent } from '../src/core/timeline.ts'
 import type { Database } from './client.ts'
 import { media, sendEvents, sends } from './schema.ts'
 
-/** One statement whether the send is absent or another account's. */
+/**
+ * One statement whether the send is absent or another account's; and for its events, too, so that they are of the same
+ * moment as its state.
+ */
 export async function findSend(
   db: Database,
   requestId: string,
   accountId?: string,
 ): Promise<{ send: SendRecord; events: StoredEvent[] } | undefined> {
   const mine = accountId === undefined ? undefined : eq(sends.accountId, accountId)
-  const [send] = await db
-    .select()
+  const rows = await db
+    .select({ send: sends, event: sendEvents })
     .from(sends)
+    .leftJoin(sendEvents, eq(sendEvents.requestId, sends.requestId))
     .where(and(eq(sends.requestId, requestId), mine))
-  if (!send) return undefined
-  const events = await db
-    .select()
-    .from(sendEvents)
-    .where(eq(sendEvents.requestId, requestId))
     .orderBy(asc(sendEvents.id))
-  return { send, events }
+  const send = rows[0]?.send
+  return send && { send, events: rows.flatMap(({ event }) => event ?? []) }
 }
 
 /** The media of a send that has some, as a provider is to get it by a link; without its bytes where they aren't asked for. */

@@ -11,8 +11,8 @@ const maxSendsPerEntry = 200
 
 /**
  * Closes the contact's open conversation where the send asks for it, and lets the send open the next; otherwise it
- * joins the open one, or opens one. Done once: on later attempts, and where the claim found an open one to join,
- * the send is in a conversation already.
+ * joins the open one, or opens one. Done once: on later attempts, and where the claim has joined or opened one, the send
+ * is in a conversation already.
  */
 export function conversationCloser({ db, log }: Runtime) {
   const entries = new MicroBatch<Entry, Entered>({
