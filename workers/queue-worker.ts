@@ -3,6 +3,7 @@ import { DelayedError, type Job, Worker } from 'bullmq'
 import pLimit from 'p-limit'
 import { keyPrefix, overflowQueueName, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
 import { logFault, logWarning } from '../src/platform/logger.ts'
+import { leaveNothing } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { NextWakeUp } from './deliver.ts'
 import { laneWaker } from './lanes.ts'
@@ -69,6 +70,7 @@ export function startQueueWorker(
       stalledInterval: stalledCheckMs,
       maxStalledCount: maxStalls,
       runRetryDelay: tryRedisAgainAfterMs,
+      ...leaveNothing,
     })
     // What concerns the connection is in the log already, once an outage.
     worker.on('error', (error) => redis.status === 'ready' && logWarning(log, 'queue_fault', error))

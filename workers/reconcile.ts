@@ -37,8 +37,10 @@ export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
 
     const most = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
     let restored = 0
-    const isBusy = new Set(channels.map(({ channelId }) => channelId))
-    for (const channelId of stoppedAt.keys()) if (!isBusy.has(channelId)) stoppedAt.delete(channelId)
+    const isRead = new Set(
+      channels.filter(({ without }) => without !== 'none').map(({ channelId }) => channelId),
+    )
+    for (const channelId of stoppedAt.keys()) if (!isRead.has(channelId)) stoppedAt.delete(channelId)
     for (const without of ['all', 'ordinary'] as const) {
       const ids = channels.filter((channel) => channel.without === without).map(({ channelId }) => channelId)
       const atOnce = Math.ceil(sendsAtOnce / Math.min(most, pageSize))

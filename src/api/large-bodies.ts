@@ -2,6 +2,7 @@ import { extname } from 'node:path'
 import { Room } from '../platform/room.ts'
 import type { Settings } from '../platform/settings.ts'
 import { Thread } from '../platform/thread.ts'
+import { asApiError } from './errors.ts'
 import type { BodyForm, Judged } from './judge-body.ts'
 import type { JudgeAsked, JudgeGiven } from './judge-thread.ts'
 import type { Patience } from './patience.ts'
@@ -13,6 +14,9 @@ export const smallBytes = 128 * 1024
 const heldBytes = 192 * mebibyte
 /** Of those that have come, what is judged and recorded at a time: one that PostgreSQL writes, and the next. */
 const workedOnBytes = 48 * mebibyte
+
+/** What takes longer hangs. */
+const judgedWithinMs = 10_000
 
 /** A place for one body; it has none before it needs one. */
 export interface Place {
@@ -38,6 +42,7 @@ export function openLargeBodies(
   }
   const thread = new Thread<JudgeAsked, Judged>(threadFile(), {
     workerData: given,
+    taskMs: judgedWithinMs,
     resourceLimits: { maxOldGenerationSizeMb: 128 + 8 * Math.ceil(settings.MAX_BODY_BYTES / mebibyte) },
   })
 
@@ -57,6 +62,10 @@ export function openLargeBodies(
       try {
         const judged = await thread.ask({ bytes, form }, [bytes.buffer as ArrayBuffer])
         await rest(withBuffer(judged))
+      } catch (error) {
+        // Those who wait would find the same, one after the other.
+        if (asApiError(error as Error).statusCode === 503) workedOn.refuseWaiting()
+        throw error
       } finally {
         leave()
       }

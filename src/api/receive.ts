@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { ApiError } from './errors.ts'
 import { type Place, smallBytes } from './large-bodies.ts'
 import type { Patience } from './patience.ts'
@@ -59,6 +60,8 @@ function receiveByPieces(
       received = withRoomFor(length + piece.length, received, length, maxBytes)
       length += piece.copy(received, length)
     }
+    // A piece that crosses the line came live, not out of the buffer, so that its end can't have come before it is taken:
+    // what Node buffers, a high-water mark and one read, is no more than a small body.
     const waitForPlace = async (piece: Buffer) => {
       isLarge = true
       clearInterval(pace)
@@ -105,11 +108,20 @@ function holdBack(incoming: IncomingMessage): () => void {
   }
 }
 
+/** Connections on which nothing moves for our own sake: for how many of their requests, and how long they may be silent. */
+const excused = new WeakMap<Socket, { requests: number; silenceMs: number }>()
+
 /** While nothing moves on a connection for our own sake. @returns how to end it. */
 export function excuseSilence({ socket }: IncomingMessage): () => void {
-  const silenceMs = socket.timeout ?? 0
+  const excuse = excused.get(socket) ?? { requests: 0, silenceMs: socket.timeout ?? 0 }
+  excused.set(socket, excuse)
+  excuse.requests++
   socket.setTimeout(0)
-  return () => void socket.setTimeout(silenceMs)
+  return () => {
+    if (--excuse.requests > 0) return
+    excused.delete(socket)
+    socket.setTimeout(excuse.silenceMs)
+  }
 }
 
 function withRoomFor(length: number, bytes: Buffer, used: number, maxBytes: number): Buffer {

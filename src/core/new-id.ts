@@ -8,7 +8,7 @@ const idsPerFill = 256
 const pool = Buffer.allocUnsafe(idBytes * idsPerFill)
 let used = pool.length
 
-/** A UUIDv7, for where many are needed a second. */
+/** A UUIDv7, for where many are needed a second. Those of one millisecond are in no order. */
 export function newId(): string {
   if (used === pool.length) {
     randomFillSync(pool)

@@ -22,8 +22,9 @@ function standardOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true })
   let lines = ''
   const write = () => {
-    if (lines !== '') output.write(lines)
+    const text = lines
     lines = ''
+    if (text !== '') output.write(text)
   }
   process.on('exit', write)
   return {

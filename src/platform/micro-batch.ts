@@ -11,6 +11,8 @@ export interface MicroBatchOptions<Item, Result> {
   /** Does the work for many items at once and answers with one result an item, in their order. */
   flush: (items: Item[]) => Promise<Result[]>
   maxItems: number
+  /** For what only reads: after how long the flush in flight counts as stuck, and calls that come no longer wait for it. */
+  stuckAfterMs?: number
   /** For what isn't urgent: how long to gather before each flush. */
   gatherMs?: number
   /** Whether a failed flush may be due to one of its items; then each is tried alone, so that it fails alone. */
@@ -25,7 +27,9 @@ export interface MicroBatchOptions<Item, Result> {
 export class MicroBatch<Item, Result> {
   readonly #options: MicroBatchOptions<Item, Result>
   #waiting: Waiting<Item, Result>[] = []
-  #flushing = false
+  /** More than one only where one is stuck. */
+  #flushing = 0
+  #flushedAt = 0
 
   constructor(options: MicroBatchOptions<Item, Result>) {
     this.#options = options
@@ -34,17 +38,24 @@ export class MicroBatch<Item, Result> {
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject })
-      if (!this.#flushing) void outsideSpans(() => this.#flushAll())
+      if (this.#flushing === 0 || this.#isStuck()) void outsideSpans(() => this.#flushAll())
     })
   }
 
+  #isStuck(): boolean {
+    const { stuckAfterMs } = this.#options
+    return stuckAfterMs !== undefined && performance.now() - this.#flushedAt > stuckAfterMs
+  }
+
   async #flushAll(): Promise<void> {
-    this.#flushing = true
+    this.#flushing++
     while (this.#waiting.length > 0) {
+      this.#flushedAt = performance.now()
       await (this.#options.gatherMs === undefined ? restOfTurn() : sleep(this.#options.gatherMs))
-      await this.#settle(this.#waiting.splice(0, this.#options.maxItems))
+      const batch = this.#waiting.splice(0, this.#options.maxItems)
+      if (batch.length > 0) await this.#settle(batch)
     }
-    this.#flushing = false
+    this.#flushing--
   }
 
   async #settle(batch: Waiting<Item, Result>[]): Promise<void> {

@@ -23,9 +23,12 @@ export function createQueue(name: string, connection: Redis): SendQueue {
 }
 
 /**
- * Adds wake-ups, each keyed by its send's id: adding one that is there already changes nothing.
- * A finished wake-up leaves nothing behind; what became of the send stands in PostgreSQL.
+ * For whoever follows wake-ups: a finished one leaves nothing behind; what became of the send stands in PostgreSQL. Told
+ * here and not with each job, whose options then have the 64 bytes up to which Redis keeps a job in half the memory.
  */
+export const leaveNothing = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } }
+
+/** Adds wake-ups, each keyed by its send's id: adding one that is there already changes nothing. */
 export async function addWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[]): Promise<void> {
   const ordinary = wakeUps.filter(({ overflowOf }) => !overflowOf)
   if (ordinary.length > 0) await queues.queue.addBulk(ordinary.map((wakeUp) => toJob(wakeUp)))
@@ -47,7 +50,7 @@ function toJob({ requestId, inMs, isBehind }: WakeUp, priority?: number) {
   return {
     name: 'send',
     data: sendJobSchema.parse({ requestId }),
-    opts: { jobId: requestId, removeOnComplete: true, removeOnFail: true, ...rest },
+    opts: { jobId: requestId, ...rest },
   }
 }
 

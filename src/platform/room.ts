@@ -12,6 +12,7 @@ interface Guest {
 
 interface Waiting extends Guest {
   enter: () => void
+  giveUp: (reason: unknown) => void
 }
 
 export interface RoomOptions {
@@ -53,7 +54,7 @@ export class Room {
     if (this.#line.length === 0 && this.#fits(guest)) return this.#admit(guest)
     return await new Promise((resolve, reject) => {
       const giveUp = (reason: unknown) => {
-        this.#line.splice(this.#line.indexOf(waiting), 1)
+        if (this.#line.includes(waiting)) this.#line.splice(this.#line.indexOf(waiting), 1)
         settle()
         reject(reason)
         // It may have been what the others waited for.
@@ -65,8 +66,9 @@ export class Room {
         clearTimeout(timer)
         signal?.removeEventListener('abort', abort)
       }
-      const waiting = {
+      const waiting: Waiting = {
         ...guest,
+        giveUp,
         enter: () => {
           settle()
           resolve(this.#admit(guest))
@@ -76,6 +78,11 @@ export class Room {
       this.#line.push(waiting)
       this.#admitFromLine()
     })
+  }
+
+  /** All who wait are told that there is no room. */
+  refuseWaiting(): void {
+    for (const { giveUp } of this.#line.splice(0)) giveUp(new NoRoom())
   }
 
   #admit({ bytes, owner }: Guest): () => void {

@@ -67,7 +67,8 @@ export function createSharedLimiter(
   const uses = new MicroBatch<string, Count>({
     maxItems: maxUsesPerFlush,
     isItemsFault: () => false,
-    flush: (keys) => count((limiter) => consumeAll(limiter, keys)),
+    flush: (keys) =>
+      consumeAll(keys, (key, points) => count((limiter) => consume(limiter, key, points)), limit),
   })
   return {
     useUp: (key) => uses.add(key),
@@ -76,18 +77,22 @@ export function createSharedLimiter(
 }
 
 /** A point for each of the keys, those of one key in one go. @returns the counts as if they had come one by one. */
-async function consumeAll(limiter: Limiter, keys: readonly string[]): Promise<Count[]> {
+async function consumeAll(
+  keys: readonly string[],
+  use: (key: string, points: number) => Promise<RateLimiterRes>,
+  limit: { points: number },
+): Promise<Count[]> {
   const wanted = new Map<string, number>()
   for (const key of keys) wanted.set(key, (wanted.get(key) ?? 0) + 1)
   const consumed = new Map<string, RateLimiterRes>()
   const consumeOne = async ([key, points]: [string, number]) => {
-    consumed.set(key, await consume(limiter, key, points))
+    consumed.set(key, await use(key, points))
   }
   await Promise.all([...wanted].map(consumeOne))
   return keys.map((key) => {
     const behind = (wanted.get(key) ?? 1) - 1
     wanted.set(key, behind)
-    return toCount(consumed.get(key) as RateLimiterRes, behind, limiter)
+    return toCount(consumed.get(key) as RateLimiterRes, behind, limit)
   })
 }
 

@@ -11,6 +11,8 @@ type Reply<Answer> = { answer: Answer } | { error: Error }
 
 interface ThreadOptions {
   workerData: unknown
+  /** After which a task is given up, and the thread with it. */
+  taskMs: number
   /** Of its heap; beyond it the thread is lost, and not the process. */
   resourceLimits: { maxOldGenerationSizeMb: number }
 }
@@ -28,6 +30,7 @@ export class Thread<Asked, Answer> {
   readonly #options: ThreadOptions
   #worker: Worker | undefined
   #working: Task<Asked, Answer> | undefined
+  #overdue: NodeJS.Timeout | undefined
   /** Here, and not in the thread: with it they would be lost. */
   readonly #waiting: Task<Asked, Answer>[] = []
 
@@ -54,9 +57,11 @@ export class Thread<Asked, Answer> {
     const { asked, transfer, reject } = this.#working as Task<Asked, Answer>
     try {
       this.#worker ??= this.#start()
-      this.#worker.postMessage(asked, transfer)
+      const worker = this.#worker
+      this.#overdue = setTimeout(() => void worker.terminate(), this.#options.taskMs)
+      worker.postMessage(asked, transfer)
     } catch (error) {
-      this.#working = undefined
+      this.#end()
       reject(error as Error)
       this.#next()
     }
@@ -87,6 +92,7 @@ export class Thread<Asked, Answer> {
   }
 
   #end(): Task<Asked, Answer> | undefined {
+    clearTimeout(this.#overdue)
     const task = this.#working
     this.#working = undefined
     return task
@@ -95,7 +101,8 @@ export class Thread<Asked, Answer> {
 
 /** From its sources, which only development and tests run, Node.js 20 needs the loader to be told to the thread. */
 function startWorker(file: URL, options: ThreadOptions): Worker {
-  if (!file.pathname.endsWith('.ts')) return new Worker(file, options)
+  // Without what the process was started with: a tracing SDK, say, would be loaded once more, with its exporter.
+  if (!file.pathname.endsWith('.ts')) return new Worker(file, { ...options, execArgv: [], env: {} })
   const loading = `import('tsx/esm/api').then(({ register }) => (register(), import(${JSON.stringify(file.href)})))`
   return new Worker(loading, { ...options, eval: true })
 }

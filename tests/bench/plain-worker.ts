@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { keyPrefix, queueName, type SendJob } from '../../src/core/send-job.ts'
 import { createLogger } from '../../src/platform/logger.ts'
 import { closeOnSignal, runProcess } from '../../src/platform/process.ts'
+import { leaveNothing } from '../../src/platform/queue.ts'
 import { openRuntime } from '../../src/platform/runtime.ts'
 import { readSettings } from '../../src/platform/settings.ts'
 import { deliverer } from '../../workers/deliver.ts'
@@ -35,7 +36,7 @@ await runProcess(async () => {
       await job.moveToDelayed(Date.now() + wakeInMs, token)
       throw new DelayedError()
     },
-    { connection: runtime.redis, prefix: keyPrefix, concurrency },
+    { connection: runtime.redis, prefix: keyPrefix, concurrency, ...leaveNothing },
   )
   const beside = [startReconciler(runtime, turns), startSweeps(runtime, heartbeat, () => [])]
   log.info({ event: 'working', worker: name, concurrency })

@@ -2,12 +2,15 @@ import { expect, test } from 'vitest'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 
 /** Collects flushes and lets the test end them one by one. */
-function heldBatch(options: { maxItems?: number; isItemsFault?: (error: unknown) => boolean } = {}) {
+function heldBatch(
+  options: { maxItems?: number; isItemsFault?: (error: unknown) => boolean; stuckAfterMs?: number } = {},
+) {
   const flushes: string[][] = []
   const ends: { good: () => void; bad: (error: unknown) => void }[] = []
   const batch = new MicroBatch<string, string>({
     maxItems: options.maxItems ?? 100,
     isItemsFault: options.isItemsFault ?? (() => false),
+    ...(options.stuckAfterMs !== undefined && { stuckAfterMs: options.stuckAfterMs }),
     flush: (items) => {
       flushes.push(items)
       return new Promise((resolve, reject) => {
@@ -66,6 +69,21 @@ test('calls during a flush share the next one, and it starts as soon as the firs
   expect(flushes).toEqual([['a'], ['b', 'c', 'd']])
   end(1)
   expect(await Promise.all(others)).toEqual(['b!', 'c!', 'd!'])
+})
+
+test('where a flush is stuck, calls that come then wait for it no longer, if that is allowed', async () => {
+  const { batch, flushes, end } = heldBatch({ stuckAfterMs: 20 })
+  const stuck = batch.add('a')
+  await settled()
+  const waiting = batch.add('b')
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  const later = batch.add('c')
+  await settled()
+  expect(flushes).toEqual([['a'], ['b', 'c']])
+  end(1)
+  expect(await Promise.all([waiting, later])).toEqual(['b!', 'c!'])
+  end(0)
+  expect(await stuck).toBe('a!')
 })
 
 test('never two flushes are in flight', async () => {

@@ -32,6 +32,18 @@ test('never holds more than its bytes, and serves all in their order', async () 
   expect(room.takenBytes).toBe(0)
 })
 
+test('those who wait can be refused together, and those who come then are served', async () => {
+  const room = new Room({ bytes: 100, bytesOfOwner: 100 })
+  const first = visit(room, 60)
+  const waiting = [visit(room, 60, 'b'), visit(room, 60, 'c')]
+  room.refuseWaiting()
+  for (const { entered } of waiting) await expect(entered).rejects.toThrow(NoRoom)
+  const later = visit(room, 60, 'b')
+  first.leave()
+  await later.entered
+  expect(room.takenBytes).toBe(60)
+})
+
 test('a small guest does not overtake a large one that waits', async () => {
   const room = new Room({ bytes: 100, bytesOfOwner: 100 })
   const first = visit(room, 60)

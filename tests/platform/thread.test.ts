@@ -6,9 +6,10 @@ import { Thread, ThreadLost } from '../../src/platform/thread.ts'
 import { eventually } from '../support/wait.ts'
 import type { Trial } from './trial-thread.ts'
 
-const open = () =>
+const open = (taskMs = 20_000) =>
   new Thread<Trial, string | Uint8Array>(new URL('./trial-thread.ts', import.meta.url), {
     workerData: 'given',
+    taskMs,
     resourceLimits: { maxOldGenerationSizeMb: 64 },
   })
 const echo = (value: number, busyMs = 0) => ({ echo: Uint8Array.of(value), busyMs })
@@ -69,6 +70,14 @@ test.each([
   },
 )
 
+test('a task that does not end is given up, and what waited is done', async () => {
+  const thread = open(2000)
+  const hanging = thread.ask(echo(1, 60_000))
+  const waiting = thread.ask(echo(2))
+  await expect(hanging).rejects.toThrow(ThreadLost)
+  expect(await waiting).toEqual(Uint8Array.of(2))
+})
+
 test('a fault that nobody caught there doesn’t end the process, nor the work for good', async () => {
   const thread = open()
   await expect(thread.ask('fail uncaught')).rejects.toThrow()
@@ -88,7 +97,7 @@ test('a process whose thread has nothing to do ends by itself', async () => {
   const url = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
   const script = `
     const { Thread } = await import(${url('../../src/platform/thread.ts')})
-    const options = { workerData: 'given', resourceLimits: { maxOldGenerationSizeMb: 64 } }
+    const options = { workerData: 'given', taskMs: 20_000, resourceLimits: { maxOldGenerationSizeMb: 64 } }
     const thread = new Thread(new URL(${url('./trial-thread.ts')}), options)
     const awake = setInterval(() => {}, 1000)
     await thread.ask({ echo: Uint8Array.of(1) })

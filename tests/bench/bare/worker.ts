@@ -2,6 +2,7 @@ import { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Pool } from 'undici'
 import { keyPrefix, queueName, type SendJob } from '../../../src/core/send-job.ts'
+import { leaveNothing } from '../../../src/platform/queue.ts'
 import { readSettings } from '../../../src/platform/settings.ts'
 
 /**
@@ -31,6 +32,7 @@ const worker = new Worker<SendJob>(
     connection: new Redis(settings.REDIS_URL, { maxRetriesPerRequest: null }),
     prefix: keyPrefix,
     concurrency,
+    ...leaveNothing,
   },
 )
 await worker.waitUntilReady()

@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import type { WebhookConfig } from '../../../src/core/providers/webhook.ts'
 import { openConfig } from '../../../src/core/sealed-config.ts'
 import { keyPrefix, queueName, type SendJob } from '../../../src/core/send-job.ts'
+import { leaveNothing } from '../../../src/platform/queue.ts'
 import { credentialsKeys, readSettings } from '../../../src/platform/settings.ts'
 import { type ClaimedSend, claimSend, connectPool, recordOutcome } from './queries.ts'
 
@@ -38,6 +39,7 @@ const worker = new Worker<SendJob>(
     connection: new Redis(settings.REDIS_URL, { maxRetriesPerRequest: null }),
     prefix: keyPrefix,
     concurrency: settings.WORKER_CONCURRENCY,
+    ...leaveNothing,
   },
 )
 worker.on('failed', (job, error) => log.error({ requestId: job?.data.requestId, err: error }))
