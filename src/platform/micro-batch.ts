@@ -11,7 +11,7 @@ export interface MicroBatchOptions<Item, Result> {
   /** Does the work for many items at once and answers with one result an item, in their order. */
   flush: (items: Item[]) => Promise<Result[]>
   maxItems: number
-  /** For what only reads: after how long the flush in flight counts as stuck, and calls that come no longer wait for it. */
+  /** For flushes that may overlap: after how long one counts as stuck, and calls that come no longer wait for it. */
   stuckAfterMs?: number
   /** For what isn't urgent: how long to gather before each flush. */
   gatherMs?: number
