@@ -18,8 +18,6 @@ const cacheTtlMs = 2000
 const ttlResolutionMs = 50
 const cachedKeys = 10_000
 const maxKeysPerLookup = 200
-/** One connection may hang, after a failover say, where others don't. */
-const stuckAfterMs = 100
 const failureWindowSeconds = 60
 
 export const unauthorized = () =>
@@ -41,7 +39,7 @@ export function authenticator(runtime: Runtime) {
   const lookups = new MicroBatch<string, Caller | undefined>({
     maxItems: maxKeysPerLookup,
     isItemsFault: () => false,
-    stuckAfterMs,
+    mayOverlap: true,
     flush: async (hashes) => {
       const callers = await findCallers(db, hashes)
       return hashes.map((hash) => callers.get(hash))

@@ -8,8 +8,6 @@ import type { Runtime } from '../platform/runtime.ts'
 import type { ApiEnv } from './context.ts'
 
 const maxJobsPerAdd = 200
-/** Where Redis hangs, nobody waits for the time-outs of several flushes, one after the other. */
-const stuckAfterMs = 100
 
 /**
  * Adds the send's wake-up to the queue, together with those of concurrent sends. The send is committed by now: if the
@@ -19,7 +17,7 @@ export function enqueuer(runtime: Runtime) {
   const { throughBreaker, log, metrics } = runtime
   const adds = new MicroBatch<WakeUp, void>({
     maxItems: maxJobsPerAdd,
-    stuckAfterMs,
+    mayOverlap: true,
     isItemsFault: () => false,
     flush: async (wakeUps) => {
       await throughBreaker(() => addWakeUps(runtime, wakeUps))

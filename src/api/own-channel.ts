@@ -13,8 +13,6 @@ const cacheTtlMs = 2000
 const ttlResolutionMs = 50
 const cachedChannels = 10_000
 const maxChannelsPerLookup = 200
-/** One connection may hang, after a failover say, where others don't. */
-const stuckAfterMs = 100
 
 export const channelNotFound = () => new ApiError(404, 'Channel not found')
 
@@ -23,7 +21,7 @@ export function channelLookup({ db }: Runtime) {
   const lookups = new MicroBatch<ChannelOwner, Channel | undefined>({
     maxItems: maxChannelsPerLookup,
     isItemsFault: () => false,
-    stuckAfterMs,
+    mayOverlap: true,
     flush: async (asked) => {
       const found = await findOwnChannels(db, asked)
       const byKey = new Map(found.map((channel) => [keyOf(channel), channel]))

@@ -1,6 +1,9 @@
 import { setImmediate as restOfTurn, setTimeout as sleep } from 'node:timers/promises'
 import { outsideSpans } from './tracing.ts'
 
+/** After which a flush counts as stuck: several, one after the other, would use up what a request may wait. */
+const stuckAfterMs = 100
+
 interface Waiting<Item, Result> {
   item: Item
   resolve: (result: Result) => void
@@ -11,8 +14,8 @@ export interface MicroBatchOptions<Item, Result> {
   /** Does the work for many items at once and answers with one result an item, in their order. */
   flush: (items: Item[]) => Promise<Result[]>
   maxItems: number
-  /** For flushes that may overlap: after how long one counts as stuck, and calls that come no longer wait for it. */
-  stuckAfterMs?: number
+  /** Whether calls needn't wait for a flush that is stuck, say on a connection that hangs where others don't. */
+  mayOverlap?: boolean
   /** For what isn't urgent: how long to gather before each flush. */
   gatherMs?: number
   /** Whether a failed flush may be due to one of its items; then each is tried alone, so that it fails alone. */
@@ -43,8 +46,7 @@ export class MicroBatch<Item, Result> {
   }
 
   #isStuck(): boolean {
-    const { stuckAfterMs } = this.#options
-    return stuckAfterMs !== undefined && performance.now() - this.#flushedAt > stuckAfterMs
+    return this.#options.mayOverlap === true && performance.now() - this.#flushedAt > stuckAfterMs
   }
 
   async #flushAll(): Promise<void> {

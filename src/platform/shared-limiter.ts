@@ -6,8 +6,6 @@ import type { Runtime } from './runtime.ts'
 /** What Node's timers can hold: beyond it they fire at once, and the count would be lost. */
 const longestTimerSeconds = 2_000_000
 const maxUsesPerFlush = 200
-/** Where Redis hangs, nobody waits for the time-outs of several flushes, one after the other. */
-const stuckAfterMs = 100
 
 type Limiter = RateLimiterRedis | RateLimiterMemory
 
@@ -68,7 +66,7 @@ export function createSharedLimiter(
   }
   const uses = new MicroBatch<string, Count>({
     maxItems: maxUsesPerFlush,
-    stuckAfterMs,
+    mayOverlap: true,
     isItemsFault: () => false,
     flush: (keys) =>
       consumeAll(keys, (key, points) => count((limiter) => consume(limiter, key, points)), limit),
