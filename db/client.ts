@@ -7,6 +7,12 @@ export type Database = NodePgDatabase<typeof schema> & { $client: pg.Pool }
 /** How long to wait for a connection, whether PostgreSQL is gone or hangs. */
 const connectTimeoutMs = 1000
 
+/**
+ * A plan outlives the table it was made for: one that reads a table whole, because it was all but empty, would still do so
+ * for each accept and claim of a flood (docs/decisions/0036-steady-estimates.md). Whatever has no index is read as before.
+ */
+const plansForFullTables = 'set enable_seqscan = off'
+
 export interface DatabaseOptions {
   poolSize: number
   /** After which a statement fails and its connection, which may hang, is given up. */
@@ -23,6 +29,7 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: options.queryTimeoutMs,
     keepAlive: true,
+    onConnect: async (client) => void (await client.query(plansForFullTables)),
   })
   pool.on('error', options.onConnectionLost)
   // One that breaks while it is in use fails the statement at work, or the next one. Unheard, it would end the process.

@@ -65,6 +65,11 @@ export interface BusyChannel {
   without: 'all' | 'ordinary' | 'none'
 }
 
+/** With its limit, PostgreSQL looks for one in the channel, and doesn't read all that wait. */
+const hasOverdue = (which = '') => `coalesce((
+  select true from sends s where s.channel_id = channels.id and s.finished_at is null ${which}
+    and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms' limit 1), false)`
+
 /** One by one from the index, not from all their sends. */
 const busyChannelsStatement = prepared<BusyChannel>(
   'busy_channels',
@@ -75,14 +80,10 @@ const busyChannelsStatement = prepared<BusyChannel>(
              order by channel_id limit 1)
      from waiting where waiting.id is not null)
    select id as "channelId",
-          ${hasLimits} or (${isSilent} and exists (
-            select from sends s where s.channel_id = channels.id and s.finished_at is null and s.overflow
-              and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms')) as "givesTurns",
+          ${hasLimits} or (${isSilent} and ${hasOverdue('and s.overflow')}) as "givesTurns",
           case when ${hasLimits} then 'none' when ${isSilent} then 'ordinary' else 'all' end as without
    from waiting join channels using (id)
-   where held_at is null
-     and exists (select from sends s where s.channel_id = channels.id and s.finished_at is null
-                   and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms')
+   where held_at is null and ${hasOverdue()}
    order by id`,
 )
 

@@ -24,28 +24,40 @@ let account: Account
 beforeAll(async () => {
   service = await startTestService()
   account = await buildAccount(service)
-  await growStale(service.runtime.db)
+  const { db } = service.runtime
+  await db.$client.query(`alter table sends set (autovacuum_enabled = off)`)
+  await db.$client.query(`insert into workers (name, alive_until) values ($1, 'infinity')`, [worker])
 })
 afterAll(() => service.stop())
 
-/** A history that PostgreSQL has counted while nothing was unfinished, and 3,000 sends since, 1,000 of them in one lane. */
-async function growStale({ $client }: Database): Promise<void> {
+async function grow(
+  { $client }: Database,
+  count: number,
+  lane: string,
+  columns: Record<string, string>,
+): Promise<void> {
   const { accountId, channelId } = account
-  const grow = async (count: number, lane: string, columns: Record<string, string>) =>
-    await $client.query(
-      `insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
-                          close_conversation, lane, next_attempt_at, ${Object.keys(columns)})
-       select uuidv7(), $1, $2, 'phone', '+49' || ${lane}, 'text', '{"type": "text", "text": {"value": "Hello"}}', false,
-              ${lane}, clock_timestamp() - interval '1 hour', ${Object.values(columns)}
-       from generate_series(1, ${count}) n`,
-      [accountId, channelId],
-    )
-  await $client.query(`alter table sends set (autovacuum_enabled = off)`)
-  await grow(20_000, 'n % 5000', { status: `'sent'`, finished_at: 'now()' })
-  await $client.query('vacuum analyze sends')
-  await grow(2000, '10000 + n % 1000', { overflow: 'n > 16' })
-  await grow(1000, '1', { overflow: 'true' })
-  await $client.query(`insert into workers (name, alive_until) values ($1, 'infinity')`, [worker])
+  await $client.query(
+    `insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                        close_conversation, lane, next_attempt_at, ${Object.keys(columns)})
+     select uuidv7(), $1, $2, 'phone', '+49' || ${lane}, 'text', '{"type": "text", "text": {"value": "Hello"}}', false,
+            ${lane}, clock_timestamp() - interval '1 hour', ${Object.values(columns)}
+     from generate_series(1, ${count}) n`,
+    [accountId, channelId],
+  )
+}
+
+/** 3,000 sends that wait, 1,000 of them in one lane. */
+async function growWaiting(db: Database): Promise<void> {
+  await grow(db, 2000, '10000 + n % 1000', { overflow: 'n > 16' })
+  await grow(db, 1000, '1', { overflow: 'true' })
+}
+
+/** A history that PostgreSQL has counted while nothing was unfinished, and what waits since. */
+async function growStale(db: Database): Promise<void> {
+  await grow(db, 20_000, 'n % 5000', { status: `'sent'`, finished_at: 'now()' })
+  await db.$client.query('vacuum analyze sends')
+  await growWaiting(db)
 }
 
 const idsWhere = async (condition: string): Promise<string[]> => {
@@ -67,66 +79,91 @@ async function rowsRead(db: Database, work: () => Promise<unknown>): Promise<num
   return (await count()) - before
 }
 
-describe.each(['force_custom_plan', 'force_generic_plan'])(
+function connect(planCacheMode: string): Database {
+  const url = new URL(service.stores.databaseUrl)
+  url.searchParams.set('options', `-c plan_cache_mode=${planCacheMode}`)
+  return connectDatabase(url.href, { poolSize: 1, queryTimeoutMs: 10_000, onConnectionLost: () => {} })
+}
+
+const accept = (db: Database) =>
+  insertSends(
+    db,
+    Array.from({ length: batch }, (): NewSend => {
+      const { requestId, accountId, channelId, message } = buildSendRow(account, { requestId: uuidv7() })
+      return {
+        ...{ requestId, accountId, channelId, message, closeConversation: false, ordering: 'contact' },
+        ...{ contact: { type: 'phone', value: newContact() }, recordBy: new Date('2100-01-01') },
+        ...{ flowId: undefined, expireAfterSeconds: undefined, idempotency: undefined },
+      }
+    }),
+  )
+
+/** The statements by which a worker delivers, for sends that may all go. */
+function deliveries(db: Database, ids: readonly string[]): (() => Promise<unknown>)[] {
+  const claim = { id: uuidv7(), worker }
+  const unknown = { providerStatus: null, providerCode: null, providerMessageId: null }
+  const record = { outcome: 'sent', attempt: 1, durationMs: 5, ...unknown } as const
+  const told = { claimId: claim.id, status: 'sent', record, reason: undefined, delayMs: undefined } as const
+  return [
+    () => findRefusals(db, ids),
+    () => findReadyHeads(db, ids),
+    () => claimSends(db, ids, claim),
+    () => reclaimSends(db, ids, claim),
+    () =>
+      recordOutcomes(
+        db,
+        ids.map((requestId) => ({ requestId, ...told })),
+      ),
+  ]
+}
+
+const expectFew = async (db: Database, work: () => Promise<unknown>, rows = batch) =>
+  expect(await rowsRead(db, work)).toBeLessThanOrEqual(rows * mostRowsPerSend)
+
+test('a plan that was made while the table was empty reads few of the sends that wait', async () => {
+  const { db } = service.runtime
+  await db.$client.query('vacuum analyze sends')
+  const connectedEarly = connect('force_generic_plan')
+  for (const statement of [() => accept(connectedEarly), ...deliveries(connectedEarly, [])]) await statement()
+  await growWaiting(db)
+
+  await expectFew(connectedEarly, () => accept(connectedEarly))
+  for (const statement of deliveries(connectedEarly, await idsWhere('lane between 10000 and 10900'))) {
+    await expectFew(connectedEarly, statement)
+  }
+  await connectedEarly.$client.end()
+  await db.$client.query('truncate sends cascade')
+})
+
+const modes = ['force_custom_plan', 'force_generic_plan']
+
+describe.each(modes)(
   'after a count of a time without any, a statement reads few of the sends that wait: %s',
   (mode) => {
     let db: Database
 
-    beforeAll(() => {
-      const url = new URL(service.stores.databaseUrl)
-      url.searchParams.set('options', `-c plan_cache_mode=${mode}`)
-      db = connectDatabase(url.href, { poolSize: 1, queryTimeoutMs: 10_000, onConnectionLost: () => {} })
+    beforeAll(async () => {
+      if (mode === modes[0]) await growStale(service.runtime.db)
+      db = connect(mode)
     })
     afterAll(() => db.$client.end())
 
-    const expectFew = async (work: () => Promise<unknown>, rows = batch) =>
-      expect(await rowsRead(db, work)).toBeLessThanOrEqual(rows * mostRowsPerSend)
-
-    test('accepts', async () => {
-      const rows = Array.from({ length: batch }, (): NewSend => {
-        const { requestId, accountId, channelId, message } = buildSendRow(account, { requestId: uuidv7() })
-        return {
-          ...{ requestId, accountId, channelId, message, closeConversation: false, ordering: 'contact' },
-          ...{ contact: { type: 'phone', value: newContact() }, recordBy: new Date('2100-01-01') },
-          ...{ flowId: undefined, expireAfterSeconds: undefined, idempotency: undefined },
-        }
-      })
-      await expectFew(() => insertSends(db, rows))
-    })
+    test('accepts', () => expectFew(db, () => accept(db)))
 
     test.each([
       ['heads of lanes', 'lane between 10000 and 10900'],
       ['those behind them', 'lane = 1'],
     ])('claims, refusals and outcomes: %s', async (_, which) => {
       const ids = await idsWhere(`status = 'queued' and ${which}`)
-      const claim = { id: uuidv7(), worker }
-      await expectFew(() => findRefusals(db, ids))
-      await expectFew(() => findReadyHeads(db, ids))
-      await expectFew(() => claimSends(db, ids, claim))
-      await expectFew(() => reclaimSends(db, ids, claim))
-      const unknown = { providerStatus: null, providerCode: null, providerMessageId: null }
-      const record = { outcome: 'sent', attempt: 1, durationMs: 5, ...unknown } as const
-      const told = {
-        claimId: claim.id,
-        status: 'sent',
-        record,
-        reason: undefined,
-        delayMs: undefined,
-      } as const
-      await expectFew(() =>
-        recordOutcomes(
-          db,
-          ids.map((requestId) => ({ requestId, ...told })),
-        ),
-      )
+      for (const statement of deliveries(db, ids)) await expectFew(db, statement)
     })
 
     test('searches for what is due', async () => {
       const { channelId } = account
-      await expectFew(() => findBusyChannels(db, 5000))
+      await expectFew(db, () => findBusyChannels(db, 5000))
       const which = { channels: [{ channelId, after: undefined }], overdueByMs: 5000, limit: batch }
-      await expectFew(() => findDueSends(db, { ...which, without: 'all' }))
-      await expectFew(() => findWaitingOverflow(db, channelId, batch))
+      await expectFew(db, () => findDueSends(db, { ...which, without: 'all' }))
+      await expectFew(db, () => findWaitingOverflow(db, channelId, batch))
     })
 
     test('turns', async () => {
@@ -134,15 +171,15 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
       const limit = (calls: number | null) =>
         db.$client.query('update channels set max_in_flight = $2 where id = $1', [channelId, calls])
       await limit(batch)
-      await expectFew(() => giveTurns(db, [channelId], 30))
+      await expectFew(db, () => giveTurns(db, [channelId], 30))
       await limit(null)
     })
 
     test('stories, and erasing a contact', async () => {
       const [first = ''] = await idsWhere('lane = 1')
-      await expectFew(() => findStory(db, first))
+      await expectFew(db, () => findStory(db, first))
       const contact = { type: 'phone', value: mode === 'force_custom_plan' ? '+4917' : '+4918' } as const
-      await expectFew(() => eraseContact(db, { accountId: account.accountId, contact }))
+      await expectFew(db, () => eraseContact(db, { accountId: account.accountId, contact }))
     })
   },
 )
