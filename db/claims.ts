@@ -5,7 +5,7 @@ import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { Database } from './client.ts'
 import { isBehind } from './lanes.ts'
-import { prepared } from './statement.ts'
+import { isGiven, prepared } from './statement.ts'
 import { isItsTurn, isLimited } from './turns.ts'
 
 /** A send that this worker may now hand to its provider, with all that takes but the bytes of its media. */
@@ -55,7 +55,7 @@ const untilMs = (moment: string) => `
 const claim = (lock: string) => `
    with due as materialized (
      select * from sends
-     where request_id = any($1::uuid[])
+     where ${isGiven('request_id')}
        and ((status = 'queued' and next_attempt_at <= clock_timestamp()
              and (expires_at is null or expires_at > clock_timestamp())
              and (select alive_until > clock_timestamp() from workers where name = $2)) or

@@ -3,7 +3,7 @@ import type { WakeUp } from '../src/core/send-job.ts'
 import type { Database } from './client.ts'
 import { isBehind, laneOf } from './lanes.ts'
 import { overflowOf } from './overflow.ts'
-import { prepared } from './statement.ts'
+import { isGiven, prepared } from './statement.ts'
 import { hasLimits, isLimited, isSilent, turnInMs } from './turns.ts'
 
 /** Why a send could not be claimed: when it can be, or what it waits for. */
@@ -32,7 +32,7 @@ const refusalsStatement = prepared<Refusal>(
    from sends s join channels on channels.id = s.channel_id
      cross join lateral (select in_ms, ${isLimited} and in_ms is null as is_missing
                          from (select case when ${isLimited} then ${turnInMs} end as in_ms) its) turn
-   where s.request_id = any($1)`,
+   where ${isGiven('s.request_id')}`,
 )
 
 /** What keeps sends from being claimed; unknown ones are missing from the answer. */
@@ -47,7 +47,7 @@ const readyHeadsStatement = prepared<WakeUp>(
      cross join lateral ((${laneOf('asked')} limit 1) union all select asked.* where asked.lane is null) s
      join channels on channels.id = s.channel_id
      cross join lateral (select case when ${isLimited} then ${turnInMs} else 0 end as in_ms) turn
-   where asked.request_id = any($1) and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+   where ${isGiven('asked.request_id')} and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
      and channels.held_at is null and turn.in_ms is not null`,
 )
 

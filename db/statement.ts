@@ -21,6 +21,12 @@ export const isoText = (moment: string) =>
   `to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /**
+ * SQL that is true of an id that is among those of the parameter $1. Planning doesn't see them so: where it sees that they
+ * are few, PostgreSQL thinks them worth a plan of their own each time, which takes longer than the rest.
+ */
+export const isGiven = (id: string) => `${id} = any((select $1::uuid[])::uuid[])`
+
+/**
  * SQL that is true of an id that is among those of a batch. It goes beside a join with the batch, whose length nobody
  * knows when the statement is planned: without it the whole table may be read.
  */

@@ -135,6 +135,24 @@ test('a plan that was made while the table was empty reads few of the sends that
   await db.$client.query('truncate sends cascade')
 })
 
+test('statements for single sends are planned once, not each time', async () => {
+  const db = connectDatabase(service.stores.databaseUrl, {
+    poolSize: 1,
+    queryTimeoutMs: 10_000,
+    onConnectionLost: () => {},
+  })
+  await grow(service.runtime.db, 20, '20000 + n', { overflow: 'false' })
+  for (const id of await idsWhere('lane > 20000')) {
+    for (const statement of deliveries(db, [id])) await statement()
+  }
+  const { rows } = await db.$client.query(
+    'select name from pg_prepared_statements where generic_plans = 0 order by name',
+  )
+  expect(rows).toEqual([])
+  await db.$client.end()
+  await service.runtime.db.$client.query('truncate sends cascade')
+})
+
 const modes = ['force_custom_plan', 'force_generic_plan']
 
 describe.each(modes)(
