@@ -10,9 +10,10 @@ export async function openAccounts(stage: Stage, count: number): Promise<Tenant[
   return await concurrently(atOnce, Array.from({ length: count }), stage.openAccount)
 }
 
-/** A channel for each account. */
-export async function openChannels(tenants: readonly Tenant[], path: string): Promise<Sender[]> {
-  return await concurrently(atOnce, tenants, (tenant) => tenant.openChannel(path))
+/** @param each how many channels for each account. */
+export async function openChannels(tenants: readonly Tenant[], path: string, each = 1): Promise<Sender[]> {
+  const ofEach = Array.from({ length: each }, () => tenants).flat()
+  return await concurrently(atOnce, ofEach, (tenant) => tenant.openChannel(path))
 }
 
 /** Each sends in its turn, every time to another contact. */

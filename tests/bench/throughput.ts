@@ -2,8 +2,8 @@ import type { Post } from './post.ts'
 import type { Choice, ProviderCall } from './provider.ts'
 import type { Stage } from './stage.ts'
 
-/** The first calls are of a worker that has just started, the last ones of one that runs out of sends. */
-const from = 0.3
+/** Until half of its work is done, a worker that has just started gets faster; the last calls are of one that runs out of sends. */
+const from = 0.5
 const to = 0.95
 const withinMs = 180_000
 

@@ -7,7 +7,8 @@ import type { Case } from './case.ts'
 import { ratio } from './ratio.ts'
 
 const connections = 64
-const warmUpSeconds = 3
+/** Until then each program gets faster. */
+const warmUpSeconds = 8
 /** Behind one connection there are few clients: as many as have places for what it sends in one measurement. */
 const accountsOfOne = 300
 const variants = { service: 'api', usual: 'usualApi', echo: 'echo', recordless: 'recordlessApi' } as const

@@ -12,7 +12,8 @@ export const dispatch: Case = {
   async measure({ runs, sizes, tell }) {
     const stage = await openStage()
     try {
-      const senders = await openChannels(await openAccounts(stage, sizes.accounts), '/accept/speed')
+      const accounts = await openAccounts(stage, sizes.accounts)
+      const senders = await openChannels(accounts, '/accept/speed', sizes.channelsOfEach)
       const measure = (figure: Figure, program: 'worker' | 'bareWorker' | 'usualWorker') => async () => {
         const posts = inTurn(senders, sizes.sendsOfEach)
         figure.values.push(await dispatchThroughput(stage, posts, { program }))

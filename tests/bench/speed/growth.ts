@@ -10,7 +10,7 @@ import { type Past, withPast } from './history.ts'
 import { type Compared, ratio, ratioOf } from './ratio.ts'
 
 const connections = 64
-const warmUpSeconds = 3
+const warmUpSeconds = 8
 const bounds = { floor: 0.9, aim: 0.97 }
 
 /** What a month of sends, and those that wait for their retry, cost the ones that come now. */

@@ -5,8 +5,10 @@ export interface Sizes {
   /** Of a steady load. */
   steadySeconds: number
   accounts: number
-  /** Each of its own channel. So few that an account's own places in the ordinary queue hold them. */
+  /** Of each channel. So few that its own places in the ordinary queue hold them. */
   sendsOfEach: number
+  /** Of each account, where a worker delivers what was recorded before: enough sends to get it warm. */
+  channelsOfEach: number
   finished: number
   /** Between nothing and that. */
   lessFinished: readonly number[]
@@ -20,6 +22,7 @@ export const full: Sizes = {
   steadySeconds: 10,
   accounts: 2000,
   sendsOfEach: 15,
+  channelsOfEach: 2,
   finished: 5_000_000,
   lessFinished: [100_000, 1_000_000],
   waiting: 100_000,
@@ -31,6 +34,7 @@ export const quick: Sizes = {
   steadySeconds: 3,
   accounts: 1000,
   sendsOfEach: 10,
+  channelsOfEach: 1,
   finished: 100_000,
   lessFinished: [10_000],
   waiting: 5000,
