@@ -3,7 +3,14 @@ import type { Ordering } from '../src/core/lane.ts'
 import type { Message } from '../src/core/message.ts'
 import type { Database } from './client.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
-import { isBeyondChannel, isOverflow, overflowOf, placesTaken, withPlacesTaken } from './overflow.ts'
+import {
+  isBeyondChannel,
+  isLoneOverflow,
+  isOverflow,
+  overflowOf,
+  placesTaken,
+  withPlacesTaken,
+} from './overflow.ts'
 import { prepared } from './statement.ts'
 
 /** A send as it is recorded at accept. */
@@ -35,18 +42,39 @@ export interface RecordedSend {
   acceptedAt: Date
 }
 
+/** As a row travels in JSON. */
+const columns = `
+  "requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
+  "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency json, traceparent text,
+  "recordBy" timestamptz`
+
+const isInTime = 'clock_timestamp() < "recordBy"'
+
+const lane = `
+  case ordering when 'contact' then
+    hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end`
+
+/** SQL of the last unfinished send of the lane of `one`. */
+const lastOfLane = `
+  (select request_id from sends s where s.lane = one.lane and s.finished_at is null order by seq desc limit 1)`
+
+/** SQL that inserts the rows of `one`, to be followed by where they come from. */
+const intoSends = ({ behind, overflow }: { behind: string; overflow: string }) => `
+  insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
+                     message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
+  select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
+         message->>'type', message, "flowId", "closeConversation", lane, ${behind}, ${overflow},
+         clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent`
+
+const returned = `request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf"`
+
 /**
  * Keys are inserted in the order of their hashes, or two batches could wait for each other. Of several sends with one
  * key in a batch, the first one counts.
  */
 const recording = `
   given as materialized (
-    select given.* from rows from (json_to_recordset($1) as
-      ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
-       "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency json, traceparent text,
-       "recordBy" timestamptz))
-      with ordinality as given
-    where clock_timestamp() < "recordBy"),
+    select given.* from rows from (json_to_recordset($1) as (${columns})) with ordinality as given where ${isInTime}),
   keyed as (
     insert into idempotency_keys as kept (hash, fingerprint, request_id)
     select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
@@ -59,22 +87,16 @@ const recording = `
     returning request_id),
   taken as materialized (${placesTaken}),
   recorded as (
-    insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
-                       message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
-    select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
-           message->>'type', message, "flowId", "closeConversation", lane,
-           case when lane is not null then coalesce(
-             lag("requestId") over (partition by lane order by ordinality),
-             (select request_id from sends s where s.lane = one.lane and s.finished_at is null order by seq desc limit 1)) end,
-           ${isOverflow},
-           clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
-    from (select given.*, of_account.places as "placesOfAccount", ${isBeyondChannel} as "isBeyondChannel",
-                 case ordering when 'contact' then
-                   hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
+    ${intoSends({
+      behind: `case when lane is not null then
+        coalesce(lag("requestId") over (partition by lane order by ordinality), ${lastOfLane}) end`,
+      overflow: isOverflow,
+    })}
+    from (select given.*, of_account.places as "placesOfAccount", ${isBeyondChannel} as "isBeyondChannel", ${lane} as lane
           from given ${withPlacesTaken}
           where idempotency is null or "requestId" in (select request_id from keyed)) one
     order by ordinality
-    returning request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf", behind)`
+    returning ${returned}, behind)`
 
 /**
  * A key that another transaction was inserting has been waited for. If that took too long, all is undone, by a
@@ -87,6 +109,14 @@ const inTime = `
      or 1 / (clock_timestamp() < given."recordBy" and recorded."acceptedAt" is not null)::int = 1`
 
 const insertStatement = prepared<RecordedSend>('insert_sends', `with ${recording} ${inTime}`)
+
+/** For a single send without an Idempotency-Key: of a statement that short, most of the time goes into its start. */
+const insertOneStatement = prepared<RecordedSend>(
+  'insert_send',
+  `${intoSends({ behind: lastOfLane, overflow: isLoneOverflow })}
+   from (select given.*, ${lane} as lane from json_to_record($1) as given (${columns}) where ${isInTime}) one
+   returning ${returned}, behind is not null as "isBehind"`,
+)
 
 const insertWithMediaStatement = prepared<RecordedSend>(
   'insert_send_with_media',
@@ -102,7 +132,11 @@ const insertWithMediaStatement = prepared<RecordedSend>(
  * @throws an error that `isTooLate`, and records none, where one came too late for having waited for its key.
  */
 export function insertSends(db: Database, rows: readonly NewSend[]) {
-  return insertStatement(db, [JSON.stringify(rows)])
+  const [first] = rows
+  const isLone = rows.length === 1 && !first?.idempotency
+  return isLone
+    ? insertOneStatement(db, [JSON.stringify(first)])
+    : insertStatement(db, [JSON.stringify(rows)])
 }
 
 /** Records one send with its media, both or neither; else like `insertSends`. */

@@ -2,12 +2,14 @@
 const placesPerChannel = 16
 const placesPerAccount = 100
 
+const hasPlace = 'finished_at is null and not overflow'
+
 /** SQL of the places that the accounts of the rows `given` have taken. */
 export const placesTaken = `
   select "accountId" as account_id, channel_id, places
   from (select distinct "accountId" from given) one cross join lateral (
     select channel_id, count(*) as places from sends
-    where account_id = "accountId" and finished_at is null and not overflow
+    where account_id = "accountId" and ${hasPlace}
     group by channel_id) taken`
 
 /** SQL that joins rows of `given` with the places their channel has taken, and with those of their account. */
@@ -29,6 +31,12 @@ export const isOverflow = `(
   "isBeyondChannel"
   or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality) >
     ${placesPerAccount} - coalesce("placesOfAccount", 0))`
+
+/** SQL that is true of the only row of an insert where there is no place left; it counts no further than to the last. */
+export const isLoneOverflow = `(
+  exists (select from sends
+          where account_id = "accountId" and channel_id = "channelId" and ${hasPlace} offset ${placesPerChannel - 1})
+  or exists (select from sends where account_id = "accountId" and ${hasPlace} offset ${placesPerAccount - 1}))`
 
 /** SQL of the channel in whose overflow the wake-up of a send belongs; null: it belongs in the ordinary queue. */
 export const overflowOf = (send: string) => `case when ${send}.overflow then ${send}.channel_id end`

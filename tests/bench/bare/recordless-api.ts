@@ -6,6 +6,10 @@ import { readyWithin } from '../../../src/platform/redis.ts'
 import { openRuntime } from '../../../src/platform/runtime.ts'
 import { readSettings } from '../../../src/platform/settings.ts'
 
+/** One by one, and many at once. */
+const inserts = ['insert_send', 'insert_sends']
+type Row = { requestId: string }
+
 /** This API without its record: the insert is answered here, as if PostgreSQL had taken no time for it. */
 await runProcess(async () => {
   const settings = readSettings()
@@ -14,8 +18,9 @@ await runProcess(async () => {
   const pool = runtime.db.$client
   const query = pool.query.bind(pool) as (...given: unknown[]) => unknown
   const queryButInserts = (statement: { name?: string; values?: string[] }, ...rest: unknown[]) => {
-    if (statement.name !== 'insert_sends') return query(statement, ...rest)
-    const rows: { requestId: string }[] = JSON.parse(statement.values?.[0] ?? '[]')
+    if (!inserts.includes(statement.name ?? '')) return query(statement, ...rest)
+    const given: Row | Row[] = JSON.parse(statement.values?.[0] ?? '[]')
+    const rows = Array.isArray(given) ? given : [given]
     const acceptedAt = new Date()
     return Promise.resolve({
       rows: rows.map(({ requestId }) => ({ requestId, acceptedAt, overflowOf: null, isBehind: false })),
