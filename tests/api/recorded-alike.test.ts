@@ -1,0 +1,111 @@
+import { eq } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { insertSends, type NewSend, type RecordedSend } from '../../db/accepts.ts'
+import { sends } from '../../db/schema.ts'
+import { type Account, buildAccount, buildChannel } from '../support/builders.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+
+/** What tells of a send, but for its channel; without more it is as most are. */
+interface Told extends Partial<NewSend> {
+  /** The first, the second … of its account. */
+  channel: number
+}
+
+const times = (count: number, told: Told): Told[] => Array.from({ length: count }, () => told)
+const contact = (value: string) => ({ type: 'phone', value }) as const
+const tooLate = { recordBy: new Date('2020-01-01') }
+
+/** Records them for an account of its own, and tells what came of each, with places in the order given for ids. */
+async function record(told: readonly Told[], insert: (rows: readonly NewSend[]) => Promise<RecordedSend[]>) {
+  const account: Account = await buildAccount(service)
+  const channels: string[] = []
+  for (const { channel } of told) {
+    while (channels.length <= channel) channels.push(await buildChannel(service, account.accountId))
+  }
+  const rows = told.map(
+    ({ channel, ...rest }, n): NewSend => ({
+      requestId: uuidv7(),
+      accountId: account.accountId,
+      channelId: channels[channel] ?? '',
+      contact: contact(`+49151${n}`),
+      message: { type: 'text', text: { value: `No. ${n}` } },
+      flowId: undefined,
+      closeConversation: false,
+      ordering: 'contact',
+      expireAfterSeconds: undefined,
+      idempotency: undefined,
+      recordBy: new Date('2100-01-01'),
+      ...rest,
+    }),
+  )
+  const placeOf = (id: string | null | undefined) =>
+    id ? rows.findIndex(({ requestId }) => requestId === id) : id
+  const recorded = new Map((await insert(rows)).map((one) => [one.requestId, one]))
+  const stored = await service.runtime.db.select().from(sends).where(eq(sends.accountId, account.accountId))
+  return rows.map(({ requestId }) => {
+    const answer = recorded.get(requestId)
+    const row = stored.find((one) => one.requestId === requestId)
+    return {
+      answer: answer && {
+        overflowOf: answer.overflowOf && channels.indexOf(answer.overflowOf),
+        isBehind: answer.isBehind,
+        isOfRow: answer.acceptedAt.getTime() === row?.acceptedAt.getTime(),
+      },
+      row: row && {
+        ...row,
+        ...{ requestId: placeOf(requestId), channelId: channels.indexOf(row.channelId), accountId: '' },
+        ...{ seq: undefined, lane: row.lane !== null, behind: placeOf(row.behind) },
+        ...{ acceptedAt: undefined, nextAttemptAt: undefined },
+        expiresAt: row.expiresAt && Math.round((row.expiresAt.getTime() - row.acceptedAt.getTime()) / 1000),
+      },
+    }
+  })
+}
+
+const inOneInsert = (rows: readonly NewSend[]) => insertSends(service.runtime.db, rows)
+const oneByOne = async (rows: readonly NewSend[]) => {
+  const recorded: RecordedSend[] = []
+  for (const row of rows) recorded.push(...(await insertSends(service.runtime.db, [row])))
+  return recorded
+}
+
+const someone = contact('+4915112345678')
+
+test.each<[string, Told[]]>([
+  [
+    'all that a send can have',
+    [
+      { channel: 0 },
+      { channel: 0, flowId: uuidv7(), closeConversation: true, expireAfterSeconds: 90 },
+      { channel: 0, contact: { type: 'email', value: 'a@example.com', name: 'Ann' }, traceparent: 'trace' },
+    ],
+  ],
+  ['what comes after its deadline', [{ channel: 0 }, { channel: 0, ...tooLate }, { channel: 0 }]],
+  [
+    'lanes, of a contact in a channel',
+    [
+      ...times(3, { channel: 0, contact: someone }),
+      ...times(2, { channel: 1, contact: someone }),
+      { channel: 0, contact: { ...someone, type: 'email' } },
+      { channel: 0, contact: someone, ordering: 'none' },
+      { channel: 0, contact: someone },
+    ],
+  ],
+  ['the places of channels', [...times(18, { channel: 0 }), ...times(2, { channel: 1 })]],
+  [
+    'the places of an account',
+    [0, 1, 2, 3, 4, 5, 6, 7].flatMap((channel) => times(13, { channel })).concat(times(6, { channel: 0 })),
+  ],
+])('one by one, or in one insert, sends are recorded alike: %s', async (_, told) => {
+  const alone = await record(told, oneByOne)
+  expect(alone).toEqual(await record(told, inOneInsert))
+  expect(alone.map(({ answer }) => answer !== undefined)).toEqual(told.map(({ recordBy }) => !recordBy))
+})
