@@ -45,7 +45,7 @@ export interface RecordedSend {
 /** As a row travels in JSON. */
 const columns = `
   "requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
-  "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency json, traceparent text,
+  "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency jsonb, traceparent text,
   "recordBy" timestamptz`
 
 const isInTime = 'clock_timestamp() < "recordBy"'
@@ -67,14 +67,30 @@ const intoSends = ({ behind, overflow }: { behind: string; overflow: string }) =
          clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent`
 
 const returned = `request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf"`
+const isBehind = 'behind is not null as "isBehind"'
+
+const given = `
+  given as materialized (
+    select given.* from rows from (jsonb_to_recordset($1) as (${columns})) with ordinality as given where ${isInTime}),
+  taken as materialized (${placesTaken})`
+
+/** SQL that inserts rows of `given`, in their order. */
+const givenIntoSends = (which: string) => `
+  ${intoSends({
+    behind: `case when lane is not null then
+      coalesce(lag("requestId") over (partition by lane order by ordinality), ${lastOfLane}) end`,
+    overflow: isOverflow,
+  })}
+  from (select given.*, of_account.places as "placesOfAccount", ${isBeyondChannel} as "isBeyondChannel", ${lane} as lane
+        from given ${withPlacesTaken} ${which}) one
+  order by ordinality`
 
 /**
  * Keys are inserted in the order of their hashes, or two batches could wait for each other. Of several sends with one
  * key in a batch, the first one counts.
  */
 const recording = `
-  given as materialized (
-    select given.* from rows from (json_to_recordset($1) as (${columns})) with ordinality as given where ${isInTime}),
+  ${given},
   keyed as (
     insert into idempotency_keys as kept (hash, fingerprint, request_id)
     select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
@@ -85,37 +101,34 @@ const recording = `
       set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
       where kept.created_at < clock_timestamp() - interval '${idempotencyKeptHours} hours'
     returning request_id),
-  taken as materialized (${placesTaken}),
   recorded as (
-    ${intoSends({
-      behind: `case when lane is not null then
-        coalesce(lag("requestId") over (partition by lane order by ordinality), ${lastOfLane}) end`,
-      overflow: isOverflow,
-    })}
-    from (select given.*, of_account.places as "placesOfAccount", ${isBeyondChannel} as "isBeyondChannel", ${lane} as lane
-          from given ${withPlacesTaken}
-          where idempotency is null or "requestId" in (select request_id from keyed)) one
-    order by ordinality
-    returning ${returned}, behind)`
+    ${givenIntoSends('where idempotency is null or "requestId" in (select request_id from keyed)')}
+    returning ${returned}, ${isBehind})`
 
 /**
  * A key that another transaction was inserting has been waited for. If that took too long, all is undone, by a
  * division by zero. It names `recorded` so that PostgreSQL can't do it before.
  */
 const inTime = `
-  select "requestId", "acceptedAt", "overflowOf", behind is not null as "isBehind"
+  select "requestId", "acceptedAt", "overflowOf", "isBehind"
   from recorded join given using ("requestId")
   where given.idempotency is null
      or 1 / (clock_timestamp() < given."recordBy" and recorded."acceptedAt" is not null)::int = 1`
 
-const insertStatement = prepared<RecordedSend>('insert_sends', `with ${recording} ${inTime}`)
+const insertKeyedStatement = prepared<RecordedSend>('insert_keyed_sends', `with ${recording} ${inTime}`)
 
-/** For a single send without an Idempotency-Key: of a statement that short, most of the time goes into its start. */
+/** For sends without an Idempotency-Key, which is what most are. */
+const insertStatement = prepared<RecordedSend>(
+  'insert_sends',
+  `with ${given} ${givenIntoSends('')} returning ${returned}, ${isBehind}`,
+)
+
+/** For a single one of these, which would spend most of the time on starting so much. */
 const insertOneStatement = prepared<RecordedSend>(
   'insert_send',
   `${intoSends({ behind: lastOfLane, overflow: isLoneOverflow })}
-   from (select given.*, ${lane} as lane from json_to_record($1) as given (${columns}) where ${isInTime}) one
-   returning ${returned}, behind is not null as "isBehind"`,
+   from (select given.*, ${lane} as lane from jsonb_to_record($1) as given (${columns}) where ${isInTime}) one
+   returning ${returned}, ${isBehind}`,
 )
 
 const insertWithMediaStatement = prepared<RecordedSend>(
@@ -132,11 +145,9 @@ const insertWithMediaStatement = prepared<RecordedSend>(
  * @throws an error that `isTooLate`, and records none, where one came too late for having waited for its key.
  */
 export function insertSends(db: Database, rows: readonly NewSend[]) {
-  const [first] = rows
-  const isLone = rows.length === 1 && !first?.idempotency
-  return isLone
-    ? insertOneStatement(db, [JSON.stringify(first)])
-    : insertStatement(db, [JSON.stringify(rows)])
+  if (rows.some(({ idempotency }) => idempotency)) return insertKeyedStatement(db, [JSON.stringify(rows)])
+  if (rows.length === 1) return insertOneStatement(db, [JSON.stringify(rows[0])])
+  return insertStatement(db, [JSON.stringify(rows)])
 }
 
 /** Records one send with its media, both or neither; else like `insertSends`. */

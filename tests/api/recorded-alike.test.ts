@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -76,6 +77,10 @@ const oneByOne = async (rows: readonly NewSend[]) => {
   for (const row of rows) recorded.push(...(await insertSends(service.runtime.db, [row])))
   return recorded
 }
+const inOneInsertWithKeys = (rows: readonly NewSend[]) => {
+  const hash = () => randomBytes(32).toString('hex')
+  return inOneInsert(rows.map((row) => ({ ...row, idempotency: { hash: hash(), fingerprint: hash() } })))
+}
 
 const someone = contact('+4915112345678')
 
@@ -104,8 +109,9 @@ test.each<[string, Told[]]>([
     'the places of an account',
     [0, 1, 2, 3, 4, 5, 6, 7].flatMap((channel) => times(13, { channel })).concat(times(6, { channel: 0 })),
   ],
-])('one by one, or in one insert, sends are recorded alike: %s', async (_, told) => {
+])('one by one, in one insert, or with keys, sends are recorded alike: %s', async (_, told) => {
   const alone = await record(told, oneByOne)
-  expect(alone).toEqual(await record(told, inOneInsert))
+  expect(await record(told, inOneInsert)).toEqual(alone)
+  expect(await record(told, inOneInsertWithKeys)).toEqual(alone)
   expect(alone.map(({ answer }) => answer !== undefined)).toEqual(told.map(({ recordBy }) => !recordBy))
 })
