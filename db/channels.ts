@@ -21,12 +21,14 @@ export interface ChannelOwner {
   accountId: string
 }
 
+/** One by one from the index: joined with a batch of unknown length, all channels would be read. */
 const findOwnStatement = prepared<Channel & ChannelOwner>(
   'find_own_channels',
-  `select channels.id as "channelId", channels.account_id as "accountId", provider, ordering,
-          expire_after_seconds as "expireAfterSeconds"
+  `select own.*
    from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
-   join channels on channels.id = asked."channelId" and channels.account_id = asked."accountId"`,
+   cross join lateral (
+     select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds"
+     from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own`,
 )
 
 /**

@@ -15,7 +15,7 @@ const findStatement = prepared<KeptKey>(
   'find_idempotency_keys',
   `select encode(hash, 'hex') as hash, encode(fingerprint, 'hex') as fingerprint, request_id as "requestId"
    from idempotency_keys
-   where hash = any(select decode(hex, 'hex') from json_array_elements_text($1) as hex)
+   where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
      and created_at >= clock_timestamp() - interval '${idempotencyKeptHours} hours'`,
 )
 

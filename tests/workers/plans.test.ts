@@ -1,10 +1,13 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertSends, type NewSend } from '../../db/accepts.ts'
+import { findCallers } from '../../db/api-keys.ts'
+import { findOwnChannels } from '../../db/channels.ts'
 import { claimSends, reclaimSends } from '../../db/claims.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { findBusyChannels, findDueSends, findReadyHeads, findRefusals } from '../../db/due-sends.ts'
 import { eraseContact } from '../../db/erase.ts'
+import { findIdempotencyKeys } from '../../db/idempotency-keys.ts'
 import { recordOutcomes } from '../../db/outcomes.ts'
 import { findWaitingOverflow } from '../../db/silence.ts'
 import { findStory } from '../../db/story.ts'
@@ -65,12 +68,13 @@ const idsWhere = async (condition: string): Promise<string[]> => {
   return (await service.runtime.db.$client.query<{ id: string }>(select)).rows.map(({ id }) => id)
 }
 
-/** Rows of `sends` that PostgreSQL has read on the way, whichever way it went. */
-async function rowsRead(db: Database, work: () => Promise<unknown>): Promise<number> {
+/** Rows of a table that PostgreSQL has read on the way, whichever way it went. */
+async function rowsRead(db: Database, work: () => Promise<unknown>, table = 'sends'): Promise<number> {
   const count = async () => {
     await db.$client.query('select pg_stat_force_next_flush()')
     const { rows } = await db.$client.query<{ read: string }>(
-      `select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables where relname = 'sends'`,
+      `select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables where relname = $1`,
+      [table],
     )
     return Number(rows[0]?.read)
   }
@@ -204,3 +208,52 @@ describe.each(modes)(
     })
   },
 )
+
+describe.each(modes)('of many, a look-up reads few: %s', (mode) => {
+  const many = 2000
+  let db: Database
+
+  beforeAll(async () => {
+    db = connect(mode)
+    const { $client } = db
+    const ids = await $client.query<{ id: string }>(
+      `insert into accounts (id, name) select uuidv7(), 'Test' from generate_series(1, ${many}) returning id`,
+    )
+    const accountIds = ids.rows.map(({ id }) => id)
+    await $client.query(
+      `insert into api_keys (id, account_id, hash, display_prefix, permissions)
+       select uuidv7(), id, sha256(id::text::bytea), '', '{}' from unnest($1::uuid[]) id`,
+      [accountIds],
+    )
+    await $client.query(
+      `insert into channels (id, account_id, provider, name, sealed_config, on_uncertain)
+       select id, id, 'sandbox', 'Test', 'sealed', 'hold' from unnest($1::uuid[]) id`,
+      [accountIds],
+    )
+    await $client.query(
+      `insert into idempotency_keys (hash, fingerprint, request_id)
+       select sha256(id::text::bytea), '', id from unnest($1::uuid[]) id`,
+      [accountIds],
+    )
+    await $client.query('vacuum analyze accounts, api_keys, channels, idempotency_keys')
+  })
+  afterAll(() => db.$client.end())
+
+  test('of keys, channels and Idempotency-Keys', async () => {
+    const { rows } = await db.$client.query<{ id: string; hash: string }>(
+      `select id, encode(sha256(id::text::bytea), 'hex') as hash from accounts where name = 'Test' order by id desc limit 3`,
+    )
+    const hashes = rows.map(({ hash }) => hash)
+    const read = async (table: string, work: () => Promise<unknown>) =>
+      expect([table, await rowsRead(db, work, table)]).toEqual([table, rows.length])
+    await read('api_keys', () => findCallers(db, hashes))
+    await read('accounts', () => findCallers(db, hashes))
+    await read('channels', () =>
+      findOwnChannels(
+        db,
+        rows.map(({ id }) => ({ channelId: id, accountId: id })),
+      ),
+    )
+    await read('idempotency_keys', () => findIdempotencyKeys(db, hashes))
+  })
+})
