@@ -7,6 +7,7 @@ import { logEvent } from '../platform/logger.ts'
 import { Readiness } from '../platform/readiness.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import { WaitBudget } from '../platform/wait-budget.ts'
+import { answerJson } from './answer.ts'
 import { authenticator } from './authenticate.ts'
 import { warnOfUnknownProxy } from './client-address.ts'
 import { type ApiEnv, factory } from './context.ts'
@@ -52,11 +53,11 @@ export function createApp(
   app.get('/openapi.json', ...document)
   app.get('/docs', ...page)
   app.get('/docs/:file', ...file)
-  app.get('/healthz', (c) => c.json({ status: 'ok' }))
+  app.get('/healthz', (c) => answerJson(c, { status: 'ok' }))
   app.get('/readyz', async (c) => {
     const hindrance = await readiness.hindrance()
     if (hindrance !== undefined) throw notReady(hindrance)
-    return c.json({ status: 'ok' })
+    return answerJson(c, { status: 'ok' })
   })
 
   app.notFound((c) => answerError(c, routeNotFound(), log))
@@ -74,7 +75,7 @@ const trackRequest = ({ log, metrics }: Runtime) =>
     const requestId = newId()
     c.set('requestId', requestId)
     c.set('budget', new WaitBudget(waitBudgetMs))
-    c.header('X-Request-Id', requestId)
+    c.set('headers', { 'X-Request-Id': requestId })
     await next()
     const { status: statusCode } = c.res
     const route = answeredRoute(c)

@@ -9,6 +9,8 @@ export interface ApiEnv {
   Bindings: HttpBindings
   Variables: {
     requestId: string
+    /** Of the answer, besides those that its route gives it. */
+    headers: Record<string, string>
     budget: WaitBudget
     /** Set by `authenticate`. */
     caller: Caller

@@ -6,6 +6,7 @@ import { isUnavailable } from '../../db/errors.ts'
 import { type Logger, logFault, logWarning } from '../platform/logger.ts'
 import { NoRoom } from '../platform/room.ts'
 import { WaitBudgetSpent } from '../platform/wait-budget.ts'
+import { answerJson } from './answer.ts'
 import type { ApiEnv } from './context.ts'
 import { notJson } from './judge-body.ts'
 
@@ -56,11 +57,11 @@ export function errorBody(statusCode: number, message: string, requestId: string
 /** Answers with an error. The line in the log that tells of it is the first middleware's; a fault of ours has one more. */
 export function answerError(c: Context<ApiEnv>, error: Error, log: Logger): Response {
   const { statusCode, message, headers, reason } = asApiError(error)
-  const { requestId } = c.var
+  const requestId = c.get('requestId')
   if (statusCode === 500) logFault(log, 'crashed', error, { requestId })
   else if (statusCode === 503) logWarning(log, 'unavailable', error, { requestId })
   c.set('refusal', reason)
-  return c.json(errorBody(statusCode, message, requestId), statusCode, headers)
+  return answerJson(c, errorBody(statusCode, message, requestId), statusCode, headers)
 }
 
 /** What any other error is answered with. */

@@ -23,6 +23,7 @@ export function getMedia({ db, settings }: Runtime) {
     const { content, sizeBytes, description } = media
     const { mimetype = 'application/octet-stream', filename } = description
     return c.body(content as Buffer<ArrayBuffer>, 200, {
+      ...c.get('headers'),
       'Content-Length': String(sizeBytes),
       // Providers refuse types by their names, image/jpg for one.
       'Content-Type': withCommonName(mimetype),

@@ -3,6 +3,7 @@ import { findSend } from '../../db/sends.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { buildTimeline } from '../core/timeline.ts'
 import type { Runtime } from '../platform/runtime.ts'
+import { answerJson } from './answer.ts'
 import { permit } from './authenticate.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
@@ -18,6 +19,6 @@ export function getMessage({ db }: Runtime, authenticate: MiddlewareHandler<ApiE
       ? await budget.spend(findSend(db, requestId, caller.accountId))
       : undefined
     if (!found) throw messageNotFound()
-    return c.json(buildTimeline(found.send, found.events, 'whole'))
+    return answerJson(c, buildTimeline(found.send, found.events, 'whole'))
   })
 }

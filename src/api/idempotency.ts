@@ -6,6 +6,7 @@ import type { SendRequest } from '../core/send-request.ts'
 import { logEvent } from '../platform/logger.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import type { Runtime } from '../platform/runtime.ts'
+import { answerJson } from './answer.ts'
 import type { ApiEnv } from './context.ts'
 import { ApiError } from './errors.ts'
 
@@ -67,6 +68,6 @@ export function replayAnswer({ log, metrics }: Runtime) {
     const { caller, requestId: repeatId } = c.var
     logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })
     metrics.idempotentReplays.inc()
-    return c.json({ requestId }, 202, { 'X-Request-Id': requestId, 'Idempotent-Replayed': 'true' })
+    return answerJson(c, { requestId }, 202, { 'X-Request-Id': requestId, 'Idempotent-Replayed': 'true' })
   }
 }

@@ -23,8 +23,9 @@ export function rateLimiter(runtime: Runtime) {
   }
 
   const tell = (c: Context<ApiEnv>, limit: RateLimit, { remaining, resetSeconds }: Count) => {
-    c.header('RateLimit-Policy', `"default";q=${limit.points};w=${limit.seconds}`)
-    c.header('RateLimit', `"default";r=${remaining};t=${resetSeconds}`)
+    const headers = c.get('headers')
+    headers['RateLimit-Policy'] = `"default";q=${limit.points};w=${limit.seconds}`
+    headers.RateLimit = `"default";r=${remaining};t=${resetSeconds}`
   }
 
   return {

@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import { sendRequestSchemas } from '../core/send-request.ts'
 import type { Runtime } from '../platform/runtime.ts'
+import { answerJson } from './answer.ts'
 import { templateApplier } from './apply-template.ts'
 import { permit } from './authenticate.ts'
 import { channelChecks } from './check-against-channel.ts'
@@ -56,7 +57,7 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
         const recorded = await record(c, { ...request, message }, channel, idempotency)
         if ('concurrent' in recorded) return replay(c, recorded.concurrent)
         await enqueue(c, recorded.wakeUp)
-        return c.json({ requestId: c.get('requestId') }, 202)
+        return answerJson(c, { requestId: c.get('requestId') }, 202)
       },
     )
 

@@ -19,6 +19,7 @@ export function answerKept(find: (file: string) => Kept) {
   return factory.createHandlers(etag(), (c) => {
     const { type, body, tag } = find(c.req.param('file') ?? '')
     return c.body(body, 200, {
+      ...c.get('headers'),
       'Content-Type': type,
       'Content-Length': String(body.length),
       'Cache-Control': 'no-cache',

@@ -1,0 +1,19 @@
+import type { Context } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { ApiEnv } from './context.ts'
+
+/**
+ * Answers with JSON and with the headers that the steps before have put into `headers`. By `c.header` and `c.json` they
+ * would go through a Headers object, which costs more than the rest of an answer.
+ */
+export function answerJson(
+  c: Context<ApiEnv>,
+  body: unknown,
+  status: ContentfulStatusCode = 200,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'Content-Type': 'application/json', ...c.get('headers'), ...headers },
+  })
+}
