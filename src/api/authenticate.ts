@@ -60,7 +60,7 @@ export function authenticator(runtime: Runtime) {
   const refuse = refuser(runtime)
 
   return factory.createMiddleware(async (c, next) => {
-    const apiKey = bearer.exec(c.req.header('Authorization') ?? '')?.[1] ?? ''
+    const apiKey = bearer.exec(c.env.incoming.headers.authorization ?? '')?.[1] ?? ''
     let caller = callers.get(cacheKeyOf(apiKey))
     if (!caller && wasMintedHere(apiKey, settings.API_KEY_PEPPER)) {
       caller = await c.get('budget').spend(lookUp(apiKey))

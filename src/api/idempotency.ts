@@ -11,6 +11,7 @@ import type { ApiEnv } from './context.ts'
 import { ApiError } from './errors.ts'
 
 const header = 'Idempotency-Key'
+const field = 'idempotency-key'
 const maxKeysPerLookup = 200
 
 /** A request's Idempotency-Key and what was asked for with it, as they are kept. */
@@ -25,8 +26,10 @@ export function idempotencyOf(
   request: SendRequest,
   { channelId }: Channel,
 ): Idempotency | undefined {
-  const values = c.env.incoming.headersDistinct[header.toLowerCase()] ?? []
-  if (values.length === 0) return undefined
+  const { incoming } = c.env
+  // Most have none; the others are worth a list of each header's values.
+  if (incoming.headers[field] === undefined) return undefined
+  const values = incoming.headersDistinct[field] ?? []
   if (values.length > 1) throw new ApiError(400, `${header}: send it once`)
   const key = parseIdempotencyKey(values[0] ?? '')
   if (key === undefined)

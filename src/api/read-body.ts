@@ -9,7 +9,7 @@ const jsonType = /^application\/json *(; *charset="?utf-8"? *)?$/i
 /** Refuses a body by its declared length, before anything is read or looked up. */
 export function refuseDeclaredOversize(maxBytes: number) {
   return factory.createMiddleware((c, next) => {
-    if (Number(c.req.header('Content-Length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
+    if (Number(c.env.incoming.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
     return next()
   })
 }
@@ -17,12 +17,13 @@ export function refuseDeclaredOversize(maxBytes: number) {
 /** Reads the bytes of the body, for `validate`: cut at `maxBytes` however it is sent (docs/api.md#body). */
 export function readBody(maxBytes: number, patience: Patience, large: LargeBodies) {
   return factory.createMiddleware(async (c, next) => {
-    if (!jsonType.test(c.req.header('Content-Type') ?? '')) {
+    const { headers } = c.env.incoming
+    if (!jsonType.test(headers['content-type'] ?? '')) {
       throw new ApiError(400, 'Content-Type: has to be application/json, in UTF-8')
     }
-    const encoding = c.req.header('Content-Encoding')
+    const encoding = headers['content-encoding']
     if (encoding !== undefined) throw new ApiError(400, 'Content-Encoding: send the body without one')
-    const transfer = c.req.header('Transfer-Encoding')
+    const transfer = headers['transfer-encoding']
     if (transfer !== undefined && !/^chunked$/i.test(transfer)) {
       throw new ApiError(400, 'Transfer-Encoding: has to be chunked, or absent')
     }
