@@ -9,7 +9,6 @@ import type { Runtime } from '../platform/runtime.ts'
 import { WaitBudget } from '../platform/wait-budget.ts'
 import { answerJson } from './answer.ts'
 import { authenticator } from './authenticate.ts'
-import { warnOfUnknownProxy } from './client-address.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { answerError, notReady, routeNotFound, wrongMethod } from './errors.ts'
 import { getMedia } from './get-media.ts'
@@ -37,13 +36,6 @@ export function createApp(
 
   app.use('/v1/*', traceRequest)
   app.use(trackRequest(runtime))
-  app.use(warnOfUnknownProxy(runtime))
-  app.use(
-    methodNotAllowed({
-      app,
-      onMethodNotAllowed: (c, methods) => answerError(c, wrongMethod(methods), log),
-    }),
-  )
   app.post('/v1/messages', ...send.channelInBody)
   app.post('/v1/channels/:channelId/messages', ...send.channelInPath)
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
@@ -60,6 +52,13 @@ export function createApp(
     return answerJson(c, { status: 'ok' })
   })
 
+  // Behind the routes, of which each answers by itself: only what matches none comes here.
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: (c, methods) => answerError(c, wrongMethod(methods), log),
+    }),
+  )
   app.notFound((c) => answerError(c, routeNotFound(), log))
   app.onError((error, c) => answerError(c, error, log))
   return app
@@ -88,6 +87,6 @@ const trackRequest = ({ log, metrics }: Runtime) =>
 
 /** As it is written above, with the names of its parameters; all that is no route of ours is one. */
 function answeredRoute(c: Context<ApiEnv>): string {
-  const path = routePath(c, -1)
+  const path = routePath(c)
   return path === '/*' ? 'none' : path
 }

@@ -1,8 +1,8 @@
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context } from 'hono'
 import ipaddr from 'ipaddr.js'
 import { isInNetworks } from '../core/public-address.ts'
 import type { Runtime } from '../platform/runtime.ts'
-import { type ApiEnv, factory } from './context.ts'
+import type { ApiEnv } from './context.ts'
 
 /**
  * The address a request comes from. X-Forwarded-For counts only as far as the proxies that wrote it are in
@@ -20,14 +20,12 @@ export function clientAddressReader({ settings }: Runtime) {
 }
 
 /** Tells the operator, once, that there seems to be a proxy although `TRUST_PROXY` names none. */
-export function warnOfUnknownProxy({ settings, log }: Runtime): MiddlewareHandler<ApiEnv> {
+export function unknownProxyWarner({ settings, log }: Runtime) {
   let isTold = settings.TRUST_PROXY.length > 0
-  return factory.createMiddleware((c, next) => {
-    if (!isTold && c.req.header('X-Forwarded-For') !== undefined) {
-      isTold = true
-      const advice = 'it is ignored; set TRUST_PROXY to the networks of your proxies to use it'
-      log.warn({ event: 'x_forwarded_for_ignored', reason: advice })
-    }
-    return next()
-  })
+  return (c: Context<ApiEnv>): void => {
+    if (isTold || c.env.incoming.headers['x-forwarded-for'] === undefined) return
+    isTold = true
+    const advice = 'it is ignored; set TRUST_PROXY to the networks of your proxies to use it'
+    log.warn({ event: 'x_forwarded_for_ignored', reason: advice })
+  }
 }

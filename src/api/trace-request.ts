@@ -1,5 +1,5 @@
-import { SpanKind, trace } from '@opentelemetry/api'
-import type { Context } from 'hono'
+import { type Span, SpanKind, trace } from '@opentelemetry/api'
+import type { Context, Next } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { queueName } from '../core/send-job.ts'
 import { formatTraceparent, parseTraceparent } from '../core/traceparent.ts'
@@ -7,27 +7,30 @@ import { activeTraceparent, failSpan, inSpan, remoteContext } from '../platform/
 import { type ApiEnv, factory } from './context.ts'
 
 /** A span for each request. Where a client sent a `traceparent`, it goes on with the client's trace. */
-export const traceRequest = factory.createMiddleware(async (c, next) => {
+export const traceRequest = factory.createMiddleware((c, next) => {
   const { method } = c.req
-  const parent = trace.getActiveSpan() ? undefined : remoteContext(c.req.header('traceparent'))
+  const parent = trace.getActiveSpan() ? undefined : remoteContext(clientsTraceparent(c))
   const attributes = { 'http.request.method': method, 'url.scheme': 'http' }
-  await inSpan(
-    { name: method, kind: SpanKind.SERVER, ...(parent && { parent }), attributes },
-    async (span) => {
-      await next()
-      if (!span.isRecording()) return
-      const route = matchedRoutes(c).findLast((matched) => matched.method === method)?.path
-      if (route) span.updateName(`${method} ${route}`)
-      const { status } = c.res
-      span.setAttributes({
-        ...(route && { 'http.route': route }),
-        'http.response.status_code': status,
-        'http.response.header.x-request-id': [c.var.requestId],
-      })
-      if (status >= 500) failSpan(span, String(status))
-    },
+  return inSpan({ name: method, kind: SpanKind.SERVER, ...(parent && { parent }), attributes }, (span) =>
+    span.isRecording() ? tellSpan(span, c, next) : next(),
   )
 })
+
+async function tellSpan(span: Span, c: Context<ApiEnv>, next: Next): Promise<void> {
+  await next()
+  const { method } = c.req
+  const route = matchedRoutes(c).findLast((matched) => matched.method === method)?.path
+  if (route) span.updateName(`${method} ${route}`)
+  const { status } = c.res
+  span.setAttributes({
+    ...(route && { 'http.route': route }),
+    'http.response.status_code': status,
+    'http.response.header.x-request-id': [c.get('requestId')],
+  })
+  if (status >= 500) failSpan(span, String(status))
+}
+
+const clientsTraceparent = (c: Context<ApiEnv>) => c.env.incoming.headers.traceparent?.toString()
 
 type RecordStep<Given extends unknown[], Recorded> = (
   c: Context<ApiEnv>,
@@ -59,6 +62,6 @@ export function traceRecord<Given extends unknown[], Recorded>(
 export function traceparentOf(c: Context<ApiEnv>): string | undefined {
   const active = activeTraceparent()
   if (active !== undefined) return active
-  const ofClient = parseTraceparent(c.req.header('traceparent'))
+  const ofClient = parseTraceparent(clientsTraceparent(c))
   return ofClient && formatTraceparent(ofClient)
 }
