@@ -22,10 +22,17 @@ export async function receive(
 ): Promise<Buffer> {
   // Most bodies come with their head, and are there once that has been dealt with.
   await undefined
-  if (incoming.complete && incoming.readableLength <= Math.min(smallBytes, maxBytes)) {
-    return incoming.read() ?? Buffer.alloc(0)
+  if (isThere(incoming) && incoming.readableLength <= Math.min(smallBytes, maxBytes)) {
+    const body: Buffer | null = incoming.read()
+    // Node tells of the end only behind the body, and has the request done with once that is read, too.
+    if (!incoming.complete) incoming.resume()
+    return body ?? Buffer.alloc(0)
   }
   return await receiveByPieces(incoming, maxBytes, patience, place)
+}
+
+function isThere({ complete, headers, readableLength }: IncomingMessage): boolean {
+  return complete || Number(headers['content-length']) === readableLength
 }
 
 function receiveByPieces(
