@@ -24,7 +24,7 @@ interface Exchange {
   response: ServerResponse
 }
 
-/** What is being answered on each connection, several where requests are pipelined; connections at rest have none. */
+/** What is being answered on each connection: several where requests are pipelined, none where it is at rest. */
 const exchangesOf = new WeakMap<Duplex, Set<Exchange>>()
 
 const connectionsOf = new WeakMap<Server, Set<Socket>>()
@@ -34,16 +34,15 @@ function trackExchanges(server: Server, lingerMs: number): void {
   connectionsOf.set(server, connections)
   server.on('connection', (socket) => {
     connections.add(socket)
+    exchangesOf.set(socket, new Set())
     socket.once('close', () => connections.delete(socket))
   })
   server.prependListener('request', (request, response) => {
     const { socket } = request
     const exchange = { request, response }
-    const exchanges = exchangesOf.get(socket) ?? new Set()
-    exchangesOf.set(socket, exchanges.add(exchange))
+    const exchanges = exchangesOf.get(socket)?.add(exchange)
     response.once('close', () => {
-      exchanges.delete(exchange)
-      if (exchanges.size === 0) exchangesOf.delete(socket)
+      exchanges?.delete(exchange)
       // Nobody waits for the rest of a request that has its answer.
       if (!request.complete) setTimeout(() => request.complete || socket.destroy(), lingerMs)
     })
@@ -138,7 +137,7 @@ export async function stopListening(server: Server, noticeMs = 0): Promise<void>
   const closed = new Promise((resolve) => server.close(resolve))
   // Connections become idle as their answers get out, and Node doesn't close by itself those that never asked anything.
   const sweep = setInterval(() => {
-    for (const socket of connections) if (!exchangesOf.has(socket)) socket.destroySoon()
+    for (const socket of connections) if (exchangesOf.get(socket)?.size === 0) socket.destroySoon()
   }, sweepEveryMs)
   await closed
   clearInterval(sweep)
