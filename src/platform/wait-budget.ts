@@ -5,9 +5,29 @@ export class WaitBudgetSpent extends Error {
   }
 }
 
-interface Wait {
-  overAt: number
-  refuse(): void
+/** A class, since closures for its two methods would cost more than all the rest of a wait. */
+class Wait {
+  readonly overAt: number
+  readonly #startedAt = performance.now()
+  readonly #budget: { leftMs: number }
+  readonly #reject: (error: Error) => void
+
+  constructor(budget: { leftMs: number }, reject: (error: Error) => void) {
+    this.#budget = budget
+    this.#reject = reject
+    this.overAt = this.#startedAt + budget.leftMs
+  }
+
+  end(): void {
+    // Whether it ended here: what comes after its time is over, comes too late.
+    if (!waits.delete(this)) return
+    this.#budget.leftMs -= performance.now() - this.#startedAt
+  }
+
+  refuse(): void {
+    this.end()
+    this.#reject(new WaitBudgetSpent())
+  }
 }
 
 /** How late a wait may end. One timer for all of them is far cheaper than one for each. */
@@ -37,38 +57,24 @@ function look(): void {
  * such as a client's slow upload, doesn't count.
  */
 export class WaitBudget {
-  #leftMs: number
+  leftMs: number
 
   constructor(totalMs: number) {
-    this.#leftMs = totalMs
-  }
-
-  get leftMs(): number {
-    return this.#leftMs
+    this.leftMs = totalMs
   }
 
   /** @throws WaitBudgetSpent when nothing is left before the work is done; the work itself is not stopped. */
   spend<T>(work: Promise<T>): Promise<T> {
-    const startedAt = performance.now()
     return new Promise<T>((resolve, reject) => {
-      const end = () => {
-        // Whether it ended here: what comes after its time is over, comes too late.
-        if (!waits.delete(wait)) return
-        this.#leftMs -= performance.now() - startedAt
-      }
-      const refuse = () => {
-        end()
-        reject(new WaitBudgetSpent())
-      }
-      const wait: Wait = { overAt: startedAt + this.#leftMs, refuse }
+      const wait = new Wait(this, reject)
       begin(wait)
       work.then(
         (result) => {
-          end()
+          wait.end()
           resolve(result)
         },
         (error: unknown) => {
-          end()
+          wait.end()
           reject(error)
         },
       )
