@@ -3,6 +3,7 @@ import type { Ordering } from '../src/core/lane.ts'
 import type { Message } from '../src/core/message.ts'
 import type { Database } from './client.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
+import { isUnfinished } from './lanes.ts'
 import {
   isBeyondChannel,
   isLoneOverflow,
@@ -56,7 +57,7 @@ const lane = `
 
 /** SQL of the last unfinished send of the lane of `one`. */
 const lastOfLane = `
-  (select request_id from sends s where s.lane = one.lane and s.finished_at is null order by seq desc limit 1)`
+  (select request_id from sends s where s.lane = one.lane and ${isUnfinished('s')} order by seq desc limit 1)`
 
 /** SQL that inserts the rows of `one`, to be followed by where they come from. */
 const intoSends = ({ behind, overflow }: { behind: string; overflow: string }) => `

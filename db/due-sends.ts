@@ -1,7 +1,7 @@
 import { NIL } from 'uuid'
 import type { WakeUp } from '../src/core/send-job.ts'
 import type { Database } from './client.ts'
-import { isBehind, laneOf } from './lanes.ts'
+import { isBehind, isUnfinished, laneOf } from './lanes.ts'
 import { overflowOf } from './overflow.ts'
 import { isGiven, prepared } from './statement.ts'
 import { hasLimits, isLimited, isSilent, turnInMs } from './turns.ts'
@@ -109,7 +109,7 @@ const dueSends = (name: string, which: string) =>
        select asked."channelId", s.request_id as "requestId", ${overflowOf('s')} as "overflowOf",
               s.next_attempt_at::text as "dueAt", not ${isBehind} as "isHead"
        from sends s
-       where s.channel_id = asked."channelId" and s.finished_at is null and s.status = 'queued' and ${which}
+       where s.channel_id = asked."channelId" and s.status = 'queued' and ${which}
          and s.next_attempt_at < now() - $2 * interval '1 ms'
          and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
        order by s.next_attempt_at, s.request_id
@@ -117,11 +117,12 @@ const dueSends = (name: string, which: string) =>
   )
 
 const dueSendsStatements = {
-  all: dueSends('due_sends', 'true'),
+  all: dueSends('due_sends', 's.finished_at is null'),
   // By the account's places, not by the channel's backlog.
   ordinary: dueSends(
     'due_sends_in_places',
-    'not s.overflow and s.account_id = (select account_id from channels where id = asked."channelId")',
+    `${isUnfinished('s')} and not s.overflow
+     and s.account_id = (select account_id from channels where id = asked."channelId")`,
   ),
 }
 

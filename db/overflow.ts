@@ -1,8 +1,10 @@
+import { isUnfinished } from './lanes.ts'
+
 /** An account's unfinished sends in the ordinary queue; what a channel has beyond them takes turns with other channels' overflow. */
 const placesPerChannel = 16
 const placesPerAccount = 100
 
-const hasPlace = 'finished_at is null and not overflow'
+const hasPlace = `${isUnfinished('sends')} and not sends.overflow`
 
 /** SQL of the places that the accounts of the rows `given` have taken. */
 export const placesTaken = `

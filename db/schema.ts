@@ -201,10 +201,13 @@ export const sends = pgTable(
   // None speaks of the status: it would make every claim write to the indexes.
   (table) => [
     index('sends_waiting').on(table.channelId, table.nextAttemptAt).where(sql`finished_at is null`),
-    index('sends_in_places')
+    // In words of their own (db/lanes.ts).
+    index('sends_of_places')
       .on(table.accountId, table.channelId)
-      .where(sql`finished_at is null and not overflow`),
-    index('sends_in_lanes').on(table.lane, table.seq).where(sql`finished_at is null and lane is not null`),
+      .where(sql`coalesce(finished_at, 'infinity') = 'infinity' and not overflow`),
+    index('sends_of_lanes')
+      .on(table.lane, table.seq)
+      .where(sql`coalesce(finished_at, 'infinity') = 'infinity' and lane is not null`),
     index('sends_expiring').on(table.expiresAt).where(sql`finished_at is null and expires_at is not null`),
     index('sends_not_sent').on(table.channelId, table.seq).where(sql`failure is not null`),
     index('sends_of_contact').using('hash', table.contactValue),

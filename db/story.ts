@@ -2,6 +2,7 @@ import type { ProviderName } from '../src/core/providers/index.ts'
 import { mostCountedAhead, type StoryFacts } from '../src/core/story.ts'
 import type { SendRecord, SendStatus, StoredEvent } from '../src/core/timeline.ts'
 import type { Database } from './client.ts'
+import { isUnfinished } from './lanes.ts'
 import { findSend } from './sends.ts'
 import { prepared } from './statement.ts'
 
@@ -37,7 +38,7 @@ const factsStatement = prepared<FactsRow>(
        select count(*)::int as count,
               (array_agg(json_build_object('requestId', request_id, 'status', status) order by seq))[1] as first
        from (select request_id, status, seq from sends earlier
-             where earlier.lane = s.lane and earlier.seq < s.seq and earlier.finished_at is null
+             where earlier.lane = s.lane and earlier.seq < s.seq and ${isUnfinished('earlier')}
              order by seq limit ${mostCountedAhead}) earlier) ahead
    where s.request_id = $1`,
 )
