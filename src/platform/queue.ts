@@ -31,14 +31,28 @@ export const leaveNothing = { removeOnComplete: { count: 0 }, removeOnFail: { co
 /** Adds wake-ups, each keyed by its send's id: adding one that is there already changes nothing. */
 export async function addWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[]): Promise<void> {
   const ordinary = wakeUps.filter(({ overflowOf }) => !overflowOf)
-  if (ordinary.length > 0) await queues.queue.addBulk(ordinary.map((wakeUp) => toJob(wakeUp)))
+  await addJobs(
+    queues.queue,
+    ordinary.map((wakeUp) => toJob(wakeUp)),
+  )
   const flood = wakeUps.filter(({ overflowOf }) => overflowOf)
   if (flood.length === 0) return
   const tags = await fairTags(
     queues,
     flood.map(({ overflowOf }) => overflowOf ?? ''),
   )
-  await queues.overflow.addBulk(flood.map((wakeUp, index) => toJob(wakeUp, tags[index])))
+  await addJobs(
+    queues.overflow,
+    flood.map((wakeUp, index) => toJob(wakeUp, tags[index])),
+  )
+}
+
+/** A lone job isn't worth a pipeline, which copies all of BullMQ's scripts. */
+async function addJobs(queue: SendQueue, jobs: readonly ReturnType<typeof toJob>[]): Promise<void> {
+  const [first, ...others] = jobs
+  if (!first) return
+  if (others.length === 0) await queue.add(first.name, first.data, first.opts)
+  else await queue.addBulk([...jobs])
 }
 
 /** Nobody waits for it: it is brought forward before. */

@@ -45,14 +45,14 @@ export interface SharedLimiter {
  * @param name distinguishes the limiter's keys in Redis.
  */
 export function createSharedLimiter(
-  { redis, throughBreaker }: Pick<Runtime, 'redis' | 'throughBreaker'>,
+  { limits, throughBreaker }: Pick<Runtime, 'limits' | 'throughBreaker'>,
   name: string,
   limit: { points: number; seconds: number },
 ): SharedLimiter {
   const options = { points: limit.points, duration: limit.seconds }
   const shared = new RateLimiterRedis({
     ...options,
-    storeClient: redis,
+    storeClient: limits,
     keyPrefix: `${keyPrefix}:${name}`,
     customIncrTtlLuaScript: countScript,
   })
