@@ -20,7 +20,7 @@ await runProcess(async () => {
   const runtime = openRuntime('api', settings, log)
   const readiness = new Readiness(runtime)
   // Until then this process would count requests for itself.
-  await Promise.all([runtime.redis, runtime.limits].map((redis) => readyWithin(redis, waitForRedisMs)))
+  await readyWithin(runtime.redis, waitForRedisMs)
   const health = await serveHealth(runtime, readiness)
   const server = await listen(createApp(runtime, readiness), runtime, {
     host: settings.HOST,

@@ -48,11 +48,10 @@ export async function addWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[])
 }
 
 /** A lone job isn't worth a pipeline, which copies all of BullMQ's scripts. */
-async function addJobs(queue: SendQueue, jobs: readonly ReturnType<typeof toJob>[]): Promise<void> {
-  const [first, ...others] = jobs
-  if (!first) return
-  if (others.length === 0) await queue.add(first.name, first.data, first.opts)
-  else await queue.addBulk([...jobs])
+async function addJobs(queue: SendQueue, jobs: ReturnType<typeof toJob>[]): Promise<void> {
+  const [first] = jobs
+  if (first && jobs.length === 1) await queue.add(first.name, first.data, first.opts)
+  else if (first) await queue.addBulk(jobs)
 }
 
 /** Nobody waits for it: it is brought forward before. */

@@ -4,19 +4,16 @@ import { type Logger, logWarning } from './logger.ts'
 
 const reconnectEveryMs = 500
 
-const answersSoon = { enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: 300 }
-
-/** For callers that have to answer soon: a command fails rather than waits, whether Redis is gone or hangs. */
-export function connectForRequests(url: string, log: Logger): Redis {
-  return connect(url, log, answersSoon)
-}
-
 /**
- * The same for rate limits alone, whose commands of one tick travel together: to gather them, ioredis copies all scripts
- * that a connection knows, and BullMQ's are many. Beside the other connection, which tells the log when Redis is away.
+ * For callers that have to answer soon: a command fails rather than waits, whether Redis is gone or hangs. ioredis isn't
+ * asked to gather what comes in one tick: for that it copies all scripts that the connection knows, and BullMQ's are many.
  */
-export function connectForLimits(url: string): Redis {
-  return connect(url, undefined, { ...answersSoon, enableAutoPipelining: true })
+export function connectForRequests(url: string, log: Logger): Redis {
+  return connect(url, log, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: 300,
+  })
 }
 
 /** For workers, which rather wait than fail; BullMQ blocks on such a connection. */
@@ -24,15 +21,15 @@ export function connectForWorkers(url: string, log: Logger): Redis {
   return connect(url, log, { maxRetriesPerRequest: null })
 }
 
-function connect(url: string, log: Logger | undefined, options: Omit<RedisOptions, 'replyMapping'>): Redis {
+function connect(url: string, log: Logger, options: Omit<RedisOptions, 'replyMapping'>): Redis {
   const redis = new Redis(url, { ...options, retryStrategy: () => reconnectEveryMs })
   let away = false
   redis.on('error', (error: Error) => {
-    if (!away && log) logWarning(log, 'redis_away', error, { tryingAgainEveryMs: reconnectEveryMs })
+    if (!away) logWarning(log, 'redis_away', error, { tryingAgainEveryMs: reconnectEveryMs })
     away = true
   })
   redis.on('ready', () => {
-    if (away) log?.info({ event: 'redis_back' })
+    if (away) log.info({ event: 'redis_back' })
     away = false
   })
   return redis

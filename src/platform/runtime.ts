@@ -4,7 +4,7 @@ import { overflowQueueName, queueName } from '../core/send-job.ts'
 import { type Logger, logWarning } from './logger.ts'
 import { createMetrics, type Metrics, type ProcessKind } from './metrics.ts'
 import { createQueue, type SendQueue } from './queue.ts'
-import { connectForLimits, connectForRequests, connectForWorkers } from './redis.ts'
+import { connectForRequests, connectForWorkers } from './redis.ts'
 import { createRedisBreaker, type RedisBreaker } from './redis-breaker.ts'
 import type { Settings } from './settings.ts'
 
@@ -15,8 +15,6 @@ export interface Runtime<Needed extends StoreSettings = Settings> {
   metrics: Metrics
   db: Database
   redis: Redis
-  /** In an API, a connection for rate limits alone. */
-  limits: Redis
   /** For what has to answer soon; workers wait for Redis instead. */
   throughBreaker: RedisBreaker
   queue: SendQueue
@@ -37,7 +35,6 @@ export function openRuntime<Needed extends StoreSettings>(
   const metrics = createMetrics(kind)
   const connect = kind === 'worker' ? connectForWorkers : connectForRequests
   const redis = connect(settings.REDIS_URL, log)
-  const limits = kind === 'api' ? connectForLimits(settings.REDIS_URL) : redis
   const queue = createQueue(queueName, redis)
   const overflow = createQueue(overflowQueueName, redis)
   const db = connectDatabase(settings.DATABASE_URL, {
@@ -52,14 +49,12 @@ export function openRuntime<Needed extends StoreSettings>(
     metrics,
     db,
     redis,
-    limits,
     throughBreaker: createRedisBreaker(log, metrics),
     queue,
     overflow,
     async close() {
       // Before the queue, which would wait for a Redis that is away.
       redis.disconnect()
-      limits.disconnect()
       await queue.close()
       await overflow.close()
       await db.$client.end()

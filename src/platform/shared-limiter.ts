@@ -45,14 +45,14 @@ export interface SharedLimiter {
  * @param name distinguishes the limiter's keys in Redis.
  */
 export function createSharedLimiter(
-  { limits, throughBreaker }: Pick<Runtime, 'limits' | 'throughBreaker'>,
+  { redis, throughBreaker }: Pick<Runtime, 'redis' | 'throughBreaker'>,
   name: string,
   limit: { points: number; seconds: number },
 ): SharedLimiter {
   const options = { points: limit.points, duration: limit.seconds }
   const shared = new RateLimiterRedis({
     ...options,
-    storeClient: limits,
+    storeClient: redis,
     keyPrefix: `${keyPrefix}:${name}`,
     customIncrTtlLuaScript: countScript,
   })

@@ -3,7 +3,5 @@ import { eventually } from '../support/wait.ts'
 
 /** Until then the process counts for itself. */
 export async function redisReady({ runtime }: TestService): Promise<void> {
-  await eventually('Redis', async () =>
-    [runtime.redis, runtime.limits].every(({ status }) => status === 'ready'),
-  )
+  await eventually('Redis', async () => runtime.redis.status === 'ready')
 }
