@@ -4,7 +4,7 @@ import type { Database } from './client.ts'
 /**
  * A statement of the hot path: prepared once a connection, outside the query builder.
  *
- * Many rows travel as one JSON parameter that `json_to_recordset` unfolds, however many columns they have
+ * Many rows travel as one JSON parameter that is unfolded there, however many columns they have
  * (docs/decisions/0007-json-recordset.md).
  *
  * @param name unique in the service.

@@ -9,6 +9,7 @@ import type { Runtime } from '../platform/runtime.ts'
 import { WaitBudget } from '../platform/wait-budget.ts'
 import { answerJson } from './answer.ts'
 import { authenticator } from './authenticate.ts'
+import { unknownProxyWarner } from './client-address.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { answerError, notReady, routeNotFound, wrongMethod } from './errors.ts'
 import { getMedia } from './get-media.ts'
@@ -68,9 +69,12 @@ export function createApp(
  * Names the request, first of all, and leaves one line in the log if it comes to nothing. A client's own X-Request-Id
  * is never used: the id names a row, a job and log lines.
  */
-const trackRequest = ({ log, metrics }: Runtime) =>
-  factory.createMiddleware(async (c, next) => {
+const trackRequest = (runtime: Runtime) => {
+  const { log, metrics } = runtime
+  const warnOfUnknownProxy = unknownProxyWarner(runtime)
+  return factory.createMiddleware(async (c, next) => {
     const startedAt = performance.now()
+    warnOfUnknownProxy(c)
     const requestId = newId()
     c.set('requestId', requestId)
     c.set('budget', new WaitBudget(waitBudgetMs))
@@ -84,8 +88,9 @@ const trackRequest = ({ log, metrics }: Runtime) =>
     const { caller, refusal: reason } = c.var
     logEvent(log, requestId, 'rejected', { statusCode, reason, accountId: caller?.accountId })
   })
+}
 
-/** As it is written above, with the names of its parameters; all that is no route of ours is one. */
+/** As it is written above, with the names of its parameters; all that is no route of ours is one. Hono leaves it at the last. */
 function answeredRoute(c: Context<ApiEnv>): string {
   const path = routePath(c)
   return path === '/*' ? 'none' : path

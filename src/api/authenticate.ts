@@ -7,7 +7,7 @@ import { subscriber } from '../core/subscriber.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import { createSharedLimiter } from '../platform/shared-limiter.ts'
-import { clientAddressReader, unknownProxyWarner } from './client-address.ts'
+import { clientAddressReader } from './client-address.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
 
@@ -57,11 +57,9 @@ export function authenticator(runtime: Runtime) {
     callers.set(cacheKeyOf(apiKey), caller)
     return caller
   }
-  const warnOfUnknownProxy = unknownProxyWarner(runtime)
   const refuse = refuser(runtime)
 
   return factory.createMiddleware(async (c, next) => {
-    warnOfUnknownProxy(c)
     const apiKey = bearer.exec(c.env.incoming.headers.authorization ?? '')?.[1] ?? ''
     let caller = callers.get(cacheKeyOf(apiKey))
     if (!caller && wasMintedHere(apiKey, settings.API_KEY_PEPPER)) {

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { isUnavailable } from '../../db/errors.ts'
+import { isConflict, isUnavailable } from '../../db/errors.ts'
 import { type Logger, logFault, logWarning } from '../platform/logger.ts'
 import { NoRoom } from '../platform/room.ts'
 import { WaitBudgetSpent } from '../platform/wait-budget.ts'
@@ -69,7 +69,12 @@ export function asApiError(error: Error): ApiError {
   if (error instanceof ApiError) return error
   // Hono's validator throws one where the body doesn't parse; its own text names no field.
   if (error instanceof HTTPException) return new ApiError(400, notJson.fault)
-  if (error instanceof WaitBudgetSpent || error instanceof NoRoom || isUnavailable(error))
+  if (
+    error instanceof WaitBudgetSpent ||
+    error instanceof NoRoom ||
+    isUnavailable(error) ||
+    isConflict(error)
+  )
     return unavailable()
   return new ApiError(500, 'Something went wrong on our side. Quote the requestId when you ask for help.')
 }

@@ -42,7 +42,8 @@ function trackExchanges(server: Server, lingerMs: number): void {
     const exchange = { request, response }
     const exchanges = exchangesOf.get(socket)?.add(exchange)
     response.once('close', () => {
-      exchanges?.delete(exchange)
+      // What came in one packet with it is read in this turn, and has to find it here.
+      setImmediate(() => exchanges?.delete(exchange))
       // Nobody waits for the rest of a request that has its answer.
       if (!request.complete) setTimeout(() => request.complete || socket.destroy(), lingerMs)
     })
@@ -111,7 +112,8 @@ function refuseRaw(socket: Duplex, runtime: Answering, lingerMs: number): void {
   // What is unreadable came behind good requests: those have their answers, and nothing else is answered.
   const good = [...(exchangesOf.get(socket) ?? [])].filter(({ request }) => request.complete).at(-1)
   if (good) {
-    good.response.once('close', () => socket.destroy())
+    if (good.response.closed) socket.destroy()
+    else good.response.once('close', () => socket.destroy())
     return
   }
   if (!socket.writable) return

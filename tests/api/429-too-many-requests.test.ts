@@ -316,6 +316,12 @@ describe('a proxy that nobody told of', () => {
     expect(JSON.stringify([byAGoodKey.logs, byABadKey.logs])).not.toContain('203.0.113.1')
   })
 
+  test('is warned of by a request that matches no route, too', async () => {
+    const at = await startedFor({})
+    expect((await fetch(`${at.url}/nowhere`, { headers: forwarded })).status).toBe(404)
+    expect(warnings(at)).toEqual([advice])
+  })
+
   test('is not warned of where TRUST_PROXY names one', async () => {
     const at = await startedFor({ TRUST_PROXY: '127.0.0.0/8' })
     await post(at, await buildAccount(service), textBody(), forwarded)

@@ -330,6 +330,21 @@ describe('what could be read as one request or as two', () => {
     expect(answers().map(({ status }) => status)).toEqual([202])
   })
 
+  test('what a client says too short a length for is answered once, however soon', async () => {
+    const good = await open()
+    const body = JSON.stringify(textBody())
+    good.socket.write(head([`Content-Length: ${body.length}`]) + body)
+    // From now on its key is known, so that the next answer waits for nothing.
+    await eventually('an answer', async () => good.answers().length > 0)
+    good.socket.destroy()
+    for (let i = 0; i < 5; i++) {
+      const { socket, answers, closed } = await open()
+      socket.write(head(['Content-Length: 10']) + body)
+      await closed()
+      expect(answers().map(({ status }) => status)).toEqual([400])
+    }
+  })
+
   test('a whole URL as the target is taken by its path', async () => {
     const { socket, answers } = await open()
     const body = JSON.stringify(textBody())

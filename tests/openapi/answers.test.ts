@@ -249,7 +249,11 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   draining: async () => {
     const readiness = new Readiness(service.runtime)
     readiness.drain()
-    const response = await createApp(service.runtime, readiness).request('/readyz')
+    const response = await createApp(service.runtime, readiness).request(
+      '/readyz',
+      {},
+      { incoming: { headers: {} } },
+    )
     return { status: response.status, headers: response.headers, body: await response.json() }
   },
 }

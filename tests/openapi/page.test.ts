@@ -81,6 +81,7 @@ describe.each([
     const again = await get(path, { headers: { 'If-None-Match': tag } })
     expect(again).toMatchObject({ status: 304, text: '' })
     expect(again.headers.get('ETag')).toBe(tag)
+    expect(again.headers.get('X-Request-Id')).toMatch(/^[0-9a-f-]{36}$/)
     expect((await get(path, { headers: { 'If-None-Match': '"other"' } })).status).toBe(200)
   })
 

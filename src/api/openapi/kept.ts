@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { etag } from 'hono/etag'
+import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import { factory } from '../context.ts'
 
 /** What is made once and answered the same each time. */
@@ -14,9 +14,11 @@ export function keep(type: string, content: string | Uint8Array): Kept {
   return { type, body, tag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
 }
 
+const retainedHeaders = [...RETAINED_304_HEADERS, 'x-request-id']
+
 /** Answers 304 where the client has it already; it has to ask each time, and learns of a new release at once. */
 export function answerKept(find: (file: string) => Kept) {
-  return factory.createHandlers(etag(), (c) => {
+  return factory.createHandlers(etag({ retainedHeaders }), (c) => {
     const { type, body, tag } = find(c.req.param('file') ?? '')
     return c.body(body, 200, {
       ...c.get('headers'),

@@ -6,7 +6,7 @@ import { readyWithin } from '../../../src/platform/redis.ts'
 import { openRuntime } from '../../../src/platform/runtime.ts'
 import { readSettings } from '../../../src/platform/settings.ts'
 
-/** One by one, and many at once. */
+/** One by one, and many at once. The loads have no Idempotency-Key. */
 const inserts = ['insert_send', 'insert_sends']
 type Row = { requestId: string }
 
