@@ -198,7 +198,8 @@ export const sends = pgTable(
     /** The W3C trace context in which it was accepted; null where nobody traces. */
     traceparent: text('traceparent'),
   },
-  // None speaks of the status: it would make every claim write to the indexes.
+  // None speaks of the status: it would make every claim write to the indexes. Pages are filled to 70 % (migration 0009), or
+  // a claim, finding no room on its row's page, would do so all the same.
   (table) => [
     index('sends_waiting').on(table.channelId, table.nextAttemptAt).where(sql`finished_at is null`),
     // In words of their own (db/lanes.ts).

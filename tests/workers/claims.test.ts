@@ -63,6 +63,24 @@ test('of many workers that claim the same sends at once, each send goes to one',
   ).toEqual([...ids].sort())
 })
 
+test('of the claims of sends that have waited, most find room beside their row and write to no index', async () => {
+  const { db } = service.runtime
+  const updates = async () => {
+    await db.$client.query('select pg_stat_force_next_flush()')
+    const { rows } = await db.$client.query<{ all: number; inPlace: number }>(
+      `select n_tup_upd::int as all, n_tup_hot_upd::int as "inPlace" from pg_stat_user_tables where relname = 'sends'`,
+    )
+    return rows[0] ?? { all: 0, inPlace: 0 }
+  }
+  const ids = await Promise.all(Array.from({ length: 100 }, acceptText))
+  await db.$client.query(`alter table sends set (autovacuum_enabled = off)`)
+  const before = await updates()
+  for (let at = 0; at < ids.length; at += 10) await claimSends(db, ids.slice(at, at + 10), by('a'))
+  const after = await updates()
+  // With full pages it is 60 of 100.
+  expect(after.inPlace - before.inPlace).toBeGreaterThan(0.75 * (after.all - before.all))
+})
+
 test('a send that another worker is claiming at this moment is neither waited for nor claimed twice', async () => {
   const { db } = service.runtime
   const requestId = await acceptText()
