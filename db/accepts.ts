@@ -67,10 +67,11 @@ const intoSends = ({ behind, overflow }: { behind: string; overflow: string }) =
          message->>'type', message, "flowId", "closeConversation", lane, ${behind}, ${overflow},
          clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent`
 
-const returned = `request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf"`
-const isBehind = 'behind is not null as "isBehind"'
+const returned = `
+  request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf",
+  behind is not null as "isBehind"`
 
-const given = `
+const givenAndTaken = `
   given as materialized (
     select given.* from rows from (jsonb_to_recordset($1) as (${columns})) with ordinality as given where ${isInTime}),
   taken as materialized (${placesTaken})`
@@ -91,7 +92,7 @@ const givenIntoSends = (which: string) => `
  * key in a batch, the first one counts.
  */
 const recording = `
-  ${given},
+  ${givenAndTaken},
   keyed as (
     insert into idempotency_keys as kept (hash, fingerprint, request_id)
     select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
@@ -104,7 +105,7 @@ const recording = `
     returning request_id),
   recorded as (
     ${givenIntoSends('where idempotency is null or "requestId" in (select request_id from keyed)')}
-    returning ${returned}, ${isBehind})`
+    returning ${returned})`
 
 /**
  * A key that another transaction was inserting has been waited for. If that took too long, all is undone, by a
@@ -121,15 +122,15 @@ const insertKeyedStatement = prepared<RecordedSend>('insert_keyed_sends', `with 
 /** For sends without an Idempotency-Key, which is what most are. */
 const insertStatement = prepared<RecordedSend>(
   'insert_sends',
-  `with ${given} ${givenIntoSends('')} returning ${returned}, ${isBehind}`,
+  `with ${givenAndTaken} ${givenIntoSends('')} returning ${returned}`,
 )
 
-/** For a single one of these, which would spend most of the time on starting so much. */
+/** For a single one of these: the statement for many would spend most of its time on starting. */
 const insertOneStatement = prepared<RecordedSend>(
   'insert_send',
   `${intoSends({ behind: lastOfLane, overflow: isLoneOverflow })}
    from (select given.*, ${lane} as lane from jsonb_to_record($1) as given (${columns}) where ${isInTime}) one
-   returning ${returned}, ${isBehind}`,
+   returning ${returned}`,
 )
 
 const insertWithMediaStatement = prepared<RecordedSend>(

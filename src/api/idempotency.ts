@@ -11,7 +11,7 @@ import type { ApiEnv } from './context.ts'
 import { ApiError } from './errors.ts'
 
 const header = 'Idempotency-Key'
-const field = 'idempotency-key'
+const field = header.toLowerCase()
 const maxKeysPerLookup = 200
 
 /** A request's Idempotency-Key and what was asked for with it, as they are kept. */

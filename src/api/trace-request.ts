@@ -30,6 +30,7 @@ async function tellSpan(span: Span, c: Context<ApiEnv>, next: Next): Promise<voi
   if (status >= 500) failSpan(span, String(status))
 }
 
+/** Given twice, it comes as one text, which is none (`joinDuplicateHeaders`). */
 const clientsTraceparent = (c: Context<ApiEnv>) => c.env.incoming.headers.traceparent?.toString()
 
 type RecordStep<Given extends unknown[], Recorded> = (

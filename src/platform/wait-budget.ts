@@ -9,10 +9,10 @@ export class WaitBudgetSpent extends Error {
 class Wait {
   readonly overAt: number
   readonly #startedAt = performance.now()
-  readonly #budget: { leftMs: number }
+  readonly #budget: WaitBudget
   readonly #reject: (error: Error) => void
 
-  constructor(budget: { leftMs: number }, reject: (error: Error) => void) {
+  constructor(budget: WaitBudget, reject: (error: Error) => void) {
     this.#budget = budget
     this.#reject = reject
     this.overAt = this.#startedAt + budget.leftMs
@@ -21,7 +21,7 @@ class Wait {
   end(): void {
     // Whether it ended here: what comes after its time is over, comes too late.
     if (!waits.delete(this)) return
-    this.#budget.leftMs -= performance.now() - this.#startedAt
+    this.#budget.use(performance.now() - this.#startedAt)
   }
 
   refuse(): void {
@@ -57,10 +57,18 @@ function look(): void {
  * such as a client's slow upload, doesn't count.
  */
 export class WaitBudget {
-  leftMs: number
+  #leftMs: number
 
   constructor(totalMs: number) {
-    this.leftMs = totalMs
+    this.#leftMs = totalMs
+  }
+
+  get leftMs(): number {
+    return this.#leftMs
+  }
+
+  use(ms: number): void {
+    this.#leftMs -= ms
   }
 
   /** @throws WaitBudgetSpent when nothing is left before the work is done; the work itself is not stopped. */
