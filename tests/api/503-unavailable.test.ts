@@ -181,6 +181,19 @@ describe.concurrent('a PostgreSQL that freezes', () => {
   )
 })
 
+test('an accept that loses a deadlock is a 503, and recorded once it is repeated', async () => {
+  const { $client } = healthy.runtime.db
+  await $client.query(`
+    create function lose() returns trigger language plpgsql as
+      $$ begin raise exception 'deadlock detected' using errcode = '40P01'; end $$;
+    create trigger loses before insert on sends for each row when (new.contact_value = '+4915140004001')
+      execute function lose()`)
+  const send = () => timed(() => post(healthy, account, textBody('Hello', '+4915140004001')))
+  expectUnavailable(await send())
+  await $client.query('drop trigger loses on sends')
+  expect((await send()).status).toBe(202)
+})
+
 test('a stall while the clocks are compared lets no send be recorded after its 503', async () => {
   const { at, database } = await freezable(onTestFinished)
   const upToTheFlow = () => post(at, account, { ...textBody(), flowId: absentId })
