@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertSends, type NewSend, type RecordedSend } from '../../db/accepts.ts'
 import { sends } from '../../db/schema.ts'
+import { buildNewSend } from '../support/batches.ts'
 import { type Account, buildAccount, buildChannel } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -31,19 +32,12 @@ async function record(told: readonly Told[], insert: (rows: readonly NewSend[]) 
   for (const { channel } of told) {
     while (channels.length <= channel) channels.push(await buildChannel(service, account.accountId))
   }
-  const rows = told.map(
-    ({ channel, ...rest }, n): NewSend => ({
-      requestId: uuidv7(),
+  const rows = told.map(({ channel, ...rest }, n) =>
+    buildNewSend({
       accountId: account.accountId,
       channelId: channels[channel] ?? '',
       contact: contact(`+49151${n}`),
       message: { type: 'text', text: { value: `No. ${n}` } },
-      flowId: undefined,
-      closeConversation: false,
-      ordering: 'contact',
-      expireAfterSeconds: undefined,
-      idempotency: undefined,
-      recordBy: new Date('2100-01-01'),
       ...rest,
     }),
   )

@@ -16,22 +16,23 @@ export function laneOf(count: number, { accountId, channelId }: BatchedSend): Ba
   return Array.from({ length: count }, () => ({ accountId, channelId, contact }))
 }
 
+/** A row to insert; by itself as most are, to a contact of its own. */
+export const buildNewSend = (send: BatchedSend): NewSend => ({
+  requestId: uuidv7(),
+  contact: { type: 'phone', value: newContact() },
+  message: { type: 'text', text: { value: 'Hello' } },
+  flowId: undefined,
+  closeConversation: false,
+  ordering: 'contact',
+  expireAfterSeconds: undefined,
+  idempotency: undefined,
+  recordBy: new Date('2100-01-01'),
+  ...send,
+})
+
 /** Accepts sends by one insert, without their wake-ups. */
 export async function insertBatch({ runtime }: TestService, sends: readonly BatchedSend[]) {
-  const rows = sends.map(
-    (send): NewSend => ({
-      requestId: uuidv7(),
-      contact: { type: 'phone', value: newContact() },
-      message: { type: 'text', text: { value: 'Hello' } },
-      flowId: undefined,
-      closeConversation: false,
-      ordering: 'contact',
-      expireAfterSeconds: undefined,
-      idempotency: undefined,
-      recordBy: new Date('2100-01-01'),
-      ...send,
-    }),
-  )
+  const rows = sends.map(buildNewSend)
   const recorded = new Map((await insertSends(runtime.db, rows)).map((row) => [row.requestId, row]))
   return rows.map(({ requestId }) => ({ requestId, overflowOf: recorded.get(requestId)?.overflowOf ?? null }))
 }

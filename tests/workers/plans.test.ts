@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { insertSends, type NewSend } from '../../db/accepts.ts'
+import { insertSends } from '../../db/accepts.ts'
 import { findCallers } from '../../db/api-keys.ts'
 import { findOwnChannels } from '../../db/channels.ts'
 import { claimSends, reclaimSends } from '../../db/claims.ts'
@@ -12,8 +12,8 @@ import { recordOutcomes } from '../../db/outcomes.ts'
 import { findWaitingOverflow } from '../../db/silence.ts'
 import { findStory } from '../../db/story.ts'
 import { giveTurns } from '../../db/turns.ts'
-import { buildSendRow } from '../support/attempts.ts'
-import { type Account, buildAccount, newContact } from '../support/builders.ts'
+import { buildNewSend, manyOf } from '../support/batches.ts'
+import { type Account, buildAccount } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 const worker = 'plans'
@@ -91,17 +91,7 @@ function connect(planCacheMode: string): Database {
   return connectDatabase(url.href, { poolSize: 1, queryTimeoutMs: 10_000, onConnectionLost: () => {} })
 }
 
-function accept(db: Database, count: number) {
-  const rows = Array.from({ length: count }, (): NewSend => {
-    const { requestId, accountId, channelId, message } = buildSendRow(account, { requestId: uuidv7() })
-    return {
-      ...{ requestId, accountId, channelId, message, closeConversation: false, ordering: 'contact' },
-      ...{ contact: { type: 'phone', value: newContact() }, recordBy: new Date('2100-01-01') },
-      ...{ flowId: undefined, expireAfterSeconds: undefined, idempotency: undefined },
-    }
-  })
-  return insertSends(db, rows)
-}
+const accept = (db: Database, count: number) => insertSends(db, manyOf(count, account).map(buildNewSend))
 
 const accepts = (db: Database) => [() => accept(db, batch), () => accept(db, 1)]
 

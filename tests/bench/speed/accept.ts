@@ -5,10 +5,9 @@ import { openStage } from '../stage.ts'
 import { openWrk, type WrkResult } from '../wrk.ts'
 import type { Case } from './case.ts'
 import { ratio } from './ratio.ts'
+import { warmUpSeconds } from './sizes.ts'
 
 const connections = 64
-/** Until then each program gets faster. */
-const warmUpSeconds = 8
 /** Behind one connection there are few clients: as many as have places for what it sends in one measurement. */
 const accountsOfOne = 300
 const variants = { service: 'api', usual: 'usualApi', echo: 'echo', recordless: 'recordlessApi' } as const

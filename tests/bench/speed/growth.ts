@@ -8,9 +8,9 @@ import { openWrk, type WrkResult } from '../wrk.ts'
 import type { Case, Conditions } from './case.ts'
 import { type Past, withPast } from './history.ts'
 import { type Compared, ratio, ratioOf } from './ratio.ts'
+import { warmUpSeconds } from './sizes.ts'
 
 const connections = 64
-const warmUpSeconds = 8
 const bounds = { floor: 0.9, aim: 0.97 }
 
 /** What a month of sends, and those that wait for their retry, cost the ones that come now. */

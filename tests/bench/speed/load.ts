@@ -4,9 +4,10 @@ import { openAccounts, openChannels } from '../senders.ts'
 import { openStage } from '../stage.ts'
 import { openWrk } from '../wrk.ts'
 import type { Case } from './case.ts'
+import { warmUpSeconds } from './sizes.ts'
 
 const connections = [1, 2, 4, 8, 16, 32, 64, 128, 256]
-const warmUp = { connections: 64, seconds: 3 }
+const warmUp = { connections: 64, seconds: warmUpSeconds }
 
 /** What an API takes from more and more clients at once, and how long each of them waits: to be drawn, not judged. */
 export const load: Case = {

@@ -17,6 +17,9 @@ export interface Sizes {
   queued: number
 }
 
+/** Of an API under load: until then it gets faster. */
+export const warmUpSeconds = 8
+
 export const full: Sizes = {
   seconds: 4,
   steadySeconds: 10,
