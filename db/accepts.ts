@@ -111,13 +111,16 @@ const recording = `
  * A key that another transaction was inserting has been waited for. If that took too long, all is undone, by a
  * division by zero. It names `recorded` so that PostgreSQL can't do it before.
  */
-const inTime = `
+const unlessTooLate = `
   select "requestId", "acceptedAt", "overflowOf", "isBehind"
   from recorded join given using ("requestId")
   where given.idempotency is null
      or 1 / (clock_timestamp() < given."recordBy" and recorded."acceptedAt" is not null)::int = 1`
 
-const insertKeyedStatement = prepared<RecordedSend>('insert_keyed_sends', `with ${recording} ${inTime}`)
+const insertKeyedStatement = prepared<RecordedSend>(
+  'insert_keyed_sends',
+  `with ${recording} ${unlessTooLate}`,
+)
 
 /** For sends without an Idempotency-Key, which is what most are. */
 const insertStatement = prepared<RecordedSend>(
@@ -137,7 +140,7 @@ const insertWithMediaStatement = prepared<RecordedSend>(
   'insert_send_with_media',
   `with ${recording},
         stored as (insert into media (request_id, content) select "requestId", $2 from recorded)
-   ${inTime}`,
+   ${unlessTooLate}`,
 )
 
 /**
