@@ -16,7 +16,8 @@ const idleInTransaction = '25P03'
 /** Too many connections; starting up. */
 const notConnectedStates = ['53300', '57P03']
 const notConnectedCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
-const noConnection = /^timeout exceeded when trying to connect/
+const noConnection =
+  /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout)/
 /** Of the network, or for want of file descriptors, e.g. ECONNREFUSED. */
 const systemError = /^E[A-Z]{3}/
 /** What pg says of lost connections without giving a code. */

@@ -4,6 +4,7 @@ import { connectDatabase, type Database } from '../../db/client.ts'
 import { sandboxMessages } from '../../db/schema.ts'
 import { providerRules } from '../../src/core/providers/index.ts'
 import { sandbox } from '../../workers/providers/sandbox.ts'
+import { closedPort, startSilentServer } from '../api/tcp-proxy.ts'
 import { buildDelivery } from '../support/deliveries.ts'
 import { freshStores } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
@@ -99,8 +100,12 @@ test('a connection that is lost before the answer leaves it open whether the san
   await db.$client.end()
 })
 
-test('a database that cannot be reached has not taken the message', async () => {
-  const away = connectDatabase('postgres://postgres@127.0.0.1:1/none', {
+test.each([
+  ['where nobody listens', async () => ({ port: await closedPort(), close: async () => {} })],
+  ['that takes connections and says nothing', startSilentServer],
+])('a database %s has not taken the message', async (_, start) => {
+  const { port, close } = await start()
+  const away = connectDatabase(`postgres://postgres@127.0.0.1:${port}/none`, {
     poolSize: 1,
     queryTimeoutMs: 1000,
     onConnectionLost: () => {},
@@ -108,4 +113,5 @@ test('a database that cannot be reached has not taken the message', async () => 
   const delivery = buildDelivery(providerRules.sandbox, {})
   const { outcome } = await sandbox(away).send(delivery, AbortSignal.timeout(10_000))
   expect(outcome).toBe('retry_later')
+  await close()
 })
