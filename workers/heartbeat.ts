@@ -17,6 +17,8 @@ const beatTimeoutMs = 2500
 export interface Heartbeat {
   /** Names this worker in claims and timelines. */
   worker: string
+  /** Resolves when the first beat has gone through: before that no claim is this worker's. */
+  begun: Promise<void>
   /** Whether others still count this worker as alive, as far as it knows; it errs on the side of no. */
   holdsLease(): boolean
   /**
@@ -37,6 +39,10 @@ export function startHeartbeat({ settings, log }: Runtime, worker: string): Hear
     queryTimeoutMs: beatTimeoutMs,
     onConnectionLost: (error) => logWarning(log, 'database_connection_lost', error),
   })
+  let begin = () => {}
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
   let lastBeatAt = Number.NEGATIVE_INFINITY
   let steadySince = Number.POSITIVE_INFINITY
   let aliveUntil = new Date(0)
@@ -49,11 +55,13 @@ export function startHeartbeat({ settings, log }: Runtime, worker: string): Hear
       aliveUntil = await beat(db, worker, leaseMs)
       if (!isWithin(longestGapMs)) steadySince = performance.now()
       lastBeatAt = beganAt
+      begin()
       return beatEveryMs
     },
   )
   return {
     worker,
+    begun,
     holdsLease: () => isWithin(leaseMs),
     canJudgeOthers: () => isWithin(longestGapMs) && performance.now() - steadySince >= leaseMs,
     judgesUntil: () => new Date(aliveUntil.getTime() - leaseMs + longestGapMs),

@@ -8,7 +8,7 @@ import { startSweeps } from './sweep.ts'
 import { turnGiver } from './turns.ts'
 
 export interface Worker {
-  /** Resolves when it takes wake-ups from the queue. */
+  /** Resolves when it takes wake-ups from the queue and may claim their sends. */
   ready(): Promise<unknown>
   /** Sees what is in hand to its end. */
   stop(): Promise<void>
@@ -26,7 +26,7 @@ export function startWorker(runtime: Runtime, name: string): Worker {
   const queueWorker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, turns))
   const beside = [startReconciler(runtime, turns), startSweeps(runtime, heartbeat, queueWorker.inHand)]
   return {
-    ready: () => queueWorker.ready(),
+    ready: () => Promise.all([queueWorker.ready(), heartbeat.begun]),
     async stop() {
       turns.stop()
       await Promise.all([queueWorker.stop(), ...beside.map((rounds) => rounds.stop())])

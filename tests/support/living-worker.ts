@@ -9,6 +9,7 @@ export async function livingWorker(service: TestService, worker: string): Promis
   await beat(service.runtime.db, worker, leaseMs)
   return {
     worker,
+    begun: Promise.resolve(),
     holdsLease: () => true,
     canJudgeOthers: () => true,
     judgesUntil: () => new Date('2100-01-01'),
