@@ -4,6 +4,8 @@ const common = {
   globalSetup: 'tests/support/global-setup.ts',
   testTimeout: 30_000,
   hookTimeout: 60_000,
+  /** What a test threw that couldn't see what it looks for (tests/support/standstill.ts). No other failure is tried again. */
+  retry: { count: 3, condition: /^The machine stood still/ },
 }
 
 /** They load or strike whole processes, and hold answers against the clock: one after the other. */

@@ -120,8 +120,10 @@ test('requests beyond a limit are counted by whose limit it is', async () => {
 })
 
 test('without Redis each accept is an enqueue failure, and the breaker shows as open', async () => {
-  const away = await startTestService({ REDIS_URL: 'redis://127.0.0.1:1' }, service.stores)
-  for (const _ of [1, 2]) await accept(away, account, textBody())
+  // Of its own stores: what it accepts waits without a wake-up, for others to find.
+  const away = await startTestService({ REDIS_URL: 'redis://127.0.0.1:1' })
+  const sender = await buildAccount(away)
+  for (const _ of [1, 2]) await accept(away, sender, textBody())
   const { enqueueFailures, redisBreakerOpen } = away.runtime.metrics
   expect(await countedBy(enqueueFailures)).toBe(2)
   expect(await countedBy(redisBreakerOpen)).toBe(1)

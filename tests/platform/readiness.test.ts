@@ -10,9 +10,9 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 test('however many ask at a time, they take up one connection, and later ones ask anew', async () => {
-  const readiness = new Readiness(service.runtime)
+  const readiness = new Readiness(service.api)
   let connections = 0
-  service.runtime.db.$client.on('acquire', () => connections++)
+  service.api.db.$client.on('acquire', () => connections++)
   const ask = () => Promise.all(Array.from({ length: 100 }, () => readiness.hindrance()))
   expect(new Set(await ask())).toEqual(new Set([undefined]))
   expect(connections).toBe(1)

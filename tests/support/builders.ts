@@ -8,6 +8,7 @@ import type { OnUncertain } from '../../src/core/outcome.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import type { Runtime } from '../../src/platform/runtime.ts'
 import type { Settings } from '../../src/platform/settings.ts'
+import { eventually } from './wait.ts'
 import { webhookSecret } from './webhook-receiver.ts'
 
 /** Where accounts are made: a test's service, or one whose processes are others. */
@@ -99,15 +100,17 @@ export function textBody(text = 'Hello', contact = newContact()) {
 /** The same each time it is built, down to the contact. */
 export const sameBody = (text = 'Hello', contact = '+4915112345678') => textBody(text, contact)
 
-/** Posts a send that has to be accepted. */
+/** Posts a send that has to be accepted, and again while a machine that stood still makes it a 503. */
 export async function accept(
   service: Api,
   account: Pick<Account, 'apiKey' | 'channelId'>,
   body: object,
 ): Promise<string> {
-  const { status, body: answer } = await post(service, account, body)
-  if (status !== 202) throw new Error(`Not accepted: ${JSON.stringify(answer)}`)
-  return answer.requestId
+  return await eventually('an accept', async () => {
+    const { status, body: answer } = await post(service, account, body)
+    if (status !== 202 && status !== 503) throw new Error(`Not accepted: ${JSON.stringify(answer)}`)
+    return status === 202 && answer.requestId
+  })
 }
 
 export interface Answer {

@@ -1,9 +1,14 @@
 import { Writable } from 'node:stream'
+import { Redis } from 'ioredis'
+import { connectDatabase } from '../../db/client.ts'
 import { createApp } from '../../src/api/app.ts'
 import { listen, portOf, stopListening } from '../../src/api/listen.ts'
 import { patience as production } from '../../src/api/patience.ts'
+import { overflowQueueName, queueName } from '../../src/core/send-job.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { createLogger } from '../../src/platform/logger.ts'
+import { createQueue } from '../../src/platform/queue.ts'
+import { readyWithin } from '../../src/platform/redis.ts'
 import { openRuntime, type Runtime } from '../../src/platform/runtime.ts'
 import { readSettings } from '../../src/platform/settings.ts'
 import { startWorker } from '../../workers/worker.ts'
@@ -26,8 +31,10 @@ export interface LogLine {
 export interface TestService {
   url: string
   stores: Stores
-  /** The API's. */
+  /** For what a test does and looks at by itself: its stores wait where an API would give up, on a machine that stands still. */
   runtime: Runtime
+  /** The API's own. */
+  api: Runtime
   /** Every line that the API and the workers logged, in order. */
   logs: LogLine[]
   /** The lines about one send. */
@@ -53,7 +60,7 @@ export async function startTestService(
   const environment = {
     ...testSecrets,
     DATABASE_URL: own.databaseUrl,
-    REDIS_URL: own.redisUrl,
+    REDIS_URL: withPatience(own.redisUrl),
     HOST: '127.0.0.1',
     PORT: '0',
     RATE_LIMIT_POINTS: '1000000',
@@ -62,10 +69,13 @@ export async function startTestService(
     ...settings,
   }
   const read = readSettings(undefined, environment)
-  const runtime = openRuntime('api', read, log)
+  const api = openRuntime('api', read, log)
+  if (settings.DATABASE_URL === undefined) await openConnections(api)
+  if (settings.REDIS_URL === undefined) await readyWithin(api.redis, longestWaitMs)
+  const runtime = { ...api, ...openPatientStores(own) }
   const server = await listen(
-    createApp(runtime, undefined, patience),
-    runtime,
+    createApp(api, undefined, patience),
+    api,
     { host: read.HOST, port: read.PORT },
     patience,
   )
@@ -74,10 +84,15 @@ export async function startTestService(
     url: `http://127.0.0.1:${portOf(server)}`,
     stores: own,
     runtime,
+    api,
     logs,
     logsOf: (requestId) => logs.filter((line) => line.requestId === requestId),
     async startWorker(name = 'test-worker') {
-      const workerRuntime = openRuntime('worker', read, log)
+      const workerRuntime = openRuntime(
+        'worker',
+        { ...read, REDIS_URL: settings.REDIS_URL ?? own.redisUrl },
+        log,
+      )
       const worker = startWorker(workerRuntime, name)
       const stop = once(async () => {
         await worker.stop()
@@ -90,8 +105,42 @@ export async function startTestService(
     stop: once(async () => {
       for (const stop of stops) await stop()
       await stopListening(server)
+      await api.close()
       await runtime.close()
     }),
+  }
+}
+
+const longestWaitMs = 20_000
+
+/** A machine that stands still for a moment doesn't make an API count for itself; where Redis is to hang, a test gives its own URL. */
+const withPatience = (redisUrl: string) => `${redisUrl}?commandTimeout=${longestWaitMs}`
+
+/** So that no request of a test waits for one. */
+async function openConnections({ db, settings }: Runtime): Promise<void> {
+  const open = () => Array.from({ length: settings.DATABASE_POOL_SIZE }, () => db.$client.query('select'))
+  await eventually('PostgreSQL', () => Promise.all(open()).catch(() => false))
+}
+
+/** Connected when they are needed. */
+function openPatientStores({ databaseUrl, redisUrl }: Stores) {
+  const db = connectDatabase(databaseUrl, {
+    poolSize: 16,
+    queryTimeoutMs: longestWaitMs,
+    onConnectionLost: () => {},
+  })
+  const redis = new Redis(redisUrl, { lazyConnect: true, maxRetriesPerRequest: null })
+  redis.on('error', () => {})
+  const queue = createQueue(queueName, redis)
+  const overflow = createQueue(overflowQueueName, redis)
+  return {
+    ...{ db, redis, queue, overflow },
+    async close() {
+      redis.disconnect()
+      await queue.close()
+      await overflow.close()
+      await db.$client.end()
+    },
   }
 }
 

@@ -1,0 +1,50 @@
+import { expect } from 'vitest'
+
+/** How long some work took, and for how much of that this process was not let run. */
+export interface Span {
+  tookMs: number
+  stoodStillMs: number
+}
+
+const tickMs = 10
+/** Shorter gaps are those of timers. */
+const leastGapMs = 50
+
+let stoodStillMs = 0
+let last = now()
+setInterval(tick, tickMs).unref()
+
+/** A gap in which this process used the CPU is its own: what blocks the event loop is a fault, not a standstill. */
+function tick() {
+  const { atMs, cpuMs } = now()
+  const gapMs = atMs - last.atMs - (cpuMs - last.cpuMs)
+  if (gapMs > leastGapMs) stoodStillMs += gapMs
+  last = { atMs, cpuMs }
+}
+
+function now() {
+  const { user, system } = process.cpuUsage()
+  return { atMs: performance.now(), cpuMs: (user + system) / 1000 }
+}
+
+/** Says that a test couldn't see what it looks for, since the machine stood still: it is done again (vitest.config.ts). */
+export class StoodStill extends Error {
+  constructor(what: string) {
+    super(`The machine stood still: ${what}`)
+  }
+}
+
+export async function timed<T extends object>(work: () => Promise<T>): Promise<T & Span> {
+  tick()
+  const [startedAt, before] = [performance.now(), stoodStillMs]
+  const result = await work()
+  tick()
+  return { ...result, tookMs: performance.now() - startedAt, stoodStillMs: stoodStillMs - before }
+}
+
+/** Expects that it took less time, but for a machine that stood still for the rest of it. */
+export function expectSooner({ tookMs, stoodStillMs }: Span, thanMs: number): void {
+  const ranMs = tookMs - stoodStillMs
+  if (tookMs >= thanMs && ranMs < thanMs) throw new StoodStill(`${stoodStillMs} of ${tookMs} ms`)
+  expect(tookMs).toBeLessThan(thanMs)
+}
