@@ -129,6 +129,7 @@ function openPatientStores({ databaseUrl, redisUrl }: Stores) {
     queryTimeoutMs: longestWaitMs,
     onConnectionLost: () => {},
   })
+  db.$client.options.connectionTimeoutMillis = longestWaitMs
   const redis = new Redis(redisUrl, { lazyConnect: true, maxRetriesPerRequest: null })
   redis.on('error', () => {})
   const queue = createQueue(queueName, redis)
