@@ -40,7 +40,11 @@ test('wake-ups that Redis lost are added again, for sends that wait for a retry 
   }
 })
 
-test('a backlog longer than a page is reconciled whole, once each, by two workers at a time', async () => {
+const longMs = 60_000
+
+test('a backlog longer than a page is reconciled whole, once each, by two workers at a time', {
+  timeout: 2 * longMs,
+}, async () => {
   const { db } = service.runtime
   const first = await accept(service, account, textBody())
   await db.$client.query(
@@ -53,13 +57,14 @@ test('a backlog longer than a page is reconciled whole, once each, by two worker
   )
   await service.startWorker('one')
   await service.startWorker('two')
-  await eventually('all are sent, each once', async () => {
+  const allSent = async () => {
     const { rows } = await db.$client.query(
       `select (select count(*)::int from sends where status = 'sent') as sent,
               (select count(*)::int from sandbox_messages) as calls`,
     )
     return rows[0].sent === 2501 && rows[0].calls === 2501
-  })
+  }
+  await eventually('all are sent, each once', allSent, longMs)
 })
 
 test('who waits without a wake-up is found beside and behind more sends than a pass looks at', async () => {
