@@ -1,5 +1,7 @@
+import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { enterConversations, listConversations } from '../../db/conversations.ts'
+import { insertBatch } from '../support/batches.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 
@@ -106,22 +108,15 @@ test("closing sends of many batches to the same contacts at once do not stand in
 }, async () => {
   const { db } = service.runtime
   const contacts = Array.from({ length: 20 }, newContact)
-  const entriesFor = async (order: string[]) => {
-    const bodies = order.map((contact) => ({ ...textBody('Hi', contact), closeConversation: true }))
-    const requestIds = await Promise.all(
-      bodies.map((body) => accept(service, { ...account, channelId: idle }, body)),
-    )
-    return requestIds.map((requestId, index) => ({
-      requestId,
-      accountId: account.accountId,
-      contact: { type: 'phone' as const, value: order[index] ?? '' },
-      closeConversation: true,
-    }))
+  const idle = { accountId: account.accountId, channelId: await buildChannel(service, account.accountId) }
+  const entryFor = (value: string) => {
+    const contact = { type: 'phone', value } as const
+    return { requestId: uuidv7(), ...idle, contact, closeConversation: true }
   }
-  const idle = await buildChannel(service, account.accountId)
-  const batches = await Promise.all(
-    Array.from({ length: 12 }, (_, index) => entriesFor(index % 2 ? contacts : contacts.toReversed())),
+  const batches = Array.from({ length: 12 }, (_, index) =>
+    (index % 2 ? contacts : contacts.toReversed()).map(entryFor),
   )
+  await insertBatch(service, batches.flat())
   await Promise.all(batches.map((batch) => enterConversations(db, batch)))
   for (const contact of contacts) expect(await conversationsWith(contact)).toHaveLength(12)
 })
