@@ -72,7 +72,11 @@ test('a send whose channel is held for longer than it may wait fails as expired,
 
 test('a send that waits for a retry for longer than it may fails as expired, and keeps the story of its attempts', async () => {
   const worker = await service.startWorker()
-  const requestId = await accept(service, await withExpiry(2), textBody('Hello', 'retry@example.com'))
+  const requestId = await accept(service, await withExpiry(60), textBody('Hello', 'retry@example.com'))
+  await eventually('the retry is scheduled', async () =>
+    service.logsOf(requestId).some(({ event }) => event === 'retry_scheduled'),
+  )
+  await overdue(requestId)
   const timeline = await finishedTimeline(service, requestId, account.apiKey)
   await worker.stop()
   expect(timeline).toMatchObject({ status: 'failed', attempts: 1 })
