@@ -25,6 +25,7 @@ import {
   answer,
   type Behaviour,
   delay,
+  gate,
   openWebhookReceiver,
   type WebhookReceiver,
 } from '../support/webhook-receiver.ts'
@@ -228,20 +229,24 @@ test('a hold takes none of the attempts of a send, however often the channel is 
 })
 
 test('a call under way when its channel is held still counts: its outcome is recorded', async () => {
-  const { channelId } = await buildWebhook(delay(500, accepting))
+  const call = gate()
+  const { channelId } = await buildWebhook(call.behaviour)
   const requestId = await sendBy(channelId)
-  await eventually('the call', async () => receiver.callsOf(requestId).length === 1)
+  await eventually('the call', async () => call.waiting === 1)
   await holdChannel(service.runtime.db, channelId, 'in between')
+  call.open()
   const timeline = await finishedTimeline(service, requestId, account.apiKey)
   expect(timeline).toMatchObject({ status: 'sent', attempts: 1 })
   expect(receiver.callsOf(requestId)).toHaveLength(1)
 })
 
 test('a channel that is held already keeps its reason', async () => {
-  const { channelId } = await buildWebhook(delay(300, gone))
+  const call = gate(gone)
+  const { channelId } = await buildWebhook(call.behaviour)
   const requestId = await sendBy(channelId)
-  await eventually('the call', async () => receiver.callsOf(requestId).length === 1)
+  await eventually('the call', async () => call.waiting === 1)
   await holdChannel(service.runtime.db, channelId, 'held before')
+  call.open()
   await eventually('the refusal', async () => names(await timelineOf(requestId)).includes('attempt_finished'))
   expect((await channelOf(channelId))?.heldReason).toBe('held before')
   await holdChannel(service.runtime.db, channelId, 'held after')
