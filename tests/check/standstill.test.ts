@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { expectSooner, StoodStill, timed } from '../support/standstill.ts'
+import { expectRate } from '../support/traffic.ts'
+import type { WebhookCall } from '../support/webhook-receiver.ts'
 
 const still = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
 const busy = () => {
@@ -22,6 +24,21 @@ test('one that blocks its own event loop doesn’t', async () => {
 test('what would have come too late in any case isn’t excused', () => {
   expect(() => expectSooner({ tookMs: 900, stoodStillMs: 300 }, 500)).toThrow('expected')
   expect(() => expectSooner({ tookMs: 499, stoodStillMs: 0 }, 500)).not.toThrow()
+})
+
+test('a call that was held up on its way isn’t one too many for a rate, and one that wasn’t is', () => {
+  const from = performance.now()
+  still()
+  const rateOf = (...moments: number[]) =>
+    expectRate(
+      moments.map((at) => ({ at }) as WebhookCall),
+      1,
+      1000,
+    )
+  const to = performance.now()
+  expect(() => rateOf(to, to + 1000)).not.toThrow()
+  expect(() => rateOf(to, from + 1000)).toThrow(StoodStill)
+  expect(() => rateOf(to + 5000, to + 5700)).toThrow('expected')
 })
 
 let tries = 0

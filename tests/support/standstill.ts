@@ -10,15 +10,16 @@ const tickMs = 10
 /** Shorter gaps are those of timers. */
 const leastGapMs = 50
 
-let stoodStillMs = 0
+/** In which this process was not let run for so long. */
+const gaps: { from: number; to: number; ms: number }[] = []
 let last = now()
 setInterval(tick, tickMs).unref()
 
 /** A gap in which this process used the CPU is its own: what blocks the event loop is a fault, not a standstill. */
 function tick() {
   const { atMs, cpuMs } = now()
-  const gapMs = atMs - last.atMs - (cpuMs - last.cpuMs)
-  if (gapMs > leastGapMs) stoodStillMs += gapMs
+  const ms = atMs - last.atMs - (cpuMs - last.cpuMs)
+  if (ms > leastGapMs) gaps.push({ from: last.atMs, to: atMs, ms })
   last = { atMs, cpuMs }
 }
 
@@ -35,11 +36,16 @@ export class StoodStill extends Error {
 }
 
 export async function timed<T extends object>(work: () => Promise<T>): Promise<T & Span> {
-  tick()
-  const [startedAt, before] = [performance.now(), stoodStillMs]
+  const startedAt = performance.now()
   const result = await work()
+  return { ...result, ...spanBetween(startedAt, performance.now()) }
+}
+
+/** From one moment that is over to another, as `performance.now()` tells them. */
+export function spanBetween(from: number, to: number): Span {
   tick()
-  return { ...result, tookMs: performance.now() - startedAt, stoodStillMs: stoodStillMs - before }
+  const within = gaps.map((gap) => Math.min(gap.ms, Math.min(to, gap.to) - Math.max(from, gap.from)))
+  return { tookMs: to - from, stoodStillMs: within.reduce((sum, ms) => sum + Math.max(0, ms), 0) }
 }
 
 /** Expects that it took less time, but for a machine that stood still for the rest of it. */

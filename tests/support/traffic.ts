@@ -4,6 +4,7 @@ import type { ChannelFields } from '../../db/channels.ts'
 import { channels } from '../../db/schema.ts'
 import { type Account, accept, buildAccount, buildWebhookChannel, newContact, textBody } from './builders.ts'
 import { finishedTimeline, startTestService, type TestService } from './service.ts'
+import { expectSooner, type Span, StoodStill, spanBetween } from './standstill.ts'
 import type { Stores } from './stores.ts'
 import { type Behaviour, openWebhookReceiver, type WebhookCall } from './webhook-receiver.ts'
 
@@ -29,13 +30,14 @@ export async function startTraffic(
   return { service, receiver, ...trafficOn(service, receiver, await buildAccount(service)) }
 }
 
+const idOf = ({ headers }: WebhookCall) => String(headers['webhook-id'])
+
 function trafficOn(
   service: TestService,
   receiver: Awaited<ReturnType<typeof openWebhookReceiver>>,
   account: Account,
 ) {
   const { accountId, apiKey } = account
-  const idOf = ({ headers }: WebhookCall) => String(headers['webhook-id'])
   /** The calls about these sends, in the order in which they came. */
   const callsOf = (requestIds: readonly string[]) =>
     receiver.calls.filter((call) => requestIds.includes(idOf(call)))
@@ -75,20 +77,40 @@ function trafficOn(
   }
 }
 
-/** The shortest time that so many calls and the one after them came in. */
-export function shortestSpanMs(calls: readonly WebhookCall[], count: number): number {
+/** How much longer one call may take to the receiver than another one, on a busy machine. */
+export const wayMs = 50
+
+/** From each call until so many others have come. */
+function windowsOf(calls: readonly WebhookCall[], count: number) {
   const moments = calls.map(({ at }) => at).sort((a, b) => a - b)
-  return Math.min(...moments.slice(count).map((moment, index) => moment - (moments[index] ?? 0)))
+  return moments.slice(count).map((to, index) => ({ from: moments[index] ?? 0, to }))
+}
+
+/** The shortest time that so many calls and the one after them came in. */
+export const shortestSpanMs = (calls: readonly WebhookCall[], count: number): number =>
+  Math.min(...windowsOf(calls, count).map(({ from, to }) => to - from))
+
+/** Expects that so many calls and the one after them never came in less time, but for a first that was held up on its way. */
+export function expectRate(calls: readonly WebhookCall[], count: number, ms: number): void {
+  expect(calls.length).toBeGreaterThan(count)
+  for (const { from, to } of windowsOf(calls, count)) expectSooner(spanBetween(to - ms, from), wayMs)
 }
 
 /** From the first to the last. */
-export function spanMs(calls: readonly WebhookCall[]): number {
+export function spanOf(calls: readonly WebhookCall[]): Span {
   const moments = calls.map(({ at }) => at)
-  return Math.max(...moments) - Math.min(...moments)
+  return spanBetween(Math.min(...moments), Math.max(...moments))
 }
 
-/** How often one came before another that had been accepted earlier. */
-export function overtakings(order: readonly string[], accepted: readonly string[]): number {
-  const places = order.map((id) => accepted.indexOf(id))
-  return places.slice(1).filter((place, index) => place < (places[index] ?? 0)).length
+/** Expects that few came before others that had been accepted earlier: those that missed their moment come later. */
+export function expectOrder(
+  calls: readonly WebhookCall[],
+  accepted: readonly string[],
+  mostOvertakings: number,
+) {
+  const places = calls.map((call) => accepted.indexOf(idOf(call)))
+  const overtakings = places.slice(1).filter((place, index) => place < (places[index] ?? 0)).length
+  const { stoodStillMs } = spanOf(calls)
+  if (overtakings > mostOvertakings && stoodStillMs > 0) throw new StoodStill(`for ${stoodStillMs} ms`)
+  expect(overtakings).toBeLessThanOrEqual(mostOvertakings)
 }

@@ -5,7 +5,8 @@ import { updateChannel } from '../../db/channels.ts'
 import { giveTurns } from '../../db/turns.ts'
 import { beginAttempt, endAttempt, lapse, loseAttempt, rowOf, sweepOnce } from '../support/attempts.ts'
 import { startFollower } from '../support/follower.ts'
-import { spanMs, startTraffic } from '../support/traffic.ts'
+import { expectSooner, timed } from '../support/standstill.ts'
+import { spanOf, startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept as accepting, type Behaviour, delay } from '../support/webhook-receiver.ts'
 
@@ -70,7 +71,7 @@ test('the next one goes as soon as one ends', async (context) => {
   const ids = await traffic.sendSome(channelId, 12)
   await traffic.expectSent(ids)
   expect(traffic.orderOf(ids)).toEqual(ids)
-  expect(spanMs(traffic.callsOf(ids))).toBeLessThan(11 * 600)
+  expectSooner(spanOf(traffic.callsOf(ids)), 11 * 600)
 })
 
 test('after a pause, however short, the next one goes at once: no turn outlives its attempt', async (context) => {
@@ -81,8 +82,12 @@ test('after a pause, however short, the next one goes at once: no turn outlives 
   for (const pauseMs of [0, 0, 20, 50, 100, 200, 400, 800]) {
     await sleep(pauseMs)
     const id = await traffic.send(channelId)
+    const sent = async () => {
+      const row = await rowOf(service, id)
+      return row.status === 'sent' && row
+    }
     // A turn lasts 10 s.
-    await eventually('its end', async () => (await rowOf(service, id)).status === 'sent', 5000)
+    expectSooner(await timed(() => eventually('its end', sent)), 5000)
   }
   expect(calls.most).toBe(1)
 })

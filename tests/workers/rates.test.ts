@@ -9,12 +9,11 @@ import { turnGiver } from '../../workers/turns.ts'
 import { rowOf } from '../support/attempts.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { wakeUpOf } from '../support/queue.ts'
-import { overtakings, shortestSpanMs, spanMs, startTraffic } from '../support/traffic.ts'
+import { expectSooner } from '../support/standstill.ts'
+import { expectOrder, expectRate, shortestSpanMs, spanOf, startTraffic, wayMs } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept as accepting, failingOnce } from '../support/webhook-receiver.ts'
 
-/** How much longer one call may take to the receiver than another one, on a busy machine. */
-const wayMs = 50
 const fiveASecond = { rateCalls: 5, rateSeconds: 1 }
 /** So slow that a second call would come after the test. */
 const oneADay = { rateCalls: 1, rateSeconds: 86_400 }
@@ -27,10 +26,10 @@ test('three workers together never exceed the rate, make use of it, and lose not
   await traffic.expectSent(ids)
   const calls = traffic.callsOf(ids)
   expect(calls).toHaveLength(60)
-  expect(shortestSpanMs(calls, 40)).toBeGreaterThan(4000 - wayMs)
-  expect(spanMs(calls)).toBeLessThan(5900 / 0.75)
+  expectRate(calls, 40, 4000)
+  expectSooner(spanOf(calls), 5900 / 0.75)
   // One that misses its moment, because the machine is busy, comes a second later.
-  expect(overtakings(traffic.orderOf(ids), ids)).toBeLessThan(5)
+  expectOrder(calls, ids, 4)
 })
 
 test('turns are given in the order of accept, each at its moment, and no send gets two', async (context) => {
@@ -94,7 +93,7 @@ test('each channel has a rate of its own, all at once', async (context) => {
   const sent = await Promise.all(channelIds.map((channelId) => traffic.sendSome(channelId, 10)))
   await traffic.expectSent(sent.flat())
   for (const ids of sent) {
-    expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(1000 - wayMs)
+    expectRate(traffic.callsOf(ids), 5, 1000)
   }
   // Together they are quicker than one of them may be.
   expect(shortestSpanMs(traffic.callsOf(sent.flat()), 5)).toBeLessThan(1000 - wayMs)
@@ -120,7 +119,7 @@ test('sends to one contact keep their order and the rate', async (context) => {
   const ids = await traffic.sendLane(channelId, 10)
   await traffic.expectSent(ids)
   expect(traffic.orderOf(ids)).toEqual(ids)
-  expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(1000 - wayMs)
+  expectRate(traffic.callsOf(ids), 5, 1000)
 })
 
 test('retries count, too: each has to have a turn of its own', async (context) => {
@@ -130,7 +129,7 @@ test('retries count, too: each has to have a turn of its own', async (context) =
   const ids = await traffic.sendSome(channelId, 8)
   await traffic.expectSent(ids, 2)
   expect(traffic.callsOf(ids)).toHaveLength(16)
-  expect(shortestSpanMs(traffic.callsOf(ids), 5)).toBeGreaterThan(1000 - wayMs)
+  expectRate(traffic.callsOf(ids), 5, 1000)
 })
 
 test.concurrent.for([
@@ -186,9 +185,10 @@ test.concurrent('on a held channel with a rate nobody gets a turn; resumed, it g
   expect(traffic.callsOf(ids)).toEqual([])
   await resumeChannel(db, channelId)
   await traffic.expectSent(ids)
-  expect(overtakings(traffic.orderOf(ids), ids)).toBeLessThan(3)
+  const calls = traffic.callsOf(ids)
+  expectOrder(calls, ids, 2)
   // Seven times 0.21 s, less what the first may come late.
-  expect(spanMs(traffic.callsOf(ids))).toBeGreaterThan(1470 - 300 - wayMs)
+  expectRate(calls, 7, 1470 - 300)
 })
 
 test.concurrent('turns are void once their channel was held: the calls that they were for may have been made', async (context) => {
