@@ -5,6 +5,7 @@ import { acceptBatch, manyOf } from '../support/batches.ts'
 import { type Account, accept, buildAccount, buildWebhookChannel, textBody } from '../support/builders.ts'
 import { queueOf, wakeUpsLeft } from '../support/queue.ts'
 import { finishedTimeline } from '../support/service.ts'
+import { expectSooner, timed } from '../support/standstill.ts'
 import { startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept as accepting, type Behaviour, delay, failingOnce, gate } from '../support/webhook-receiver.ts'
@@ -31,8 +32,12 @@ async function startService(test: TestContext, concurrency: number, settings: Re
     /** The ids of the calls until now. */
     called: () => receiver.calls.map(({ headers }) => String(headers['webhook-id'])),
     calledOf: orderOf,
-    allCalled: (requestIds: readonly string[], withinMs = 25_000) =>
-      eventually('a call for each', async () => orderOf(requestIds).length >= requestIds.length, withinMs),
+    allCalled: (requestIds: readonly string[]) =>
+      eventually(
+        'a call for each',
+        async () => orderOf(requestIds).length >= requestIds.length && { requestIds },
+        25_000,
+      ),
   }
 }
 
@@ -138,7 +143,7 @@ test('of an overflow that gets no answers four calls are under way, on every wor
   await sleep(500)
   expect(hung.waiting).toBe(20)
   hung.open()
-  await allCalled(flood, 3000)
+  expectSooner(await timed(() => allCalled(flood)), 3000)
 })
 
 test.for([1, 2, 5, 30])(
