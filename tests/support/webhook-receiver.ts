@@ -28,6 +28,7 @@ export async function openWebhookReceiver() {
   const behaviours: Behaviour[] = []
   const calls: WebhookCall[] = []
   const open = new Set<Socket>()
+  const faults: unknown[] = []
   let connections = 0
 
   const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
@@ -36,7 +37,13 @@ export async function openWebhookReceiver() {
     const behave = behaviours[Number(request.url?.match(/^\/hooks\/(\d+)/)?.[1])] ?? answer(404)
     const call = behave === resetBeforeReading ? undefined : await record(request).catch(() => undefined)
     if (call) calls.push(call)
-    await behave(request, response)
+    try {
+      await behave(request, response)
+    } catch (error) {
+      faults.push(error)
+      if (!response.headersSent) response.writeHead(500)
+      response.end()
+    }
   })
   server.on('connection', (socket) => {
     connections++
@@ -61,9 +68,11 @@ export async function openWebhookReceiver() {
       return `http://127.0.0.1:${port}/hooks/${behaviours.push(behaviour) - 1}`
     },
     callsOf: (requestId: string) => calls.filter(({ headers }) => headers['webhook-id'] === requestId),
+    /** @throws what a behaviour threw: it was answered with 500. */
     async stop() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
+      if (faults.length > 0) throw faults[0]
     },
   }
 }
