@@ -145,9 +145,12 @@ function openPatientStores({ databaseUrl, redisUrl }: Stores) {
   }
 }
 
-/** Waits until the send has ended and answers with its timeline, as its owner sees it. */
+/**
+ * Waits until the send has ended and answers with its timeline, as its owner sees it. In vain: fails with what the log
+ * tells of it, and of faults.
+ */
 export async function finishedTimeline(
-  service: Pick<TestService, 'url'>,
+  service: Pick<TestService, 'url'> & Partial<Pick<TestService, 'logs'>>,
   requestId: string,
   apiKey: string,
 ): Promise<Timeline> {
@@ -157,6 +160,10 @@ export async function finishedTimeline(
     })
     const timeline = (await response.json()) as Timeline
     return timeline.finishedAt !== null && timeline.finishedAt !== undefined && timeline
+  }).catch((error: Error) => {
+    const told = service.logs?.filter((line) => line.requestId === requestId || line.level !== 'info') ?? []
+    error.message += told.map((line) => `\n${JSON.stringify(line)}`).join('')
+    throw error
   })
 }
 
