@@ -15,6 +15,7 @@ import {
   expectOneSend,
   expectReplay,
   holdKey,
+  inTimeToRecord,
   newKey,
   pointsUsed,
   postKeyed,
@@ -23,7 +24,6 @@ import {
   sendsOf,
 } from './keyed.ts'
 import { samples } from './media-samples.ts'
-import { redisReady } from './redis-ready.ts'
 
 /** Three processes' worth of API on the same stores. */
 let services: TestService[]
@@ -34,7 +34,6 @@ beforeAll(async () => {
   service = await startTestService()
   const others = [startTestService({}, service.stores), startTestService({}, service.stores)]
   services = [service, ...(await Promise.all(others))]
-  await Promise.all(services.map(redisReady))
 })
 beforeEach(async () => {
   account = await buildAccount(service)
@@ -53,7 +52,8 @@ function hundred(send: (index: number) => Promise<Answer>): (() => Promise<Answe
   return Array.from({ length: 100 }, (_, index) => () => send(index))
 }
 
-const atOnce = (requests: (() => Promise<Answer>)[]) => Promise.all(requests.map((send) => send()))
+const atOnce = async (requests: (() => Promise<Answer>)[]) =>
+  inTimeToRecord(await Promise.all(requests.map((send) => send())))
 /** Where all have looked in vain for the key before one is recorded. */
 const allTooLateToSee = (requests: (() => Promise<Answer>)[]) => raceToInsert(service, account, requests)
 
@@ -138,7 +138,8 @@ test('within one process the first that came counts, and sends keep the order in
   )
   // The insert that is held at first takes the one that opens; all others share the next one.
   const inTurn = [() => post(service, account, sameBody('opens')), ...requests].map((send, n) => async () => {
-    await sleep(15 * n)
+    const before = Math.min(n, 1 + keys.length)
+    await eventually('those before it', async () => (await pointsUsed(service, account)) >= before)
     return await send()
   })
   const [opening, ...answers] = await allTooLateToSee(inTurn)
@@ -198,7 +199,6 @@ test('a 503 whose send was recorded after all: the retry is its replay, and ther
   const apart = await startTestService()
   onTestFinished(() => apart.stop())
   const slow = await buildAccount(apart)
-  await redisReady(apart)
   // As if the answer to the commit were lost.
   await apart.runtime.db.$client.query(`
     create function dawdle() returns trigger as 'begin perform pg_sleep(1.5); return null; end' language plpgsql;

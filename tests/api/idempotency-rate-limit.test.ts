@@ -8,13 +8,13 @@ import {
   expectOneSend,
   expectReplay,
   holdInserts,
+  inTimeToRecord,
   newKey,
   pointsUsed,
   postKeyed,
   raceToInsert,
   sendsOf,
 } from './keyed.ts'
-import { redisReady } from './redis-ready.ts'
 
 /** Three processes' worth of API on the same stores. */
 let services: TestService[]
@@ -24,7 +24,6 @@ beforeAll(async () => {
   service = await startTestService()
   const others = [startTestService({}, service.stores), startTestService({}, service.stores)]
   services = [service, ...(await Promise.all(others))]
-  await Promise.all(services.map(redisReady))
 })
 afterAll(() => Promise.all(services.map(({ stop }) => stop())))
 
@@ -41,7 +40,7 @@ function race(account: Account, count: number, key = newKey()): Promise<Answer[]
 /** How many of a crowd of other requests the account's limit lets through. */
 async function taken(account: Account): Promise<number> {
   const crowd = Array.from({ length: 30 }, (_, i) => post(at(i), account, sameBody(`n ${i}`)))
-  return (await Promise.all(crowd)).filter(({ status }) => status === 202).length
+  return inTimeToRecord(await Promise.all(crowd)).filter(({ status }) => status === 202).length
 }
 
 test('those that lost a race use up nothing of the limit, and are told so', async () => {
@@ -59,7 +58,8 @@ test('race after race, a limit of ten takes ten sends', async () => {
   const account = await tenAMinute()
   const keys = Array.from({ length: 5 }, newKey)
   for (const key of keys) {
-    expectOneSend(await Promise.all([0, 1, 2].map((i) => postKeyed(at(i), account, key, sameBody()))))
+    const three = [0, 1, 2].map((i) => postKeyed(at(i), account, key, sameBody()))
+    expectOneSend(inTimeToRecord(await Promise.all(three)))
   }
   expect(await pointsUsed(service, account)).toBe(5)
   expect(await taken(account)).toBe(5)
@@ -92,6 +92,6 @@ test('what is given back after its window has ended does not widen the next one'
   const answers = Promise.all([0, 1].map((i) => postKeyed(at(i), account, key, sameBody())))
   await sleep(600)
   await hold.release()
-  expectOneSend(await answers)
+  expectOneSend(inTimeToRecord(await answers))
   expect(await taken(account)).toBeLessThanOrEqual(3)
 })

@@ -6,6 +6,7 @@ import { idempotencyKeys, sends } from '../../db/schema.ts'
 import { hashIdempotencyKey } from '../../src/core/idempotency-key.ts'
 import { type Account, type Answer, post, request } from '../support/builders.ts'
 import type { TestService } from '../support/service.ts'
+import { StoodStill } from '../support/standstill.ts'
 import { eventually } from '../support/wait.ts'
 import { requestIdForm } from './expect-error.ts'
 
@@ -105,6 +106,12 @@ export async function holdInserts(service: TestService): Promise<{ release(): Pr
   return { release: () => client.end() }
 }
 
+/** Answers to a crowd, or to requests that were held back: on a machine that stood still they come too late to be recorded. */
+export function inTimeToRecord(answers: Answer[]): Answer[] {
+  if (answers.some(({ status }) => status === 503)) throw new StoodStill('a send was recorded too late')
+  return answers
+}
+
 /** Less than a request may wait to be recorded. */
 const longestHoldMs = 600
 
@@ -122,5 +129,5 @@ export async function raceToInsert(
   const haveCome = async () => (await pointsUsed(service, account)) >= requests.length
   await eventually('all requests', haveCome, longestHoldMs).catch(() => {})
   await hold.release()
-  return await answers
+  return inTimeToRecord(await answers)
 }
