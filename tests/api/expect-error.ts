@@ -5,6 +5,7 @@ import { sends } from '../../db/schema.ts'
 import type { Answer } from '../support/builders.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import type { TestService } from '../support/service.ts'
+import { StoodStill } from '../support/standstill.ts'
 
 export const requestIdForm = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -21,6 +22,12 @@ export function expectError(answer: Answer, statusCode: number, message?: string
   expect(answer.headers.get('Content-Type')).toMatch(/^application\/json/)
   if (typeof message === 'string') expect(answer.body.message).toBe(message)
   else if (message) expect(answer.body.message).toMatch(message)
+}
+
+/** Answers that the machine's pace may turn into a 503, as it does with those of a crowd: then the test is done again. */
+export function inTime<Each extends Answer>(answers: Each[]): Each[] {
+  if (answers.some(({ status }) => status === 503)) throw new StoodStill('a request had waited too long')
+  return answers
 }
 
 /** A 400 that names the field by its whole path, and left nothing behind. */

@@ -8,14 +8,13 @@ import { type Account, type Answer, buildAccount, post, sameBody } from '../supp
 import { wakeUpOf } from '../support/queue.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
-import { expectError, holdings } from './expect-error.ts'
+import { expectError, holdings, inTime } from './expect-error.ts'
 import {
   ageKey,
   expectAccepted,
   expectOneSend,
   expectReplay,
   holdKey,
-  inTimeToRecord,
   newKey,
   pointsUsed,
   postKeyed,
@@ -53,7 +52,7 @@ function hundred(send: (index: number) => Promise<Answer>): (() => Promise<Answe
 }
 
 const atOnce = async (requests: (() => Promise<Answer>)[]) =>
-  inTimeToRecord(await Promise.all(requests.map((send) => send())))
+  inTime(await Promise.all(requests.map((send) => send())))
 /** Where all have looked in vain for the key before one is recorded. */
 const allTooLateToSee = (requests: (() => Promise<Answer>)[]) => raceToInsert(service, account, requests)
 

@@ -2,13 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Account, type Answer, buildAccount, post, sameBody } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { expectError } from './expect-error.ts'
+import { expectError, inTime } from './expect-error.ts'
 import {
   expectAccepted,
   expectOneSend,
   expectReplay,
   holdInserts,
-  inTimeToRecord,
   newKey,
   pointsUsed,
   postKeyed,
@@ -40,7 +39,7 @@ function race(account: Account, count: number, key = newKey()): Promise<Answer[]
 /** How many of a crowd of other requests the account's limit lets through. */
 async function taken(account: Account): Promise<number> {
   const crowd = Array.from({ length: 30 }, (_, i) => post(at(i), account, sameBody(`n ${i}`)))
-  return inTimeToRecord(await Promise.all(crowd)).filter(({ status }) => status === 202).length
+  return inTime(await Promise.all(crowd)).filter(({ status }) => status === 202).length
 }
 
 test('those that lost a race use up nothing of the limit, and are told so', async () => {
@@ -59,7 +58,7 @@ test('race after race, a limit of ten takes ten sends', async () => {
   const keys = Array.from({ length: 5 }, newKey)
   for (const key of keys) {
     const three = [0, 1, 2].map((i) => postKeyed(at(i), account, key, sameBody()))
-    expectOneSend(inTimeToRecord(await Promise.all(three)))
+    expectOneSend(inTime(await Promise.all(three)))
   }
   expect(await pointsUsed(service, account)).toBe(5)
   expect(await taken(account)).toBe(5)
@@ -92,6 +91,6 @@ test('what is given back after its window has ended does not widen the next one'
   const answers = Promise.all([0, 1].map((i) => postKeyed(at(i), account, key, sameBody())))
   await sleep(600)
   await hold.release()
-  expectOneSend(inTimeToRecord(await answers))
+  expectOneSend(inTime(await answers))
   expect(await taken(account)).toBeLessThanOrEqual(3)
 })
