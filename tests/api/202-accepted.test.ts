@@ -4,6 +4,7 @@ import { media, sends } from '../../db/schema.ts'
 import { type Account, buildAccount, post, request, sameBody } from '../support/builders.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { inTime } from './expect-error.ts'
 
 let service: TestService
 let account: Account
@@ -162,9 +163,8 @@ test('one log line tells of the accept, with the contact masked and no content',
 })
 
 test('a hundred sends at once are all recorded and enqueued', async () => {
-  const answers = await Promise.all(
-    Array.from({ length: 100 }, (_, i) => post(service, account, sameBody(`n ${i}`))),
-  )
+  const crowd = Array.from({ length: 100 }, (_, i) => post(service, account, sameBody(`n ${i}`)))
+  const answers = inTime(await Promise.all(crowd))
   expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(202))
   const ids = answers.map(({ body }) => body.requestId as string)
   for (const id of ids) expect(await rowOf(id), id).toBeDefined()

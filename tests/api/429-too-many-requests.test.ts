@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { sends } from '../../db/schema.ts'
 import { type Answer, buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { expectSooner, timed } from '../support/standstill.ts'
 import { freshStores } from '../support/stores.ts'
-import { expectError, expectNothingAccepted, holdings } from './expect-error.ts'
+import { expectError, expectNothingAccepted, holdings, inTime } from './expect-error.ts'
 import { redisReady } from './redis-ready.ts'
 import { closedPort, startSilentServer, startTcpProxy } from './tcp-proxy.ts'
 
@@ -13,7 +14,6 @@ let service: TestService
 
 beforeAll(async () => {
   service = await startTestService({ RATE_LIMIT_POINTS: '3', RATE_LIMIT_WINDOW_SECONDS: '60' })
-  await redisReady(service)
 })
 afterAll(() => service.stop())
 
@@ -128,11 +128,9 @@ describe('per account', () => {
 
   test('of a hundred at once over two processes exactly the limit is taken', async () => {
     const other = await startedFor({ RATE_LIMIT_POINTS: '3' })
-    await redisReady(other)
     const account = await buildAccount(service, { rateLimit: { points: 10, seconds: 60 } })
-    const answers = await Promise.all(
-      Array.from({ length: 100 }, (_, i) => post(i % 2 ? service : other, account, textBody())),
-    )
+    const crowd = Array.from({ length: 100 }, (_, i) => post(i % 2 ? service : other, account, textBody()))
+    const answers = inTime(await Promise.all(crowd))
     const taken = answers.filter(({ status }) => status === 202)
     expect(taken).toHaveLength(10)
     for (const answer of answers) if (!taken.includes(answer)) expectError(answer, 429)
@@ -150,10 +148,12 @@ describe('without Redis', () => {
       REDIS_URL: `redis://127.0.0.1:${await closedPort()}`,
       RATE_LIMIT_POINTS: '3',
     })
-    const startedAt = performance.now()
     const answers: Answer[] = []
-    for (let i = 0; i < 5; i++) answers.push(await post(away, account, textBody()))
-    expect(performance.now() - startedAt).toBeLessThan(5 * longestAnswerMs)
+    for (let i = 0; i < 5; i++) {
+      const answer = await timed(() => post(away, account, textBody()))
+      expectSooner(answer, longestAnswerMs)
+      answers.push(answer)
+    }
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 429, 429])
     expect(answers[3]?.headers.get('Retry-After')).toMatch(/^(60|59|58)$/)
     const { db } = service.runtime
@@ -169,7 +169,8 @@ describe('without Redis', () => {
   test('a crowd at once is limited too', async () => {
     const account = await buildAccount(service, { rateLimit: { points: 10, seconds: 60 } })
     const away = await startedFor({ REDIS_URL: `redis://127.0.0.1:${await closedPort()}` })
-    const answers = await Promise.all(Array.from({ length: 50 }, () => post(away, account, textBody())))
+    const crowd = Array.from({ length: 50 }, () => post(away, account, textBody()))
+    const answers = inTime(await Promise.all(crowd))
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(10)
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(40)
   })
@@ -180,9 +181,9 @@ describe('without Redis', () => {
     onTestFinished(() => silent.close())
     const away = await startedFor({ REDIS_URL: `redis://127.0.0.1:${silent.port}`, RATE_LIMIT_POINTS: '1' })
     for (const status of [202, 429]) {
-      const startedAt = performance.now()
-      expect((await post(away, account, textBody())).status).toBe(status)
-      expect(performance.now() - startedAt).toBeLessThan(longestAnswerMs)
+      const answer = await timed(() => post(away, account, textBody()))
+      expect(answer.status).toBe(status)
+      expectSooner(answer, longestAnswerMs)
     }
   })
 
@@ -192,12 +193,12 @@ describe('without Redis', () => {
     onTestFinished(() => proxy.close())
     const away = await startedFor({ REDIS_URL: proxy.url, RATE_LIMIT_POINTS: '2' })
     await redisReady(away)
-    expect((await post(away, account, textBody())).status).toBe(202)
+    expect((await post(away, await buildAccount(service), textBody())).status).toBe(202)
     proxy.freeze()
     for (const status of [202, 202, 429]) {
-      const startedAt = performance.now()
-      expect((await post(away, account, textBody())).status).toBe(status)
-      expect(performance.now() - startedAt).toBeLessThan(longestAnswerMs)
+      const answer = await timed(() => post(away, account, textBody()))
+      expect(answer.status).toBe(status)
+      expectSooner(answer, longestAnswerMs)
     }
   })
 })
@@ -208,7 +209,6 @@ describe('an address whose keys keep failing', () => {
 
   test('gets 429, while a good key from there still passes', async () => {
     const at = await startedFor({ AUTH_FAILURE_LIMIT: '3' }, await freshStores())
-    await redisReady(at)
     const account = await buildAccount(at)
     expect(await times(4, () => failing(at))).toEqual([401, 401, 401, 429])
     const answer = await post(at, { ...account, apiKey: 'x' }, textBody())
@@ -222,7 +222,6 @@ describe('an address whose keys keep failing', () => {
 
   test('a good key uses up nothing of what may fail', async () => {
     const at = await startedFor({ AUTH_FAILURE_LIMIT: '2' }, await freshStores())
-    await redisReady(at)
     const account = await buildAccount(at)
     expect(await times(10, () => post(at, account, textBody()))).toEqual(Array(10).fill(202))
     expect(await times(3, () => failing(at))).toEqual([401, 401, 429])
@@ -231,7 +230,6 @@ describe('an address whose keys keep failing', () => {
   test('counts over all processes, and keys of every kind that fail', async () => {
     const one = await startedFor({ AUTH_FAILURE_LIMIT: '4' }, await freshStores())
     const other = await startedFor({ AUTH_FAILURE_LIMIT: '4' }, one.stores)
-    await Promise.all([redisReady(one), redisReady(other)])
     const account = await buildAccount(one)
     const { apiKey: expired } = await buildKey(one, account.accountId, { expiresAt: new Date(0) })
     const { apiKey: revoked } = await buildKey(one, account.accountId, { revoked: true })
@@ -247,7 +245,6 @@ describe('an address whose keys keep failing', () => {
     onTestFinished(() => silent.close())
     const databaseUrl = `postgres://u:p@127.0.0.1:${silent.port}/x`
     const at = await startedFor({ AUTH_FAILURE_LIMIT: '2', DATABASE_URL: databaseUrl }, await freshStores())
-    await redisReady(at)
     expect(await times(6, () => failing(at))).toEqual([401, 401, 429, 429, 429, 429])
     expect(silent.asked()).toBe(0)
   })
@@ -268,7 +265,6 @@ describe('an address whose keys keep failing', () => {
       { AUTH_FAILURE_LIMIT: '2', TRUST_PROXY: '127.0.0.0/8,10.0.0.0/8' },
       await freshStores(),
     )
-    await Promise.all([redisReady(direct), redisReady(behind)])
     const from = (at: TestService, forwarded: string) =>
       failing(at, { 'X-Forwarded-For': forwarded }).then(({ status }) => status)
     expect(await from(direct, '203.0.113.1')).toBe(401)
@@ -283,7 +279,6 @@ describe('an address whose keys keep failing', () => {
 
   test('does not get away by a header of its own where another network is the trusted one', async () => {
     const at = await startedFor({ AUTH_FAILURE_LIMIT: '2', TRUST_PROXY: '10.0.0.0/8' }, await freshStores())
-    await redisReady(at)
     const statuses: number[] = []
     for (const forwarded of ['203.0.113.1', '203.0.113.2, 10.0.0.1', '10.0.0.2'])
       statuses.push((await failing(at, { 'X-Forwarded-For': forwarded })).status)

@@ -4,7 +4,6 @@ import { type Account, buildAccount, post } from '../support/builders.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectFault } from './expect-error.ts'
-import { redisReady } from './redis-ready.ts'
 
 let service: TestService
 let account: Account
@@ -13,7 +12,6 @@ const definition = { subject: 'Hi {{name}}', text: '{{text}}', html: '<p>{{text}
 
 beforeAll(async () => {
   service = await startTestService()
-  await redisReady(service)
   account = await buildAccount(service)
   const config = { host: 'mail.example.com', from: 'us@example.com' }
   account.channelId = await buildProviderChannel(service, account.accountId, 'smtp', config)

@@ -5,7 +5,6 @@ import { setTemplate } from '../../db/templates.ts'
 import { type Account, buildAccount, buildChannel, post, request } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectError, expectFault, expectNothingAccepted } from './expect-error.ts'
-import { redisReady } from './redis-ready.ts'
 
 let service: TestService
 let account: Account
@@ -16,7 +15,6 @@ const exact = [variable('name', 'Ann'), variable('code', '1234')]
 
 beforeAll(async () => {
   service = await startTestService()
-  await redisReady(service)
   account = await buildAccount(service)
   await setTemplate(service.runtime.db, { channelId: account.channelId, name: 'greeting', definition })
 })

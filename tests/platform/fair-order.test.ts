@@ -3,7 +3,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { keyPrefix, overflowQueueName } from '../../src/core/send-job.ts'
 import { fairTags } from '../../src/platform/fair-order.ts'
 import { addWakeUps } from '../../src/platform/queue.ts'
-import { redisReady } from '../api/redis-ready.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -11,7 +10,6 @@ let service: TestService
 /** Its own Redis database each time: there is one overflow for all channels. */
 beforeEach(async () => {
   service = await startTestService()
-  await redisReady(service)
 })
 afterEach(() => service.stop())
 
