@@ -13,15 +13,22 @@ import { eventually } from '../support/wait.ts'
 import { expectError, inTime } from './expect-error.ts'
 import { answersIn } from './raw-http.ts'
 
-const short = { ...patience, headersMs: 500, bodyGraceMs: 500, silenceMs: 1000, lingerMs: 100 }
+const usual = { ...patience, lingerMs: 100 }
+const forHeads = { ...usual, headersMs: 500 }
+const forBodies = { ...usual, bodyGraceMs: 500 }
 let service: TestService
+/** Each is impatient in one thing only: with all else a machine that stands still is borne. */
+let impatientWithHeads: TestService
+let impatientWithBodies: TestService
 let account: Account
 
 beforeAll(async () => {
-  service = await startTestService({}, undefined, short)
+  service = await startTestService({}, undefined, usual)
+  impatientWithHeads = await startTestService({}, service.stores, forHeads)
+  impatientWithBodies = await startTestService({}, service.stores, forBodies)
   account = await buildAccount(service)
 })
-afterAll(() => service.stop())
+afterAll(() => Promise.all([service, impatientWithHeads, impatientWithBodies].map(({ stop }) => stop())))
 
 /** A client that sends what it likes, when it likes, and never ends its side of the connection by itself. */
 async function open({ url }: TestService = service) {
@@ -137,15 +144,15 @@ describe.concurrent('a client that is slow', () => {
     ['to say anything', ''],
     ['after its first words', 'POST /v1/messages HTTP/1.1\r\nHost: a\r\n'],
   ])('%s is answered 400, and let go', async (_when, bytes) => {
-    const { socket, answers, closed } = await open()
+    const { socket, answers, closed } = await open(impatientWithHeads)
     if (bytes) socket.write(bytes)
     const closedAfterMs = await closed()
-    expect(closedAfterMs).toBeGreaterThan(short.headersMs * 0.9)
+    expect(closedAfterMs).toBeGreaterThan(forHeads.headersMs * 0.9)
     expectOneRefusal(answers())
   })
 
   test('with its headers, byte by byte, is answered 400, and let go', async () => {
-    const { socket, answers, closed } = await open()
+    const { socket, answers, closed } = await open(impatientWithHeads)
     socket.write('POST /v1/messages HTTP/1.1\r\nHost: a\r\nX-Slow: ')
     void trickle(socket, 'x', 20)
     await closed()
@@ -153,7 +160,7 @@ describe.concurrent('a client that is slow', () => {
   })
 
   test('with the headers of its second request is let go too', async () => {
-    const { socket, answers, closed } = await open()
+    const { socket, answers, closed } = await open(impatientWithHeads)
     socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\nX-Slow: ')
     void trickle(socket, 'x', 20)
     await closed()
@@ -164,16 +171,16 @@ describe.concurrent('a client that is slow', () => {
     ['declared', ['Content-Length: 100000'], ' '],
     ['chunked', ['Transfer-Encoding: chunked'], '1\r\n \r\n'],
   ])('with a %s body, byte by byte, is answered 400, and let go', async (_how, lines, piece) => {
-    const { socket, answers, closed } = await open()
+    const { socket, answers, closed } = await open(impatientWithBodies)
     socket.write(head(lines))
     void trickle(socket, piece, 20)
     const closedAfterMs = await closed()
-    expect(closedAfterMs).toBeGreaterThan(short.bodyGraceMs)
+    expect(closedAfterMs).toBeGreaterThan(forBodies.bodyGraceMs)
     expectOneRefusal(answers(), /^body: .*32768 bytes a second/)
   })
 
   test('with a body that began fast is let go when its average falls', async () => {
-    const { socket, answers, closed } = await open()
+    const { socket, answers, closed } = await open(impatientWithBodies)
     socket.write(head(['Content-Length: 100000']) + ' '.repeat(20_000))
     void trickle(socket, ' ', 20)
     const closedAfterMs = await closed()
@@ -182,17 +189,20 @@ describe.concurrent('a client that is slow', () => {
   })
 
   test('but keeps the pace is served, however long it takes', async () => {
-    const { socket, answers } = await open()
+    const { socket, answers } = await open(impatientWithBodies)
     const pieceBytes = 12_000
     const body = JSON.stringify(textBody()) + ' '.repeat(30 * pieceBytes)
     socket.write(head([`Content-Length: ${body.length}`]))
     const startedAt = performance.now()
-    for (let sent = 0; sent < body.length; sent += pieceBytes) {
+    // With some seconds in hand.
+    const ahead = 10 * pieceBytes
+    socket.write(body.slice(0, ahead))
+    for (let sent = ahead; sent < body.length; sent += pieceBytes) {
+      await sleep(60)
       socket.write(body.slice(sent, sent + pieceBytes))
-      await sleep(40)
     }
     const [answer] = await eventually('an answer', async () => answers().length > 0 && answers())
-    expect(performance.now() - startedAt).toBeGreaterThan(short.bodyGraceMs * 2)
+    expect(performance.now() - startedAt).toBeGreaterThan(forBodies.bodyGraceMs * 2)
     expect(answer?.status).toBe(202)
     socket.destroy()
   })
@@ -210,8 +220,10 @@ describe.concurrent('a client that is slow', () => {
     expect(answers().map((answer) => answer.status)).toEqual([status])
   })
 
-  test('that sends a large part at once and then nothing is let go', async () => {
-    const { socket, closed } = await open()
+  test('that sends a large part at once and then nothing is let go', async ({ onTestFinished }) => {
+    const impatient = await startTestService({}, service.stores, { ...usual, silenceMs: 1000 })
+    onTestFinished(() => impatient.stop())
+    const { socket, closed } = await open(impatient)
     socket.write(head(['Content-Length: 10000000']) + ' '.repeat(1_000_000))
     await closed()
   })
