@@ -21,7 +21,9 @@ const recipients: Record<FarSide, string | undefined> = {
 
 async function openDatabase(): Promise<Database> {
   const { databaseUrl } = await freshStores()
-  return connectDatabase(databaseUrl, { poolSize: 2, queryTimeoutMs: 5000, onConnectionLost: () => {} })
+  const db = connectDatabase(databaseUrl, { poolSize: 2, queryTimeoutMs: 5000, onConnectionLost: () => {} })
+  await eventually('a connection', () => db.$client.query('select').catch(() => false as const))
+  return db
 }
 
 const messagesOf = (db: Database, requestId: string) =>
@@ -74,7 +76,7 @@ test('the sandbox keeps what it takes, media and all', async () => {
       mediaContent: Buffer.from('Hello'),
     },
   )
-  const outcome = await sandbox(db).send(delivery, AbortSignal.timeout(1000))
+  const outcome = await sandbox(db).send(delivery, AbortSignal.timeout(10_000))
   const kept = await messagesOf(db, delivery.requestId)
   expect(kept).toMatchObject([{ message: delivery.message, contactValue: delivery.contact.value }])
   expect(kept[0]?.mediaContent).toEqual(delivery.mediaContent)

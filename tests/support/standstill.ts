@@ -48,6 +48,15 @@ export function spanBetween(from: number, to: number): Span {
   return { tookMs: to - from, stoodStillMs: within.reduce((sum, ms) => sum + Math.max(0, ms), 0) }
 }
 
+/** Looks at what came of a time limit, which a machine that stood still meanwhile may have cut short. */
+export function unlessStoodStill({ stoodStillMs }: Span, look: () => void): void {
+  try {
+    look()
+  } catch (error) {
+    throw stoodStillMs > 0 ? new StoodStill(`for ${stoodStillMs} ms. ${error}`) : error
+  }
+}
+
 /** Expects that it took less time, but for a machine that stood still for the rest of it. */
 export function expectSooner({ tookMs, stoodStillMs }: Span, thanMs: number): void {
   const ranMs = tookMs - stoodStillMs
