@@ -1,8 +1,9 @@
 import { createAdminApp } from '../../src/admin/app.ts'
 import { listen } from '../../src/admin/listen.ts'
+import { readyWithin } from '../../src/platform/redis.ts'
 import { openRuntime } from '../../src/platform/runtime.ts'
 import { readAdminSettings } from '../../src/platform/settings.ts'
-import type { TestService } from './service.ts'
+import { longestWaitMs, openConnections, type TestService, withPatience } from './service.ts'
 
 export interface TestAdmin {
   url: string
@@ -21,12 +22,14 @@ export async function startTestAdmin(
   const { databaseUrl, redisUrl } = service.stores
   const read = readAdminSettings({
     DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl,
+    REDIS_URL: withPatience(redisUrl),
     DATABASE_POOL_SIZE: '4',
     ADMIN_PORT: '0',
     ...settings,
   })
   const runtime = openRuntime('admin', read, service.runtime.log)
+  if (settings.DATABASE_URL === undefined) await openConnections(runtime)
+  if (settings.REDIS_URL === undefined) await readyWithin(runtime.redis, longestWaitMs)
   const server = await listen(createAdminApp(runtime), { host: read.ADMIN_HOST, port: read.ADMIN_PORT })
   return {
     url: `http://127.0.0.1:${server.port}`,

@@ -111,14 +111,14 @@ export async function startTestService(
   }
 }
 
-const longestWaitMs = 20_000
+export const longestWaitMs = 20_000
 
 /** A machine that stands still for a moment doesn't make an API count for itself; where Redis is to hang, a test gives its own URL. */
-const withPatience = (redisUrl: string) => `${redisUrl}?commandTimeout=${longestWaitMs}`
+export const withPatience = (redisUrl: string) => `${redisUrl}?commandTimeout=${longestWaitMs}`
 
 /** So that no request of a test waits for one. */
-async function openConnections({ db, settings }: Runtime): Promise<void> {
-  const open = () => Array.from({ length: settings.DATABASE_POOL_SIZE }, () => db.$client.query('select'))
+export async function openConnections({ db: { $client } }: Pick<Runtime, 'db'>): Promise<void> {
+  const open = () => Array.from({ length: $client.options.max }, () => $client.query('select'))
   await eventually('PostgreSQL', () => Promise.all(open()).catch(() => false))
 }
 
