@@ -8,9 +8,10 @@ import { createMediaFetcher } from '../../workers/providers/fetch-media.ts'
 import { smtp } from '../../workers/providers/smtp.ts'
 import { cert, key } from '../support/certificate.ts'
 import { buildDelivery } from '../support/deliveries.ts'
+import { expectSooner, timed } from '../support/standstill.ts'
 import { eventually } from '../support/wait.ts'
 
-const timeoutMs = 2000
+const timeoutMs = 20_000
 const media = createMediaFetcher({ allowedPrivateNetworks: [] })
 let emulator: SmtpEmulator
 
@@ -134,10 +135,10 @@ test('credentials that a server repeats are not told, in whatever form they are'
 })
 
 test('an answer longer than any answer is none, and takes no time', async () => {
-  const startedAt = performance.now()
-  const told = await send({}, [{ at: 'AUTH', reply: `535 ${'a'.repeat(500_000)}` }])
+  const reply = `535 ${'a'.repeat(500_000)}`
+  const { told, ...span } = await timed(async () => ({ told: await send({}, [{ at: 'AUTH', reply }]) }))
   expect(told).toEqual({ outcome: 'retry_later', reason: 'the answer is not SMTP' })
-  expect(performance.now() - startedAt).toBeLessThan(1000)
+  expectSooner(span, 1000)
 })
 
 describe('what is no mail', () => {
