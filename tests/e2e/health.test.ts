@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Reaper, startReaper } from '../../src/dev/embedded/index.ts'
 import { type ServiceProcess, startService } from '../../src/dev/service-process.ts'
 import { testSecrets } from '../support/service.ts'
+import { expectSooner, timed } from '../support/standstill.ts'
 import { freshStores, type Stores } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -49,12 +50,19 @@ async function ask(url: string) {
   return { status: response.status, body, headers: response.headers }
 }
 
+/** On a slow machine its first connection to PostgreSQL takes a while. */
+const ready = (url: string) =>
+  eventually('it is ready', async () => {
+    const answer = await ask(`${url}/readyz`)
+    return answer.status === 200 && answer
+  })
+
 test.each(['api', 'worker'] as const)(
   'a running %s lives and is ready, on its metrics port',
   async (kind) => {
     const { metricsUrl } = await start(kind)
     expect(await ask(`${metricsUrl}/healthz`)).toMatchObject({ status: 200, body: { status: 'ok' } })
-    expect(await ask(`${metricsUrl}/readyz`)).toMatchObject({ status: 200, body: { status: 'ok' } })
+    expect(await ready(metricsUrl)).toMatchObject({ body: { status: 'ok' } })
     const unknown = await ask(`${metricsUrl}/nothing`)
     expect(Object.keys(unknown.body)).toEqual(['statusCode', 'error', 'message', 'requestId'])
     expect(unknown.status).toBe(404)
@@ -76,7 +84,7 @@ test.each(['api', 'worker'] as const)(
 test('an API says on its own port too that it is ready, and that it is about to end while it still answers', async () => {
   const { service } = await start('api')
   const url = `http://127.0.0.1:${service.ready.port}`
-  expect((await ask(`${url}/readyz`)).status).toBe(200)
+  await ready(url)
   const exited = once(service.child, 'exit')
   service.child.kill('SIGTERM')
   service.child.kill('SIGTERM')
@@ -87,16 +95,15 @@ test('an API says on its own port too that it is ready, and that it is about to 
   expect(draining.body).toMatchObject({ statusCode: 503, message: 'This process is about to end.' })
   expect(draining.headers.get('Connection')).toBe('close')
   expect((await ask(`${url}/healthz`)).status).toBe(200)
-  const drainingAt = performance.now()
-  expect(await exited).toEqual([0, null])
-  expect(performance.now() - drainingAt).toBeLessThan(10_000)
+  const { ended, ...span } = await timed(async () => ({ ended: await exited }))
+  expect(ended).toEqual([0, null])
+  expectSooner(span, 10_000)
 })
 
 test('an API that nobody asks whether it is ready ends at once', async () => {
   const { service } = await start('api')
-  const signalledAt = performance.now()
-  await service.stop()
-  expect(performance.now() - signalledAt).toBeLessThan(2000)
+  const span = await timed(async () => ({ ended: await service.stop() }))
+  expectSooner(span, 2000)
 })
 
 test('a process whose metrics port is taken takes a free one, and says so', async () => {

@@ -18,6 +18,8 @@ const entries = {
   admin: { entry: 'src/admin/main.ts', readyEvent: 'serving_admin' },
 }
 
+const absentId = '01890000-0000-7000-8000-000000000000'
+
 let reaper: Reaper
 let seed: Seed
 let apiUrl: string
@@ -48,6 +50,12 @@ beforeAll(async () => {
       if (kind === 'api') apiUrl = `http://127.0.0.1:${service.ready.port}`
     }),
   )
+  // Each has its first connection by then, and no send of the tests has to wait for it.
+  const headers = { Authorization: `Bearer ${seed.apiKey}` }
+  const read = async () => (await fetch(`${apiUrl}/v1/messages/${absentId}`, { headers })).status === 404
+  await eventually('the API', read)
+  const collected = async () => (await scrapeAt(metricsUrls.admin)).value('outbound_collector_up') === 2
+  await eventually('the admin process', collected)
 })
 afterAll(async () => {
   await Promise.all(started.map((service) => service.stop()))

@@ -8,6 +8,7 @@ import { type ServiceProcess, startService } from '../../src/dev/service-process
 import type { Registry } from './builders.ts'
 import { testSecrets } from './service.ts'
 import { freshStores, type Stores } from './stores.ts'
+import { eventually } from './wait.ts'
 
 /** One API, one worker and one admin process, as in production, with stores of their own. */
 export interface TestProcesses extends Registry {
@@ -40,6 +41,9 @@ export async function startTestProcesses(settings: Record<string, string> = {}):
     start('worker', 'workers/main.ts', 'working'),
     start('admin', 'src/admin/main.ts', 'serving_admin'),
   ])
+  const adminUrl = `http://127.0.0.1:${admin.ready.adminPort}`
+  // Its first page waits for its first connection.
+  await eventually('the admin process', async () => (await fetch(`${adminUrl}/readyz`)).ok)
   const db = connectDatabase(stores.databaseUrl, {
     poolSize: 1,
     queryTimeoutMs: 10_000,
@@ -48,7 +52,7 @@ export async function startTestProcesses(settings: Record<string, string> = {}):
   const { API_KEY_PEPPER, CREDENTIALS_KEY } = testSecrets
   return {
     url: `http://127.0.0.1:${api.ready.port}`,
-    adminUrl: `http://127.0.0.1:${admin.ready.adminPort}`,
+    adminUrl,
     stores,
     logFiles,
     runtime: { db, settings: { API_KEY_PEPPER, CREDENTIALS_KEY: Buffer.from(CREDENTIALS_KEY, 'base64') } },
