@@ -154,8 +154,10 @@ function start([program = '', ...args]: string[], changes: Record<string, string
     lines,
     ended,
     event: (name: string) =>
-      eventually(`${args.join(' ')}: ${name}, but ${output}`, async () =>
-        lines.find(({ event }) => event === name),
+      eventually(
+        `${args.join(' ')}: ${name}, but ${output}`,
+        async () => lines.find(({ event }) => event === name),
+        60_000,
       ),
     async stop() {
       child.kill('SIGTERM')
