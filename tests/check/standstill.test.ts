@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { expectSooner, StoodStill, timed } from '../support/standstill.ts'
+import { expectSooner, StoodStill, timed, unlessStoodStill } from '../support/standstill.ts'
 import { expectRate } from '../support/traffic.ts'
 import type { WebhookCall } from '../support/webhook-receiver.ts'
 
@@ -39,6 +39,12 @@ test('a call that was held up on its way isn’t one too many for a rate, and on
   expect(() => rateOf(to, to + 1000)).not.toThrow()
   expect(() => rateOf(to, from + 1000)).toThrow(StoodStill)
   expect(() => rateOf(to + 5000, to + 5700)).toThrow('expected')
+})
+
+test('what a time limit brought counts, unless the machine stood still meanwhile', () => {
+  const look = () => expect('in time').toBe('too late')
+  expect(() => unlessStoodStill({ tookMs: 900, stoodStillMs: 0 }, look)).toThrow('expected')
+  expect(() => unlessStoodStill({ tookMs: 900, stoodStillMs: 300 }, look)).toThrow(StoodStill)
 })
 
 let tries = 0
