@@ -26,11 +26,11 @@ await runProcess(async () => {
     host: settings.HOST,
     port: settings.PORT,
   })
-  log.info({ event: 'listening', host: settings.HOST, port: portOf(server) })
   closeOnSignal(log, drainMs, async () => {
     readiness.drain()
     await stopListening(server, readiness.wasAskedWithin(balancersAskWithinMs) ? noticeMs : 0)
     health.close()
     await runtime.close()
   })
+  log.info({ event: 'listening', host: settings.HOST, port: portOf(server) })
 })

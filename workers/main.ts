@@ -19,11 +19,11 @@ await runProcess(async () => {
   const readiness = new Readiness(runtime)
   const health = await serveHealth(runtime, readiness)
   const worker = startWorker(runtime, name)
-  log.info({ event: 'working', worker: name, concurrency: settings.WORKER_CONCURRENCY })
   closeOnSignal(log, drainMs, async () => {
     readiness.drain()
     await worker.stop()
     health.close()
     await runtime.close()
   })
+  log.info({ event: 'working', worker: name, concurrency: settings.WORKER_CONCURRENCY })
 })

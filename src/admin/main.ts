@@ -15,10 +15,10 @@ await runProcess(async () => {
   const readiness = new Readiness(runtime)
   const at = { host: settings.ADMIN_HOST, port: settings.ADMIN_PORT }
   const server = await listen(createAdminApp(runtime, readiness), at)
-  log.info({ event: 'serving_admin', host: at.host, adminPort: server.port })
   closeOnSignal(log, drainMs, async () => {
     readiness.drain()
     await server.stop()
     await runtime.close()
   })
+  log.info({ event: 'serving_admin', host: at.host, adminPort: server.port })
 })
