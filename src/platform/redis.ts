@@ -28,11 +28,27 @@ function connect(url: string, log: Logger, options: Omit<RedisOptions, 'replyMap
     if (!away) logWarning(log, 'redis_away', error, { tryingAgainEveryMs: reconnectEveryMs })
     away = true
   })
+  redis.on('connect', () => gatherWrites(redis.stream))
   redis.on('ready', () => {
     if (away) log.info({ event: 'redis_back' })
     away = false
   })
   return redis
+}
+
+/**
+ * What is written in one turn goes out in one piece, as Node.js does it with what an HTTP server answers. Otherwise the first
+ * command goes alone, and wakes a Redis that has to be woken again for the others.
+ */
+function gatherWrites(stream: Redis['stream']): void {
+  const write = stream.write.bind(stream) as typeof stream.write
+  stream.write = ((...written: Parameters<typeof write>) => {
+    if (stream.writableCorked === 0) {
+      stream.cork()
+      process.nextTick(() => stream.uncork())
+    }
+    return write(...written)
+  }) as typeof stream.write
 }
 
 /** Waits for the connection, but not for ever: an API starts without Redis, too. */
