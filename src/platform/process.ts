@@ -20,7 +20,8 @@ export async function runProcess(main: () => Promise<void>): Promise<void> {
 /**
  * On SIGTERM, SIGINT or a fault that nobody caught: finishes what was begun, then exits; after `withinMs` it exits
  * with what is left unfinished. A second SIGINT ends it at once; a second SIGTERM changes nothing, since supervisors
- * signal a group whose members pass the signal on.
+ * signal a group whose members pass the signal on. To be called before the process says that it is at work: whoever
+ * reads that may signal it.
  */
 export function closeOnSignal(log: Logger, withinMs: number, close: () => Promise<void>): void {
   const grace = closeWithGrace(

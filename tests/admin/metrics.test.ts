@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openBreaker } from '../../db/breakers.ts'
 import { holdChannel, updateChannel } from '../../db/channels.ts'
 import { createAdminApp } from '../../src/admin/app.ts'
@@ -154,8 +154,8 @@ test.each(['gone', 'silent'])(
       DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/none`,
       REDIS_URL: `redis://127.0.0.1:${port}`,
     })
+    onTestFinished(() => admin.stop())
     const scrape = await timed(() => scrapeAt(admin.url))
-    await admin.stop()
     expectSooner(scrape, 5000)
     for (const collector of ['database', 'queues'])
       expect(scrape.value('outbound_collector_up', { collector }), collector).toBe(0)

@@ -13,7 +13,7 @@ import {
   textBody,
 } from '../support/builders.ts'
 import { wakeUpOf } from '../support/queue.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService, type TestService, withPatience } from '../support/service.ts'
 import { expectSooner, type Span, StoodStill, timed } from '../support/standstill.ts'
 import { eventually } from '../support/wait.ts'
 import { expectError, holdings, inTime } from './expect-error.ts'
@@ -123,17 +123,18 @@ describe.each<[string, () => Promise<number>]>([
   })
 })
 
-/** What a service's Redis may take where only PostgreSQL is to be slow. */
-const patientRedis = '?commandTimeout=20000'
-
-/** A service whose stores can be frozen; warm: of PostgreSQL only the insert is still needed, for a while. */
-async function freezable(finished: typeof onTestFinished, redisOptions = '') {
+/**
+ * A service whose stores can be frozen; warm: of PostgreSQL only the insert is still needed, for a while.
+ *
+ * @param redisUrlOf `withPatience` where only PostgreSQL is to be slow.
+ */
+async function freezable(finished: typeof onTestFinished, redisUrlOf = (url: string) => url) {
   const database = await startTcpProxy(healthy.stores.databaseUrl)
   const redis = await startTcpProxy(healthy.stores.redisUrl)
   const name = randomUUID()
   const settings = {
     DATABASE_URL: `${database.url}?application_name=${name}`,
-    REDIS_URL: redis.url + redisOptions,
+    REDIS_URL: redisUrlOf(redis.url),
   }
   const at = await startTestService(settings, healthy.stores)
   finished(async () => {
@@ -170,7 +171,7 @@ function crowd(at: TestService) {
 
 describe.concurrent('a PostgreSQL that freezes', () => {
   test('is a 503 in time, and after it goes on the next send is taken', async ({ onTestFinished }) => {
-    const { at, database, settled } = await freezable(onTestFinished, patientRedis)
+    const { at, database, settled } = await freezable(onTestFinished, withPatience)
     database.freeze()
     const answers = await Promise.all([...crowd(at), timed(() => read(at))])
     database.thaw()
@@ -183,7 +184,7 @@ describe.concurrent('a PostgreSQL that freezes', () => {
   test.for([400, 900, 1000, 1100, 1250])(
     'and goes on after %i ms: what was answered 202 is recorded and enqueued, what was answered 503 never',
     async (frozenMs, { onTestFinished }) => {
-      const { at, database, settled } = await freezable(onTestFinished, patientRedis)
+      const { at, database, settled } = await freezable(onTestFinished, withPatience)
       database.freeze()
       setTimeout(database.thaw, frozenMs)
       const answers = await Promise.all(crowd(at))
@@ -204,18 +205,20 @@ describe.concurrent('a PostgreSQL that freezes', () => {
 test('an accept that loses a deadlock is a 503, and recorded once it is repeated', async () => {
   const { $client } = healthy.runtime.db
   await $client.query(`
-    create function lose() returns trigger language plpgsql as
+    create or replace function lose() returns trigger language plpgsql as
       $$ begin raise exception 'deadlock detected' using errcode = '40P01'; end $$;
-    create trigger loses before insert on sends for each row when (new.contact_value = '+4915140004001')
+    create or replace trigger loses before insert on sends for each row when (new.contact_value = '+4915140004001')
       execute function lose()`)
+  const letWin = () => $client.query('drop trigger if exists loses on sends')
+  onTestFinished(async () => void (await letWin()))
   const send = () => timed(() => post(healthy, account, textBody('Hello', '+4915140004001')))
   expectUnavailable(await send())
-  await $client.query('drop trigger loses on sends')
+  await letWin()
   expect(inTime([await send()])).toMatchObject([{ status: 202 }])
 })
 
 test('a stall while the clocks are compared lets no send be recorded after its 503', async () => {
-  const { at, database, settled } = await freezable(onTestFinished, patientRedis)
+  const { at, database, settled } = await freezable(onTestFinished, withPatience)
   const upToTheFlow = async () => inTime([await post(at, account, { ...textBody(), flowId: absentId })])
   expect(await upToTheFlow()).toMatchObject([{ status: 400 }])
   database.stallOnce('extract(epoch from clock_timestamp())', 800)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { insertSends, type NewSend } from '../../db/accepts.ts'
 import { media } from '../../db/schema.ts'
 import { type Account, type Answer, buildAccount, post, sameBody } from '../support/builders.ts'
@@ -36,6 +36,11 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   account = await buildAccount(service)
+})
+/** Which a 503 would tell, too, as it tells of a slow machine. */
+afterEach(() => {
+  for (const { logs } of services)
+    expect(logs.filter(({ reason }) => /deadlock/.test(`${reason}`))).toEqual([])
 })
 afterAll(() => Promise.all(services.map(({ stop }) => stop())))
 

@@ -173,7 +173,7 @@ test("a media link that was altered to name another account's send answers as on
 })
 
 test('these are all routes that take an id in their path', () => {
-  const paths = createApp(service.runtime).routes.map(({ path }) => path)
+  const paths = createApp(service.api).routes.map(({ path }) => path)
   const filesOfThePage = '/docs/:file'
   const withId = paths.filter((path) => path.includes(':') && path !== filesOfThePage)
   expect([...new Set(withId)].sort()).toEqual([

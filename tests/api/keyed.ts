@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import pg from 'pg'
 import { v7 as uuidv7 } from 'uuid'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { idempotencyKeys, sends } from '../../db/schema.ts'
 import { hashIdempotencyKey } from '../../src/core/idempotency-key.ts'
 import { type Account, type Answer, post, request } from '../support/builders.ts'
@@ -94,7 +94,7 @@ export async function holdKey(service: TestService, account: Account, key: strin
     `insert into idempotency_keys (hash, fingerprint, request_id) values (decode($1, 'hex'), '', $2)`,
     [hashIdempotencyKey(account.accountId, key), uuidv7()],
   )
-  return { giveUp: () => client.end() }
+  return { giveUp: endedOnce(client) }
 }
 
 /** Until then PostgreSQL lets nobody record a send, and answers all else. */
@@ -102,7 +102,18 @@ export async function holdInserts(service: TestService): Promise<{ release(): Pr
   const client = new pg.Client({ connectionString: service.stores.databaseUrl })
   await client.connect()
   await client.query('begin; lock table sends in share row exclusive mode')
-  return { release: () => client.end() }
+  return { release: endedOnce(client) }
+}
+
+/** At the test's end at the latest, or what it holds would be in the way of the next try. */
+function endedOnce(client: pg.Client): () => Promise<void> {
+  let ended: Promise<void> | undefined
+  const end = () => {
+    ended ??= client.end()
+    return ended
+  }
+  onTestFinished(end)
+  return end
 }
 
 /** Less than a request may wait to be recorded. */

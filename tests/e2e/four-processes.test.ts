@@ -6,7 +6,7 @@ import { type Reaper, startReaper } from '../../src/dev/embedded/index.ts'
 import { type ServiceProcess, startService } from '../../src/dev/service-process.ts'
 import { startTcpProxy, type TcpProxy } from '../api/tcp-proxy.ts'
 import { type Account, buildAccount, buildKey, type Registry, textBody } from '../support/builders.ts'
-import { testSecrets } from '../support/service.ts'
+import { testSecrets, withPatience } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 import { freshStores } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
@@ -29,7 +29,7 @@ beforeAll(async () => {
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_SIZE: '4',
     // On a busy machine Redis would else be taken for hanging, and stood in for.
-    REDIS_URL: `${redis.url}?commandTimeout=20000`,
+    REDIS_URL: withPatience(redis.url),
     HOST: '127.0.0.1',
     PORT: '0',
     METRICS_PORT: '0',

@@ -88,7 +88,7 @@ function send(
 }
 
 test('the document has the routes of the service, and no other', () => {
-  const routes = createApp(service.runtime).routes.filter(({ method }) => method !== 'ALL')
+  const routes = createApp(service.api).routes.filter(({ method }) => method !== 'ALL')
   // What the page is made of is no part of the API.
   const apiRoutes = routes.filter(({ path }) => path !== '/docs/:file')
   const served = apiRoutes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
@@ -247,9 +247,9 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   mediaNotFound: (_template, method) => ask(service, method, '/media/x'),
   noDatabase: () => ask(cutOff, 'GET', '/readyz'),
   draining: async () => {
-    const readiness = new Readiness(service.runtime)
+    const readiness = new Readiness(service.api)
     readiness.drain()
-    const response = await createApp(service.runtime, readiness).request(
+    const response = await createApp(service.api, readiness).request(
       '/readyz',
       {},
       { incoming: { headers: {} } },

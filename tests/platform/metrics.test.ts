@@ -128,7 +128,7 @@ test('without Redis each accept is an enqueue failure, and the breaker shows as 
   expect(await countedBy(enqueueFailures)).toBe(2)
   expect(await countedBy(redisBreakerOpen)).toBe(1)
   expect(await countedBy(metrics.redisBreakerOpen)).toBe(0)
-  const { text } = await scrape(away.runtime)
+  const { text } = await scrape(away.api)
   expect(text).toMatch(/^outbound_faults_total\{level="warn"\} [1-9]/m)
   expect(text).toMatch(/^outbound_faults_total\{level="error"\} 0$/m)
   await away.stop()

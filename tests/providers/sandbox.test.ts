@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { sandboxMessages } from '../../db/schema.ts'
 import { providerRules } from '../../src/core/providers/index.ts'
@@ -107,13 +107,14 @@ test.each([
   ['that takes connections and says nothing', startSilentServer],
 ])('a database %s has not taken the message', async (_, start) => {
   const { port, close } = await start()
+  onTestFinished(close)
   const away = connectDatabase(`postgres://postgres@127.0.0.1:${port}/none`, {
     poolSize: 1,
     queryTimeoutMs: 1000,
     onConnectionLost: () => {},
   })
+  onTestFinished(() => away.$client.end())
   const delivery = buildDelivery(providerRules.sandbox, {})
   const { outcome } = await sandbox(away).send(delivery, AbortSignal.timeout(10_000))
   expect(outcome).toBe('retry_later')
-  await close()
 })

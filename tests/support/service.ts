@@ -60,7 +60,7 @@ export async function startTestService(
   const environment = {
     ...testSecrets,
     DATABASE_URL: own.databaseUrl,
-    REDIS_URL: withPatience(own.redisUrl),
+    REDIS_URL: own.redisUrl,
     HOST: '127.0.0.1',
     PORT: '0',
     RATE_LIMIT_POINTS: '1000000',
@@ -69,10 +69,11 @@ export async function startTestService(
     ...settings,
   }
   const read = readSettings(undefined, environment)
-  const api = openRuntime('api', read, log)
+  const REDIS_URL = settings.REDIS_URL ?? withPatience(own.redisUrl)
+  const api = openRuntime('api', { ...read, REDIS_URL }, log)
   if (settings.DATABASE_URL === undefined) await openConnections(api)
   if (settings.REDIS_URL === undefined) await readyWithin(api.redis, longestWaitMs)
-  const runtime = { ...api, ...openPatientStores(own) }
+  const runtime = { ...api, settings: read, ...openPatientStores(own) }
   const server = await listen(
     createApp(api, undefined, patience),
     api,
@@ -88,11 +89,7 @@ export async function startTestService(
     logs,
     logsOf: (requestId) => logs.filter((line) => line.requestId === requestId),
     async startWorker(name = 'test-worker') {
-      const workerRuntime = openRuntime(
-        'worker',
-        { ...read, REDIS_URL: settings.REDIS_URL ?? own.redisUrl },
-        log,
-      )
+      const workerRuntime = openRuntime('worker', read, log)
       const worker = startWorker(workerRuntime, name)
       const stop = once(async () => {
         await worker.stop()
@@ -116,7 +113,7 @@ export const longestWaitMs = 20_000
 /** A machine that stands still for a moment doesn't make an API count for itself; where Redis is to hang, a test gives its own URL. */
 export const withPatience = (redisUrl: string) => `${redisUrl}?commandTimeout=${longestWaitMs}`
 
-/** So that no request of a test waits for one. */
+/** So that a file's first requests wait for none. */
 export async function openConnections({ db: { $client } }: Pick<Runtime, 'db'>): Promise<void> {
   const open = () => Array.from({ length: $client.options.max }, () => $client.query('select'))
   await eventually('PostgreSQL', () => Promise.all(open()).catch(() => false))
@@ -129,6 +126,7 @@ function openPatientStores({ databaseUrl, redisUrl }: Stores) {
     queryTimeoutMs: longestWaitMs,
     onConnectionLost: () => {},
   })
+  // A service never waits so long.
   db.$client.options.connectionTimeoutMillis = longestWaitMs
   const redis = new Redis(redisUrl, { lazyConnect: true, maxRetriesPerRequest: null })
   redis.on('error', () => {})

@@ -32,6 +32,7 @@ function now() {
 export class StoodStill extends Error {
   constructor(what: string) {
     super(`The machine stood still: ${what}`)
+    console.warn(this.message)
   }
 }
 

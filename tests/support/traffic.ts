@@ -93,6 +93,7 @@ export const shortestSpanMs = (calls: readonly WebhookCall[], count: number): nu
 /** Expects that so many calls and the one after them never came in less time, but for a first that was held up on its way. */
 export function expectRate(calls: readonly WebhookCall[], count: number, ms: number): void {
   expect(calls.length).toBeGreaterThan(count)
+  // By how much the last came too soon is by how much the first came late: only a standstill then explains it.
   for (const { from, to } of windowsOf(calls, count)) expectSooner(spanBetween(to - ms, from), wayMs)
 }
 

@@ -45,8 +45,12 @@ test('a send that is accepted while the one before it ends is woken all the same
     return [first, await traffic.send(channelId, contact)]
   })
   await traffic.expectSent((await Promise.all(pairs)).flat()).catch((error: unknown) => {
-    if (!service.logs.some(({ event }) => event === 'lane_not_woken')) throw error
-    throw new StoodStill('a look for the heads of lanes was given up')
+    const late = service.logs.find(
+      ({ event, reason }) => event === 'lane_not_woken' && /timeout/.test(`${reason}`),
+    )
+    throw late
+      ? new StoodStill(`a look for the heads of lanes was given up, ${late.reason}. ${error}`)
+      : error
   })
 })
 
