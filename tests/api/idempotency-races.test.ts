@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { v7 as uuidv7 } from 'uuid'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { insertSends, type NewSend } from '../../db/accepts.ts'
 import { media } from '../../db/schema.ts'
+import { buildNewSend } from '../support/batches.ts'
 import { type Account, type Answer, buildAccount, post, sameBody } from '../support/builders.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -174,19 +174,14 @@ test('two processes that record the same keys in opposite orders do not wait for
 
 test('batches of the same keys in opposite orders are recorded without a deadlock', async () => {
   const pools = services.map(({ runtime }) => runtime.db)
-  const rowWith = (hash: string): NewSend => ({
-    requestId: uuidv7(),
-    accountId: account.accountId,
-    channelId: account.channelId,
-    contact: { type: 'phone', value: '+4915112345678' },
-    message: { type: 'text', text: { value: hash } },
-    flowId: undefined,
-    closeConversation: false,
-    ordering: 'contact',
-    expireAfterSeconds: undefined,
-    idempotency: { hash, fingerprint: hash },
-    recordBy: new Date(Date.now() + 60_000),
-  })
+  const rowWith = (hash: string) =>
+    buildNewSend({
+      accountId: account.accountId,
+      channelId: account.channelId,
+      contact: { type: 'phone', value: '+4915112345678' },
+      message: { type: 'text', text: { value: hash } },
+      idempotency: { hash, fingerprint: hash },
+    })
   for (let round = 0; round < 10; round++) {
     const hashes = Array.from({ length: 200 }, () => randomBytes(32).toString('hex'))
     const orders = [hashes, hashes.toReversed(), hashes.toSorted()]
