@@ -6,7 +6,7 @@ import { hashApiKey, type Permission, wasMintedHere } from '../core/api-key.ts'
 import { subscriber } from '../core/subscriber.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import type { Runtime } from '../platform/runtime.ts'
-import { createSharedLimiter } from '../platform/shared-limiter.ts'
+import { sharedLimiters } from '../platform/shared-limiter.ts'
 import { clientAddressReader } from './client-address.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
@@ -89,7 +89,7 @@ function hasExpired(caller: Caller): boolean {
 function refuser(runtime: Runtime) {
   const clientAddress = clientAddressReader(runtime)
   const limit = { points: runtime.settings.AUTH_FAILURE_LIMIT, seconds: failureWindowSeconds }
-  const failures = createSharedLimiter(runtime, 'auth-failures', limit)
+  const failures = sharedLimiters(runtime)('auth-failures', limit)
   return async (c: Context<ApiEnv>): Promise<never> => {
     const { isOver, resetSeconds } = await c.var.budget.spend(failures.useUp(subscriber(clientAddress(c))))
     runtime.metrics.authFailures.inc()

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { RateLimit } from '../../db/accounts.ts'
 import type { Runtime } from '../platform/runtime.ts'
-import { type Count, createSharedLimiter, type SharedLimiter } from '../platform/shared-limiter.ts'
+import { type Count, type SharedLimiter, sharedLimiters } from '../platform/shared-limiter.ts'
 import type { ApiEnv } from './context.ts'
 import { ApiError } from './errors.ts'
 
@@ -14,10 +14,11 @@ export const tooManyRequests = (limit: RateLimit, { resetSeconds }: Pick<Count, 
 export function rateLimiter(runtime: Runtime) {
   const { settings, metrics } = runtime
   const ours = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
+  const createLimiter = sharedLimiters(runtime)
   const limiters = new Map<string, SharedLimiter>()
   const limiterFor = (limit: RateLimit) => {
     const policy = `${limit.points}/${limit.seconds}`
-    const limiter = limiters.get(policy) ?? createSharedLimiter(runtime, 'rate', limit)
+    const limiter = limiters.get(policy) ?? createLimiter('rate', limit)
     limiters.set(policy, limiter)
     return limiter
   }
