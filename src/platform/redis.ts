@@ -4,16 +4,25 @@ import { type Logger, logWarning } from './logger.ts'
 
 const reconnectEveryMs = 500
 
+const defaultTimeoutMs = 300
+
 /**
- * For callers that have to answer soon: a command fails rather than waits, whether Redis is gone or hangs. ioredis isn't
+ * For callers that have to answer soon: a command fails rather than waits for a Redis that is gone. One that hangs is given
+ * up by whoever asks (redis-breaker.ts): a timer for each command would cost more than the rest of it. ioredis isn't
  * asked to gather what comes in one tick: for that it copies all scripts that the connection knows, and BullMQ's are many.
  */
-export function connectForRequests(url: string, log: Logger): Redis {
-  return connect(url, log, {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 1,
-    commandTimeout: 300,
-  })
+export function connectForRequests(url: string, log: Logger, options: RedisOptions = {}): Redis {
+  return connect(url, log, { ...options, enableOfflineQueue: false, maxRetriesPerRequest: 1 })
+}
+
+/** For the admin process, some of whose questions are a library's. */
+export function connectForAdmin(url: string, log: Logger): Redis {
+  return connectForRequests(url, log, { commandTimeout: defaultTimeoutMs })
+}
+
+/** How long who has to answer soon waits for a Redis that hangs: `?commandTimeout=` in its REDIS_URL, which comes as text. */
+export function timeoutOf({ options }: Redis): number {
+  return Number(options.commandTimeout ?? defaultTimeoutMs)
 }
 
 /** For workers, which rather wait than fail; BullMQ blocks on such a connection. */

@@ -4,7 +4,7 @@ import { overflowQueueName, queueName } from '../core/send-job.ts'
 import { type Logger, logWarning } from './logger.ts'
 import { createMetrics, type Metrics, type ProcessKind } from './metrics.ts'
 import { createQueue, type SendQueue } from './queue.ts'
-import { connectForRequests, connectForWorkers } from './redis.ts'
+import { connectForAdmin, connectForRequests, connectForWorkers, timeoutOf } from './redis.ts'
 import { createRedisBreaker, type RedisBreaker } from './redis-breaker.ts'
 import type { Settings } from './settings.ts'
 
@@ -24,6 +24,7 @@ export interface Runtime<Needed extends StoreSettings = Settings> {
 
 type StoreSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'DATABASE_POOL_SIZE'>
 
+const connectRedis = { api: connectForRequests, worker: connectForWorkers, admin: connectForAdmin }
 const queryTimeoutMs = { api: 1100, worker: 10_000, admin: 8000 }
 
 /** @param kind an API and an admin process give up on Redis quickly, a worker waits for it. */
@@ -33,8 +34,7 @@ export function openRuntime<Needed extends StoreSettings>(
   log: Logger,
 ): Runtime<Needed> {
   const metrics = createMetrics(kind)
-  const connect = kind === 'worker' ? connectForWorkers : connectForRequests
-  const redis = connect(settings.REDIS_URL, log)
+  const redis = connectRedis[kind](settings.REDIS_URL, log)
   const queue = createQueue(queueName, redis)
   const overflow = createQueue(overflowQueueName, redis)
   const db = connectDatabase(settings.DATABASE_URL, {
@@ -49,7 +49,7 @@ export function openRuntime<Needed extends StoreSettings>(
     metrics,
     db,
     redis,
-    throughBreaker: createRedisBreaker(log, metrics),
+    throughBreaker: createRedisBreaker(log, metrics, timeoutOf(redis)),
     queue,
     overflow,
     async close() {
