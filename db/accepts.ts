@@ -40,7 +40,6 @@ export interface RecordedSend {
   overflowOf: string | null
   /** It waits for an earlier send of its lane. */
   isBehind: boolean
-  acceptedAt: Date
 }
 
 /** As a row travels in JSON. */
@@ -68,7 +67,7 @@ const intoSends = ({ behind, overflow }: { behind: string; overflow: string }) =
          clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent`
 
 const returned = `
-  request_id as "requestId", accepted_at as "acceptedAt", ${overflowOf('sends')} as "overflowOf",
+  request_id as "requestId", ${overflowOf('sends')} as "overflowOf",
   behind is not null as "isBehind"`
 
 const givenAndTaken = `
@@ -105,17 +104,17 @@ const recording = `
     returning request_id),
   recorded as (
     ${givenIntoSends('where idempotency is null or "requestId" in (select request_id from keyed)')}
-    returning ${returned})`
+    returning ${returned}, accepted_at)`
 
 /**
  * A key that another transaction was inserting has been waited for. If that took too long, all is undone, by a
  * division by zero. It names `recorded` so that PostgreSQL can't do it before.
  */
 const unlessTooLate = `
-  select "requestId", "acceptedAt", "overflowOf", "isBehind"
+  select "requestId", "overflowOf", "isBehind"
   from recorded join given using ("requestId")
   where given.idempotency is null
-     or 1 / (clock_timestamp() < given."recordBy" and recorded."acceptedAt" is not null)::int = 1`
+     or 1 / (clock_timestamp() < given."recordBy" and recorded.accepted_at is not null)::int = 1`
 
 const insertKeyedStatement = prepared<RecordedSend>(
   'insert_keyed_sends',

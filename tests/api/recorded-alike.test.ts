@@ -52,7 +52,6 @@ async function record(told: readonly Told[], insert: (rows: readonly NewSend[]) 
       answer: answer && {
         overflowOf: answer.overflowOf && channels.indexOf(answer.overflowOf),
         isBehind: answer.isBehind,
-        isOfRow: answer.acceptedAt.getTime() === row?.acceptedAt.getTime(),
       },
       row: row && {
         ...row,
