@@ -38,5 +38,5 @@ STOPSIGNAL SIGTERM
 # The port that API and worker both have. Not /readyz: being asked that, an API waits for a balancer to notice its end.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.METRICS_PORT || 3002}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Without npm in front: node itself gets the SIGTERM. Others: node --max-semi-space-size=32 dist/workers/main.js, dist/src/admin/main.js, dist/src/migrate.js, dist/src/cli/main.js.
-CMD ["node", "--max-semi-space-size=32", "dist/src/server.js"]
+# Without npm in front: node itself gets the SIGTERM. Others: node --max-semi-space-size=64 dist/workers/main.js, dist/src/admin/main.js, dist/src/migrate.js, dist/src/cli/main.js.
+CMD ["node", "--max-semi-space-size=64", "dist/src/server.js"]

@@ -14,7 +14,7 @@ const toldWithinMs = 90_000
 const toldOfLog = 2000
 
 /** With which `npm start` and `npm run worker` start a process, too. */
-const flags = ['--max-semi-space-size=32']
+const flags = ['--max-semi-space-size=64']
 
 /** What is measured: all of it from one build, with the compiler's settings of `npm run build`. */
 export const programs = {

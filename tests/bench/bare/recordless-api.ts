@@ -21,9 +21,8 @@ await runProcess(async () => {
     if (!inserts.includes(statement.name ?? '')) return query(statement, ...rest)
     const given: Row | Row[] = JSON.parse(statement.values?.[0] ?? '[]')
     const rows = Array.isArray(given) ? given : [given]
-    const acceptedAt = new Date()
     return Promise.resolve({
-      rows: rows.map(({ requestId }) => ({ requestId, acceptedAt, overflowOf: null, isBehind: false })),
+      rows: rows.map(({ requestId }) => ({ requestId, overflowOf: null, isBehind: false })),
     })
   }
   pool.query = queryButInserts as typeof pool.query
