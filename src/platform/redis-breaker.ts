@@ -36,5 +36,5 @@ export function createRedisBreaker(
     metrics.redisBreakerOpen.set(0)
     log.info({ event: 'redis_taken_up' })
   })
-  return (work) => breaker.execute(() => new WaitBudget(timeoutMs).spend(work()))
+  return (work) => breaker.execute(() => new WaitBudget(timeoutMs, 'Redis').spend(work()))
 }

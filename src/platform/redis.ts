@@ -5,24 +5,29 @@ import { type Logger, logWarning } from './logger.ts'
 const reconnectEveryMs = 500
 
 const defaultTimeoutMs = 300
+/** A connection that was taken, but on which nothing is said for so long, is made anew. */
+const silentForMs = 2000
+
+/** For callers that have to answer soon: a command fails rather than waits for a Redis that is gone. */
+const impatient = { enableOfflineQueue: false, maxRetriesPerRequest: 1 }
 
 /**
- * For callers that have to answer soon: a command fails rather than waits for a Redis that is gone. One that hangs is given
- * up by whoever asks (redis-breaker.ts): a timer for each command would cost more than the rest of it. ioredis isn't
- * asked to gather what comes in one tick: for that it copies all scripts that the connection knows, and BullMQ's are many.
+ * For the API. Work that takes longer than `timeoutOf` is given up as a whole (redis-breaker.ts): a timer for each command
+ * would cost more than the rest of it. ioredis isn't asked to gather what comes in one tick: for that it copies all
+ * scripts that the connection knows, and BullMQ's are many.
  */
-export function connectForRequests(url: string, log: Logger, options: RedisOptions = {}): Redis {
-  return connect(url, log, { ...options, enableOfflineQueue: false, maxRetriesPerRequest: 1 })
+export function connectForRequests(url: string, log: Logger): Redis {
+  return connect(url, log, impatient)
 }
 
-/** For the admin process, some of whose questions are a library's. */
+/** For the admin process, whose commands are mostly a library's: each is given up by itself. */
 export function connectForAdmin(url: string, log: Logger): Redis {
-  return connectForRequests(url, log, { commandTimeout: defaultTimeoutMs })
+  return connect(url, log, { ...impatient, commandTimeout: defaultTimeoutMs })
 }
 
-/** How long who has to answer soon waits for a Redis that hangs: `?commandTimeout=` in its REDIS_URL, which comes as text. */
+/** When to give up a Redis that hangs, in ms; as the REDIS_URL has it, where it has a `commandTimeout`. */
 export function timeoutOf({ options }: Redis): number {
-  return Number(options.commandTimeout ?? defaultTimeoutMs)
+  return Number(options.commandTimeout) || defaultTimeoutMs
 }
 
 /** For workers, which rather wait than fail; BullMQ blocks on such a connection. */
@@ -37,7 +42,13 @@ function connect(url: string, log: Logger, options: Omit<RedisOptions, 'replyMap
     if (!away) logWarning(log, 'redis_away', error, { tryingAgainEveryMs: reconnectEveryMs })
     away = true
   })
-  redis.on('connect', () => gatherWrites(redis.stream))
+  redis.on('connect', () => {
+    const { stream } = redis
+    gatherWrites(stream)
+    const isSilent = () => redis.stream === stream && redis.status !== 'ready'
+    const hangUp = () => isSilent() && stream.destroy(new Error('Redis takes connections, but says nothing'))
+    setTimeout(hangUp, silentForMs).unref()
+  })
   redis.on('ready', () => {
     if (away) log.info({ event: 'redis_back' })
     away = false

@@ -1,7 +1,7 @@
-/** Thrown when the stores took longer than a request may wait for them. */
+/** Thrown when what was waited for took longer than it might. */
 export class WaitBudgetSpent extends Error {
-  constructor() {
-    super('PostgreSQL or Redis did not answer in time')
+  constructor(waitedFor: string) {
+    super(`${waitedFor} did not answer in time`)
   }
 }
 
@@ -26,7 +26,7 @@ class Wait {
 
   refuse(): void {
     this.end()
-    this.#reject(new WaitBudgetSpent())
+    this.#reject(new WaitBudgetSpent(this.#budget.waitsFor))
   }
 }
 
@@ -53,14 +53,16 @@ function look(): void {
 }
 
 /**
- * How long one request may wait for PostgreSQL and Redis, all its calls together. Time that passes between the calls,
- * such as a client's slow upload, doesn't count.
+ * How long one request, or one piece of work, may wait for the stores, all its calls together. Time that passes between the
+ * calls, such as a client's slow upload, doesn't count.
  */
 export class WaitBudget {
+  readonly waitsFor: string
   #leftMs: number
 
-  constructor(totalMs: number) {
+  constructor(totalMs: number, waitsFor = 'PostgreSQL or Redis') {
     this.#leftMs = totalMs
+    this.waitsFor = waitsFor
   }
 
   get leftMs(): number {

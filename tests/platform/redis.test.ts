@@ -1,9 +1,11 @@
 import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../src/platform/logger.ts'
 import { connectForRequests, readyWithin } from '../../src/platform/redis.ts'
 import { withPatience } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
+import { eventually } from '../support/wait.ts'
 
 test('the commands of one turn wait for its end, to be written together, also on a connection made anew', async () => {
   const { redisUrl } = await freshStores()
@@ -20,4 +22,31 @@ test('the commands of one turn wait for its end, to be written together, also on
     stream.destroy()
     await lost
   }
+})
+
+test('a connection on which Redis says nothing is made anew, and told of', async () => {
+  const { redisUrl } = await freshStores()
+  const { hostname: host, port } = new URL(redisUrl)
+  let connections = 0
+  const silentAtFirst = createServer((socket) => {
+    socket.on('error', () => {})
+    if (++connections > 1) socket.pipe(connect({ host, port: Number(port) })).pipe(socket)
+  }).listen(0, '127.0.0.1')
+  await once(silentAtFirst, 'listening')
+  const url = new URL(redisUrl)
+  url.port = String((silentAtFirst.address() as AddressInfo).port)
+  const lines: string[] = []
+  const log = createLogger('info', { write: (line) => lines.push(line) })
+  const redis = connectForRequests(withPatience(url.href), log)
+  onTestFinished(() => {
+    redis.disconnect()
+    silentAtFirst.close()
+  })
+  await eventually('it is ready', async () => redis.status === 'ready')
+  expect(await redis.ping()).toBe('PONG')
+  const events = lines.map((line) => JSON.parse(line))
+  expect(events).toMatchObject([
+    { event: 'redis_away', reason: 'Redis takes connections, but says nothing' },
+    { event: 'redis_back' },
+  ])
 })

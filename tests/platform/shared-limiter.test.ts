@@ -1,0 +1,95 @@
+import type { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
+import { createLogger } from '../../src/platform/logger.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { connectForRequests, readyWithin, timeoutOf } from '../../src/platform/redis.ts'
+import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
+import { sharedLimiters } from '../../src/platform/shared-limiter.ts'
+import { withPatience } from '../support/service.ts'
+import { freshStores } from '../support/stores.ts'
+import { eventually } from '../support/wait.ts'
+
+async function openLimiters() {
+  const { redisUrl } = await freshStores()
+  const log = createLogger('silent')
+  const redis = connectForRequests(withPatience(redisUrl), log)
+  onTestFinished(() => redis.disconnect())
+  await readyWithin(redis, 20_000)
+  const throughBreaker = createRedisBreaker(log, createMetrics('api'), timeoutOf(redis))
+  return { redis, createLimiter: sharedLimiters({ redis, throughBreaker }) }
+}
+
+/** Whatever others ask the same server for at the same time, of other databases. */
+async function commandsIn(redis: Redis, work: () => Promise<unknown>): Promise<string[]> {
+  const monitor = await redis.monitor()
+  const names: string[] = []
+  monitor.on('monitor', (_at, [name = ''], source, database) => {
+    if (database === String(redis.options.db) && source !== 'lua') names.push(name.toLowerCase())
+  })
+  await work()
+  await redis.echo('done')
+  await eventually('all are seen', async () => names.includes('echo'))
+  monitor.disconnect()
+  return names.slice(0, -1)
+}
+
+test('what is used up at one time is one command, in which each key has its own limit and window', async () => {
+  const { redis, createLimiter } = await openLimiters()
+  const one = createLimiter('rate', { points: 1, seconds: 60 })
+  const five = createLimiter('rate', { points: 5, seconds: 10 })
+  const two = createLimiter('rate', { points: 2, seconds: 120 })
+  const expected = [
+    [false, 0, 60],
+    [false, 4, 10],
+    [false, 1, 120],
+    [true, 0, 60],
+    [false, 3, 10],
+    [false, 0, 120],
+    [true, 0, 60],
+    [false, 2, 10],
+    [true, 0, 120],
+  ].map(([isOver, remaining, resetSeconds]) => ({ isOver, remaining, resetSeconds }))
+  const thrice = () => [1, 2, 3].flatMap(() => [one.useUp('a'), five.useUp('b'), two.useUp('c')])
+  const commands = await commandsIn(redis, async () => {
+    expect(await Promise.all(thrice())).toEqual(expected)
+  })
+  // The first time on a connection the script goes with it.
+  expect(commands).toEqual(['eval'])
+})
+
+test('of more than one command takes, exactly the limit is given, and each use told what is left behind it', async () => {
+  const { createLimiter } = await openLimiters()
+  const limiter = createLimiter('rate', { points: 300, seconds: 60 })
+  const counts = await Promise.all(Array.from({ length: 450 }, () => limiter.useUp('a')))
+  const taken = counts.filter(({ isOver }) => !isOver)
+  expect(taken.map(({ remaining }) => remaining)).toEqual(Array.from({ length: 300 }, (_, i) => 299 - i))
+})
+
+test('what is given back can be used again, by those who come behind it in the same command', async () => {
+  const { createLimiter } = await openLimiters()
+  const limiter = createLimiter('rate', { points: 1, seconds: 60 })
+  await limiter.useUp('a')
+  const [over, back, again] = await Promise.all([
+    limiter.useUp('a'),
+    limiter.giveBack('a', 1),
+    limiter.useUp('a'),
+  ])
+  expect([over.isOver, back.remaining, again.isOver]).toEqual([true, 1, false])
+})
+
+test('a limit that is lowered below what is used up refuses, and counts nothing of what it refuses', async () => {
+  const { createLimiter } = await openLimiters()
+  const before = createLimiter('rate', { points: 5, seconds: 60 })
+  for (const _ of [1, 2, 3, 4]) await before.useUp('a')
+  const lowered = createLimiter('rate', { points: 2, seconds: 60 })
+  expect(await lowered.useUp('a')).toMatchObject({ isOver: true, remaining: 0 })
+  expect(await before.giveBack('a', 0)).toMatchObject({ isOver: false, remaining: 1 })
+})
+
+test('a Redis that has forgotten all scripts counts on', async () => {
+  const { redis, createLimiter } = await openLimiters()
+  const limiter = createLimiter('rate', { points: 10, seconds: 60 })
+  await limiter.useUp('a')
+  await redis.script('FLUSH')
+  expect(await limiter.useUp('a')).toMatchObject({ remaining: 8 })
+})
