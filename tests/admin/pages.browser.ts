@@ -71,7 +71,7 @@ describe('the one box', () => {
     await page.waitForURL(`${service.adminUrl}/support/${requestId}`)
     expect(await headline().innerText()).toMatch(/^Accepted by the provider at /)
     const timeline = await page.getByRole('region', { name: 'Timeline' }).innerText()
-    expect(timeline.match(/503/g)).toHaveLength(2)
+    expect(timeline.match(/^Provider status\s+503$/gm)).toHaveLength(2)
     expect(timeline).toMatch(/Means\s+it is out of service or overloaded/)
     expect(timeline).toMatch(/waited [\d.]+ m?s/)
     expect(timeline).toContain('Provider message id')
