@@ -24,6 +24,7 @@ import { type Account, accept, buildAccount, newContact, post, textBody } from '
 import { runCli } from '../support/cli.ts'
 import { dumpDatabase } from '../support/dumps.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { waitingForLocks } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
 const content = 'Zebrastreifen'
@@ -40,7 +41,7 @@ let db: Database
 beforeAll(async () => {
   service = await startTestService()
   const { databaseUrl } = service.stores
-  db = connectDatabase(databaseUrl, { poolSize: 2, queryTimeoutMs: 10_000, onConnectionLost: () => {} })
+  db = connectDatabase(databaseUrl, { poolSize: 3, queryTimeoutMs: 10_000, onConnectionLost: () => {} })
 })
 beforeEach(async () => {
   const tables = 'sends, send_events, turns, media, sandbox_messages, conversations, idempotency_keys'
@@ -180,7 +181,7 @@ describe('a send that has not ended', () => {
     await client.query('select from sends where request_id = $1 for no key update', [requestId])
     const erasing = erase()
     await eventually('the erasure comes to the send', async () => {
-      const { rows } = await client.query('select from pg_locks where not granted')
+      const { rows } = await db.$client.query(waitingForLocks)
       return rows.length > 0
     })
     const replay = `update sends set status = 'queued', finished_at = null, failure = null where request_id = $1`

@@ -17,6 +17,7 @@ import {
 } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { waitingForLocks } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 import { openWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
 
@@ -128,7 +129,7 @@ test('a config that somebody gives a channel at this moment is not lost', async 
   await client.query('update channels set sealed_config = $1 where id = $2', [given, channelId])
   const rotating = rotate(newKey, oldKey)
   await eventually('the rotation comes to the channel', async () => {
-    const { rows } = await client.query('select from pg_locks where not granted')
+    const { rows } = await service.runtime.db.$client.query(waitingForLocks)
     return rows.length > 0
   })
   await client.query('commit')

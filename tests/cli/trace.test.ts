@@ -152,7 +152,7 @@ test('of a send that failed, trace tells the story; with --follow it ends with 1
   ])
   expect({ status: plain.status, stderr: plain.stderr }).toEqual({ status: 0, stderr: '' })
   const headline =
-    /^Not delivered: the provider refused it: the sandbox refuses this recipient, always; 1 attempt, at .* UTC\.$/m
+    /^Not delivered: the provider refused it: the sandbox refuses this recipient, always; 1 attempt, at .* UTC( on [\d-]+)?\.$/m
   expect(plain.stdout).toMatch(headline)
   expect(plain.stdout).toContain('status 400, code rejected: the sandbox refuses this recipient, always')
   expect(plain.stdout).not.toContain('15550100103')

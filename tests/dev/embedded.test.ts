@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, rm, rmdir, symlink, utimes, writeFile } from 'node:fs/promises'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -25,10 +25,17 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const checkout = join(import.meta.dirname, '../..')
 const both = { postgres: true, redis: true }
+const answersWithinMs = 5000
+const onlyOnce = {
+  retryStrategy: () => null,
+  connectTimeout: answersWithinMs,
+  commandTimeout: answersWithinMs,
+}
 const cleanEnv = { ...process.env, NODE_OPTIONS: '' }
 
 test('both servers are ready when the start returns, and gone when the stop does', async () => {
   const { databaseUrl = '', redisUrl = '', stop } = await startEmbedded({ needs: both })
+  const isUp = await watch({ databaseUrl, redisUrl })
   expect(await ask(databaseUrl, 'show fsync')).toBe('on')
   expect(await ask(databaseUrl, 'show max_connections')).toBe('300')
   expect(await config(redisUrl, 'maxmemory-policy', 'appendonly', 'databases', 'save')).toEqual({
@@ -41,8 +48,7 @@ test('both servers are ready when the start returns, and gone when the stop does
 
   await stop()
 
-  expect(await listens(databaseUrl)).toBe(false)
-  expect(await listens(redisUrl)).toBe(false)
+  expect(await isUp()).toEqual({ postgres: false, redis: false })
   expect(existsSync(join(folder, '../..'))).toBe(false)
 })
 
@@ -71,8 +77,7 @@ test('a parent killed with SIGKILL leaves no server behind, nor its temporary fo
 
   await vi.waitFor(
     async () => {
-      expect(await listens(parent.databaseUrl)).toBe(false)
-      expect(await listens(parent.redisUrl)).toBe(false)
+      expect(await parent.isUp()).toEqual({ postgres: false, redis: false })
       expect(existsSync(join(folder, '../..'))).toBe(false)
     },
     { timeout: 7000, interval: 50 },
@@ -82,7 +87,9 @@ test('a parent killed with SIGKILL leaves no server behind, nor its temporary fo
 test('a parent that just ends, without a stop, leaves no server behind', async () => {
   const parent = await hold(checkout, { needs: both })
   parent.kill('SIGTERM')
-  await vi.waitFor(async () => expect(await listens(parent.databaseUrl)).toBe(false), { timeout: 7000 })
+  await vi.waitFor(async () => expect(await parent.isUp()).toMatchObject({ postgres: false }), {
+    timeout: 7000,
+  })
 })
 
 test('an orphaned postmaster does not stop the next start, nor does an orphaned Redis', async () => {
@@ -92,13 +99,11 @@ test('an orphaned postmaster does not stop the next start, nor does an orphaned 
   await sleep(1100) // what appendfsync everysec may lose
   parent.kill('SIGKILL')
   await parent.ended
-  expect(await listens(parent.databaseUrl)).toBe(true)
-  expect(await listens(parent.redisUrl)).toBe(true)
+  expect(await parent.isUp()).toEqual({ postgres: true, redis: true })
 
   const next = await startEmbedded({ folder, needs: both })
 
-  expect(await listens(parent.databaseUrl)).toBe(false)
-  expect(await listens(parent.redisUrl)).toBe(false)
+  expect(await parent.isUp()).toEqual({ postgres: false, redis: false })
   expect(await read(next)).toEqual(['kept', 'kept'])
   await next.stop()
 })
@@ -138,7 +143,7 @@ test('a folder in use is refused, and its servers go on', async () => {
     `in use by process ${parent.pid}: stop that one first`,
   )
 
-  expect(await listens(parent.databaseUrl)).toBe(true)
+  expect(await parent.isUp()).toMatchObject({ postgres: true })
   await parent.stop()
 })
 
@@ -182,9 +187,11 @@ test('Ctrl-C in the terminal reaches neither the servers nor the reaper', async 
   process.kill(-parent.pid, 'SIGINT')
   await sleep(300)
   expect(await ask(parent.databaseUrl, 'select 1::text')).toBe('1')
-  expect(await listens(parent.redisUrl)).toBe(true)
+  expect(await parent.isUp()).toMatchObject({ redis: true })
   process.kill(-parent.pid, 'SIGKILL')
-  await vi.waitFor(async () => expect(await listens(parent.databaseUrl)).toBe(false), { timeout: 7000 })
+  await vi.waitFor(async () => expect(await parent.isUp()).toMatchObject({ postgres: false }), {
+    timeout: 7000,
+  })
 })
 
 test('the reaper ends what is watched, not what was forgotten, and kills what does not listen', async () => {
@@ -258,6 +265,7 @@ async function hold(path: string, wish: object, options: { detached?: boolean } 
     }
     return {
       ...urls,
+      isUp: await watch(urls),
       pid: child.pid as number,
       ended,
       stop,
@@ -292,7 +300,7 @@ async function aCheckout(): Promise<string> {
 }
 
 async function ask(databaseUrl: string, sql: string): Promise<string> {
-  const client = new pg.Client({ connectionString: databaseUrl })
+  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: answersWithinMs })
   await client.connect()
   const { rows } = await client.query({ text: sql, rowMode: 'array' })
   await client.end()
@@ -330,15 +338,26 @@ async function read({ databaseUrl = '', redisUrl = '' }: Urls) {
   ]
 }
 
-async function listens(url: string): Promise<boolean> {
-  const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
+/** Tells whether the two that answer there now still do: once a port is free, a stranger may take it. */
+async function watch({ databaseUrl, redisUrl }: Required<Urls>) {
+  const postgres = await startTimeOf(databaseUrl)
+  const redis = await runIdOf(redisUrl)
+  return async () => ({
+    postgres: (await startTimeOf(databaseUrl).catch(() => undefined)) === postgres,
+    redis: (await runIdOf(redisUrl).catch(() => undefined)) === redis,
+  })
+}
+
+const startTimeOf = (databaseUrl: string) => ask(databaseUrl, 'select pg_postmaster_start_time()::text')
+
+async function runIdOf(redisUrl: string): Promise<string> {
+  const redis = new Redis(redisUrl, { ...onlyOnce, lazyConnect: true })
+  redis.on('error', () => {})
   try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
+    await redis.connect()
+    const [, id = ''] = /run_id:(\w+)/.exec(await redis.info('server')) ?? []
+    return id
   } finally {
-    socket.destroy()
+    redis.disconnect()
   }
 }

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listChannels } from '../../db/channels.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
@@ -6,6 +5,7 @@ import type { Timeline } from '../../src/core/timeline.ts'
 import { startTwilioEmulator, type TwilioEmulator } from '../../src/dev/emulators/twilio.ts'
 import { samples } from '../api/media-samples.ts'
 import { type Account, accept, buildAccount, request, textBody } from '../support/builders.ts'
+import { portToKeep } from '../support/port.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -15,7 +15,7 @@ let emulator: TwilioEmulator
 let account: Account
 
 beforeAll(async () => {
-  const port = await freePort()
+  const port = await portToKeep()
   emulator = await startTwilioEmulator({ fetchesMedia: true })
   service = await startTestService({
     PORT: String(port),
@@ -31,14 +31,6 @@ afterAll(async () => {
   await service.stop()
   await emulator.stop()
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 const buildTwilio = async (changes: object = {}) => ({
   ...account,

@@ -8,8 +8,8 @@ import { type Copy, DockerfileParser, type From } from 'dockerfile-ast'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { parse } from 'yaml'
-import { freePort } from '../../src/dev/embedded/free-port.ts'
 import { startReaper } from '../../src/dev/embedded/index.ts'
+import { portToKeep } from '../support/port.ts'
 import { testSecrets } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
@@ -193,7 +193,7 @@ test('the migration brings an empty database to the schema', async () => {
 test.each(['api', 'worker'])(
   'the %s gets healthy by the check of the image, gets ready, and exits with 0 at SIGTERM',
   async (name) => {
-    const METRICS_PORT = String(await freePort())
+    const METRICS_PORT = String(await portToKeep())
     const healthy = async () => (await start(commands.health ?? [], { METRICS_PORT }).ended()).code === 0
     expect(await healthy()).toBe(false)
     const service = start(commands[name] ?? [], { METRICS_PORT })
@@ -208,21 +208,15 @@ test.each(['web', 'worker'])(
   'the Procfile starts a %s with its health 1000 above PORT, which ends at SIGTERM',
   async (type) => {
     const command = new RegExp(`^${type}: (.*)$`, 'm').exec(procfile)?.[1] ?? ''
-    const metricsPort = await freePortAbove1000()
-    const service = start(['sh', '-c', command], { PORT: String(metricsPort - 1000) })
+    const port = await portToKeep(1000)
+    const metricsPort = port + 1000
+    const service = start(['sh', '-c', command], { PORT: String(port) })
     expect(await service.event('serving_health')).toMatchObject({ metricsPort })
     await service.event(type === 'web' ? 'listening' : 'working')
     expect((await fetch(`http://127.0.0.1:${metricsPort}/healthz`)).ok).toBe(true)
     expect(await service.stop()).toBe(0)
   },
 )
-
-async function freePortAbove1000(): Promise<number> {
-  return await eventually('a free port', async () => {
-    const port = await freePort()
-    return port > 2024 && port
-  })
-}
 
 test('the CLI of the image makes an account', async () => {
   const line = 'node dist/src/cli/main.js account create --name Acme --json'

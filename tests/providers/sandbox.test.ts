@@ -6,7 +6,7 @@ import { providerRules } from '../../src/core/providers/index.ts'
 import { sandbox } from '../../workers/providers/sandbox.ts'
 import { closedPort, startSilentServer } from '../api/tcp-proxy.ts'
 import { buildDelivery } from '../support/deliveries.ts'
-import { freshStores } from '../support/stores.ts'
+import { freshStores, waitingForLocks } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 import { describeProvider, type FarSide } from './contract.ts'
 
@@ -21,7 +21,7 @@ const recipients: Record<FarSide, string | undefined> = {
 
 async function openDatabase(): Promise<Database> {
   const { databaseUrl } = await freshStores()
-  const db = connectDatabase(databaseUrl, { poolSize: 2, queryTimeoutMs: 5000, onConnectionLost: () => {} })
+  const db = connectDatabase(databaseUrl, { poolSize: 3, queryTimeoutMs: 5000, onConnectionLost: () => {} })
   await eventually('a connection', () => db.$client.query('select').catch(() => false as const))
   return db
 }
@@ -91,8 +91,8 @@ test('a connection that is lost before the answer leaves it open whether the san
   const delivery = buildDelivery(providerRules.sandbox, {})
   const sending = sandbox(db).send(delivery, AbortSignal.timeout(10_000))
   await eventually('the insert waits', async () => {
-    const { rowCount } = await blocker.query(
-      `select pg_terminate_backend(pid) from pg_locks where not granted and relation = 'sandbox_messages'::regclass`,
+    const { rowCount } = await db.$client.query(
+      `select pg_terminate_backend(pid) from (${waitingForLocks}) waiting`,
     )
     return rowCount === 1
   })

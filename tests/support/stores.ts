@@ -8,6 +8,13 @@ export interface Stores {
   redisUrl: string
 }
 
+/**
+ * SQL of the connections of this database that wait for another transaction. Not to be asked within a transaction, which
+ * would see the same ones for ever.
+ */
+export const waitingForLocks = `
+  select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+
 /** An empty, migrated database and an empty Redis database, used by nobody else. */
 export async function freshStores(): Promise<Stores> {
   const [databaseUrl, redisUrl] = await Promise.all([freshDatabase(), freshRedis()])

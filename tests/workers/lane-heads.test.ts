@@ -7,13 +7,12 @@ import { newContact } from '../support/builders.ts'
 import { startFollower } from '../support/follower.ts'
 import { wake, wakeUpOf } from '../support/queue.ts'
 import { StoodStill } from '../support/standstill.ts'
+import { waitingForLocks } from '../support/stores.ts'
 import { startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept as accepting, answer, firstly, gate } from '../support/webhook-receiver.ts'
 
 const settings = { RETRY_DELAYS_SECONDS: '1', WORKER_CONCURRENCY: '10', PROVIDER_TIMEOUT_SECONDS: '25' }
-const waitingStatements = `
-  select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 test('the wake-up of one that has ended wakes the next one by itself', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
@@ -66,7 +65,7 @@ test('a send whose accept crossed with the end of the one before it, neither hav
   await locking.query('begin')
   await locking.query('select from sends where request_id = $1 for update', [first])
   const end = endAttempt(service, attempt, { outcome: 'sent' })
-  await eventually('the end waits', async () => (await $client.query(waitingStatements)).rowCount === 1)
+  await eventually('the end waits', async () => (await $client.query(waitingForLocks)).rowCount === 1)
   const second = await traffic.send(channelId, contact)
   // By then the API, too, has looked in vain for one that may go.
   await sleep(300)
