@@ -22,10 +22,12 @@ export function connectForRequests(url: string, log: Logger): Redis {
 
 /** For the admin process, whose commands are mostly a library's: each is given up by itself. */
 export function connectForAdmin(url: string, log: Logger): Redis {
-  return connect(url, log, { ...impatient, commandTimeout: defaultTimeoutMs })
+  const redis = connect(url, log, impatient)
+  redis.options.commandTimeout = timeoutOf(redis)
+  return redis
 }
 
-/** When to give up a Redis that hangs, in ms; as the REDIS_URL has it, where it has a `commandTimeout`. */
+/** When to give up a Redis that hangs, in ms: its URL's `commandTimeout`, which ioredis takes for text and doesn't heed. */
 export function timeoutOf({ options }: Redis): number {
   return Number(options.commandTimeout) || defaultTimeoutMs
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../src/platform/logger.ts'
-import { connectForRequests, readyWithin } from '../../src/platform/redis.ts'
+import { connectForAdmin, connectForRequests, readyWithin } from '../../src/platform/redis.ts'
 import { withPatience } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
@@ -22,6 +22,15 @@ test('the commands of one turn wait for its end, to be written together, also on
     stream.destroy()
     await lost
   }
+})
+
+test.each(['', '?commandTimeout=20'])('the admin process gives up what Redis does not answer%s', async (ofUrl) => {
+  const { redisUrl } = await freshStores()
+  const redis = connectForAdmin(redisUrl + ofUrl, createLogger('silent'))
+  onTestFinished(() => redis.disconnect())
+  await readyWithin(redis, 20_000)
+  const waitsForEver = 0
+  await expect(redis.blpop('a list that is empty', waitsForEver)).rejects.toThrow('Command timed out')
 })
 
 test('a connection on which Redis says nothing is made anew, and told of', async () => {
