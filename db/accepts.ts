@@ -1,7 +1,10 @@
+import { eq } from 'drizzle-orm'
 import type { Contact } from '../src/core/contact.ts'
 import type { Ordering } from '../src/core/lane.ts'
 import type { Message } from '../src/core/message.ts'
-import type { Database } from './client.ts'
+import { type Database, inTransaction, type Transaction } from './client.ts'
+import { copyMedia } from './copy-media.ts'
+import { TooLate } from './errors.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
 import { isUnfinished } from './lanes.ts'
 import {
@@ -12,6 +15,7 @@ import {
   placesTaken,
   withPlacesTaken,
 } from './overflow.ts'
+import { media } from './schema.ts'
 import { prepared } from './statement.ts'
 
 /** A send as it is recorded at accept. */
@@ -135,26 +139,30 @@ const insertOneStatement = prepared<RecordedSend>(
    returning ${returned}`,
 )
 
-const insertWithMediaStatement = prepared<RecordedSend>(
-  'insert_send_with_media',
-  `with ${recording},
-        stored as (insert into media (request_id, content) select "requestId", $2 from recorded)
-   ${unlessTooLate}`,
-)
-
 /**
  * Records sends in the order given, each with its Idempotency-Key, both or neither. Missing from the answer are those
  * that came too late for their `recordBy`, and those whose key is taken.
  *
  * @throws an error that `isTooLate`, and records none, where one came too late for having waited for its key.
  */
-export function insertSends(db: Database, rows: readonly NewSend[]) {
+export function insertSends(db: Database | Transaction, rows: readonly NewSend[]) {
   if (rows.some(({ idempotency }) => idempotency)) return insertKeyedStatement(db, [JSON.stringify(rows)])
   if (rows.length === 1) return insertOneStatement(db, [JSON.stringify(rows[0])])
   return insertStatement(db, [JSON.stringify(rows)])
 }
 
-/** Records one send with its media, both or neither; else like `insertSends`. */
-export function insertSendWithMedia(db: Database, row: NewSend, content: Buffer) {
-  return insertWithMediaStatement(db, [JSON.stringify([row]), content])
+/**
+ * Records one send with its media, both or neither; else like `insertSends`.
+ *
+ * @param commitBy by the clock of this process, which may stand still between the insert and its commit.
+ * @throws an error that `isTooLate`, and records none, after that moment, too.
+ */
+export async function insertSendWithMedia(db: Database, row: NewSend, content: Buffer, commitBy: Date) {
+  return await inTransaction(db, async (transaction) => {
+    await copyMedia(transaction.$client, row.requestId, content)
+    const [recorded] = await insertSends(transaction, [row])
+    if (!recorded) await transaction.delete(media).where(eq(media.requestId, row.requestId))
+    else if (Date.now() >= commitBy.getTime()) throw new TooLate()
+    return recorded
+  })
 }

@@ -39,7 +39,7 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
 }
 
 /** What can be done within a transaction. */
-export type Transaction = NodePgDatabase
+export type Transaction = NodePgDatabase & { $client: pg.PoolClient }
 
 /** So that a process that is frozen or cut off in the middle keeps its locks from nobody. */
 const givesUpLocks = `set local idle_in_transaction_session_timeout = '2s'; set local lock_timeout = '5s'`

@@ -1,5 +1,5 @@
 import type { QueryResultRow } from 'pg'
-import type { Database } from './client.ts'
+import type { Database, Transaction } from './client.ts'
 
 /**
  * A statement of the hot path: prepared once a connection, outside the query builder.
@@ -10,7 +10,7 @@ import type { Database } from './client.ts'
  * @param name unique in the service.
  */
 export function prepared<Result extends QueryResultRow>(name: string, text: string) {
-  return async (db: Database, values: unknown[]): Promise<Result[]> => {
+  return async (db: Database | Transaction, values: unknown[]): Promise<Result[]> => {
     const { rows } = await db.$client.query<Result>({ name, text, values })
     return rows
   }

@@ -14,8 +14,8 @@ export interface ApiEnv {
     budget: WaitBudget
     /** Set by `authenticate`. */
     caller: Caller
-    /** Set by `readBody`. */
-    body: Buffer
+    /** Set by `readBody`: in pieces. */
+    body: readonly Buffer[]
     /** Set by `validate`. */
     asked: SendRequest
     hasUsedRateLimit: boolean | undefined

@@ -6,6 +6,7 @@ import { asApiError } from './errors.ts'
 import type { BodyForm, Judged } from './judge-body.ts'
 import type { JudgeAsked, JudgeGiven } from './judge-thread.ts'
 import type { Patience } from './patience.ts'
+import { lengthOf } from './pieces.ts'
 
 const mebibyte = 1024 * 1024
 /** What bodies may be without being large: to judge one takes a millisecond or two. */
@@ -57,10 +58,18 @@ export function openLargeBodies(
       }
     },
     /** Judges the body in the thread, then does the rest with what it asks for; few bodies have come so far at a time. */
-    async judge(bytes: Buffer, form: BodyForm, owner: string, rest: (judged: Judged) => Promise<void>) {
-      const leave = await workedOn.enter({ bytes: bytes.length, owner }, turnMs)
+    async judge(
+      pieces: readonly Buffer[],
+      form: BodyForm,
+      owner: string,
+      rest: (judged: Judged) => Promise<void>,
+    ) {
+      const leave = await workedOn.enter({ bytes: lengthOf(pieces), owner }, turnMs)
       try {
-        const judged = await thread.ask({ bytes, form }, [bytes.buffer as ArrayBuffer])
+        const judged = await thread.ask(
+          { pieces, form },
+          pieces.map(({ buffer }) => buffer as ArrayBuffer),
+        )
         await rest(withBuffer(judged))
       } catch (error) {
         // Those who wait would find the same, one after the other.

@@ -3,13 +3,13 @@ import type { Socket } from 'node:net'
 import { ApiError } from './errors.ts'
 import { type Place, smallBytes } from './large-bodies.ts'
 import type { Patience } from './patience.ts'
+import { Pieces } from './pieces.ts'
 
 const looksPerGrace = 10
 
 /**
- * The body as it came, in one buffer that grows with what has come, not by the piece, of which a hostile client makes
- * millions. Once it turns out to be large it waits for its place, and has a buffer of its declared length: a client
- * that declares much and sends little takes no place.
+ * The body as it came, in pieces. Once it turns out to be large it waits for its place: a client that declares much and
+ * sends little takes no place.
  *
  * @throws ApiError 400 as soon as it is more than `maxBytes`, too slow, or can't be completed; 503 where it gets no
  * place. The rest is dropped.
@@ -19,14 +19,14 @@ export async function receive(
   maxBytes: number,
   patience: Patience,
   place: Place,
-): Promise<Buffer> {
+): Promise<Buffer[]> {
   // Most bodies come with their head, and are there once that has been dealt with.
   await undefined
   if (isThere(incoming) && incoming.readableLength <= Math.min(smallBytes, maxBytes)) {
     const body: Buffer | null = incoming.read()
     // Node tells of the end only behind the body, and has the request done with once that is read, too.
     if (!incoming.complete) incoming.resume()
-    return body ?? Buffer.alloc(0)
+    return body ? [body] : []
   }
   return await receiveByPieces(incoming, maxBytes, patience, place)
 }
@@ -40,13 +40,12 @@ function receiveByPieces(
   maxBytes: number,
   patience: Patience,
   place: Place,
-): Promise<Buffer> {
+): Promise<Buffer[]> {
   const { bodyGraceMs, bodyBytesPerSecond } = patience
   const declared = Number(incoming.headers['content-length'] ?? maxBytes)
   const left = new AbortController()
   let startedAt = performance.now()
-  let received: Buffer = Buffer.alloc(0)
-  let length = 0
+  let received = new Pieces()
   let isLarge = false
 
   return new Promise((resolve, reject) => {
@@ -58,14 +57,13 @@ function receiveByPieces(
       stop()
       left.abort(error)
       incoming.resume()
-      received = Buffer.alloc(0)
+      received = new Pieces()
       reject(error)
     }
     const take = (piece: Buffer) => {
-      if (length + piece.length > maxBytes) return refuse(tooLarge(maxBytes))
-      if (length + piece.length > smallBytes && !isLarge) return void waitForPlace(piece)
-      received = withRoomFor(length + piece.length, received, length, maxBytes)
-      length += piece.copy(received, length)
+      if (received.length + piece.length > maxBytes) return refuse(tooLarge(maxBytes))
+      if (received.length + piece.length > smallBytes && !isLarge) return void waitForPlace(piece)
+      received.add(piece)
     }
     // A piece that crosses the line came live, not out of the buffer, so that its end can't have come before it is taken:
     // what Node buffers, a high-water mark and one read, is no more than a small body.
@@ -84,19 +82,17 @@ function receiveByPieces(
       if (left.signal.aborted) return place.leave()
       startedAt += performance.now() - waitsFrom
       pace = setInterval(look, bodyGraceMs / looksPerGrace)
-      if (incoming.headers['content-length'] !== undefined)
-        received = withRoomFor(declared, received, length, declared)
       take(piece)
       resume()
     }
     const complete = () => {
       stop()
-      resolve(received.subarray(0, length))
+      resolve(received.all())
     }
     const breakOff = () => refuse(new ApiError(400, 'body: ended before it was complete'))
     const look = () => {
       const sinceMs = performance.now() - startedAt
-      if (sinceMs < bodyGraceMs || length >= (bodyBytesPerSecond * sinceMs) / 1000) return
+      if (sinceMs < bodyGraceMs || received.length >= (bodyBytesPerSecond * sinceMs) / 1000) return
       refuse(new ApiError(400, `body: came slower than ${bodyBytesPerSecond} bytes a second`))
     }
     let pace = setInterval(look, bodyGraceMs / looksPerGrace)
@@ -129,13 +125,6 @@ export function excuseSilence({ socket }: IncomingMessage): () => void {
     excused.delete(socket)
     socket.setTimeout(excuse.silenceMs)
   }
-}
-
-function withRoomFor(length: number, bytes: Buffer, used: number, maxBytes: number): Buffer {
-  if (length <= bytes.length) return bytes
-  const larger = Buffer.allocUnsafe(Math.min(Math.max(length, 2 * bytes.length), maxBytes))
-  bytes.copy(larger, 0, 0, used)
-  return larger
 }
 
 export function tooLarge(maxBytes: number): ApiError {

@@ -6,6 +6,7 @@ import { isRowFault, isTooLate } from '../../db/errors.ts'
 import { maskContact } from '../core/contact.ts'
 import type { WakeUp } from '../core/send-job.ts'
 import type { SendRequest } from '../core/send-request.ts'
+import { freeMemory } from '../platform/free-memory.ts'
 import { logEvent } from '../platform/logger.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import type { Runtime } from '../platform/runtime.ts'
@@ -46,7 +47,9 @@ export function recorder({ db, log, metrics }: Runtime, findEarlier: ReturnType<
   const insert = async (row: NewSend, content: Buffer | undefined): Promise<RecordedSend | undefined> => {
     if (!content) return await inserts.add(row)
     try {
-      const [recorded] = await insertSendWithMedia(db, inDatabaseTime(row, await clockAheadMs()), content)
+      const given = inDatabaseTime(row, await clockAheadMs())
+      const recorded = await insertSendWithMedia(db, given, content, row.recordBy)
+      freeMemory(content)
       return recorded
     } catch (error) {
       if (isTooLate(error)) return undefined
@@ -65,7 +68,8 @@ export function recorder({ db, log, metrics }: Runtime, findEarlier: ReturnType<
     const { contact, message, mediaContent } = request
     const { accountId } = c.get('caller')
     const { channelId } = channel
-    const marginMs = answerMarginMs + (mediaContent?.length ?? 0) / mediaBytesPerMs
+    const mediaBytes = mediaContent?.length ?? 0
+    const marginMs = answerMarginMs + mediaBytes / mediaBytesPerMs
     const row: NewSend = {
       requestId,
       accountId,
@@ -89,7 +93,7 @@ export function recorder({ db, log, metrics }: Runtime, findEarlier: ReturnType<
     const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type }
     logEvent(log, requestId, 'accepted', fields)
     metrics.accepted.inc({ message_type: message.type })
-    if (mediaContent) metrics.acceptedMediaBytes.inc(mediaContent.length)
+    if (mediaContent) metrics.acceptedMediaBytes.inc(mediaBytes)
     const { overflowOf, isBehind } = recorded
     return { wakeUp: { requestId, overflowOf, isBehind } }
   }

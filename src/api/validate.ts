@@ -13,6 +13,7 @@ import {
   tooDeep,
 } from './judge-body.ts'
 import { type LargeBodies, smallBytes } from './large-bodies.ts'
+import { inOne, lengthOf } from './pieces.ts'
 import { excuseSilence } from './receive.ts'
 
 /**
@@ -30,7 +31,7 @@ export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodie
   ) as unknown as MiddlewareHandler<ApiEnv>
   return factory.createMiddleware(async (c, next) => {
     const body = c.get('body')
-    if (body.length > smallBytes) {
+    if (lengthOf(body) > smallBytes) {
       const endSilence = excuseSilence(c.env.incoming)
       const pass = (judged: Judged) => {
         if ('fault' in judged) throw refusal(judged)
@@ -40,7 +41,7 @@ export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodie
       await large.judge(body, form, c.get('caller').accountId, pass).finally(endSilence)
       return
     }
-    const read = textOf(body)
+    const read = textOf(inOne(body))
     if ('fault' in read) throw refusal(read)
     // Hono's validators take the text from here; left to themselves they would replace invalid UTF-8 by U+FFFD.
     c.req.bodyCache.text = Promise.resolve(read.text) as unknown as string

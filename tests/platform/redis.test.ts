@@ -24,14 +24,17 @@ test('the commands of one turn wait for its end, to be written together, also on
   }
 })
 
-test.each(['', '?commandTimeout=20'])('the admin process gives up what Redis does not answer%s', async (ofUrl) => {
-  const { redisUrl } = await freshStores()
-  const redis = connectForAdmin(redisUrl + ofUrl, createLogger('silent'))
-  onTestFinished(() => redis.disconnect())
-  await readyWithin(redis, 20_000)
-  const waitsForEver = 0
-  await expect(redis.blpop('a list that is empty', waitsForEver)).rejects.toThrow('Command timed out')
-})
+test.each(['', '?commandTimeout=20'])(
+  'the admin process gives up what Redis does not answer%s',
+  async (ofUrl) => {
+    const { redisUrl } = await freshStores()
+    const redis = connectForAdmin(redisUrl + ofUrl, createLogger('silent'))
+    onTestFinished(() => redis.disconnect())
+    await readyWithin(redis, 20_000)
+    const waitsForEver = 0
+    await expect(redis.blpop('a list that is empty', waitsForEver)).rejects.toThrow('Command timed out')
+  },
+)
 
 test('a connection on which Redis says nothing is made anew, and told of', async () => {
   const { redisUrl } = await freshStores()
