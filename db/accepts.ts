@@ -4,7 +4,6 @@ import type { Ordering } from '../src/core/lane.ts'
 import type { Message } from '../src/core/message.ts'
 import { type Database, inTransaction, type Transaction } from './client.ts'
 import { copyMedia } from './copy-media.ts'
-import { TooLate } from './errors.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
 import { isUnfinished } from './lanes.ts'
 import {
@@ -139,6 +138,13 @@ const insertOneStatement = prepared<RecordedSend>(
    returning ${returned}`,
 )
 
+const insertWithMediaStatement = prepared<RecordedSend>(
+  'insert_send_with_media',
+  `with ${recording},
+        stored as (insert into media (request_id, content) select "requestId", $2 from recorded)
+   ${unlessTooLate}`,
+)
+
 /**
  * Records sends in the order given, each with its Idempotency-Key, both or neither. Missing from the answer are those
  * that came too late for their `recordBy`, and those whose key is taken.
@@ -152,17 +158,29 @@ export function insertSends(db: Database | Transaction, rows: readonly NewSend[]
 }
 
 /**
- * Records one send with its media, both or neither; else like `insertSends`.
- *
- * @param commitBy by the clock of this process, which may stand still between the insert and its commit.
- * @throws an error that `isTooLate`, and records none, after that moment, too.
+ * Lets the transaction be committed before that moment only: afterwards PostgreSQL ends it, and so it is with whoever asks
+ * too late, by a division by zero. The commit itself may be held up on its way here, when its client has long been told 503.
  */
-export async function insertSendWithMedia(db: Database, row: NewSend, content: Buffer, commitBy: Date) {
+const toBeCommittedBy = prepared(
+  'to_be_committed_by',
+  `select set_config('idle_in_transaction_session_timeout', (ms / (ms > 0)::int)::text, true)
+   from (select least(2000, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until`,
+)
+
+/** Less goes faster with its send, in one statement. */
+const copiedFromBytes = 512 * 1024
+
+/** Records one send with its media, both or neither; else like `insertSends`. */
+export async function insertSendWithMedia(db: Database, row: NewSend, content: Buffer) {
+  if (content.length < copiedFromBytes) {
+    const [recorded] = await insertWithMediaStatement(db, [JSON.stringify([row]), content])
+    return recorded
+  }
   return await inTransaction(db, async (transaction) => {
     await copyMedia(transaction.$client, row.requestId, content)
     const [recorded] = await insertSends(transaction, [row])
-    if (!recorded) await transaction.delete(media).where(eq(media.requestId, row.requestId))
-    else if (Date.now() >= commitBy.getTime()) throw new TooLate()
+    if (recorded) await toBeCommittedBy(transaction, [row.recordBy])
+    else await transaction.delete(media).where(eq(media.requestId, row.requestId))
     return recorded
   })
 }

@@ -29,16 +29,9 @@ export function isRowFault(error: unknown): boolean {
   return rowFaultClasses.includes(sqlState(error).slice(0, 2))
 }
 
-/** Thrown so that a transaction is not committed after its deadline. */
-export class TooLate extends Error {
-  constructor() {
-    super('it would have been recorded after its deadline')
-  }
-}
-
-/** Whether what was to be recorded was undone since it would have come after its deadline. */
+/** Whether the statement undid itself since it would have come after its deadline. */
 export function isTooLate(error: unknown): boolean {
-  return error instanceof TooLate || sqlState(error) === divisionByZero
+  return sqlState(error) === divisionByZero
 }
 
 /** Whether the statement lost against another one, by deadlock, serialization or a lock, and may be run again as it is. */

@@ -18,8 +18,8 @@ import { traceparentOf } from './trace-request.ts'
 const maxRowsPerInsert = 200
 /** What is kept of the request's wait between the last moment of an insert and the answer that must tell of it. */
 const answerMarginMs = 200
-/** And for media, whose bytes are written after that moment. */
-const mediaBytesPerMs = 50_000
+/** And for media, whose commit takes longer. */
+const mediaBytesPerMs = 200_000
 
 /** The send's wake-up; or the id of another send that has come first with the same Idempotency-Key. */
 type Recorded = { wakeUp: WakeUp } | { concurrent: string }
@@ -47,8 +47,7 @@ export function recorder({ db, log, metrics }: Runtime, findEarlier: ReturnType<
   const insert = async (row: NewSend, content: Buffer | undefined): Promise<RecordedSend | undefined> => {
     if (!content) return await inserts.add(row)
     try {
-      const given = inDatabaseTime(row, await clockAheadMs())
-      const recorded = await insertSendWithMedia(db, given, content, row.recordBy)
+      const recorded = await insertSendWithMedia(db, inDatabaseTime(row, await clockAheadMs()), content)
       freeMemory(content)
       return recorded
     } catch (error) {

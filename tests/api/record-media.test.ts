@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { insertSends, insertSendWithMedia } from '../../db/accepts.ts'
+import { connectDatabase } from '../../db/client.ts'
 import { isTooLate, isUnavailable } from '../../db/errors.ts'
 import { media, sends } from '../../db/schema.ts'
 import { buildNewSend } from '../support/batches.ts'
@@ -9,10 +10,17 @@ import { type Account, accept, buildAccount } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { waitingForLocks } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
+import { startTcpProxy } from './tcp-proxy.ts'
 
+/** As it goes with its send in one statement, and as it is copied before it. */
+const small = Buffer.from('content')
+const large = Buffer.alloc(1_000_000, 'content')
+const bothKinds = [
+  ['small', small],
+  ['large', large],
+] as const
 const kibibyte = 1024
 const late = new Date('2020-01-01')
-const inTime = new Date('2100-01-01')
 
 let service: TestService
 let account: Account
@@ -24,8 +32,8 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 const buildRow = (more: object = {}) => buildNewSend({ ...account, ...more })
-const insert = (row: ReturnType<typeof buildRow>, content = Buffer.from('content'), commitBy = inTime) =>
-  insertSendWithMedia(service.runtime.db, row, content, commitBy)
+const insert = (row: ReturnType<typeof buildRow>, content: Buffer, db = service.runtime.db) =>
+  insertSendWithMedia(db, row, content)
 
 async function storedOf({ requestId }: { requestId: string }) {
   const { db } = service.runtime
@@ -35,7 +43,7 @@ async function storedOf({ requestId }: { requestId: string }) {
 }
 const nothing = { sends: 0, content: undefined }
 
-test.each([1, 256 * kibibyte, 256 * kibibyte + 1, 3_000_003])(
+test.each([1, 512 * kibibyte - 1, 512 * kibibyte, 3_000_003])(
   'content of %i bytes is stored to the byte, and its send with it',
   async (length) => {
     const row = buildRow()
@@ -62,24 +70,41 @@ test('posted one after the other, each content is its own, a shorter one after a
   }
 })
 
-test('what comes after its moment, or with a key that is taken, is not recorded, and its content goes, too', async () => {
-  const tooLate = buildRow({ recordBy: late })
-  expect(await insert(tooLate)).toBeUndefined()
-  expect(await storedOf(tooLate)).toEqual(nothing)
+test.each(bothKinds)(
+  'what comes after its moment, or with a key that is taken, leaves nothing: %s',
+  async (_, content) => {
+    const tooLate = buildRow({ recordBy: late })
+    expect(await insert(tooLate, content)).toBeUndefined()
+    expect(await storedOf(tooLate)).toEqual(nothing)
 
-  const idempotency = { hash: randomBytes(32).toString('hex'), fingerprint: '00' }
-  await insertSends(service.runtime.db, [buildRow({ idempotency })])
-  const taken = buildRow({ idempotency })
-  expect(await insert(taken)).toBeUndefined()
-  expect(await storedOf(taken)).toEqual(nothing)
-})
+    const idempotency = { hash: randomBytes(32).toString('hex'), fingerprint: '00' }
+    await insertSends(service.runtime.db, [buildRow({ idempotency })])
+    const taken = buildRow({ idempotency })
+    expect(await insert(taken, content)).toBeUndefined()
+    expect(await storedOf(taken)).toEqual(nothing)
+  },
+)
 
-test('where the process stood still before the commit, nothing is recorded any more', async () => {
-  const row = buildRow()
-  const error = await insert(row, undefined, late).catch((fault: unknown) => fault)
-  expect(isTooLate(error)).toBe(true)
-  expect(await storedOf(row)).toEqual(nothing)
-})
+test.each([
+  ['insert_send_with_media', small],
+  ['copy media', large],
+  ['insert_send', large],
+  ['to_be_committed_by', large],
+  ['commit', large],
+])(
+  'where the connection stalls before its moment at “%s”, and goes on after it, nothing is recorded any more',
+  async (text, content) => {
+    const proxy = await startTcpProxy(service.stores.databaseUrl)
+    onTestFinished(() => proxy.close())
+    const db = connectDatabase(proxy.url, { poolSize: 1, queryTimeoutMs: 20_000, onConnectionLost: () => {} })
+    onTestFinished(() => db.$client.end())
+    const row = buildRow({ recordBy: new Date(Date.now() + 1000) })
+    proxy.stallOnce(text, 1700)
+    const outcome = await insert(row, content, db).catch((fault: unknown) => fault)
+    expect(outcome === undefined || isTooLate(outcome) || isUnavailable(outcome)).toBe(true)
+    expect(await storedOf(row)).toEqual(nothing)
+  },
+)
 
 test('a connection that is lost while content is written loses both, and the next send is recorded', async () => {
   const { $client } = service.runtime.db
@@ -97,5 +122,5 @@ test('a connection that is lost while content is written loses both, and the nex
   expect(isUnavailable(await inserting)).toBe(true)
   await blocker.query('rollback')
   expect(await storedOf(row)).toEqual(nothing)
-  expect(await insert(row)).toBeDefined()
+  expect(await insert(row, large)).toBeDefined()
 })
