@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import type { Contact } from '../src/core/contact.ts'
 import type { Ordering } from '../src/core/lane.ts'
 import type { Message } from '../src/core/message.ts'
-import { type Database, inTransaction, type Transaction } from './client.ts'
+import { type Database, givesUpAfterMs, inTransaction, type Transaction } from './client.ts'
 import { copyMedia } from './copy-media.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
 import { isUnfinished } from './lanes.ts'
@@ -164,7 +164,7 @@ export function insertSends(db: Database | Transaction, rows: readonly NewSend[]
 const toBeCommittedBy = prepared(
   'to_be_committed_by',
   `select set_config('idle_in_transaction_session_timeout', (ms / (ms > 0)::int)::text, true)
-   from (select least(2000, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until`,
+   from (select least(${givesUpAfterMs}, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until`,
 )
 
 /** Less goes faster with its send, in one statement. */
@@ -177,7 +177,7 @@ export async function insertSendWithMedia(db: Database, row: NewSend, content: B
     return recorded
   }
   return await inTransaction(db, async (transaction) => {
-    await copyMedia(transaction.$client, row.requestId, content)
+    if (!(await copyMedia(transaction.$client, row, content))) return undefined
     const [recorded] = await insertSends(transaction, [row])
     if (recorded) await toBeCommittedBy(transaction, [row.recordBy])
     else await transaction.delete(media).where(eq(media.requestId, row.requestId))

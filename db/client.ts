@@ -42,7 +42,8 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
 export type Transaction = NodePgDatabase & { $client: pg.PoolClient }
 
 /** So that a process that is frozen or cut off in the middle keeps its locks from nobody. */
-const givesUpLocks = `set local idle_in_transaction_session_timeout = '2s'; set local lock_timeout = '5s'`
+export const givesUpAfterMs = 2000
+const givesUpLocks = `set local idle_in_transaction_session_timeout = ${givesUpAfterMs}; set local lock_timeout = '5s'`
 
 /** Does some work in a transaction of its own. Where it fails, its connection, which may hang, is given up. */
 export async function inTransaction<Result>(

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
@@ -8,10 +7,20 @@ const chunkBytes = 256 * 1024
 /**
  * Stores media's content in pieces: as a parameter it would be copied twice, and hold up everybody for as long. It belongs
  * in the transaction that records its send.
+ *
+ * @returns whether it has come before `recordBy`, by PostgreSQL's clock; else it isn't stored.
  */
-export async function copyMedia(client: pg.ClientBase, requestId: string, content: Buffer): Promise<void> {
-  const stream = client.query(copyFrom('copy media (request_id, content) from stdin (format binary)'))
-  await pipeline(Readable.from(rowInBinary(requestId, content)), stream)
+export async function copyMedia(
+  client: pg.ClientBase,
+  { requestId, recordBy }: { requestId: string; recordBy: Date },
+  content: Buffer,
+): Promise<boolean> {
+  const stream = client.query(
+    copyFrom(`copy media (request_id, content) from stdin (format binary)
+              where clock_timestamp() < '${recordBy.toISOString()}'`),
+  )
+  await pipeline(rowInBinary(requestId, content), stream)
+  return stream.rowCount === 1
 }
 
 /** As https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-BINARY-FORMAT has it: each field behind its length. */

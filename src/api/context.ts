@@ -14,7 +14,7 @@ export interface ApiEnv {
     budget: WaitBudget
     /** Set by `authenticate`. */
     caller: Caller
-    /** Set by `readBody`: in pieces. */
+    /** Set by `readBody`: in pieces; of a large one they are empty once it is judged. */
     body: readonly Buffer[]
     /** Set by `validate`. */
     asked: SendRequest

@@ -3,8 +3,8 @@ const worthKeepingBytes = 32 * 1024
 const blockBytes = 64 * 1024
 
 /**
- * Gathers bytes in the pieces in which they come: those of a large body are neither copied nor left behind as garbage, but
- * can be moved to a thread. Small pieces, of which a hostile client makes millions, are put together.
+ * Gathers bytes in the pieces in which they come: those of a large body, which are 64 KiB mostly, are neither copied nor left
+ * behind as garbage, but can be moved to a thread. Small pieces, of which a hostile client makes millions, are put together.
  */
 export class Pieces {
   readonly #pieces: Buffer[] = []

@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { eq } from 'drizzle-orm'
+import { Hono } from 'hono'
+import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { insertSends, insertSendWithMedia } from '../../db/accepts.ts'
+import type { Caller } from '../../db/api-keys.ts'
 import { connectDatabase } from '../../db/client.ts'
 import { isTooLate, isUnavailable } from '../../db/errors.ts'
 import { media, sends } from '../../db/schema.ts'
+import type { ApiEnv } from '../../src/api/context.ts'
+import { recorder } from '../../src/api/record.ts'
+import { WaitBudget } from '../../src/platform/wait-budget.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { type Account, accept, buildAccount } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -90,10 +96,10 @@ test.each([
   ['copy media', large],
   ['insert_send', large],
   ['to_be_committed_by', large],
-  ['commit', large],
+  ['commit', large, 'commit\0'],
 ])(
   'where the connection stalls before its moment at “%s”, and goes on after it, nothing is recorded any more',
-  async (text, content) => {
+  async (name, content, text: string = name) => {
     const proxy = await startTcpProxy(service.stores.databaseUrl)
     onTestFinished(() => proxy.close())
     const db = connectDatabase(proxy.url, { poolSize: 1, queryTimeoutMs: 20_000, onConnectionLost: () => {} })
@@ -123,4 +129,44 @@ test('a connection that is lost while content is written loses both, and the nex
   await blocker.query('rollback')
   expect(await storedOf(row)).toEqual(nothing)
   expect(await insert(row, large)).toBeDefined()
+})
+
+/** Lets the pipeline's step record it. @returns whether it did. */
+async function recordByStep(content: Buffer, db = service.runtime.db): Promise<boolean> {
+  const record = recorder({ ...service.runtime, db }, async () => undefined)
+  const app = new Hono<ApiEnv>().post('/', async (c) => {
+    c.set('requestId', uuidv7())
+    c.set('budget', new WaitBudget(20_000))
+    c.set('caller', { accountId: account.accountId } as Caller)
+    const { contact, message, flowId, closeConversation } = buildRow()
+    const request = { contact, message, flowId, closeConversation, mediaContent: content }
+    const channel = {
+      channelId: account.channelId,
+      provider: 'sandbox',
+      ordering: 'none',
+      expireAfterSeconds: null,
+    } as const
+    await record(c, request, channel, undefined)
+    return c.text('recorded')
+  })
+  app.onError((_error, c) => c.text('not recorded', 503))
+  return (await app.request('/', { method: 'POST' }, { incoming: { headers: {} } })).ok
+}
+
+test('content is freed once it is recorded', async () => {
+  const content = Buffer.from(large)
+  expect(await recordByStep(content)).toBe(true)
+  expect(content.length).toBe(0)
+})
+
+test('content whose recording failed is kept: some of it may still be on its way', async () => {
+  const { databaseUrl } = service.stores
+  const db = connectDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 300, onConnectionLost: () => {} })
+  onTestFinished(() => db.$client.end())
+  const blocker = await service.runtime.db.$client.connect()
+  onTestFinished(() => blocker.release(true))
+  await blocker.query('begin; lock table media in exclusive mode')
+  const content = Buffer.from(large)
+  expect(await recordByStep(content, db)).toBe(false)
+  expect(content.equals(large)).toBe(true)
 })
