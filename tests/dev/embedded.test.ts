@@ -301,10 +301,15 @@ async function aCheckout(): Promise<string> {
 
 async function ask(databaseUrl: string, sql: string): Promise<string> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: answersWithinMs })
+  // A server that is being stopped says so here, too; unheard, it would end this process.
+  client.on('error', () => {})
   await client.connect()
-  const { rows } = await client.query({ text: sql, rowMode: 'array' })
-  await client.end()
-  return rows[0]?.[0]
+  try {
+    const { rows } = await client.query({ text: sql, rowMode: 'array' })
+    return rows[0]?.[0]
+  } finally {
+    await client.end()
+  }
 }
 
 async function withRedis<T>(redisUrl: string, use: (redis: Redis) => Promise<T>): Promise<T> {
