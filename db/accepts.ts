@@ -158,8 +158,8 @@ export function insertSends(db: Database | Transaction, rows: readonly NewSend[]
 }
 
 /**
- * Lets the transaction be committed before that moment only: afterwards PostgreSQL ends it, and so it is with whoever asks
- * too late, by a division by zero. The commit itself may be held up on its way here, when its client has long been told 503.
+ * The last statement of a transaction: PostgreSQL waits for its commit until that moment, and ends it then. A commit that was
+ * held up on its way comes when the client has long been told 503. After the moment it fails, by a division by zero.
  */
 const toBeCommittedBy = prepared(
   'to_be_committed_by',

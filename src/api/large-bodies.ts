@@ -57,7 +57,10 @@ export function openLargeBodies(
         leave: () => leave(),
       }
     },
-    /** Judges the body in the thread, where its pieces are moved to, then does the rest with what it asks for; few bodies have come so far at a time. */
+    /**
+     * Judges the body in the thread, where its pieces are moved to, then does the rest with what it asks for; few bodies
+     * have come so far at a time.
+     */
     async judge(
       pieces: readonly Buffer[],
       form: BodyForm,
