@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { asc, eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Database } from './client.ts'
 import { accounts } from './schema.ts'
@@ -16,6 +16,20 @@ export async function createAccount(db: Database, name: string, limit?: RateLimi
 
 export async function updateRateLimit(db: Database, id: string, limit: RateLimit): Promise<void> {
   await db.update(accounts).set(limitColumns(limit)).where(eq(accounts.id, id))
+}
+
+/** All of them, the oldest first. */
+export function listAccounts(db: Database) {
+  return db
+    .select({
+      accountId: accounts.id,
+      name: accounts.name,
+      rateLimitPoints: accounts.rateLimitPoints,
+      rateLimitSeconds: accounts.rateLimitSeconds,
+      createdAt: accounts.createdAt,
+    })
+    .from(accounts)
+    .orderBy(asc(accounts.createdAt), asc(accounts.id))
 }
 
 export async function accountExists(db: Database, id: string): Promise<boolean> {

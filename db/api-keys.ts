@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull } from 'drizzle-orm'
+import { and, asc, eq, isNull, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import type { Permission } from '../src/core/api-key.ts'
 import type { RateLimit } from './accounts.ts'
@@ -11,7 +11,8 @@ export interface Caller {
   keyId: string
   accountId: string
   permissions: readonly Permission[]
-  expiresAt: Date | null
+  /** By PostgreSQL's clock, when the key was looked up; null: never. */
+  expiresInMs: number | null
   /** The account's own, where it has one. */
   rateLimit: RateLimit | undefined
 }
@@ -21,16 +22,14 @@ type CallerRow = Omit<Caller, 'rateLimit'> & { hash: string; points: number | nu
 const findStatement = prepared<CallerRow>(
   'find_callers',
   `select encode(k.hash, 'hex') as hash, k.id as "keyId", k.account_id as "accountId", k.permissions,
-          k.expires_at as "expiresAt", a.rate_limit_points as points, a.rate_limit_seconds as seconds
+          extract(epoch from k.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
+          a.rate_limit_points as points, a.rate_limit_seconds as seconds
    from api_keys k join accounts a on a.id = k.account_id
    where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
-     and k.revoked_at is null`,
+     and k.revoked_at is null and coalesce(k.expires_at > clock_timestamp(), true)`,
 )
 
-/**
- * The callers whose keys have these hashes, in hex. Revoked keys have none; whether one has expired is for the caller's
- * clock.
- */
+/** The callers whose keys have these hashes, in hex. Revoked and expired keys have none. */
 export async function findCallers(db: Database, hashes: readonly string[]): Promise<Map<string, Caller>> {
   const rows = await findStatement(db, [JSON.stringify(hashes)])
   return new Map(
@@ -48,11 +47,13 @@ export async function createApiKey(
     hash: Buffer
     displayPrefix: string
     permissions: Permission[]
-    expiresAt: Date | undefined
+    expiresInSeconds: number | undefined
   },
 ): Promise<string> {
   const id = uuidv7()
-  await db.insert(apiKeys).values({ id, ...key })
+  const { expiresInSeconds, ...rest } = key
+  const expiresAt = expiresInSeconds === undefined ? null : sql`now() + ${expiresInSeconds} * interval '1 s'`
+  await db.insert(apiKeys).values({ id, ...rest, expiresAt })
   return id
 }
 
@@ -75,7 +76,7 @@ export function listApiKeys(db: Database, accountId: string) {
 export async function revokeApiKey(db: Database, id: string): Promise<boolean> {
   await db
     .update(apiKeys)
-    .set({ revokedAt: new Date() })
+    .set({ revokedAt: sql`now()` })
     .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)))
   return (await db.select({ id: apiKeys.id }).from(apiKeys).where(eq(apiKeys.id, id))).length === 1
 }

@@ -63,7 +63,7 @@ const channelsStatement = prepared<ChannelStates>(
   `select provider, count(*) filter (where held_at is not null)::int as held,
           count(*) filter (where breaker_open_until > clock_timestamp())::int as "breakersOpen",
           count(*) filter (where breaker_open_until <= clock_timestamp())::int as "breakersHalfOpen"
-   from channels group by provider`,
+   from channels where deleted_at is null group by provider`,
 )
 
 const workersStatement = prepared<{ count: number }>(

@@ -2,8 +2,8 @@ import type { Database } from './client.ts'
 import { failQueued } from './fail-queued.ts'
 import { prepared } from './statement.ts'
 
-const firstSeconds = 10
-const longestSeconds = 300
+export const firstSeconds = 10
+export const longestSeconds = 300
 
 const openStatement = prepared<{ openSeconds: number }>(
   'open_breaker',
@@ -39,6 +39,16 @@ const closeStatement = prepared<{ id: string }>(
 /** @returns whether it was open. */
 export async function closeBreaker(db: Database, channelId: string): Promise<boolean> {
   return (await closeStatement(db, [channelId])).length === 1
+}
+
+const nextProbeStatement = prepared<{ id: string }>(
+  'next_probe',
+  `update channels set breaker_open_until = clock_timestamp() where id = $1 and breaker_open_until is not null`,
+)
+
+/** Lets another call through at once, after a probe that did not reach the provider. */
+export async function allowNextProbe(db: Database, channelId: string): Promise<void> {
+  await nextProbeStatement(db, [channelId])
 }
 
 const failWaitingStatement = failQueued(

@@ -13,6 +13,8 @@ export interface Channel {
   ordering: Ordering
   /** How long its sends may wait; null: without an end. */
   expireAfterSeconds: number | null
+  /** It takes no sends any more, and looks absent but to the repeat of a request that it took. */
+  isDeleted: boolean
 }
 
 /** Whose channel it is to be. */
@@ -27,7 +29,8 @@ const findOwnStatement = prepared<Channel & ChannelOwner>(
   `select own.*
    from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
    cross join lateral (
-     select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds"
+     select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
+       deleted_at is not null as "isDeleted"
      from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own`,
 )
 
@@ -60,8 +63,10 @@ export async function createChannel(
   await db.insert(channels).values(channel)
 }
 
+const isPresent = (id: string) => and(eq(channels.id, id), isNull(channels.deletedAt))
+
 export async function findProvider(db: Database, id: string): Promise<ProviderName | undefined> {
-  const [channel] = await db.select({ provider: channels.provider }).from(channels).where(eq(channels.id, id))
+  const [channel] = await db.select({ provider: channels.provider }).from(channels).where(isPresent(id))
   return channel?.provider
 }
 
@@ -78,7 +83,7 @@ export async function updateChannel(db: Database, id: string, fields: Partial<Ch
 export async function holdChannel(db: Database, id: string, reason: string): Promise<boolean> {
   await db
     .update(channels)
-    .set({ heldAt: new Date(), heldReason: reason })
+    .set({ heldAt: sql`now()`, heldReason: reason })
     .where(and(eq(channels.id, id), isNull(channels.heldAt)))
   return (await findProvider(db, id)) !== undefined
 }
@@ -92,7 +97,7 @@ export async function resumeChannel(db: Database, id: string): Promise<boolean> 
     const [before] = await transaction
       .select({ heldAt: channels.heldAt })
       .from(channels)
-      .where(eq(channels.id, id))
+      .where(isPresent(id))
       .for('no key update')
     if (!before) return false
     await transaction
@@ -133,11 +138,11 @@ export function listChannels(db: Database, accountId: string) {
       createdAt: channels.createdAt,
     })
     .from(channels)
-    .where(eq(channels.accountId, accountId))
+    .where(and(eq(channels.accountId, accountId), isNull(channels.deletedAt)))
     .orderBy(asc(channels.createdAt))
 }
 
-/** The channels that a text names, by id or by name: names needn't be unique. */
+/** The channels that a text names, by id or by name, deleted ones too: names needn't be unique. */
 export async function findChannelIds(db: Database, idOrName: string): Promise<string[]> {
   const found = await db
     .select({ id: channels.id })

@@ -1,26 +1,106 @@
-import { sql } from 'drizzle-orm'
-import { LRUCache } from 'lru-cache'
 import type { Database } from './client.ts'
 
-const measureEveryMs = 60_000
+const readEveryMs = 5000
+/** Older than this, a reading isn't relied on: clocks drift, and a machine may have been suspended. */
+const goodForMs = 60_000
+const readTimeoutMs = 1000
+/** How fast two clocks drift apart at the most, however they are kept in step. */
+const mostDrift = 0.0005
 
-/**
- * How far PostgreSQL's clock is ahead of this machine's, in milliseconds: never more than it is, and less by a round
- * trip at the most. Measured once a minute; moments that PostgreSQL compares with its own clock are reckoned with it,
- * and come a little early rather than late.
- */
-export function databaseClock(db: Database): () => Promise<number> {
-  const offsets = new LRUCache<'offset', { aheadMs: number }>({
-    max: 1,
-    ttl: measureEveryMs,
-    fetchMethod: async () => ({ aheadMs: await measure(db) }),
-  })
-  return async () => (await offsets.fetch('offset'))?.aheadMs ?? 0
+interface Reading {
+  /** PostgreSQL's clock minus `performance.now()`: at least, and at most. */
+  least: number
+  most: number
+  roundTripMs: number
 }
 
-async function measure(db: Database): Promise<number> {
-  const { rows } = await db.execute<{ ms: number }>(
-    sql`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`,
-  )
-  return (rows[0]?.ms ?? 0) - Date.now()
+/**
+ * PostgreSQL's clock, as this process knows it: by readings, and by `performance.now()` in between, which nobody sets
+ * forward or back. What several processes compare, or PostgreSQL does, goes by it, and never by `Date.now()`.
+ */
+export class DatabaseClock {
+  readonly #db: Database
+  readonly #onRoundTrip: (ms: number) => void
+  #aheadMs: number | undefined
+  #readAt = 0
+  #reading: Promise<number> | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param onRoundTrip called with the time that each reading took: a query that does nothing, on a connection that is open. */
+  constructor(db: Database, onRoundTrip: (ms: number) => void = () => {}) {
+    this.#db = db
+    this.#onRoundTrip = onRoundTrip
+  }
+
+  /** Reads every 5 s from now on, so that no request has to wait for a reading. */
+  start(): void {
+    // One that failed is repeated with the next tick, or by a request that needs it.
+    const tick = () => void this.read().catch(() => {})
+    this.#timer = setInterval(tick, readEveryMs).unref()
+    tick()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  /**
+   * How far PostgreSQL's clock, in ms since 1970, is ahead of `performance.now()`: never more than it is, and less by
+   * the round trip of a reading at the most, so that moments reckoned with it come a little early rather than late.
+   */
+  async aheadMs(): Promise<number> {
+    if (this.#aheadMs !== undefined && performance.now() - this.#readAt < goodForMs) return this.#aheadMs
+    return await this.read()
+  }
+
+  /** What PostgreSQL's clock shows now, in ms since 1970; before the first reading, what this machine's does. */
+  nowMs(): number {
+    return this.#aheadMs === undefined ? Date.now() : performance.now() + this.#aheadMs
+  }
+
+  /** Reads now: after what looks as if PostgreSQL's clock had been set, or this machine had been suspended. */
+  read(): Promise<number> {
+    this.#reading ??= read(this.#db)
+      .then((reading) => this.#learn(reading))
+      .finally(() => {
+        this.#reading = undefined
+      })
+    return this.#reading
+  }
+
+  /** A slow reading says little, and counts only where it contradicts what is known. */
+  #learn({ least, most, roundTripMs }: Reading): number {
+    const now = performance.now()
+    const known = (this.#aheadMs ?? Number.NEGATIVE_INFINITY) - (now - this.#readAt) * mostDrift
+    this.#aheadMs = least > known || most < known ? least : known
+    this.#readAt = now
+    this.#onRoundTrip(roundTripMs)
+    return this.#aheadMs
+  }
+}
+
+async function read({ $client }: Database): Promise<Reading> {
+  const client = await $client.connect()
+  try {
+    const askedAt = performance.now()
+    const { rows } = await client.query<{ ms: number }>(query)
+    const answeredAt = performance.now()
+    client.release()
+    const ms = rows[0]?.ms ?? 0
+    return { least: ms - answeredAt, most: ms - askedAt, roundTripMs: answeredAt - askedAt }
+  } catch (error) {
+    client.release(true)
+    throw error
+  }
+}
+
+const query = {
+  text: 'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
+  query_timeout: readTimeoutMs,
+}
+
+/** The moment by PostgreSQL's clock, which the moments of its rows go by. */
+export async function databaseNow(db: Database): Promise<Date> {
+  const { rows } = await db.$client.query<{ now: Date }>('select clock_timestamp() as now')
+  return rows[0]?.now ?? new Date()
 }

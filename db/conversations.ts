@@ -8,6 +8,8 @@ import { isOneOf, prepared } from './statement.ts'
 /** A send on its way into a conversation with its contact. */
 export interface Entry {
   requestId: string
+  /** The claim by which it is done. */
+  claimId: string
   accountId: string
   contact: Contact
   closeConversation: boolean
@@ -18,11 +20,17 @@ export interface Entered {
   conversationId: string
   /** Null where none was open, or nothing was to be closed. */
   closedConversationId: string | null
+  /**
+   * Whether the send had this claim when it was in its conversation. If not, the claim was given up as one that never
+   * called (db/lost-claims.ts), and must not call any more: the send may be another worker's by now.
+   */
+  holdsClaim: boolean
 }
 
 /**
  * Closes, opens and joins in one statement. An attempt counts as started when its conversation is closed. A send that
- * is in a conversation already stays in it: the statement can be repeated.
+ * is in a conversation already stays in it: the statement can be repeated. Whether the claim still holds is read from the
+ * send's row under its lock, in the same moment in which the send enters: giving the claim up comes before or after.
  *
  * Two batches never wait for each other, since what a statement locks has one order. What is to be closed is locked
  * contact by contact, and its successor opened only where the lock found it still open: nobody else can open one there.
@@ -32,10 +40,10 @@ export interface Entered {
 const enterStatement = prepared<Entered>(
   'enter_conversations',
   `with given as materialized (
-     select * from json_to_recordset($1) as e ("requestId" uuid, "newId" uuid)),
+     select * from json_to_recordset($1) as e ("requestId" uuid, "claimId" uuid, "newId" uuid)),
    entries as materialized (
      select s.request_id, s.account_id, s.contact_type, s.contact_value, s.close_conversation, s.conversation_id,
-            given."newId" as new_id
+            given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
      from given join sends s on s.request_id = given."requestId"
      where ${isOneOf('s.request_id', 'given')}),
    coming as (select * from entries where conversation_id is null),
@@ -68,7 +76,8 @@ const enterStatement = prepared<Entered>(
      on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
      returning id),
    entered as (
-     select e.request_id, coalesce(a.id, o.id) as conversation_id, closed.id as closed_id, e.close_conversation
+     select e.request_id, e."claimId", coalesce(a.id, o.id) as conversation_id, closed.id as closed_id,
+            e.close_conversation
      from coming e
      left join open_already a on a.request_id = e.request_id and not a.close_conversation
      left join opened o on o.id = e.new_id
@@ -78,17 +87,20 @@ const enterStatement = prepared<Entered>(
      update sends s
      set conversation_id = entered.conversation_id,
          claimed_at = case when entered.close_conversation and s.status = 'sending' then now() else s.claimed_at end
-     from entered where s.request_id = entered.request_id),
+     from entered where s.request_id = entered.request_id
+     returning s.request_id, s.conversation_id, entered.closed_id,
+               s.claim_id is not distinct from entered."claimId" as holds_claim),
    told as (
      insert into send_events (request_id, at, event, fields)
      select request_id, now(), 'conversation_closed', json_build_object('conversationId', closed_id)
      from entered where close_conversation)
-   select request_id as "requestId", conversation_id as "conversationId", closed_id as "closedConversationId"
-   from entered
+   select request_id as "requestId", conversation_id as "conversationId", closed_id as "closedConversationId",
+          holds_claim as "holdsClaim"
+   from joined
    union all
    select e.request_id, e.conversation_id, (
      select (t.fields->>'conversationId')::uuid from send_events t
-     where t.request_id = e.request_id and t.event = 'conversation_closed')
+     where t.request_id = e.request_id and t.event = 'conversation_closed'), e.holds_claim
    from entries e where e.conversation_id is not null`,
 )
 
@@ -104,7 +116,11 @@ export async function enterConversations(db: Database, entries: readonly Entry[]
   const entered = new Map<string, Entered>()
   let waiting = entries
   for (let round = 0; waiting.length > 0 && round < maxRounds; round++) {
-    const rows = nextOfEachContact(waiting).map(({ requestId }) => ({ requestId, newId: newId() }))
+    const rows = nextOfEachContact(waiting).map(({ requestId, claimId }) => ({
+      requestId,
+      claimId,
+      newId: newId(),
+    }))
     for (const one of await enterStatement(db, [JSON.stringify(rows)])) entered.set(one.requestId, one)
     waiting = waiting.filter(({ requestId }) => !entered.has(requestId))
   }

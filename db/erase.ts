@@ -10,6 +10,7 @@ const boneFields = [
   'attempt',
   'worker',
   'outcome',
+  'fault',
   'durationMs',
   'providerStatus',
   'providerCode',

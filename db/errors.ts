@@ -1,5 +1,7 @@
 import { DrizzleQueryError } from 'drizzle-orm'
 import pg from 'pg'
+import { isCertificateFault } from './connection-faults.ts'
+import { PoolerFault } from './pooler.ts'
 
 /** SQLSTATE classes of faults in the values of a statement: data exception, constraint violation. */
 const rowFaultClasses = ['22', '23']
@@ -13,6 +15,8 @@ const lockTimeout = '55P03'
 const notSetUpCodes = ['3D000', '28000', '28P01', '42P01', readOnly]
 /** We were away: it has ended a transaction that nobody went on with, and with it the connection. */
 const idleInTransaction = '25P03'
+/** A pooler has mixed up prepared statements: there is none of that name, or there is one already. */
+const mixedUpCodes = ['26000', '42P05']
 /** Too many connections; starting up. */
 const notConnectedStates = ['53300', '57P03']
 const notConnectedCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
@@ -22,7 +26,7 @@ const noConnection =
 const systemError = /^E[A-Z]{3}/
 /** What pg says of lost connections without giving a code. */
 const unavailableMessages =
-  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed)/
+  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed|The server does not support SSL)/
 
 /** Whether the statement failed for one of its rows, so that the others would do without that one. */
 export function isRowFault(error: unknown): boolean {
@@ -45,7 +49,8 @@ export function isUnavailable(error: unknown): boolean {
   const cause = root(error)
   const state = sqlState(cause)
   if (unavailableClasses.includes(state.slice(0, 2)) || notSetUpCodes.includes(state)) return true
-  if (state === idleInTransaction) return true
+  if (state === idleInTransaction || mixedUpCodes.includes(state)) return true
+  if (cause instanceof PoolerFault || isCertificateFault(cause)) return true
   if (!(cause instanceof Error)) return false
   const { code = '' } = cause as NodeJS.ErrnoException
   return systemError.test(code) || unavailableMessages.test(cause.message)

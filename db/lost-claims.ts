@@ -5,7 +5,10 @@ import { isoText, prepared } from './statement.ts'
 /** SQL that is true of a send `s` whose claim was given up, with no outcome recorded since. */
 export const claimIsLost = '(s.claimed_at is not null and s.attempt_record is null)'
 
-/** Longer than any attempt takes whose worker isn't known, or has let it drop. */
+/**
+ * Only for claims that no lease answers for: of a worker that has left no row, or that has let the send drop. An attempt may
+ * take longer, with large content; its worker then has a row, and the send in hand.
+ */
 const longestClaimMinutes = 1
 
 const isOld = `s.claimed_at < clock_timestamp() - interval '${longestClaimMinutes} minutes'`
@@ -42,13 +45,17 @@ export interface LostClaim {
   losses: number
   worker: string
   onUncertain: OnUncertain
+  /** A send that has yet to enter its conversation was surely not put to its provider. */
+  mayHaveCalled: boolean
 }
+
+const mayHaveCalled = '(s.conversation_id is not null)'
 
 const findStatement = prepared<LostClaim>(
   'find_lost_claims',
   `select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
           s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
-          channels.on_uncertain as "onUncertain"
+          channels.on_uncertain as "onUncertain", ${mayHaveCalled} as "mayHaveCalled"
    from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
    where s.finished_at is null and s.status = 'sending' and ${isOrphaned}
    limit $1`,
@@ -62,26 +69,35 @@ export function findLostClaims(db: Database, sweeper: Sweeper, limit: number): P
 export interface GivenUp {
   requestId: string
   claimId: string
+  mayHaveCalled: boolean
   status: 'uncertain' | 'failed' | 'queued'
   reason: string
   /** Until the next attempt; only where the status is `queued`. */
   delayMs: number | undefined
 }
 
-/** The claim stays on the row, marked by `claimIsLost`, so that a late outcome finds what it belongs to. */
+/**
+ * The claim stays on the row, marked by `claimIsLost`, so that a late outcome finds what it belongs to. One that never
+ * called is taken off with its attempt: its worker, should it live after all, finds that when it enters the
+ * conversation (db/conversations.ts), and calls nobody. Which of the two it is, is decided under the lock of the row.
+ */
 const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null }>(
   'give_up_claims',
   `with given_up as materialized (
      select * from json_to_recordset($1) as
-       ("requestId" uuid, "claimId" uuid, status text, reason text, "delayMs" float8)),
+       ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
    lost as materialized (
      select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as lost_at
      from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
-     where s.status = 'sending' and s.claim_id = g."claimId" and ${isOrphaned}
+     where s.status = 'sending' and s.claim_id = g."claimId" and ${mayHaveCalled} = g."mayHaveCalled"
+       and ${isOrphaned}
      order by s.request_id for no key update of s),
    written as (
      update sends s
      set status = g.status, losses = s.losses + 1,
+         attempt = s.attempt - case when g."mayHaveCalled" then 0 else 1 end,
+         claimed_at = case when g."mayHaveCalled" then s.claimed_at end,
+         claim_id = case when g."mayHaveCalled" then s.claim_id end,
          finished_at = case when g.status <> 'queued' then lost.lost_at end,
          next_attempt_at = case when g.status = 'queued' then lost.lost_at + g."delayMs" * interval '1 ms'
                                 else s.next_attempt_at end,
@@ -94,11 +110,15 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
      select lost.request_id, story.at, story.event, story.fields
      from lost join given_up g on g."requestId" = lost.request_id join written w on w.request_id = lost.request_id
      cross join lateral (values
-       (1, lost.claimed_at, 'attempt_started', json_build_object('attempt', lost.attempt, 'worker', lost.worker)),
-       (2, lost.lost_at, 'attempt_lost', json_build_object('attempt', lost.attempt, 'reason', g.reason)),
-       (3, lost.lost_at, 'retry_scheduled', json_build_object('reason', g.reason, 'nextAttemptAt', ${isoText('w.next_attempt_at')}))
-     ) as story (place, at, event, fields)
-     where g.status = 'queued'
+       (1, true, lost.claimed_at, 'attempt_started', json_build_object('attempt', lost.attempt, 'worker', lost.worker)),
+       (2, g."mayHaveCalled", lost.lost_at, 'attempt_lost',
+        json_build_object('attempt', lost.attempt, 'reason', g.reason)),
+       (2, not g."mayHaveCalled", lost.lost_at, 'attempt_lost',
+        json_build_object('attempt', lost.attempt, 'outcome', 'not_called', 'reason', g.reason)),
+       (3, g.status = 'queued', lost.lost_at, 'retry_scheduled',
+        json_build_object('reason', g.reason, 'nextAttemptAt', ${isoText('w.next_attempt_at')}))
+     ) as story (place, is_told, at, event, fields)
+     where story.is_told and (g.status = 'queued' or not g."mayHaveCalled")
      order by lost.request_id, story.place)
    select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt"
    from written`,

@@ -19,7 +19,7 @@ export interface AttemptOutcome {
   holdsChannel?: boolean
   /** Not an attempt to be counted, though it was begun. */
   isUncounted?: boolean
-  /** The channel's config that was used: one that was mended meanwhile is not held for the old one's sake. */
+  /** The channel's config that was used: one that was fixed meanwhile is not held for the old one's sake. */
   sealedConfig?: string | undefined
 }
 

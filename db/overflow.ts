@@ -1,8 +1,8 @@
 import { isUnfinished } from './lanes.ts'
 
 /** An account's unfinished sends in the ordinary queue; what a channel has beyond them takes turns with other channels' overflow. */
-const placesPerChannel = 16
-const placesPerAccount = 100
+export const placesPerChannel = 16
+export const placesPerAccount = 100
 
 const hasPlace = `${isUnfinished('sends')} and not sends.overflow`
 

@@ -8,21 +8,27 @@ export type ReplayableStatus = 'failed' | 'uncertain'
 /** Of a set, how many become due each second: a channel that has just recovered isn't flooded. */
 export const replaysPerSecond = 20
 
-const hasItsMedia = `(
-  s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id))`
-
-/** At once: a statement has to end within the time-out of the connection. */
-const pageSize = 10_000
+/** SQL that is true of a send `s` that has ended so and can be replayed: not erased, its media and its channel still there. */
+export const canBeReplayed = (statuses: string) => `(
+  s.status = any(${statuses}) and s.failure is not null and
+  (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
+  exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))`
 
 /** Within so many a worker has found a replayed send, which comes without a wake-up: it must not expire before. */
 const foundWithinSeconds = 30
 
-/** The attempt that ended the send moves to send_events: the row is free for the next one, whose retries begin anew. */
-const replay = (chosen: string, lock: string) => `
-  with chosen as materialized (${chosen} order by s.seq limit $3 for no key update of s ${lock}),
+/**
+ * SQL of CTEs that queue sends again, up to `replayed`, which has their `seq`. The attempt that ended a send moves to
+ * send_events: the row is free for the next one, whose retries begin anew.
+ *
+ * @param chosen the rows of the sends, locked.
+ * @param before how many of the same set have been replayed already.
+ */
+export const replaying = (chosen: string, before: string) => `
+  chosen as materialized (${chosen}),
   due as (
     select chosen.*, clock_timestamp() as replayed_at,
-           clock_timestamp() + ($4 + row_number() over (order by seq) - 1) / ${replaysPerSecond}::float8 * interval '1 s' as due_at
+           clock_timestamp() + (${before} + row_number() over (order by seq) - 1) / ${replaysPerSecond}::float8 * interval '1 s' as due_at
     from chosen),
   told as (
     insert into send_events (request_id, at, event, fields)
@@ -35,57 +41,35 @@ const replay = (chosen: string, lock: string) => `
       (5, true, s.replayed_at, 'replayed', json_build_object('nextAttemptAt', ${isoText('s.due_at')}))
     ) as story (place, is_told, at, event, fields)
     where story.is_told
-    order by s.seq, story.place)
-  update sends s
-  set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
-      attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
-      attempt_record = null, provider_message_id = null,
-      expires_at = case when channels.expire_after_seconds is not null then
-        due.due_at + greatest(channels.expire_after_seconds, ${foundWithinSeconds}) * interval '1 s' end
-  from due join channels on channels.id = due.channel_id
-  where s.request_id = due.request_id
-  returning s.request_id as "requestId"`
+    order by s.seq, story.place),
+  replayed as (
+    update sends s
+    set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
+        attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
+        attempt_record = null, provider_message_id = null,
+        expires_at = case when channels.expire_after_seconds is not null then
+          due.due_at + greatest(channels.expire_after_seconds, ${foundWithinSeconds}) * interval '1 s' end
+    from due join channels on channels.id = due.channel_id
+    where s.request_id = due.request_id
+    returning s.seq)`
 
 // Waits where another replay of the same send is under way, so as to see what came of it.
-const replayOneStatement = prepared<{ requestId: string }>(
+const replayOneStatement = prepared<{ seq: string }>(
   'replay_send',
-  replay(
+  `with ${replaying(
     `select s.* from sends s
-     where s.request_id = $1 and s.status = any($2) and s.failure is not null and ${hasItsMedia}`,
-    '',
-  ),
+     where s.request_id = $1 and ${canBeReplayed("'{failed,uncertain}'")}
+     for no key update of s`,
+    '0',
+  )}
+   select seq from replayed`,
 )
-
-const replaySetStatement = prepared<{ requestId: string }>(
-  'replay_sends',
-  replay(
-    `select s.* from sends s
-     where s.channel_id = $1 and s.status = any($2) and s.failure is not null and ${hasItsMedia}`,
-    'skip locked',
-  ),
-)
-
-/** Queues a send again that has failed or is uncertain. @returns whether there was such a one, with its media. */
-export async function replaySend(db: Database, requestId: string): Promise<boolean> {
-  const statuses: ReplayableStatus[] = ['failed', 'uncertain']
-  return (await replayOneStatement(db, [requestId, statuses, 1, 0])).length === 1
-}
 
 /**
- * Queues a channel's sends of that status again, the oldest first; those whose media is no longer kept are left out.
+ * Queues a failed or uncertain send again, whatever the reason: an operator who names a single send has looked at it.
  *
- * @returns how many.
+ * @returns whether there was such a one, with its media and its channel.
  */
-export async function replaySends(
-  db: Database,
-  set: { channelId: string; status: ReplayableStatus; limit: number },
-): Promise<number> {
-  let replayed = 0
-  while (replayed < set.limit) {
-    const limit = Math.min(pageSize, set.limit - replayed)
-    const { length } = await replaySetStatement(db, [set.channelId, [set.status], limit, replayed])
-    replayed += length
-    if (length < limit) break
-  }
-  return replayed
+export async function replaySend(db: Database, requestId: string): Promise<boolean> {
+  return (await replayOneStatement(db, [requestId])).length === 1
 }

@@ -79,6 +79,8 @@ export const channels = pgTable('channels', {
   /** How often it has opened since it was last closed. */
   breakerOpenings: integer('breaker_openings').notNull().default(0),
   createdAt: moment('created_at').notNull().defaultNow(),
+  /** Then it was deleted. The row stays for the sends that name it; it is held, too, so that none of them is claimed. */
+  deletedAt: moment('deleted_at'),
 })
 
 /**

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull } from 'drizzle-orm'
 import { NIL } from 'uuid'
 import { isSealedWith, openConfig, sealConfig } from '../src/core/sealed-config.ts'
 import type { Database } from './client.ts'
@@ -16,7 +16,7 @@ interface Rotation {
 }
 
 /**
- * Seals all channels' configs with the current key, a config at a time: what is done stays done wherever it ends.
+ * Seals all channels' configs (deleted ones have none) with the current key, a config at a time: what is done stays done wherever it ends.
  *
  * @param keys the current one, and others that may have sealed them.
  */
@@ -44,7 +44,7 @@ function findPage(db: Database, after: string): Promise<Channel[]> {
   return db
     .select(columns)
     .from(channels)
-    .where(gt(channels.id, after))
+    .where(and(gt(channels.id, after), isNull(channels.deletedAt)))
     .orderBy(asc(channels.id))
     .limit(pageSize)
 }
@@ -66,7 +66,7 @@ async function rotate(
   if (rowCount === 1) return 'rotated'
   // Somebody has given it another config at this moment: that one counts.
   const [now] = await db.select(columns).from(channels).where(eq(channels.id, id))
-  return now ? await rotate(db, now, keys) : 'already'
+  return now?.sealedConfig ? await rotate(db, now, keys) : 'already'
 }
 
 function tryOpening(sealedConfig: string, channelId: string, keys: readonly Buffer[]) {

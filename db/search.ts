@@ -9,6 +9,8 @@ export interface SendSearch {
   channelIds?: string[] | undefined
   /** Normalised. */
   contactValue?: string | undefined
+  /** Any of these: what the provider of its last attempt calls it. No index leads to them. */
+  providerMessageIds?: string[] | undefined
   status?: SendStatus | undefined
   /** Accepted from then on … */
   from?: Date | undefined
@@ -39,7 +41,9 @@ export interface SearchPage {
   lookedBackTo?: Date
 }
 
-const pageSize = 50
+export const pageSize = 50
+/** Where no index leads to what is looked for. */
+export const mostLookedAt = 100_000
 
 const columns = `
   s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status, s.attempt as attempts, s.failure,
@@ -49,11 +53,12 @@ const columns = `
 /** An id begins with the moment at which it was made: the primary key leads to a span of time. */
 const inSpan = 's.request_id >= $1::uuid and s.request_id < $2::uuid'
 const matches = `($3::uuid[] is null or s.channel_id = any($3)) and ($4::text is null or s.status = $4)`
+const isOfProvider = (ids: string) => `(${ids}::text[] is null or s.provider_message_id = any(${ids}))`
 const onePage = `limit ${pageSize + 1}`
 
 const ofContact = `
   select ${columns} from sends s join channels c on c.id = s.channel_id
-  where s.contact_value = $5 and ${inSpan} and ${matches}
+  where s.contact_value = $5 and ${inSpan} and ${matches} and ${isOfProvider('$6')}
   order by s.request_id desc ${onePage}`
 
 /**
@@ -73,7 +78,7 @@ const newest = `
   select ${columns} from (
     select * from sends s where ${inSpan} order by s.request_id desc limit $5) s
   join channels c on c.id = s.channel_id
-  where ${matches}
+  where ${matches} and ${isOfProvider('$6')}
   order by s.request_id desc ${onePage}`
 
 const endOfLook = `
@@ -89,25 +94,34 @@ const endOfLook = `
 export async function searchSends(
   db: Database,
   search: SendSearch,
-  lookedAtOnce = 100_000,
+  lookedAtOnce = mostLookedAt,
 ): Promise<SearchPage> {
-  const { contactValue, channelIds = null, status = null, from, to, before = null } = search
+  const { contactValue, providerMessageIds = null, channelIds = null, status = null } = search
+  const { from, to, before = null } = search
   const span = [from ? firstIdAt(from) : NIL, to ? firstIdAt(to) : MAX]
   const spanBefore = [span[0], before !== null && before < (span[1] ?? '') ? before : span[1]]
   const query = async (text: string, values: unknown[]) =>
     (await db.$client.query<FoundSend>(text, values)).rows
 
   if (contactValue !== undefined)
-    return asPage(await query(ofContact, [...spanBefore, channelIds, status, contactValue]))
-  if (status === 'queued' || status === 'sending')
-    return asPage(await query(byChannel('s.finished_at is null'), [...span, channelIds, status, before]))
-  if (status === 'failed' || status === 'uncertain')
-    return asPage(await query(byChannel('s.failure is not null'), [...span, channelIds, status, before]))
+    return asPage(
+      await query(ofContact, [...spanBefore, channelIds, status, contactValue, providerMessageIds]),
+    )
+  const index = providerMessageIds ? undefined : indexFor(status)
+  if (index !== undefined) return asPage(await query(byChannel(index), [...span, channelIds, status, before]))
 
-  const page = asPage(await query(newest, [...spanBefore, channelIds, status, lookedAtOnce]))
+  const filters = [channelIds, status, lookedAtOnce, providerMessageIds]
+  const page = asPage(await query(newest, [...spanBefore, ...filters]))
   if (page.olderThan !== undefined) return page
   const [end] = await query(endOfLook, [...spanBefore, lookedAtOnce])
   return end ? { ...page, olderThan: end.requestId, lookedBackTo: end.acceptedAt } : page
+}
+
+/** The condition of the index by channel that has the sends of that status, and few others. */
+function indexFor(status: SendStatus | null): string | undefined {
+  if (status === 'queued' || status === 'sending') return 's.finished_at is null'
+  if (status === 'failed' || status === 'uncertain') return 's.failure is not null'
+  return undefined
 }
 
 function asPage(found: FoundSend[]): SearchPage {

@@ -23,6 +23,7 @@ interface FactsRow {
   rateCalls: number | null
   rateSeconds: number | null
   maxInFlight: number | null
+  deletedAt: Date | null
 }
 
 const factsStatement = prepared<FactsRow>(
@@ -32,7 +33,7 @@ const factsStatement = prepared<FactsRow>(
           s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
           c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
           c.breaker_open_until as "breakerOpenUntil", c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds",
-          c.max_in_flight as "maxInFlight"
+          c.max_in_flight as "maxInFlight", c.deleted_at as "deletedAt"
    from sends s join channels c on c.id = s.channel_id
      cross join lateral (
        select count(*)::int as count,
@@ -66,7 +67,7 @@ function factsOf(row: FactsRow): StoryFacts {
     rateCalls,
     rateSeconds,
   } = row
-  const { channelId, provider, name, heldAt, heldReason, breakerOpenUntil, maxInFlight } = row
+  const { channelId, provider, name, heldAt, heldReason, breakerOpenUntil, maxInFlight, deletedAt } = row
   const rate = rateCalls !== null && rateSeconds !== null ? { calls: rateCalls, seconds: rateSeconds } : null
   return {
     now,
@@ -74,6 +75,16 @@ function factsOf(row: FactsRow): StoryFacts {
     expiresAt,
     ahead: firstAhead && { count: countAhead, first: firstAhead },
     waitedFor: behind === null ? null : { requestId: behind, finishedAt: behindUntil },
-    channel: { channelId, provider, name, heldAt, heldReason, breakerOpenUntil, rate, maxInFlight },
+    channel: {
+      channelId,
+      provider,
+      name,
+      heldAt,
+      heldReason,
+      breakerOpenUntil,
+      rate,
+      maxInFlight,
+      deletedAt,
+    },
   }
 }

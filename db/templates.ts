@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm'
+import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Database } from './client.ts'
 import { templates } from './schema.ts'
 
@@ -13,8 +13,17 @@ export async function setTemplate(
     .values(template)
     .onConflictDoUpdate({
       target: [templates.channelId, templates.name],
-      set: { definition, setAt: new Date() },
+      set: { definition, setAt: sql`now()` },
     })
+}
+
+/** A channel's templates, by name. */
+export function listTemplates(db: Database, channelId: string) {
+  return db
+    .select({ name: templates.name, definition: templates.definition, setAt: templates.setAt })
+    .from(templates)
+    .where(eq(templates.channelId, channelId))
+    .orderBy(asc(templates.name))
 }
 
 /** The definition, or undefined where the channel has no template of that name. */

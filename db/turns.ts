@@ -47,6 +47,18 @@ const leeway = 0.05
 /** Without a rate: for the way through the queue. */
 const validSeconds = 10
 const mostTurnsAtOnce = 200
+/**
+ * While nothing is known of the provider, a call is to tell something of it. So a probe, and the first calls of a silent
+ * channel, are chosen among so many due sends: those first that are in no doubt, if there are any.
+ */
+const candidates = 1000
+
+/**
+ * SQL that is true of a send `s` that may end without a word about the provider: it has failed since it was accepted or
+ * replayed, perhaps by its recipient, or its media have yet to be fetched.
+ */
+const isDoubtful = `(s.attempt > s.attempts_before_replay or
+  (s.message->'media'->>'mediaUrl' is not null and s.message->'media'->>'sizeBytes' is null))`
 /** In flight, or in a second: so few don't flood the ordinary queue. */
 const fewTurns = 16
 
@@ -94,18 +106,24 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
       select count(*) as in_flight from turns t join sends s using (request_id)
       where t.channel_id = pace.id and ${sql.raw(isLive)}) now),
   room as materialized (
-    select limits.*, least(${mostTurnsAtOnce}, by_rate, by_flight, by_silence, by_breaker)::int as places from limits),
+    select limits.*, least(${mostTurnsAtOnce}, by_rate, by_flight, by_silence, by_breaker)::int as places,
+           coalesce(by_breaker = 1, by_silence is not null) as is_first
+    from limits),
   chosen as materialized (
     select room.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
            s.place * spacing * interval '1 s' + first_at as call_at
     from room cross join lateral (
-      select s.request_id, s.attempt + 1 as attempt, ${sql.raw(overflowOf('s'))} as overflow_of,
-             row_number() over (order by s.next_attempt_at, s.seq) - 1 as place
-      from sends s
-      where s.channel_id = room.id and s.finished_at is null and s.status = 'queued' and (has_limits or s.overflow)
-        and s.next_attempt_at <= room.at and (s.expires_at is null or s.expires_at > room.at)
-        and not ${sql.raw(isBehind)} and not exists (select from turns t where ${sql.raw(isUsable)})
-      order by s.next_attempt_at, s.seq
+      select due.*, row_number() over (order by due.next_attempt_at, due.seq) - 1 as place
+      from (
+        select s.request_id, s.attempt + 1 as attempt, ${sql.raw(overflowOf('s'))} as overflow_of, s.next_attempt_at,
+               s.seq, is_first and ${sql.raw(isDoubtful)} as comes_last
+        from sends s
+        where s.channel_id = room.id and s.finished_at is null and s.status = 'queued' and (has_limits or s.overflow)
+          and s.next_attempt_at <= room.at and (s.expires_at is null or s.expires_at > room.at)
+          and not ${sql.raw(isBehind)} and not exists (select from turns t where ${sql.raw(isUsable)})
+        order by s.next_attempt_at, s.seq
+        limit case when is_first and room.places > 0 then ${candidates} else greatest(room.places, 0) end) due
+      order by due.comes_last, due.next_attempt_at, due.seq
       limit greatest(room.places, 0)) s),
   given as (
     insert into turns (request_id, channel_id, attempt, call_at, valid_until, is_probe)

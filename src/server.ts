@@ -1,5 +1,6 @@
 import { createApp } from './api/app.ts'
 import { listen, portOf, stopListening } from './api/listen.ts'
+import { endConnections } from './platform/exchanges.ts'
 import { serveHealth } from './platform/health-server.ts'
 import { createLogger } from './platform/logger.ts'
 import { closeOnSignal, runProcess } from './platform/process.ts'
@@ -7,11 +8,12 @@ import { Readiness } from './platform/readiness.ts'
 import { readyWithin } from './platform/redis.ts'
 import { openRuntime } from './platform/runtime.ts'
 import { readSettings } from './platform/settings.ts'
+import { checkDatabase } from './platform/start-check.ts'
 
 const drainMs = 10_000
 const waitForRedisMs = 1000
 /** How long a balancer may take to see that this process is going; part of `drainMs`. */
-const noticeMs = 4000
+const balancersNoticeWithinMs = 4000
 const balancersAskWithinMs = 30_000
 
 await runProcess(async () => {
@@ -19,8 +21,8 @@ await runProcess(async () => {
   const log = createLogger(settings.LOG_LEVEL)
   const runtime = openRuntime('api', settings, log)
   const readiness = new Readiness(runtime)
-  // Until then this process would count requests for itself.
-  await readyWithin(runtime.redis, waitForRedisMs)
+  // Until Redis is ready, this process would count requests for itself.
+  await Promise.all([checkDatabase(runtime), readyWithin(runtime.redis, waitForRedisMs)])
   const health = await serveHealth(runtime, readiness)
   const server = await listen(createApp(runtime, readiness), runtime, {
     host: settings.HOST,
@@ -28,7 +30,9 @@ await runProcess(async () => {
   })
   closeOnSignal(log, drainMs, async () => {
     readiness.drain()
-    await stopListening(server, readiness.wasAskedWithin(balancersAskWithinMs) ? noticeMs : 0)
+    endConnections(health)
+    const isBalanced = readiness.wasAskedWithin(balancersAskWithinMs)
+    await stopListening(server, { noticeMs: isBalanced ? balancersNoticeWithinMs : 0 })
     health.close()
     await runtime.close()
   })

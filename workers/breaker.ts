@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { closeBreaker, failWaiting, openBreaker } from '../db/breakers.ts'
+import { allowNextProbe, closeBreaker, failWaiting, openBreaker } from '../db/breakers.ts'
 import type { AttemptResult } from '../src/core/outcome.ts'
 import { ownReasons } from '../src/core/own-reasons.ts'
 import { logEvent } from '../src/platform/logger.ts'
@@ -10,8 +10,8 @@ import { patient } from './patience.ts'
 import { silenceBreaker } from './silence.ts'
 
 /** A channel fails when so many calls in a row have, over so long a time. */
-const mostFailures = 5
-const failingForMs = 5000
+export const mostFailures = 5
+export const failingForMs = 5000
 const watchedChannels = 10_000
 /** Failures that lie further apart don't belong together. */
 const longestGapMs = 60_000
@@ -20,7 +20,7 @@ const leastWaitSeconds = 600
 
 interface Streak {
   failures: number
-  /** When the first of these calls began. */
+  /** When the first of these calls began, on the process's monotonic clock. */
   since: number
 }
 
@@ -35,6 +35,7 @@ export function channelBreakers(runtime: Runtime) {
   const streaks = new LRUCache<string, Streak>({ max: watchedChannels, ttl: longestGapMs })
   const open = patient(log, (which: { channelId: string; isAgain: boolean }) => openBreaker(db, which))
   const fail = patient(log, (which: Parameters<typeof failWaiting>[1]) => failWaiting(db, which))
+  const letAnother = patient(log, (channelId: string) => allowNextProbe(db, channelId))
   const close = patient(log, (channelId: string) => closeBreaker(db, channelId))
 
   const breakSilence = silenceBreaker(runtime)
@@ -42,14 +43,17 @@ export function channelBreakers(runtime: Runtime) {
   return async (send: EnteredSend, { outcome, durationMs }: Attempt): Promise<void> => {
     const { channelId, isProbe, isOverflow } = send
     const health = healthOf(outcome)
-    if (health === undefined) return
+    if (health === undefined) {
+      if (isProbe) await letAnother(channelId)
+      return
+    }
     if (health === 'alive') {
       streaks.delete(channelId)
       if (isProbe && (await close(channelId))) log.info({ event: 'breaker_closed', channelId })
       if (isOverflow) await breakSilence(channelId)
       return
     }
-    const streak = longer(streaks.get(channelId), Date.now() - durationMs)
+    const streak = longer(streaks.get(channelId), performance.now() - durationMs)
     streaks.set(channelId, streak)
     if (!isProbe && !isFailing(streak)) return
     streaks.delete(channelId)
@@ -81,22 +85,13 @@ const longer = (streak: Streak | undefined, since: number): Streak => ({
 })
 
 const isFailing = ({ failures, since }: Streak) =>
-  failures >= mostFailures && Date.now() - since >= failingForMs
+  failures >= mostFailures && performance.now() - since >= failingForMs
 
-/** What a call tells of the channel's provider; undefined where it tells nothing. */
+/** What a call says about the channel's provider; undefined where it wasn't asked. */
 function healthOf(outcome: AttemptResult): 'alive' | 'failing' | undefined {
-  switch (outcome.outcome) {
-    case 'sent':
-    case 'rejected':
-      return 'alive'
-    case 'retry_later':
-      return outcome.providerStatus === 429 ? 'alive' : 'failing'
-    case 'uncertain':
-      return 'failing'
-    case 'channel_refused':
-    case 'not_called':
-      return undefined
-    default:
-      return outcome satisfies never
-  }
+  if (outcome.outcome === 'not_called') return undefined
+  if (outcome.outcome === 'sent') return 'alive'
+  if (outcome.fault === 'provider') return 'failing'
+  // Another's fault: an answer shows that the provider works. Without one it failed before, for example at its media.
+  return outcome.providerStatus === undefined ? undefined : 'alive'
 }

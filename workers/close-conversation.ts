@@ -13,6 +13,8 @@ const maxSendsPerEntry = 200
  * Closes the contact's open conversation where the send asks for it, and lets the send open the next; otherwise it
  * joins the open one, or opens one. Done once: on later attempts, and where the claim has joined or opened one, the send
  * is in a conversation already.
+ *
+ * @returns undefined where the claim was given up meanwhile: the provider must not be called by it.
  */
 export function conversationCloser({ db, log }: Runtime) {
   const entries = new MicroBatch<Entry, Entered>({
@@ -20,13 +22,13 @@ export function conversationCloser({ db, log }: Runtime) {
     isItemsFault: isRowFault,
     flush: patient(log, (batch) => enterConversations(db, batch)),
   })
-  return async (send: ClaimedSend): Promise<EnteredSend> => {
+  return async (send: ClaimedSend): Promise<EnteredSend | undefined> => {
     const { requestId, conversationId } = send
     if (conversationId !== null) return { ...send, conversationId }
     const entered = await entries.add(send)
     if (send.closeConversation) {
       logEvent(log, requestId, 'conversation_closed', { conversationId: entered.closedConversationId })
     }
-    return { ...send, conversationId: entered.conversationId }
+    return entered.holdsClaim ? { ...send, conversationId: entered.conversationId } : undefined
   }
 }

@@ -37,6 +37,8 @@ export function deliverer(runtime: Runtime, providers: Providers, heartbeat: Hea
     if (!claimed.send) return claimed.next
     return await traceAttempt(claimed.send, async () => {
       const send = await closeConversation(claimed.send)
+      // Its claim was given up, which the timeline tells. It may be due, and without a wake-up but this one.
+      if (!send) return { looksAgain: true }
       const attempt = await dispatch(send)
       return await recordOutcome(send, attempt)
     })

@@ -1,18 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
-import { findMediaContent } from '../db/sends.ts'
 import type { AttemptResult, Outcome } from '../src/core/outcome.ts'
-import { ownReasons } from '../src/core/own-reasons.ts'
-import { providerRules } from '../src/core/providers/index.ts'
-import { openConfig } from '../src/core/sealed-config.ts'
 import { logEvent, logFault } from '../src/platform/logger.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
-import { credentialsKeys } from '../src/platform/settings.ts'
 import type { EnteredSend } from './deliver.ts'
+import { mediaFetching } from './fetch-media.ts'
 import type { Heartbeat } from './heartbeat.ts'
-import { patient } from './patience.ts'
-import type { Delivery } from './provider.ts'
+import { deliveryPreparer } from './prepare-delivery.ts'
 import type { Providers } from './providers/index.ts'
+import { type Moved, withinTimeLimit } from './time-limit.ts'
 import { traceCall } from './trace.ts'
 
 export interface Attempt {
@@ -20,18 +15,21 @@ export interface Attempt {
   durationMs: number
 }
 
-const cachedConfigs = 10_000
-const timeToReadMs = 50
-const timeToHeedMs = 500
+const leftBehind: Outcome = {
+  outcome: 'uncertain',
+  fault: 'provider',
+  reason: 'the provider did not answer in time',
+}
 
 /**
- * Calls the channel's provider once, for `PROVIDER_TIMEOUT_SECONDS` at most. Without a lease it calls nobody: others
- * may have given this worker's claims up.
+ * Calls the channel's provider once, within its time limit. Without a lease it calls nobody: others may have given this
+ * worker's claims up.
  */
 export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: Heartbeat) {
   const { settings, log, metrics } = runtime
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
   const prepare = deliveryPreparer(runtime)
+  const withMedia = mediaFetching(runtime, providers)
 
   return async (send: EnteredSend): Promise<Attempt> => {
     const { attempt: number, worker, conversationId } = send
@@ -48,14 +46,11 @@ export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: He
 
   async function attempt(send: EnteredSend): Promise<AttemptResult> {
     const { requestId } = send
-    let delivery: Delivery<unknown> | undefined
-    try {
-      delivery = await prepare(send)
-    } catch (error) {
-      logFault(log, 'dispatch_fault', error, { requestId })
-      return { outcome: 'retry_later', reason: 'the call to the provider could not be prepared; see the log' }
-    }
-    if (!delivery) return { outcome: 'rejected', reason: ownReasons.mediaGone }
+    const prepared = await prepare(send)
+    if ('outcome' in prepared) return prepared
+    const delivery = await withMedia(send, prepared)
+    if ('outcome' in delivery) return delivery
+    // After the fetch, which would delay the call until it comes too close to the next ones.
     const isInTime = await waitForTurn(send)
     if (!isInTime) {
       return { outcome: 'not_called', reason: "the moment for it had passed, by its channel's rate" }
@@ -67,11 +62,16 @@ export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: He
       }
     }
     try {
-      const call = (signal: AbortSignal) => providers[send.provider].send(delivery, signal)
-      return await traceCall(send, () => withinTime(timeoutMs, call))
+      const call = (signal: AbortSignal, moved: Moved) =>
+        providers[send.provider].send(delivery, signal, moved)
+      return await traceCall(send, () => withinTimeLimit(timeoutMs, call, leftBehind))
     } catch (error) {
       logFault(log, 'dispatch_fault', error, { requestId })
-      return { outcome: 'uncertain', reason: 'the call to the provider broke off; see the log' }
+      return {
+        outcome: 'uncertain',
+        fault: 'provider',
+        reason: 'the call to the provider broke off; see the log',
+      }
     }
   }
 }
@@ -81,57 +81,4 @@ async function waitForTurn({ callAt, tooLateAt }: EnteredSend): Promise<boolean>
   if (callAt === undefined || tooLateAt === undefined) return true
   await sleep(Math.max(0, callAt - performance.now()))
   return performance.now() < tooLateAt
-}
-
-/** Aborts the call when its time is over; if it doesn't heed that, it is left behind: it must not hold its slot. */
-async function withinTime(
-  timeoutMs: number,
-  call: (signal: AbortSignal) => Promise<Outcome>,
-): Promise<Outcome> {
-  const abort = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  const after = (ms: number, then: () => void) => {
-    timer = setTimeout(then, ms)
-  }
-  const leftBehind = new Promise<Outcome>((resolve) => {
-    const giveUp = () => resolve({ outcome: 'uncertain', reason: 'the provider did not answer in time' })
-    const end = () => {
-      abort.abort()
-      after(timeToHeedMs, giveUp)
-    }
-    // A process that was frozen finds its time over and the answers come: these are read first.
-    after(timeoutMs, () => after(timeToReadMs, end))
-  })
-  try {
-    return await Promise.race([call(abort.signal), leftBehind])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/**
- * Gathers what the claim doesn't hold: the channel's config, opened, and the bytes of media. Undefined where the media
- * is no longer there.
- */
-function deliveryPreparer({ db, settings, log }: Runtime) {
-  const findContent = patient(log, (requestId: string) => findMediaContent(db, requestId))
-  const keys = credentialsKeys(settings)
-  const configs = new LRUCache<string, object>({ max: cachedConfigs })
-  const configOf = ({ provider, sealedConfig, channelId }: EnteredSend): object => {
-    const known = configs.get(sealedConfig)
-    if (known) return known
-    const opened = openConfig(sealedConfig, channelId, keys)
-    const config = providerRules[provider].config.parse(opened)
-    configs.set(sealedConfig, config)
-    return config
-  }
-  return async (send: EnteredSend): Promise<Delivery<unknown> | undefined> => {
-    const { message } = send
-    const config = configOf(send)
-    if (message.type !== 'media' || message.media.sizeBytes === undefined) {
-      return { ...send, config, mediaContent: undefined }
-    }
-    const mediaContent = await findContent(send.requestId)
-    return mediaContent && { ...send, config, mediaContent }
-  }
 }

@@ -5,7 +5,7 @@ import type { Runtime } from '../src/platform/runtime.ts'
 import { type Rounds, startRounds } from './rounds.ts'
 
 /** Without a beat for so long a worker counts as dead, and its claims as lost. */
-const leaseMs = 8000
+export const leaseMs = 8000
 const beatEveryMs = 2000
 const beatAgainAfterFaultMs = 500
 /** A longer gap between two beats says that PostgreSQL, or this worker, was away. */

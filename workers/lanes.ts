@@ -2,8 +2,8 @@ import { findReadyHeads } from '../db/due-sends.ts'
 import type { WakeUp } from '../src/core/send-job.ts'
 import { logWarning } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
-import { restoreWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
+import { wake } from './wake.ts'
 
 const maxSendsPerBatch = 200
 /** Few are found there, and each is looked for only in case: not with a statement for every few outcomes. */
@@ -36,14 +36,12 @@ export function laneWaker(runtime: Runtime): LaneWaker {
     return (item: Item) => waiting.add(item)
   }
   return {
-    wake: batch({ maxItems: maxSendsPerBatch }, (wakeUps: readonly WakeUp[]) =>
-      restoreWakeUps(runtime, wakeUps),
-    ),
+    wake: batch({ maxItems: maxSendsPerBatch }, (wakeUps: readonly WakeUp[]) => wake(runtime, wakeUps)),
     wakeHeadOf: batch(
       { maxItems: maxHeadsPerBatch, gatherMs: gatherHeadsMs },
       async (requestIds: readonly string[]) => {
         const heads = await findReadyHeads(db, requestIds)
-        if (heads.length > 0) await restoreWakeUps(runtime, heads)
+        if (heads.length > 0) await wake(runtime, heads)
       },
     ),
   }

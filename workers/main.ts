@@ -1,14 +1,20 @@
 import { hostname } from 'node:os'
 import { v7 as uuidv7 } from 'uuid'
+import { endConnections } from '../src/platform/exchanges.ts'
 import { serveHealth } from '../src/platform/health-server.ts'
 import { createLogger } from '../src/platform/logger.ts'
 import { closeOnSignal, runProcess } from '../src/platform/process.ts'
 import { Readiness } from '../src/platform/readiness.ts'
 import { openRuntime } from '../src/platform/runtime.ts'
 import { readSettings } from '../src/platform/settings.ts'
+import { checkDatabase } from '../src/platform/start-check.ts'
+import { WakeUpFlow } from './wake-up-flow.ts'
 import { startWorker } from './worker.ts'
 
-/** Longer than a provider's call may take, so that each is seen to its end. */
+/**
+ * Longer than a call to a provider may take, so that each is seen to its end; only an upload of large media by a slow line
+ * may take longer. Fetches of media are aborted at once.
+ */
 const drainMs = 30_000
 
 await runProcess(async () => {
@@ -16,11 +22,14 @@ await runProcess(async () => {
   const log = createLogger(settings.LOG_LEVEL)
   const runtime = openRuntime('worker', settings, log)
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
-  const readiness = new Readiness(runtime)
+  const flow = new WakeUpFlow(runtime.metrics)
+  const readiness = new Readiness(runtime, () => flow.hindrance())
+  await checkDatabase(runtime)
   const health = await serveHealth(runtime, readiness)
-  const worker = startWorker(runtime, name)
+  const worker = startWorker(runtime, name, flow)
   closeOnSignal(log, drainMs, async () => {
     readiness.drain()
+    endConnections(health)
     await worker.stop()
     health.close()
     await runtime.close()

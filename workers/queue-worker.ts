@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DelayedError, type Job, Worker } from 'bullmq'
+import { DelayedError, type Job } from 'bullmq'
 import pLimit from 'p-limit'
 import { keyPrefix, overflowQueueName, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
-import { logFault, logWarning } from '../src/platform/logger.ts'
+import { logFault } from '../src/platform/logger.ts'
 import { leaveNothing } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import type { NextWakeUp } from './deliver.ts'
 import { laneWaker } from './lanes.ts'
+import { queueFaults } from './queue-faults.ts'
+import { SteadyWorker, tryAgainAfterMs } from './steady-worker.ts'
+import { WakeUpFlow } from './wake-up-flow.ts'
 
 /** A killed worker's jobs are taken up again within lock and check together. */
 const lockDurationMs = 8_000
@@ -15,7 +18,6 @@ const stalledCheckMs = 3_000
 const maxStalls = 1_000_000
 const wakeAfterFaultMs = 1_000
 const tellRedisWithinMs = 2_000
-const tryRedisAgainAfterMs = 500
 /** Of the slots, those that the overflow can't take: whatever an account has waiting, there is room for the others. */
 const keptForOrdinary = 0.6
 
@@ -34,9 +36,11 @@ export interface QueueWorker {
 export function startQueueWorker(
   runtime: Runtime,
   deliver: (requestId: string) => Promise<NextWakeUp>,
+  flow = new WakeUpFlow(runtime.metrics),
 ): QueueWorker {
   const { log, metrics, redis, settings } = runtime
   const lanes = laneWaker(runtime)
+  const faults = queueFaults(log)
   const slots = settings.WORKER_CONCURRENCY
   metrics.slots.set(slots)
   const onSlot = pLimit(slots)
@@ -51,9 +55,9 @@ export function startQueueWorker(
       return { wakeInMs: wakeAfterFaultMs }
     })
     inHand.set(delivery, requestId)
-    metrics.inFlight.set(inHand.size)
+    flow.workingOn(inHand.size)
     const next = await delivery.finally(() => inHand.delete(delivery))
-    metrics.inFlight.set(inHand.size)
+    flow.workingOn(inHand.size)
     // Should the worker die in the middle of it, this wake-up comes back, and the head of the lane is looked for.
     await next
       .wakeOthers?.()
@@ -62,18 +66,20 @@ export function startQueueWorker(
     return await wakeAgain(job, next.wakeInMs, token)
   }
   const start = (name: string, concurrency: number) => {
-    const worker = new Worker<SendJob, NextWakeUp>(name, (job, token) => onSlot(() => follow(job, token)), {
+    const options = {
       connection: redis,
       prefix: keyPrefix,
       concurrency,
       lockDuration: lockDurationMs,
       stalledInterval: stalledCheckMs,
       maxStalledCount: maxStalls,
-      runRetryDelay: tryRedisAgainAfterMs,
+      runRetryDelay: tryAgainAfterMs,
       ...leaveNothing,
-    })
+    }
+    const process = (job: Job<SendJob>, token?: string) => onSlot(() => follow(job, token))
+    const worker = new SteadyWorker(name, process, options, faults.taken)
     // What concerns the connection is in the log already, once an outage.
-    worker.on('error', (error) => redis.status === 'ready' && logWarning(log, 'queue_fault', error))
+    worker.on('error', (error) => redis.status === 'ready' && faults.log(error))
     // Not before it has left the queue: until then its send, should it be the lane's head by now, can't be given another.
     worker.on('completed', ({ data }, { looksAgain }) => looksAgain && void lanes.wakeHeadOf(data.requestId))
     worker.on('failed', (job, error) => logFault(log, 'wake_up_lost', error, { requestId: job?.id }))

@@ -1,8 +1,9 @@
-import { type DueSend, findBusyChannels, findDueSends } from '../db/due-sends.ts'
-import { restoreWakeUps } from '../src/platform/queue.ts'
+import { type BusyChannel, type DueSend, findBusyChannels, findDueSends } from '../db/due-sends.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { type Rounds, startRounds } from './rounds.ts'
 import type { Turns } from './turns.ts'
+import { wake } from './wake.ts'
+import { WakeUpFlow } from './wake-up-flow.ts'
 
 /** Of all channels together; of each, however many there are, a little. */
 const sendsPerPass = 10_000
@@ -24,19 +25,24 @@ const overdueByMs = 2000
  * they were accepted, or lost what it held, or because they were replayed. Any number of workers may do it at once, since
  * adding a wake-up again changes nothing.
  */
-export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
+export function startReconciler(
+  runtime: Runtime,
+  turns: Turns,
+  flow = new WakeUpFlow(runtime.metrics),
+): Rounds {
   /** Where each channel goes on that has more overdue sends than a pass looks at. */
   const stoppedAt = new Map<string, DueSend>()
   return startRounds({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
     const channels = await findBusyChannels(runtime.db, overdueByMs)
-    const limited = channels.filter(({ givesTurns }) => givesTurns)
-    for (let first = 0; first < limited.length; first += channelsAtOnce) {
-      const some = limited.slice(first, first + channelsAtOnce)
-      await Promise.all(some.map(({ channelId }) => turns.give(channelId)))
-    }
-
+    await giveTurns(turns, channels)
     const most = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
     let restored = 0
+    let foundSome = false
+    // At once: what follows waits for Redis, which may be what is broken.
+    const onDue = () => {
+      foundSome = true
+      flow.searched(true)
+    }
     const isRead = new Set(
       channels.filter(({ without }) => without !== 'none').map(({ channelId }) => channelId),
     )
@@ -46,9 +52,10 @@ export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
       const atOnce = Math.ceil(sendsAtOnce / Math.min(most, pageSize))
       for (let first = 0; first < ids.length; first += atOnce) {
         const some = ids.slice(first, first + atOnce)
-        restored += await restoreSome(runtime, { channelIds: some, without, most }, stoppedAt)
+        restored += await restoreSome(runtime, { channelIds: some, without, most, onDue }, stoppedAt)
       }
     }
+    if (!foundSome) flow.searched(false)
     if (restored > 0) runtime.log.info({ event: 'reconciled', sends: restored })
     runtime.metrics.reconciled.inc(restored)
     if (stoppedAt.size === 0) return undefined
@@ -57,13 +64,29 @@ export function startReconciler(runtime: Runtime, turns: Turns): Rounds {
   })
 }
 
+async function giveTurns(turns: Turns, channels: readonly BusyChannel[]): Promise<void> {
+  const limited = channels.filter(({ givesTurns }) => givesTurns)
+  for (let first = 0; first < limited.length; first += channelsAtOnce) {
+    const some = limited.slice(first, first + channelsAtOnce)
+    await Promise.all(some.map(({ channelId }) => turns.give(channelId)))
+  }
+}
+
+interface Some {
+  channelIds: string[]
+  without: 'all' | 'ordinary'
+  most: number
+  /** Called when some are found that could go. */
+  onDue(): void
+}
+
 /**
  * @param stoppedAt where each channel goes on, and then where it stopped, unless it came to the end of its overdue sends.
  * @returns how many were woken.
  */
 async function restoreSome(
   runtime: Runtime,
-  { channelIds, without, most }: { channelIds: string[]; without: 'all' | 'ordinary'; most: number },
+  { channelIds, without, most, onDue }: Some,
   stoppedAt: Map<string, DueSend>,
 ): Promise<number> {
   let restored = 0
@@ -73,7 +96,8 @@ async function restoreSome(
     const channels = unfinished.map((channelId) => ({ channelId, after: stoppedAt.get(channelId) }))
     const due = await findDueSends(runtime.db, { channels, without, overdueByMs, limit })
     const heads = due.filter(({ isHead }) => isHead)
-    restored += await restoreWakeUps(runtime, heads)
+    if (heads.length > 0) onDue()
+    restored += await wake(runtime, heads)
     unfinished = unfinished.filter((channelId) => {
       const page = due.filter((send) => send.channelId === channelId)
       const last = page.length < limit ? undefined : page.at(-1)

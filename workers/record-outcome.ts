@@ -104,6 +104,7 @@ function recordOf(attempt: number, outcome: AttemptResult, durationMs: number): 
     providerStatus: outcome.providerStatus ?? null,
     providerCode: outcome.providerCode ?? null,
     providerMessageId: outcome.outcome === 'sent' ? (outcome.providerMessageId ?? null) : null,
+    ...('fault' in outcome && { fault: outcome.fault }),
     ...(outcome.outcome !== 'sent' && { reason: outcome.reason }),
   }
 }

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { findWaitingOverflow, noteAnswer } from '../db/silence.ts'
 import { logWarning } from '../src/platform/logger.ts'
-import { restoreWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { patient } from './patience.ts'
+import { wake } from './wake.ts'
 
 const notedEveryMs = 3000
 const watchedChannels = 10_000
@@ -26,7 +26,7 @@ export function silenceBreaker(runtime: Runtime) {
     noted.set(channelId, true)
     if (!(await note(channelId))) return
     try {
-      await restoreWakeUps(runtime, await findWaitingOverflow(db, channelId, mostWoken))
+      await wake(runtime, await findWaitingOverflow(db, channelId, mostWoken))
     } catch (error) {
       logWarning(log, 'overflow_not_woken', error)
     }

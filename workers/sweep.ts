@@ -1,3 +1,4 @@
+import { failSendsOfDeletedChannels } from '../db/deleted-channels.ts'
 import { expireSends } from '../db/expiry.ts'
 import { findLostClaims, giveUpClaims, type LostClaim, type Sweeper } from '../db/lost-claims.ts'
 import { retentionTrims } from '../db/retention.ts'
@@ -15,8 +16,8 @@ const minuteMs = 60_000
 const pageSize = 500
 
 /**
- * What has to be done beside the deliveries: give up the claims of workers that died, fail what has expired, remove
- * what is old. Every worker does all of it; what one is changing, the others pass by.
+ * What has to be done beside the deliveries: give up the claims of workers that died, fail what has expired
+ * or whose channel was deleted, remove what is old. Every worker does all of it; what one is changing, the others pass by.
  *
  * @param inHand the sends that this worker is at work on.
  */
@@ -26,28 +27,31 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () =
   const { worker } = heartbeat
   const lanes = laneWaker(runtime)
   let looksForOrphansAt = 0
+  const failingSweep = (failSome: () => Promise<string[]>, reason: string) =>
+    startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
+      const failed = await failSome()
+      for (const requestId of failed) {
+        logEvent(log, requestId, 'failed', { reason })
+        metrics.ended.inc({ status: 'failed' })
+        void lanes.wakeHeadOf(requestId)
+      }
+      return failed.length < pageSize ? secondMs : 0
+    })
   const sweeps = [
     startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
       if (!heartbeat.canJudgeOthers()) return undefined
       const sweeper = { worker, inHand: inHand(), judgesUntil: heartbeat.judgesUntil() }
       const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)
       // Claims that are orphaned otherwise are looked for now and then.
-      if (dead.length === 0 && Date.now() < looksForOrphansAt) return undefined
+      if (dead.length === 0 && performance.now() < looksForOrphansAt) return undefined
       await giveUpLostClaims(runtime, lanes, sweeper)
       // Else none may have been given up.
       if (heartbeat.canJudgeOthers()) await forgetDeadWorkers(db, dead)
-      looksForOrphansAt = Date.now() + minuteMs
+      looksForOrphansAt = performance.now() + minuteMs
       return undefined
     }),
-    startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
-      const expired = await expireSends(db, pageSize)
-      for (const requestId of expired) {
-        logEvent(log, requestId, 'failed', { reason: ownReasons.expired })
-        metrics.ended.inc({ status: 'failed' })
-        void lanes.wakeHeadOf(requestId)
-      }
-      return expired.length < pageSize ? secondMs : 0
-    }),
+    failingSweep(() => expireSends(db, pageSize), ownReasons.expired),
+    failingSweep(() => failSendsOfDeletedChannels(db, pageSize), ownReasons.channelDeleted),
     startRounds({ log, event: 'sweep_failed', pauseMs: minuteMs }, async () => {
       let isMoreLeft = false
       for (const [what, trim] of Object.entries(trims)) {
@@ -65,7 +69,9 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () =
   }
 }
 
-/** Nobody knows whether their providers were called: such sends are never simply sent again (docs/reliability.md). */
+/**
+ * Of most nobody knows whether their providers were called: such sends are never simply sent again (docs/reliability.md).
+ */
 async function giveUpLostClaims(runtime: Runtime, lanes: LaneWaker, sweeper: Sweeper): Promise<void> {
   for (;;) {
     const claims = await findLostClaims(runtime.db, sweeper, pageSize)
@@ -82,15 +88,16 @@ async function giveUp(
 ): Promise<void> {
   const retryDelaysSeconds = settings.RETRY_DELAYS_SECONDS
   const verdicts = claims.map((claim) => {
-    const { requestId, claimId, attempt, onUncertain } = claim
+    const { requestId, claimId, attempt, onUncertain, mayHaveCalled } = claim
     const verdict = judgeLoss(claim, { retryDelaysSeconds, onUncertain, random: Math.random() })
-    return { requestId, claimId, attempt, delayMs: undefined, ...verdict }
+    return { requestId, claimId, attempt, mayHaveCalled, delayMs: undefined, ...verdict }
   })
   const givenUp = new Map((await giveUpClaims(db, sweeper, verdicts)).map((row) => [row.requestId, row]))
   const ours = verdicts.filter(({ requestId }) => givenUp.has(requestId))
-  for (const { requestId, attempt, status, reason } of ours) {
+  for (const { requestId, attempt, mayHaveCalled, status, reason } of ours) {
     const nextAttemptAt = givenUp.get(requestId)?.nextAttemptAt
-    logEvent(log, requestId, 'attempt_lost', { attempt, reason })
+    const outcome = mayHaveCalled ? {} : { outcome: 'not_called' }
+    logEvent(log, requestId, 'attempt_lost', { attempt, ...outcome, reason })
     metrics.lostClaims.inc()
     if (status === 'queued') metrics.retries.inc()
     else metrics.ended.inc({ status })

@@ -62,8 +62,8 @@ const aboutSend = ({ requestId, attempt }: OwnSend) => ({
 export function traceHttp(client: HttpClient): HttpClient {
   return {
     ...client,
-    async post(request, signal) {
-      const result = await client.post(request, signal)
+    async post(request, signal, moved) {
+      const result = await client.post(request, signal, moved)
       const span = trace.getActiveSpan()
       if (!span?.isRecording()) return result
       const { protocol, hostname, port } = new URL(request.url)

@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache'
 import { giveTurns, headStartMs, type Turn } from '../db/turns.ts'
 import { logFault, logWarning } from '../src/platform/logger.ts'
 import { MicroBatch } from '../src/platform/micro-batch.ts'
-import { restoreWakeUps } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
 import { patient } from './patience.ts'
+import { wake } from './wake.ts'
 
 const maxChannelsPerBatch = 100
 const probeMarginSeconds = 15
@@ -59,9 +59,7 @@ export function turnGiver(runtime: Runtime): Turns {
       )
       // One that waited for a retry may have a wake-up that is to come later. What fails here, the reconciler makes good
       // when the turns have expired.
-      const woken = restoreWakeUps(runtime, wakeUps).catch((error: unknown) =>
-        logWarning(log, 'turn_not_woken', error),
-      )
+      const woken = wake(runtime, wakeUps).catch((error: unknown) => logWarning(log, 'turn_not_woken', error))
       return channelIds.map((channelId) => ({ turns: given.get(channelId)?.turns ?? [], woken }))
     },
   })

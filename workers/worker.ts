@@ -6,6 +6,7 @@ import { startQueueWorker } from './queue-worker.ts'
 import { startReconciler } from './reconcile.ts'
 import { startSweeps } from './sweep.ts'
 import { turnGiver } from './turns.ts'
+import { WakeUpFlow } from './wake-up-flow.ts'
 
 export interface Worker {
   /** Resolves when it takes wake-ups from the queue and may claim their sends. */
@@ -19,16 +20,18 @@ export interface Worker {
  *
  * @param name unlike that of any other worker, ever: claims hang on it.
  */
-export function startWorker(runtime: Runtime, name: string): Worker {
+export function startWorker(runtime: Runtime, name: string, flow = new WakeUpFlow(runtime.metrics)): Worker {
   const heartbeat = startHeartbeat(runtime, name)
-  const { providers, close: closeProviders } = openProviders(runtime.db, runtime.settings)
+  const { providers, stopFetching, close: closeProviders } = openProviders(runtime)
   const turns = turnGiver(runtime)
-  const queueWorker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, turns))
-  const beside = [startReconciler(runtime, turns), startSweeps(runtime, heartbeat, queueWorker.inHand)]
+  const queueWorker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, turns), flow)
+  const beside = [startReconciler(runtime, turns, flow), startSweeps(runtime, heartbeat, queueWorker.inHand)]
   return {
     ready: () => Promise.all([queueWorker.ready(), heartbeat.begun]),
     async stop() {
       turns.stop()
+      // A fetch and the call after it may take longer than a worker has to end.
+      stopFetching()
       await Promise.all([queueWorker.stop(), ...beside.map((rounds) => rounds.stop())])
       await heartbeat.stop()
       await closeProviders()

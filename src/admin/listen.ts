@@ -1,7 +1,9 @@
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { endConnections, trackExchanges } from '../platform/exchanges.ts'
+import { listenAt } from '../platform/listen-at.ts'
 import type { AdminApp } from './context.ts'
 
 const headersTimeoutMs = 10_000
@@ -20,14 +22,12 @@ export async function listen(app: AdminApp, at: { host: string; port: number }):
     { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
     getRequestListener(app.fetch),
   )
-  server.listen(at.port, at.host)
-  await once(server, 'listening')
+  trackExchanges(server)
+  await listenAt(server, { ...at, settings: { host: 'ADMIN_HOST', port: 'ADMIN_PORT' } })
   return {
     port: (server.address() as AddressInfo).port,
     async stop() {
-      server.prependListener('request', (_request, response: ServerResponse) => {
-        response.setHeader('Connection', 'close')
-      })
+      endConnections(server)
       const closed = once(server, 'close')
       server.close()
       // Also what a browser opened ahead of asking anything, which Node doesn't close by itself.

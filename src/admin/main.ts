@@ -3,6 +3,7 @@ import { closeOnSignal, runProcess } from '../platform/process.ts'
 import { Readiness } from '../platform/readiness.ts'
 import { openRuntime } from '../platform/runtime.ts'
 import { readAdminSettings } from '../platform/settings.ts'
+import { checkDatabase } from '../platform/start-check.ts'
 import { createAdminApp } from './app.ts'
 import { listen } from './listen.ts'
 
@@ -13,6 +14,7 @@ await runProcess(async () => {
   const log = createLogger(settings.LOG_LEVEL)
   const runtime = openRuntime('admin', settings, log)
   const readiness = new Readiness(runtime)
+  await checkDatabase(runtime)
   const at = { host: settings.ADMIN_HOST, port: settings.ADMIN_PORT }
   const server = await listen(createAdminApp(runtime, readiness), at)
   closeOnSignal(log, drainMs, async () => {

@@ -24,6 +24,12 @@ const policy = [
 
 const linkElsewhere = /<link [^>]*href="https?:[^>]*>/g
 
+/** The board has no place for it but a menu behind an icon, where nobody looks. */
+const wayBack = `<a href="/support" style="position: fixed; left: 1rem; bottom: 3.5rem; z-index: 1000;
+  padding: 0.4rem 0.75rem; border: 1px solid; border-radius: 0.375rem; background: #fff; color: #0b57c2;
+  font: 1rem system-ui, sans-serif; text-decoration: none">← Support</a>`
+const boardItself = '<div id="root">'
+
 /**
  * What is in the two queues. It only shows: jobs are wake-ups, and who removes or retries one here would change nothing
  * for its send, or only delay it.
@@ -37,7 +43,7 @@ export function queueBoard({ queue, overflow }: AdminRuntime) {
       new BullMQAdapter(overflow, { ...readOnly, description: 'What an account has waiting beyond' }),
     ],
     serverAdapter: adapter,
-    options: { uiConfig: { boardTitle: 'Queues', miscLinks: [{ text: 'Support', url: '/support' }] } },
+    options: { uiConfig: { boardTitle: 'Queues' } },
   })
 
   const board = factory.createApp()
@@ -48,7 +54,9 @@ export function queueBoard({ queue, overflow }: AdminRuntime) {
     await next()
     // Its page would fetch fonts from another host.
     if (c.res.headers.get('Content-Type')?.startsWith('text/html')) {
-      c.res = new Response((await c.res.text()).replace(linkElsewhere, ''), c.res)
+      const html = await c.res.text()
+      const page = html.replace(linkElsewhere, '').replace(boardItself, wayBack + boardItself)
+      c.res = new Response(page, c.res)
     }
     c.res.headers.set('Content-Security-Policy', policy)
   })

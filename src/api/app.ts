@@ -14,6 +14,7 @@ import { type ApiEnv, factory } from './context.ts'
 import { answerError, notReady, routeNotFound, wrongMethod } from './errors.ts'
 import { getMedia } from './get-media.ts'
 import { getMessage } from './get-message.ts'
+import { index } from './index-route.ts'
 import { openApiRoutes } from './openapi/routes.ts'
 import { patience as defaultPatience } from './patience.ts'
 import { sendMessage } from './send-message.ts'
@@ -46,6 +47,7 @@ export function createApp(
   app.get('/openapi.json', ...document)
   app.get('/docs', ...page)
   app.get('/docs/:file', ...file)
+  app.get('/', (c) => answerJson(c, index))
   app.get('/healthz', (c) => answerJson(c, { status: 'ok' }))
   app.get('/readyz', async (c) => {
     const hindrance = await readiness.hindrance()

@@ -54,7 +54,7 @@ export function authenticator(runtime: Runtime) {
   const lookUp = async (apiKey: string): Promise<Caller | 'nobody'> => {
     const keyedHash = hashApiKey(apiKey, settings.API_KEY_PEPPER).toString('hex')
     const caller = (await lookups.add(keyedHash)) ?? 'nobody'
-    callers.set(cacheKeyOf(apiKey), caller)
+    callers.set(cacheKeyOf(apiKey), caller, { ttl: cachedForMs(caller) })
     return caller
   }
   const refuse = refuser(runtime)
@@ -65,7 +65,7 @@ export function authenticator(runtime: Runtime) {
     if (!caller && wasMintedHere(apiKey, settings.API_KEY_PEPPER)) {
       caller = await c.get('budget').spend(lookUp(apiKey))
     }
-    if (!caller || caller === 'nobody' || hasExpired(caller)) return refuse(c)
+    if (!caller || caller === 'nobody') return refuse(c)
     c.set('caller', caller)
     await next()
   })
@@ -81,8 +81,10 @@ export function permit(permission: Permission) {
   })
 }
 
-function hasExpired(caller: Caller): boolean {
-  return caller.expiresAt !== null && caller.expiresAt.getTime() <= Date.now()
+/** Not beyond its expiry. At least 1: 0 would be without an end. */
+function cachedForMs(caller: Caller | 'nobody'): number {
+  const expiresInMs = caller === 'nobody' ? null : caller.expiresInMs
+  return Math.max(1, Math.min(cacheTtlMs, Math.floor(expiresInMs ?? cacheTtlMs)))
 }
 
 /** Counts failed keys only, so that a good key is never refused for its neighbours' failures. */

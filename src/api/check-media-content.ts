@@ -1,9 +1,10 @@
 import { contentFault, recognise, typeOfContent } from '../core/media-content.ts'
+import { mimetypeFault } from '../core/mimetype-fault.ts'
 import type { SendRequest } from '../core/send-request.ts'
 import { ApiError } from './errors.ts'
 
 /**
- * Holds the bytes of base64 media against the `mediaType` that they were sent as (docs/api.md#media).
+ * Holds the bytes of base64 media against the `mediaType` and the `mimetype` that they were sent as (docs/api.md#media).
  *
  * @returns the request with what they were recognised as, also as the media's mimetype where none was given.
  */
@@ -16,6 +17,8 @@ export async function checkMediaContent(
   const contentType = await recognise(mediaContent)
   const fault = contentFault(media.mediaType, contentType)
   if (fault) throw new ApiError(400, `message.media.base64: ${fault}`)
+  const contradiction = media.mimetype && mimetypeFault(media.mimetype, contentType)
+  if (contradiction) throw new ApiError(400, `message.media.mimetype: ${contradiction}`)
   const mimetype = media.mimetype ?? typeOfContent(media.mediaType, contentType)
   return { ...request, contentType, message: { type: 'media', media: { ...media, mimetype } } }
 }

@@ -4,13 +4,13 @@ import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { isConflict, isUnavailable } from '../../db/errors.ts'
 import { type Logger, logFault, logWarning } from '../platform/logger.ts'
-import { NoRoom } from '../platform/room.ts'
+import { NotAcquired } from '../platform/semaphore.ts'
 import { WaitBudgetSpent } from '../platform/wait-budget.ts'
 import { answerJson } from './answer.ts'
 import type { ApiEnv } from './context.ts'
 import { notJson } from './judge-body.ts'
 
-/** An answer other than the asked-for one. Its message is for the client: it says what to mend and shows no internals. */
+/** An answer other than the asked-for one. Its message is for the client: it says what to fix and shows no internals. */
 export class ApiError extends Error {
   readonly statusCode: ContentfulStatusCode
   readonly headers: Record<string, string>
@@ -71,7 +71,7 @@ export function asApiError(error: Error): ApiError {
   if (error instanceof HTTPException) return new ApiError(400, notJson.fault)
   if (
     error instanceof WaitBudgetSpent ||
-    error instanceof NoRoom ||
+    error instanceof NotAcquired ||
     isUnavailable(error) ||
     isConflict(error)
   )

@@ -10,11 +10,11 @@ import { ApiError } from './errors.ts'
 export const mediaNotFound = () => new ApiError(404, 'No such media, or its link has expired.')
 
 /** Hands a send's media to a provider that was given a link to it (docs/api.md#media-links). */
-export function getMedia({ db, settings }: Runtime) {
+export function getMedia({ db, clock, settings }: Runtime) {
   const keys = credentialsKeys(settings)
   return factory.createHandlers(async (c) => {
     const token = c.req.param('token') ?? ''
-    const requestId = readMediaToken(token, keys, new Date())
+    const requestId = readMediaToken(token, keys, new Date(clock.nowMs()))
     const media =
       requestId !== undefined && canBeRecordId(requestId)
         ? await c.var.budget.spend(findMedia(db, requestId, c.req.method !== 'HEAD'))

@@ -9,6 +9,7 @@ import type { Runtime } from '../platform/runtime.ts'
 import { answerJson } from './answer.ts'
 import type { ApiEnv } from './context.ts'
 import { ApiError } from './errors.ts'
+import { channelNotFound } from './own-channel.ts'
 
 const header = 'Idempotency-Key'
 const field = header.toLowerCase()
@@ -72,5 +73,17 @@ export function replayAnswer({ log, metrics }: Runtime) {
     logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })
     metrics.idempotentReplays.inc()
     return answerJson(c, { requestId }, 202, { 'X-Request-Id': requestId, 'Idempotent-Replayed': 'true' })
+  }
+}
+
+/** Answers for a deleted channel: it looks absent, but to the repeat of a request that was answered before. */
+export function repeatsOnly(
+  findEarlier: ReturnType<typeof earlierSends>,
+  replay: ReturnType<typeof replayAnswer>,
+) {
+  return async (c: Context<ApiEnv>, request: SendRequest, channel: Channel): Promise<Response> => {
+    const earlier = await findEarlier(c, idempotencyOf(c, request, channel))
+    if (earlier === undefined) throw channelNotFound()
+    return replay(c, earlier)
   }
 }

@@ -1,5 +1,5 @@
 import { extname } from 'node:path'
-import { Room } from '../platform/room.ts'
+import { Semaphore } from '../platform/semaphore.ts'
 import type { Settings } from '../platform/settings.ts'
 import { Thread } from '../platform/thread.ts'
 import { asApiError } from './errors.ts'
@@ -21,7 +21,7 @@ const judgedWithinMs = 10_000
 
 /** A place for one body; it has none before it needs one. */
 export interface Place {
-  /** @throws NoRoom, which is a 503, where none is free in time; the signal's reason where that comes first. */
+  /** @throws NotAcquired, which is a 503, where none is free in time; the signal's reason where that comes first. */
   take(bytes: number, signal: AbortSignal): Promise<void>
   leave(): void
 }
@@ -36,8 +36,8 @@ export function openLargeBodies(
   settings: Pick<Settings, 'MAX_BODY_BYTES' | 'ALLOWED_PRIVATE_NETWORKS'>,
   { turnMs }: Patience,
 ) {
-  const held = roomFor(Math.max(heldBytes, settings.MAX_BODY_BYTES))
-  const workedOn = roomFor(Math.max(workedOnBytes, settings.MAX_BODY_BYTES))
+  const held = budgetOf(Math.max(heldBytes, settings.MAX_BODY_BYTES))
+  const workedOn = budgetOf(Math.max(workedOnBytes, settings.MAX_BODY_BYTES))
   const given: JudgeGiven = {
     allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS.map(([base, bits]) => `${base}/${bits}`),
   }
@@ -52,7 +52,7 @@ export function openLargeBodies(
       let leave = () => {}
       return {
         async take(bytes, signal) {
-          leave = await held.enter({ bytes, owner }, turnMs, signal)
+          leave = await held.acquire({ units: bytes, owner }, turnMs, signal)
         },
         leave: () => leave(),
       }
@@ -67,7 +67,7 @@ export function openLargeBodies(
       owner: string,
       rest: (judged: Judged) => Promise<void>,
     ) {
-      const leave = await workedOn.enter({ bytes: lengthOf(pieces), owner }, turnMs)
+      const leave = await workedOn.acquire({ units: lengthOf(pieces), owner }, turnMs)
       try {
         const judged = await thread.ask(
           { pieces, form },
@@ -85,8 +85,8 @@ export function openLargeBodies(
   }
 }
 
-function roomFor(bytes: number): Room {
-  return new Room({ bytes, bytesOfOwner: bytes / 2 })
+function budgetOf(bytes: number): Semaphore {
+  return new Semaphore({ units: bytes, unitsOfOwner: bytes / 2 })
 }
 
 /** Beside this one, as it is written or as it is built. */

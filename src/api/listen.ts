@@ -1,9 +1,12 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { v7 as uuidv7 } from 'uuid'
+import { endConnections, exchangesOn, trackExchanges } from '../platform/exchanges.ts'
+import { listenAt } from '../platform/listen-at.ts'
 import { logEvent } from '../platform/logger.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import type { ApiApp } from './app.ts'
@@ -14,36 +17,28 @@ const looksPerTimeout = 10
 /** Longer than the 60 s of common load balancers, so that the balancer is the one that closes an idle connection. */
 const keepAliveTimeoutMs = 65_000
 const sweepEveryMs = 50
+/** A client that asked so lately is about to ask again: its connection isn't closed under its next request. */
+const asksAgainWithinMs = 1000
 /** Of requests sent ahead of their answers on one connection. Thousands fit into what is read at once, in one go. */
 const mostSentAhead = 100
 
 type Answering = Pick<Runtime, 'log' | 'metrics'>
 
-interface Exchange {
-  request: IncomingMessage
-  response: ServerResponse
-}
+/** With the moment at which each was opened, or last had an answer. */
+const connectionsOf = new WeakMap<Server, Map<Socket, number>>()
 
-/** What is being answered on each connection: several where requests are pipelined, none where it is at rest. */
-const exchangesOf = new WeakMap<Duplex, Set<Exchange>>()
-
-const connectionsOf = new WeakMap<Server, Set<Socket>>()
-
-function trackExchanges(server: Server, lingerMs: number): void {
-  const connections = new Set<Socket>()
+function trackConnections(server: Server, lingerMs: number): void {
+  const connections = new Map<Socket, number>()
   connectionsOf.set(server, connections)
+  trackExchanges(server)
   server.on('connection', (socket) => {
-    connections.add(socket)
-    exchangesOf.set(socket, new Set())
+    connections.set(socket, performance.now())
     socket.once('close', () => connections.delete(socket))
   })
   server.prependListener('request', (request, response) => {
     const { socket } = request
-    const exchange = { request, response }
-    const exchanges = exchangesOf.get(socket)?.add(exchange)
     response.once('close', () => {
-      // What came in one packet with it is read in this turn, and has to find it here.
-      setImmediate(() => exchanges?.delete(exchange))
+      if (connections.has(socket)) connections.set(socket, performance.now())
       // Nobody waits for the rest of a request that has its answer.
       if (!request.complete) setTimeout(() => request.complete || socket.destroy(), lingerMs)
     })
@@ -56,8 +51,8 @@ const floodedConnections = new WeakSet<Duplex>()
 function isFarAhead({ socket }: IncomingMessage): boolean {
   // For good: nothing behind what is left out can be answered, so nothing of it must be done.
   if (floodedConnections.has(socket)) return true
-  const exchanges = exchangesOf.get(socket)
-  if (!exchanges || exchanges.size <= mostSentAhead) return false
+  const exchanges = exchangesOn(socket)
+  if (exchanges.size <= mostSentAhead) return false
   floodedConnections.add(socket)
   const lastAnswered = [...exchanges].at(-2)
   lastAnswered?.response.once('close', () => socket.destroy())
@@ -93,24 +88,21 @@ export async function listen(
   server.setTimeout(silenceMs)
   // Node would drop what comes behind the 2,000th, say a proxy's X-Forwarded-For; their size is limited all the same.
   server.maxHeadersCount = 0
-  trackExchanges(server, lingerMs)
+  trackConnections(server, lingerMs)
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     const { headers, body } = unreadable(runtime)
     response.writeHead(400, { ...headers, Connection: 'close' }).end(body)
   })
   server.on('clientError', (_error, socket) => refuseRaw(socket, runtime, lingerMs))
   server.on('connect', (_request, socket) => refuseRaw(socket, runtime, lingerMs))
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(at.port, at.host, resolve)
-  })
+  await listenAt(server, { ...at, settings: { host: 'HOST', port: 'PORT' } })
   return server
 }
 
 /** Answers what Node hands over without a response to answer by, and lets its connection go. */
 function refuseRaw(socket: Duplex, runtime: Answering, lingerMs: number): void {
   // What is unreadable came behind good requests: those have their answers, and nothing else is answered.
-  const good = [...(exchangesOf.get(socket) ?? [])].filter(({ request }) => request.complete).at(-1)
+  const good = [...exchangesOn(socket)].filter(({ request }) => request.complete).at(-1)
   if (good) {
     if (good.response.closed) socket.destroy()
     else good.response.once('close', () => socket.destroy())
@@ -126,23 +118,33 @@ function refuseRaw(socket: Duplex, runtime: Answering, lingerMs: number): void {
 }
 
 /**
- * Lets the server go without a failed request. First it goes on answering for `noticeMs`, while whoever balances over
- * several learns from `/readyz` that it is going; each answer asks for the end of its connection. Then it takes no new
- * connections, and resolves when all is answered.
+ * Lets the server go without a failed request. From now on the last answer on each connection asks for its end. First the server
+ * goes on taking connections for `noticeMs`, while whoever balances over several learns from `/readyz` that it is going.
+ * Then it takes none, and resolves when all is answered, and clients that asked lately have had `askAgainMs` to ask again.
  */
-export async function stopListening(server: Server, noticeMs = 0): Promise<void> {
-  server.prependListener('request', (_request, response: ServerResponse) => {
-    response.setHeader('Connection', 'close')
-  })
+export async function stopListening(
+  server: Server,
+  { noticeMs = 0, askAgainMs = asksAgainWithinMs } = {},
+): Promise<void> {
+  const connections = connectionsOf.get(server) ?? new Map<Socket, number>()
+  endConnections(server)
   await sleep(noticeMs)
-  const connections = connectionsOf.get(server) ?? new Set()
-  const closed = new Promise((resolve) => server.close(resolve))
-  // Connections become idle as their answers get out, and Node doesn't close by itself those that never asked anything.
-  const sweep = setInterval(() => {
-    for (const socket of connections) if (exchangesOf.get(socket)?.size === 0) socket.destroySoon()
-  }, sweepEveryMs)
+  const closed = once(server, 'close')
+  // Not the HTTP server's own way to close, which also closes connections that are idle at the moment.
+  NetServer.prototype.close.call(server)
+  const sweep = () => {
+    for (const [socket, activeAt] of connections) {
+      const isIdle = exchangesOn(socket).size === 0
+      if (isIdle && performance.now() - activeAt >= askAgainMs) socket.destroySoon()
+    }
+  }
+  sweep()
+  // Node doesn't close those by itself that never ask anything.
+  const sweeping = setInterval(sweep, sweepEveryMs)
   await closed
-  clearInterval(sweep)
+  clearInterval(sweeping)
+  // Ends its look at slow requests.
+  server.close()
 }
 
 export function portOf(server: Server): number {

@@ -16,7 +16,10 @@ const maxChannelsPerLookup = 200
 
 export const channelNotFound = () => new ApiError(404, 'Channel not found')
 
-/** Finds the caller's channel; one that doesn't exist and one of another account answer with the same bytes. */
+/**
+ * Finds the caller's channel; one that doesn't exist and one of another account answer with the same bytes. A deleted one is
+ * found: the pipeline answers for it once it knows that the request is no repeat.
+ */
 export function channelLookup({ db }: Runtime) {
   const lookups = new MicroBatch<ChannelOwner, Channel | undefined>({
     maxItems: maxChannelsPerLookup,

@@ -1,7 +1,6 @@
 import type { Context } from 'hono'
 import { insertSends, insertSendWithMedia, type NewSend, type RecordedSend } from '../../db/accepts.ts'
 import type { Channel } from '../../db/channels.ts'
-import { databaseClock } from '../../db/clock.ts'
 import { isRowFault, isTooLate } from '../../db/errors.ts'
 import { maskContact } from '../core/contact.ts'
 import type { WakeUp } from '../core/send-job.ts'
@@ -21,41 +20,16 @@ const answerMarginMs = 200
 /** And for media, whose commit takes longer. */
 const mediaBytesPerMs = 200_000
 
+/** With the last moment of its insert as `performance.now()` tells it. */
+type AcceptedSend = Omit<NewSend, 'recordBy'> & { recordByMs: number }
+
 /** The send's wake-up; or the id of another send that has come first with the same Idempotency-Key. */
 type Recorded = { wakeUp: WakeUp } | { concurrent: string }
 
-/**
- * Commits the send in PostgreSQL, or answers 503 (docs/api.md#errors). Concurrent sends share one insert; one with
- * media goes alone, so that nobody waits for its bytes.
- */
-export function recorder({ db, log, metrics }: Runtime, findEarlier: ReturnType<typeof earlierSends>) {
-  const clockAheadMs = databaseClock(db)
-  const inserts = new MicroBatch<NewSend, RecordedSend | undefined>({
-    maxItems: maxRowsPerInsert,
-    isItemsFault: isRowFault,
-    flush: async (rows) => {
-      metrics.acceptBatch.observe(rows.length)
-      const aheadMs = await clockAheadMs()
-      const inserted = await insertSends(
-        db,
-        rows.map((row) => inDatabaseTime(row, aheadMs)),
-      )
-      const recorded = new Map(inserted.map((row) => [row.requestId, row]))
-      return rows.map(({ requestId }) => recorded.get(requestId))
-    },
-  })
-  const insert = async (row: NewSend, content: Buffer | undefined): Promise<RecordedSend | undefined> => {
-    if (!content) return await inserts.add(row)
-    try {
-      const recorded = await insertSendWithMedia(db, inDatabaseTime(row, await clockAheadMs()), content)
-      freeMemory(content)
-      return recorded
-    } catch (error) {
-      if (isTooLate(error)) return undefined
-      throw error
-    }
-  }
-
+/** Commits the send in PostgreSQL, or answers 503 (docs/api.md#errors). */
+export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlierSends>) {
+  const { clock, log, metrics } = runtime
+  const insert = inserter(runtime)
   return async (
     c: Context<ApiEnv>,
     request: SendRequest,
@@ -69,7 +43,7 @@ export function recorder({ db, log, metrics }: Runtime, findEarlier: ReturnType<
     const { channelId } = channel
     const mediaBytes = mediaContent?.length ?? 0
     const marginMs = answerMarginMs + mediaBytes / mediaBytesPerMs
-    const row: NewSend = {
+    const row: AcceptedSend = {
       requestId,
       accountId,
       channelId,
@@ -81,12 +55,16 @@ export function recorder({ db, log, metrics }: Runtime, findEarlier: ReturnType<
       expireAfterSeconds: channel.expireAfterSeconds ?? undefined,
       idempotency,
       traceparent: traceparentOf(c),
-      recordBy: new Date(Date.now() + budget.leftMs - marginMs),
+      recordByMs: performance.now() + budget.leftMs - marginMs,
     }
     const recorded = await budget.spend(insert(row, mediaContent))
     if (!recorded) {
       const concurrent = await findEarlier(c, idempotency)
-      if (concurrent === undefined) throw unavailable()
+      if (concurrent === undefined) {
+        // Too late by PostgreSQL's clock, which may have been set: then the next one isn't.
+        void clock.read().catch(() => {})
+        throw unavailable()
+      }
       return { concurrent }
     }
     const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type }
@@ -98,6 +76,35 @@ export function recorder({ db, log, metrics }: Runtime, findEarlier: ReturnType<
   }
 }
 
-function inDatabaseTime(row: NewSend, aheadMs: number): NewSend {
-  return { ...row, recordBy: new Date(row.recordBy.getTime() + aheadMs) }
+/** Concurrent sends share one insert; one with media goes alone, so that nobody waits for its bytes. */
+function inserter({ db, clock, metrics }: Runtime) {
+  const inserts = new MicroBatch<AcceptedSend, RecordedSend | undefined>({
+    maxItems: maxRowsPerInsert,
+    isItemsFault: isRowFault,
+    flush: async (rows) => {
+      metrics.acceptBatch.observe(rows.length)
+      const aheadMs = await clock.aheadMs()
+      const inserted = await insertSends(
+        db,
+        rows.map((row) => inDatabaseTime(row, aheadMs)),
+      )
+      const recorded = new Map(inserted.map((row) => [row.requestId, row]))
+      return rows.map(({ requestId }) => recorded.get(requestId))
+    },
+  })
+  return async (row: AcceptedSend, content: Buffer | undefined): Promise<RecordedSend | undefined> => {
+    if (!content) return await inserts.add(row)
+    try {
+      const recorded = await insertSendWithMedia(db, inDatabaseTime(row, await clock.aheadMs()), content)
+      freeMemory(content)
+      return recorded
+    } catch (error) {
+      if (isTooLate(error)) return undefined
+      throw error
+    }
+  }
+}
+
+function inDatabaseTime({ recordByMs, ...row }: AcceptedSend, aheadMs: number): NewSend {
+  return { ...row, recordBy: new Date(recordByMs + aheadMs) }
 }

@@ -8,7 +8,7 @@ import { channelChecks } from './check-against-channel.ts'
 import { checkMediaContent } from './check-media-content.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { enqueuer } from './enqueue.ts'
-import { earlierSends, idempotencyOf, replayAnswer } from './idempotency.ts'
+import { earlierSends, idempotencyOf, repeatsOnly, replayAnswer } from './idempotency.ts'
 import type { BodyForm } from './judge-body.ts'
 import { openLargeBodies } from './large-bodies.ts'
 import { channelLookup } from './own-channel.ts'
@@ -34,6 +34,7 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
   const { rateLimit, spareRateLimit } = rateLimiter(runtime)
   const findEarlier = earlierSends(runtime, spareRateLimit)
   const replay = replayAnswer(runtime)
+  const replayOnly = repeatsOnly(findEarlier, replay)
   const record = traceRecord(recorder(runtime, findEarlier))
   const enqueue = enqueuer(runtime)
 
@@ -48,6 +49,7 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
         const asked = c.get('asked')
         const request = await checkMediaContent(asked)
         const channel = await ownChannel(c, c.req.param('channelId') ?? request.channelId)
+        if (channel.isDeleted) return await replayOnly(c, asked, channel)
         await checkAgainstChannel(c, request, channel)
         const message = await applyTemplate(c, request.message, channel)
         const idempotency = idempotencyOf(c, asked, channel)

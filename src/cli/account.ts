@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { createAccount, type RateLimit, updateRateLimit } from '../../db/accounts.ts'
+import { createAccount, listAccounts, type RateLimit, updateRateLimit } from '../../db/accounts.ts'
 import { answer } from './answer.ts'
 import { existingAccount, name, rateLimit } from './arguments.ts'
 
@@ -18,6 +18,12 @@ export function accountCommands(program: Command): void {
       answer(command, async ({ db }) => ({
         accountId: await createAccount(db, options.name, options.rateLimit),
       })),
+    )
+
+  account
+    .command('list')
+    .action((_options: object, command: Command) =>
+      answer(command, async ({ db }) => ({ accounts: await listAccounts(db) })),
     )
 
   account

@@ -6,12 +6,17 @@ import { findRunningDev } from './running-dev.ts'
 /** A fault in what the operator asked for; its message is one line that says what to do. */
 export class CliError extends Error {}
 
+type OptionalSetting =
+  | 'ALLOWED_PRIVATE_NETWORKS'
+  | 'API_KEY_PEPPER'
+  | 'CREDENTIALS_KEY'
+  | 'CREDENTIALS_KEY_PREVIOUS'
+  | 'RETENTION_DAYS'
+
 export interface CliContext {
   db: Database
   /** Reads a setting that not every command needs. */
-  setting<Name extends 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS' | 'API_KEY_PEPPER' | 'RETENTION_DAYS'>(
-    name: Name,
-  ): Settings[Name]
+  setting<Name extends OptionalSetting>(name: Name): Settings[Name]
 }
 
 const queryTimeoutMs = 10_000
@@ -27,7 +32,7 @@ export async function answer<Answer extends object>(
 ): Promise<void> {
   const environment = environmentVariables.DATABASE_URL
     ? environmentVariables
-    : { ...environmentVariables, ...(await findRunningDev())?.environment }
+    : { ...environmentVariables, ...(await runningDev()).environment }
   const settings = readSettings(['DATABASE_URL'], environment)
   const db = connectDatabase(settings.DATABASE_URL, {
     poolSize: 2,
@@ -41,6 +46,12 @@ export async function answer<Answer extends object>(
   } finally {
     await db.$client.end()
   }
+}
+
+async function runningDev() {
+  const dev = await findRunningDev()
+  if (dev) return dev
+  throw new CliError('DATABASE_URL is not set, and no npm run dev runs here: set the one, or start the other')
 }
 
 /** `name  value` lines; a list becomes a block a row. */
@@ -58,5 +69,6 @@ export function renderFields(answer: object): string {
 function renderValue(value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (value instanceof Date) return value.toISOString()
-  return Array.isArray(value) ? value.join(', ') : String(value)
+  if (Array.isArray(value)) return value.join(', ')
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -1,8 +1,9 @@
 import { InvalidArgumentError } from 'commander'
+import { z } from 'zod'
 import { accountExists, type RateLimit } from '../../db/accounts.ts'
 import type { Database } from '../../db/client.ts'
 import { type Permission, permissions } from '../core/api-key.ts'
-import { isLongerThan } from '../core/characters.ts'
+import { isLongerThan, isStorable } from '../core/characters.ts'
 import { type ContactType, parseContactValue } from '../core/contact.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { CliError } from './answer.ts'
@@ -50,11 +51,36 @@ export function wholeNumber(text: string): number {
   return number
 }
 
-/** A moment that far from now. */
-export function expiry(text: string): Date {
+export function durationSeconds(text: string): number {
+  const ms = durationMs(text)
+  if (!ms) throw new InvalidArgumentError('Use a number above 0 and s, m, h or d, e.g. 90d.')
+  return ms / 1000
+}
+
+/** A moment as RFC 3339 has it, or that long ago. */
+export function pastMoment(text: string): Date {
+  const ms = durationMs(text)
+  const at = ms ? new Date(Date.now() - ms) : new Date(momentSchema.safeParse(text.toUpperCase()).data ?? '')
+  if (!Number.isNaN(at.getTime())) return at
+  throw new InvalidArgumentError(
+    'Use a moment with its offset, e.g. 2026-11-21T14:00:00Z, or how long ago, e.g. 90m, 1h or 2d.',
+  )
+}
+
+const momentSchema = z.iso.datetime({ offset: true })
+
+/** 0 for what is none. */
+function durationMs(text: string): number {
   const [, count, unit = ''] = /^(\d{1,5})([smhd])$/.exec(text) ?? []
-  if (!Number(count)) throw new InvalidArgumentError('Use a number above 0 and s, m, h or d, e.g. 90d.')
-  return new Date(Date.now() + Number(count) * (unitSeconds[unit] ?? 0) * 1000)
+  return Number(count ?? 0) * (unitSeconds[unit] ?? 0) * 1000
+}
+
+/** A part of why sends failed. */
+export function reasonPart(text: string): string {
+  if (text.trim() === '' || text.length > 500 || !isStorable(text)) {
+    throw new InvalidArgumentError('Use 1 to 500 characters of the reason, as trace shows it.')
+  }
+  return text.trim()
 }
 
 export function permissionList(text: string): Permission[] {
@@ -103,5 +129,7 @@ export function templateName(text: string): string {
 /** @throws CliError where there is no such account. */
 export async function existingAccount(db: Database, id: string): Promise<string> {
   if (canBeRecordId(id) && (await accountExists(db, id))) return id
-  throw new CliError(`No account ${id}; make one with: account create --name NAME`)
+  throw new CliError(
+    `No account ${id}; see them with: account list, or make one with: account create --name NAME`,
+  )
 }

@@ -9,13 +9,16 @@ import {
   resumeChannel,
   updateChannel,
 } from '../../db/channels.ts'
+import { deleteChannel } from '../../db/deleted-channels.ts'
+import { addressFault } from '../core/config-address.ts'
 import { describeFaults, describeIssue } from '../core/faults.ts'
 import { type Ordering, orderings } from '../core/lane.ts'
 import type { OnUncertain } from '../core/outcome.ts'
+import { heldByOperator } from '../core/own-reasons.ts'
 import { type ProviderName, providerNames, providerRules } from '../core/providers/index.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { sealConfig } from '../core/sealed-config.ts'
-import { answer, CliError } from './answer.ts'
+import { answer, type CliContext, CliError } from './answer.ts'
 import { callRate, existingAccount, json, limit, name, type Rate } from './arguments.ts'
 
 interface ChannelOptions {
@@ -36,6 +39,7 @@ export function channelCommands(program: Command): void {
   createCommand(channel)
   updateCommand(channel)
   holdCommands(channel)
+  deleteCommand(channel)
   channel
     .command('list')
     .requiredOption('--account <id>', 'whose channels')
@@ -67,7 +71,7 @@ function createCommand(channel: Command): void {
         const { provider } = options
         const accountId = await existingAccount(db, options.account)
         const id = uuidv7()
-        const sealedConfig = seal(provider, options.config, id, setting('CREDENTIALS_KEY'))
+        const sealedConfig = seal(provider, options.config, id, setting)
         const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
         const { name, ordering = 'contact' } = options
         const fields = { ...fieldsOf(options), name, sealedConfig, onUncertain, ordering }
@@ -93,8 +97,7 @@ function updateCommand(channel: Command): void {
         const { config } = options
         const provider = canBeRecordId(id) ? await findProvider(db, id) : undefined
         if (!provider) throw noChannel(id)
-        const sealed =
-          config === undefined ? {} : { sealedConfig: seal(provider, config, id, setting('CREDENTIALS_KEY')) }
+        const sealed = config === undefined ? {} : { sealedConfig: seal(provider, config, id, setting) }
         const changes = { ...fieldsOf(options), ...sealed }
         if (Object.keys(changes).length === 0)
           throw new CliError('Nothing to change; see: channel update --help')
@@ -111,7 +114,7 @@ function holdCommands(channel: Command): void {
     .argument('<channel>', 'its id')
     .action((id: string, _options: object, command: Command) =>
       answer(command, async ({ db }) => {
-        if (canBeRecordId(id) && (await holdChannel(db, id, 'held by an operator'))) return { channelId: id }
+        if (canBeRecordId(id) && (await holdChannel(db, id, heldByOperator))) return { channelId: id }
         throw noChannel(id)
       }),
     )
@@ -123,6 +126,24 @@ function holdCommands(channel: Command): void {
       answer(command, async ({ db }) => {
         if (canBeRecordId(id) && (await resumeChannel(db, id))) return { channelId: id }
         throw noChannel(id)
+      }),
+    )
+}
+
+function deleteCommand(channel: Command): void {
+  channel
+    .command('delete')
+    .description('remove it for good; its waiting sends fail, and past ones keep their timelines')
+    .argument('<channel>', 'its id')
+    .action((id: string, _options: object, command: Command) =>
+      answer(command, async ({ db }) => {
+        const deletion = canBeRecordId(id) ? await deleteChannel(db, id) : undefined
+        if (!deletion) throw noChannel(id)
+        if ('failed' in deletion) return { channelId: id, failed: deletion.failed }
+        const { sending } = deletion
+        throw new CliError(
+          `${sending} of its sends ${sending === 1 ? 'is' : 'are'} being sent: run channel hold ${id}, and delete it once they have ended`,
+        )
       }),
     )
 }
@@ -176,10 +197,18 @@ function onUncertainOption(): Option {
   ).choices(['resend', 'hold'])
 }
 
-function seal(provider: ProviderName, config: unknown, channelId: string, key: Buffer): string {
+function seal(
+  provider: ProviderName,
+  config: unknown,
+  channelId: string,
+  setting: CliContext['setting'],
+): string {
+  const key = setting('CREDENTIALS_KEY')
   const parsed = providerRules[provider].config.safeParse(config, { error: describeIssue })
   if (!parsed.success) {
     throw new CliError(`The --config doesn't suit ${provider}: ${describeFaults(parsed.error.issues)}`)
   }
+  const fault = addressFault(parsed.data, setting('ALLOWED_PRIVATE_NETWORKS'))
+  if (fault) throw new CliError(`The --config doesn't suit ${provider}: ${fault}`)
   return sealConfig(parsed.data, channelId, key)
 }

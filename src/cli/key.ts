@@ -3,7 +3,7 @@ import { createApiKey, listApiKeys, revokeApiKey } from '../../db/api-keys.ts'
 import { mintApiKey, type Permission } from '../core/api-key.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { answer, CliError } from './answer.ts'
-import { existingAccount, expiry, permissionList } from './arguments.ts'
+import { durationSeconds, existingAccount, permissionList } from './arguments.ts'
 
 export function keyCommands(program: Command): void {
   const key = program.command('key').description('API keys of an account')
@@ -12,12 +12,12 @@ export function keyCommands(program: Command): void {
     .command('create')
     .requiredOption('--account <id>', 'whose key it is')
     .requiredOption('--permission <list>', 'messages:send, messages:read or both', permissionList)
-    .option('--expires-in <duration>', 'e.g. 90d; never, unless told', expiry)
-    .action((options: { account: string; permission: Permission[]; expiresIn?: Date }, command: Command) =>
+    .option('--expires-in <duration>', 'e.g. 90d; never, unless told', durationSeconds)
+    .action((options: { account: string; permission: Permission[]; expiresIn?: number }, command: Command) =>
       answer(command, async ({ db, setting }) => {
         const accountId = await existingAccount(db, options.account)
         const { apiKey, displayPrefix, hash } = mintApiKey(setting('API_KEY_PEPPER'))
-        const fields = { permissions: options.permission, expiresAt: options.expiresIn }
+        const fields = { permissions: options.permission, expiresInSeconds: options.expiresIn }
         return { keyId: await createApiKey(db, { accountId, hash, displayPrefix, ...fields }), apiKey }
       }),
     )

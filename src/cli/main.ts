@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { DrizzleQueryError } from 'drizzle-orm'
 import { isUnavailable } from '../../db/errors.ts'
+import { settingFault } from '../platform/start-fault.ts'
 import { accountCommands } from './account.ts'
 import { channelCommands } from './channel.ts'
 import { contactCommands } from './contact.ts'
@@ -62,9 +63,11 @@ function oneLine(error: unknown): string {
     return 'The database has no schema yet; run: npm run migrate'
   if (/(database|role) .* does not exist|authentication failed/.test(message))
     return `${message}; check DATABASE_URL`
-  if (isUnavailable(error)) return 'PostgreSQL does not answer; check DATABASE_URL and that it runs'
+  const fault = settingFault(error)
+  if (fault === undefined && isUnavailable(error))
+    return 'PostgreSQL does not answer; check DATABASE_URL and that it runs'
   return (
-    message
+    (fault ?? message)
       .replace(/^error: /, '')
       // A mistyped option may have credentials behind it.
       .replace(/^(unknown option '[^=']*)=.*'/s, "$1'")

@@ -1,4 +1,4 @@
-import type { Story, StoryEntry } from '../core/story.ts'
+import type { Advice, Story, StoryEntry } from '../core/story.ts'
 import type { Timeline } from '../core/timeline.ts'
 
 const timeWidth = '2026-01-01T12:00:00.000Z'.length
@@ -40,7 +40,11 @@ function renderAnswer({ status, code, meaning, messageId }: NonNullable<StoryEnt
 export function renderEnd({ next, advice, forCustomer }: Story): string[] {
   return [
     ...(next ? [`  Next: ${next.at === null ? '' : `${next.at}  `}${next.text}`] : []),
-    ...(advice ? [`  To do: ${advice}`] : []),
+    ...(advice ? [`  To do: ${renderAdvice(advice)}`] : []),
     `  For the customer: ${forCustomer}`,
   ]
+}
+
+export function renderAdvice({ text, command }: Advice): string {
+  return command === undefined ? text : `${text} Run: ${command}`
 }

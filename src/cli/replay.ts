@@ -1,12 +1,13 @@
 import { type Command, Option } from 'commander'
 import { findProvider } from '../../db/channels.ts'
 import type { Database } from '../../db/client.ts'
-import { type ReplayableStatus, replaySend, replaySends } from '../../db/replays.ts'
+import { type ReplayedSet, replaySends, tryReplay } from '../../db/replay-sets.ts'
+import { type ReplayableStatus, replaySend } from '../../db/replays.ts'
 import { findSend } from '../../db/sends.ts'
 import { erasedContactValue } from '../core/contact.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { answer, CliError } from './answer.ts'
-import { wholeNumber } from './arguments.ts'
+import { answer, CliError, renderFields } from './answer.ts'
+import { pastMoment, reasonPart, wholeNumber } from './arguments.ts'
 
 const defaultLimit = 1000
 
@@ -14,6 +15,12 @@ interface SetOptions {
   channel?: string
   status?: ReplayableStatus
   limit?: number
+  since?: Date
+  until?: Date
+  reason?: string
+  includeExpired?: true
+  includeRefused?: true
+  dryRun?: true
 }
 
 export function replayCommand(program: Command): void {
@@ -24,21 +31,52 @@ export function replayCommand(program: Command): void {
     .option('--channel <id>', 'a set: the sends of this channel …')
     .addOption(new Option('--status <status>', '… that are').choices(['failed', 'uncertain']))
     .option('--limit <n>', `the oldest of them; ${defaultLimit} unless told`, wholeNumber)
-    .action((requestId: string | undefined, options: SetOptions, command: Command) =>
-      answer(command, async ({ db }) => {
-        const { channel, status, limit } = options
-        if (requestId !== undefined && Object.keys(options).length === 0)
-          return await replayOne(db, requestId)
-        if (requestId !== undefined || channel === undefined || status === undefined) {
-          throw new CliError('Name one send, or a set by --channel and --status; see: replay --help')
-        }
-        if (!(canBeRecordId(channel) && (await findProvider(db, channel)))) {
-          throw new CliError(`No channel ${channel}; see them with: channel list --account ID`)
-        }
-        const set = { channelId: channel, status, limit: limit ?? defaultLimit }
-        return { replayed: await replaySends(db, set) }
-      }),
+    .option(
+      '--since <time>',
+      'accepted from then on: 2026-11-21T14:00:00Z, or 1h for an hour ago',
+      pastMoment,
     )
+    .option('--until <time>', 'accepted before then', pastMoment)
+    .option('--reason <text>', 'whose reason contains this', reasonPart)
+    .option('--include-expired', 'also those whose time is over, which are skipped otherwise')
+    .option('--include-refused', 'also those that were refused for good, which are skipped otherwise')
+    .option('--dry-run', 'count what would be replayed and what skipped, and do nothing')
+    .action((requestId: string | undefined, options: SetOptions, command: Command) =>
+      answer<Answer>(
+        command,
+        ({ db }) =>
+          requestId !== undefined && Object.keys(options).length === 0
+            ? replayOne(db, requestId)
+            : replaySet(db, requestId, options),
+        (answered) => render(answered, options),
+      ),
+    )
+}
+
+type Answer = ReplayedSet | { replayed: number; requestId: string }
+
+/** For reading: a dry run must not look like a replay. */
+function render(answered: Answer, { dryRun }: SetOptions): string {
+  if (!('skipped' in answered)) return renderFields(answered)
+  const { replayed, skipped } = answered
+  const left = `${skipped.expired} expired, ${skipped.refused} refused for good`
+  return renderFields(dryRun ? { 'would replay': replayed, 'would skip': left } : { replayed, skipped: left })
+}
+
+async function replaySet(db: Database, requestId: string | undefined, options: SetOptions) {
+  const { channel, status, limit = defaultLimit, dryRun, ...filters } = options
+  if (requestId !== undefined || channel === undefined || status === undefined) {
+    throw new CliError('Name one send, or a set by --channel and --status; see: replay --help')
+  }
+  if (!(canBeRecordId(channel) && (await findProvider(db, channel)))) {
+    throw new CliError(`No channel ${channel}; see them with: channel list --account ID`)
+  }
+  const { since, until } = filters
+  if (since && until && since >= until) throw new CliError('--since has to be before --until')
+  const set = { channelId: channel, status, limit, ...filters }
+  if (!dryRun) return await replaySends(db, set)
+  const { replayed, skipped } = await tryReplay(db, set)
+  return { replayed, skipped }
 }
 
 async function replayOne(db: Database, requestId: string) {
@@ -59,6 +97,8 @@ async function replayOne(db: Database, requestId: string) {
       throw new CliError(`${requestId} is still on its way; see: trace ${requestId}`)
     case 'failed':
     case 'uncertain':
+      if (!(await findProvider(db, found.send.channelId)))
+        throw new CliError(`The channel of ${requestId} was deleted. Post a new send by another one instead`)
       throw new CliError(`The media of ${requestId} is no longer kept. Post a new send instead`)
   }
 }

@@ -10,7 +10,10 @@ const answerWithinMs = 1000
 export interface RunningDev {
   pid: number
   apiUrl: string
-  environment: { DATABASE_URL: string; CREDENTIALS_KEY: string; API_KEY_PEPPER: string }
+  environment: Record<
+    'DATABASE_URL' | 'CREDENTIALS_KEY' | 'API_KEY_PEPPER' | 'ALLOWED_PRIVATE_NETWORKS',
+    string
+  >
   curl: string
 }
 

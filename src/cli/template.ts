@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { findProvider } from '../../db/channels.ts'
-import { setTemplate } from '../../db/templates.ts'
+import type { Database } from '../../db/client.ts'
+import { listTemplates, setTemplate } from '../../db/templates.ts'
 import { describeFaults, describeIssue } from '../core/faults.ts'
-import { providerRules } from '../core/providers/index.ts'
+import { type ProviderName, providerRules } from '../core/providers/index.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { answer, CliError } from './answer.ts'
 import { json, templateName } from './arguments.ts'
@@ -14,9 +15,9 @@ interface SetOptions {
 }
 
 export function templateCommands(program: Command): void {
-  program
-    .command('template')
-    .description('templates registered with a channel')
+  const template = program.command('template').description('templates registered with a channel')
+
+  template
     .command('set')
     .requiredOption('--channel <id>', 'whose template it is')
     .requiredOption('--name <name>', 'as sends name it', templateName)
@@ -24,8 +25,7 @@ export function templateCommands(program: Command): void {
     .action((options: SetOptions, command: Command) =>
       answer(command, async ({ db }) => {
         const { channel: channelId, name } = options
-        const provider = canBeRecordId(channelId) ? await findProvider(db, channelId) : undefined
-        if (!provider) throw new CliError(`No channel ${channelId}; see them with: channel list --account ID`)
+        const provider = await providerOf(db, channelId)
         const parsed = providerRules[provider].template.definition.safeParse(options.definition, {
           error: describeIssue,
         })
@@ -38,4 +38,21 @@ export function templateCommands(program: Command): void {
         return { channelId, name }
       }),
     )
+
+  template
+    .command('list')
+    .requiredOption('--channel <id>', 'whose templates')
+    .action((options: { channel: string }, command: Command) =>
+      answer(command, async ({ db }) => {
+        await providerOf(db, options.channel)
+        return { templates: await listTemplates(db, options.channel) }
+      }),
+    )
+}
+
+/** @throws CliError where there is no such channel. */
+async function providerOf(db: Database, channelId: string): Promise<ProviderName> {
+  const provider = canBeRecordId(channelId) ? await findProvider(db, channelId) : undefined
+  if (provider) return provider
+  throw new CliError(`No channel ${channelId}; see them with: channel list --account ID`)
 }

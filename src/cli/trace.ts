@@ -6,7 +6,7 @@ import { explainUnknownId, findRequestId } from '../core/request-id.ts'
 import { type Story, type StoryEntry, tellStory } from '../core/story.ts'
 import { buildTimeline, type Timeline } from '../core/timeline.ts'
 import { answer, type CliContext, CliError } from './answer.ts'
-import { renderEnd, renderEntry, renderHead, renderStory } from './render-story.ts'
+import { renderAdvice, renderEnd, renderEntry, renderHead, renderStory } from './render-story.ts'
 
 const lookEveryMs = 500
 
@@ -87,4 +87,5 @@ function renderTold({ story, timeline }: Told, isFollowed: boolean): string {
   return isFollowed ? [story.headline, ...renderEnd(story)].join('\n') : renderStory(story, timeline)
 }
 
-const oneLine = ({ headline, advice }: Story) => [headline, advice].filter(Boolean).join(' ')
+const oneLine = ({ headline, advice }: Story) =>
+  [headline, advice && renderAdvice(advice)].filter(Boolean).join(' ')

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-const maxFaults = 10
+export const maxFaults = 10
 const maxNameLength = 64
 
 /** zod's own words, replaced by ours where they don't tell a client what to do. Never repeats a value. */

@@ -3,7 +3,7 @@ import { base64Pattern, decodeBase64 } from './base64.ts'
 import { besideOtherFaults, characters, optional, singleLine, string } from './fields.ts'
 import { type Message, mediaTypes, messageTypes } from './message.ts'
 import { parseUrl } from './parse-url.ts'
-import { isReachable, literalAddress, type Network } from './public-address.ts'
+import { type Network, unreachableAddress } from './public-address.ts'
 
 /** A message and the bytes of its media, which part at once: they are kept apart. */
 export interface MessageContent {
@@ -153,14 +153,13 @@ export function contentOf(fields: {
 
 function urlFault(value: string, allowedPrivateNetworks: readonly Network[]): string | undefined {
   if (value.length > maxUrlLength) return `at most ${maxUrlLength} characters`
-  // The URL parser would drop white space and mend a missing slash; what is kept is what was sent.
+  // The URL parser would drop white space and add a missing slash; what is kept is what was sent.
   if (!/^https?:\/\/[^\s\p{Cc}]+$/iu.test(value))
     return 'has to be a URL that starts with http:// or https://'
   const url = parseUrl(value)
   if (!url) return 'has to be a URL'
   const [authority = ''] = value.replace(/^https?:\/\//i, '').split(/[/?#]/)
   if (authority.includes('@')) return 'must not hold a user name or password'
-  const address = literalAddress(url.hostname)
-  if (address && !isReachable(address, allowedPrivateNetworks)) return 'names an address that is not public'
+  if (unreachableAddress(url, allowedPrivateNetworks)) return 'names an address that is not public'
   return undefined
 }

@@ -3,26 +3,39 @@ import { lastAttempt, ownReasons } from './own-reasons.ts'
 /** What a provider answered, as far as it said so. Kept in the timeline: never message content or credentials. */
 export interface ProviderAnswer {
   providerStatus?: number | undefined
+  /** Of a failure, or of what it does with a message that it took, such as holding it back. */
   providerCode?: string | undefined
 }
 
 /**
- * What became of one call to a provider. The provider's module says what happened; only the pipeline decides what
- * follows. `uncertain` is for a call that may or may not have gone through: never guess. `channel_refused` is for a
- * refusal that has nothing to do with the send: of the channel's credentials, or of its endpoint.
+ * Whose fault a failed call is: the provider's (its API, its server, the way to it), the recipient's (a full mailbox, a
+ * limit of messages to one contact), the message's or its media's, or the sender's (the channel's credentials, the
+ * address or number that it sends from, the account and its limits).
+ */
+export type Fault = (typeof faults)[number]
+export const faults = ['provider', 'recipient', 'message', 'sender'] as const
+
+/** What a failed call comes to, and by whose fault: an entry of a provider's table of codes says as much. */
+export type Failure =
+  | { outcome: 'rejected'; fault: 'recipient' | 'message' }
+  | { outcome: 'retry_later'; fault: Fault }
+  | { outcome: 'channel_refused'; fault: 'sender' }
+
+/**
+ * What became of one call to a provider. The provider's module says what happened and by whose fault; only the pipeline
+ * decides what follows. `uncertain` is for a call that may or may not have gone through: never guess. `channel_refused`
+ * is for a refusal that has nothing to do with the send: it holds the channel. The circuit breaker counts a failure only
+ * where the fault is the provider's.
  */
 export type Outcome =
   | ({ outcome: 'sent'; providerMessageId?: string | undefined } & ProviderAnswer)
-  | ({ outcome: 'rejected'; reason: string } & ProviderAnswer)
-  | ({ outcome: 'retry_later'; reason: string; retryAfterMs?: number | undefined } & ProviderAnswer)
-  | ({ outcome: 'uncertain'; reason: string } & ProviderAnswer)
-  | ({ outcome: 'channel_refused'; reason: string } & ProviderAnswer)
-
-/** What an answer that is no success, or an error code in it, comes to. */
-export type Handling = Exclude<Outcome['outcome'], 'sent' | 'uncertain'>
+  | (Failure & { reason: string; retryAfterMs?: number | undefined } & ProviderAnswer)
+  | ({ outcome: 'uncertain'; fault: Fault; reason: string } & ProviderAnswer)
 
 /** What may come of an attempt: besides what the provider's module says, that the worker didn't call it after all. */
-export type AttemptResult = Outcome | ({ outcome: 'not_called'; reason: string } & ProviderAnswer)
+export type AttemptResult =
+  | Outcome
+  | ({ outcome: 'not_called'; reason: string; delayMs?: number } & ProviderAnswer)
 
 export type OnUncertain = 'resend' | 'hold'
 
@@ -75,7 +88,12 @@ export function judge(outcome: AttemptResult, attempt: number, rules: RetryRules
     case 'channel_refused':
       return { status: 'queued', reason: outcome.reason, delayMs: 0, isUncounted: true, holdsChannel: true }
     case 'not_called':
-      return { status: 'queued', reason: outcome.reason, delayMs: notCalledDelayMs, isUncounted: true }
+      return {
+        status: 'queued',
+        reason: outcome.reason,
+        delayMs: outcome.delayMs ?? notCalledDelayMs,
+        isUncounted: true,
+      }
     default:
       return outcome satisfies never
   }
@@ -107,11 +125,17 @@ export function judgeLate(
   }
 }
 
-const mostLosses = 5
+export const mostLosses = 5
 
 /** What becomes of a send whose worker was lost in the middle of an attempt; one that kills its workers is parked. */
 export function judgeLoss(
-  claim: { worker: string; losses: number; attempt: number; attemptsBeforeReplay: number },
+  claim: {
+    worker: string
+    losses: number
+    attempt: number
+    attemptsBeforeReplay: number
+    mayHaveCalled: boolean
+  },
   rules: RetryRules,
 ) {
   if (claim.losses + 1 >= mostLosses) {
@@ -119,6 +143,10 @@ export function judgeLoss(
       status: 'failed',
       reason: `${ownReasons.parked}: ${mostLosses} workers were lost in the middle of it`,
     } as const
+  }
+  if (!claim.mayHaveCalled) {
+    const reason = `worker ${claim.worker} was lost before it called the provider`
+    return { status: 'queued', reason, delayMs: notCalledDelayMs } as const
   }
   const reason = `worker ${claim.worker} was lost before it could tell what the provider answered`
   return judgeUncertain(reason, claim.attempt - claim.attemptsBeforeReplay, rules)

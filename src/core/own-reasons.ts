@@ -2,11 +2,15 @@
 export const ownReasons = {
   expired: 'expired',
   mediaGone: 'the media is no longer kept',
+  channelDeleted: 'its channel was deleted',
   /** Begins it. */
   parked: 'parked',
   /** Begins it; the provider's last answer follows. */
   providerAway: "the channel's provider kept failing",
 } as const
+
+/** Why a channel is held that no provider refused. */
+export const heldByOperator = 'held by an operator'
 
 /** Ends the reason of what was tried as often as it may be. */
 export const lastAttempt = '(the last attempt)'

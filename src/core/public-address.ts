@@ -32,6 +32,12 @@ export function literalAddress(hostname: string): string | undefined {
   return ipaddr.isValid(bare) ? bare : undefined
 }
 
+/** The address that a URL names as its host and that may not be reached; undefined where it is a name, or may be. */
+export function unreachableAddress(url: URL, allowedPrivateNetworks: readonly Network[]): string | undefined {
+  const address = literalAddress(url.hostname)
+  return address && !isReachable(address, allowedPrivateNetworks) ? address : undefined
+}
+
 /** Whether a host, as a URL or a setting writes it, is this machine alone. */
 export function isLoopback(host: string): boolean {
   if (/^([^.]+\.)*localhost$/i.test(host)) return true

@@ -52,7 +52,8 @@ export interface UnknownId {
 }
 
 const dayMs = 86_400_000
-const clockSkewMs = 5 * 60_000
+/** An API's clock may be wrong, or have been, when it made the id. */
+const clockSkewMs = 60 * 60_000
 const form = 'A requestId has 36 characters, such as 01a1fde3-04b0-709e-bec0-b940cc7af3c0'
 
 /** @param text as it was given: it holds no id, or one that was looked up in vain. */

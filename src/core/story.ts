@@ -6,7 +6,7 @@ import type { Story, StoryEntry, StoryFacts, Tone } from './story/model.ts'
 import { standingOf } from './story/standing.ts'
 import type { SendStatus, Timeline, TimelineEvent } from './timeline.ts'
 
-export type { Story, StoryAnswer, StoryEntry, StoryFacts, Tone } from './story/model.ts'
+export type { Advice, Story, StoryAnswer, StoryEntry, StoryFacts, Tone } from './story/model.ts'
 export { mostCountedAhead } from './story/model.ts'
 export { mayHaveGotThrough } from './story/standing.ts'
 

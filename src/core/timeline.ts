@@ -1,6 +1,6 @@
 import { type Contact, maskContact } from './contact.ts'
 import type { MessageType } from './message.ts'
-import type { AttemptResult } from './outcome.ts'
+import type { AttemptResult, Fault } from './outcome.ts'
 
 export const sendStatuses = ['queued', 'sending', 'sent', 'failed', 'uncertain'] as const
 export type SendStatus = (typeof sendStatuses)[number]
@@ -13,6 +13,8 @@ export interface AttemptRecord {
   providerStatus: number | null
   providerCode: string | null
   providerMessageId: string | null
+  /** Where it was not sent by a call. */
+  fault?: Fault
   reason?: string
   /** Its claim had been given up before it came. */
   late?: true

@@ -11,7 +11,7 @@ export interface Example {
   attempts: number
   /** Without it the sandbox. */
   channelId?: string
-  /** What the far side has of the send, on one line; undefined where it has nothing. */
+  /** What the emulator has of the send, on one line; undefined where it has nothing. */
   farSide?(requestId: string): string | undefined
 }
 

@@ -13,17 +13,17 @@ const finishWithinMs = 30_000
 const farSideWithinMs = 2000
 const queryTimeoutMs = 10_000
 
-let stack: Stack
+let stack: Stack<Seed>
 
 await runProcess(async () => {
   const emulators = await startEmulators()
-  stack = await startStack({ settings: { RETRY_DELAYS_SECONDS: '1,1,1' } })
+  stack = await startStack({ settings: { RETRY_DELAYS_SECONDS: '1,1,1' }, prepare: seedDemoAccount })
   await playAll(emulators).finally(() => stack.stop())
   await stopEmulators(emulators)
 })
 
 async function playAll(emulators: Emulators): Promise<void> {
-  const seed = await seedDemoAccount(stack.environment)
+  const seed = stack.prepared
   const channels = await seedEmulatedChannels(stack.environment, seed.accountId, emulators)
   const examples = [...sandboxExamples, ...providerExamples(channels, emulators)]
   const db = connectDatabase(stack.environment.DATABASE_URL ?? '', {
@@ -58,7 +58,7 @@ async function play(example: Example, seed: Seed, db: Database): Promise<boolean
   const verdict = isEndRight ? '' : `  EXPECTED ${ends} after ${attempts} attempts`
   const found = await lookUp(db, requestId)
   console.log(`${title}${verdict}\n${found ? renderStory(found.story, found.timeline) : requestId}`)
-  if (farSide) console.log(`  the far side got  ${told ?? 'NOTHING OF IT'}`)
+  if (farSide) console.log(`  the emulator got  ${told ?? 'NOTHING OF IT'}`)
   console.log()
   return isEndRight && isFarSideRight
 }
@@ -74,7 +74,9 @@ async function eventuallyTold(tell: () => string | undefined): Promise<string | 
 async function finished(requestId: string, seed: Seed): Promise<Timeline> {
   for (const deadline = Date.now() + finishWithinMs; ; await sleep(100)) {
     const timeline = await call<Timeline>(`/v1/messages/${requestId}`, seed)
-    if (timeline.finishedAt || Date.now() > deadline) return timeline
+    // One whose channel is held waits for an operator.
+    const isHeld = timeline.events.at(-1)?.event === 'channel_held'
+    if (timeline.finishedAt || isHeld || Date.now() > deadline) return timeline
   }
 }
 

@@ -1,77 +1,90 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { announceRunningDev, findRunningDev, withdrawRunningDev } from '../cli/running-dev.ts'
 import { runProcess } from '../platform/process.ts'
-import { dataFolder } from './embedded/index.ts'
+import { SettingsError } from '../platform/settings.ts'
+import { devData, devFolder, keptSeed, readKept, removeDevData } from './dev-data.ts'
 import { startEmulators } from './emulators/index.ts'
-import { curlsFor, type Seed, seedDemoAccount, seedEmulatedChannels } from './seed.ts'
+import { curlsFor, type EmulatedChannels, type Seed, seedEmulatedChannels } from './seed.ts'
 import { type Stack, startStack } from './stack.ts'
 
-/** Kept with the data of the embedded servers, so that what they hold can be read the next time. */
-interface Kept {
-  CREDENTIALS_KEY: string
-  API_KEY_PEPPER: string
-  seed: Seed
-}
-
-const folder = 'dev'
 const usualPort = 3000
 const usualAdminPort = 3001
 
 await runProcess(async () => {
+  const isReset = isResetAsked(process.argv.slice(2))
   const running = await findRunningDev()
-  if (running) console.log(`Already running here, as process ${running.pid}.\n\n${running.curl}`)
-  else await run()
+  if (running && isReset)
+    throw new SettingsError(
+      `It runs here, as process ${running.pid}: stop that first (Ctrl-C there), then reset.`,
+    )
+  if (running) return console.log(`Already running here, as process ${running.pid}.\n\n${running.curl}`)
+  if (isReset) await removeDevData()
+  await run()
 })
 
+function isResetAsked(options: readonly string[]): boolean {
+  const unknown = options.find((option) => option !== '--reset')
+  if (unknown === undefined) return options.length > 0
+  throw new SettingsError(
+    `npm run dev takes --reset, which removes its data and starts anew, and no ${unknown}.`,
+  )
+}
+
 async function run(): Promise<void> {
-  const keptFile = join(await dataFolder(folder), 'secrets.json')
-  const kept = process.env.DATABASE_URL ? undefined : readKept(keptFile)
-  const { seed: keptSeed, ...keptSecrets } = kept ?? {}
+  const data = await devData()
+  const { seed: _seed, ...secrets } = readKept(data) ?? {}
   const emulators = await startEmulators()
   const stack = await startStack({
-    folder,
-    settings: keptSecrets,
+    folder: devFolder,
+    settings: secrets,
     ...(!(await isTaken(usualPort)) && { port: usualPort }),
     adminPort: (await isTaken(usualAdminPort)) ? 0 : usualAdminPort,
     onLine: (line) => console.log(line),
+    prepare: async (environment) => {
+      const seed = await keptSeed(environment, data)
+      const channels = await seedEmulatedChannels(environment, seed.accountId, emulators)
+      // Before the API takes requests: whoever finds it ready may use the CLI.
+      announce(`http://127.0.0.1:${environment.PORT}`, environment, seed, channels)
+      return { seed, channels }
+    },
   })
-  const { DATABASE_URL = '', CREDENTIALS_KEY = '', API_KEY_PEPPER = '' } = stack.environment
-  const isSameAsKept = kept?.CREDENTIALS_KEY === CREDENTIALS_KEY && kept.API_KEY_PEPPER === API_KEY_PEPPER
-  const seed = (isSameAsKept && keptSeed) || (await seedDemoAccount(stack.environment))
-  if (!process.env.DATABASE_URL) keep(keptFile, { CREDENTIALS_KEY, API_KEY_PEPPER, seed })
-
-  const channels = await seedEmulatedChannels(stack.environment, seed.accountId, emulators)
-  const curl = curlsFor(stack.apiUrl, seed, channels)
-  const environment = { DATABASE_URL, CREDENTIALS_KEY, API_KEY_PEPPER }
-  announceRunningDev({ pid: process.pid, apiUrl: stack.apiUrl, environment, curl })
-  console.log(`\nReady at ${stack.apiUrl}. Send one:\n\n${curl}\n\n${placesToLook(stack)}\n`)
+  // Before it says that it is ready: whoever reads that may stop it.
   stopWithUs(stack)
+  const { seed, channels } = stack.prepared
+  // Where its port was taken meanwhile, it listens elsewhere.
+  const curl = announce(stack.apiUrl, stack.environment, seed, channels)
+  console.log(
+    `\nReady at ${stack.apiUrl}. Send one:\n\n${curl}\n\n${placesToLook(stack, seed.accountId, data)}\n`,
+  )
 }
 
-/** Where to see what became of a send. */
-function placesToLook({ adminUrl }: Stack): string {
+/** Lets the CLI find what runs here. @returns what to send with. */
+function announce(
+  apiUrl: string,
+  environment: Record<string, string>,
+  seed: Seed,
+  channels: EmulatedChannels,
+): string {
+  const { DATABASE_URL = '', CREDENTIALS_KEY = '', API_KEY_PEPPER = '' } = environment
+  const { ALLOWED_PRIVATE_NETWORKS = '' } = environment
+  const curl = curlsFor(apiUrl, seed, channels)
+  const forCli = { DATABASE_URL, CREDENTIALS_KEY, API_KEY_PEPPER, ALLOWED_PRIVATE_NETWORKS }
+  announceRunningDev({ pid: process.pid, apiUrl, environment: forCli, curl })
+  return curl
+}
+
+/** Where to read on, and to see what became of a send. */
+function placesToLook({ apiUrl, adminUrl }: Stack, accountId: string, data: string | undefined): string {
   return [
-    'Trace it: npm run -s cli -- trace REQUEST_ID',
+    `Read and try the API: ${apiUrl}/docs`,
+    'Trace a send: npm run -s cli -- trace REQUEST_ID',
     `Support page: ${adminUrl}/support`,
     `What the sandbox received: ${adminUrl}/inbox`,
     `Queues: ${adminUrl}/queues`,
+    `The account, for the CLI: ${accountId}, as in npm run -s cli -- channel list --account ${accountId}`,
+    ...(data === undefined ? [] : [`Data, kept for the next start: ${data}`]),
+    ...(data === undefined ? [] : ['To remove it and start anew: npm run dev -- --reset']),
   ].join('\n')
-}
-
-/** Undefined where nothing is kept, or it can't be read: then all is made anew. */
-function readKept(file: string): Kept | undefined {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch {
-    return undefined
-  }
-}
-
-function keep(file: string, kept: Kept): void {
-  writeFileSync(`${file}.new`, JSON.stringify(kept), { mode: 0o600 })
-  renameSync(`${file}.new`, file)
 }
 
 function stopWithUs(stack: Stack): void {

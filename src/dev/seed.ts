@@ -30,7 +30,7 @@ export async function seedDemoAccount(environment: Record<string, string>): Prom
       hash,
       displayPrefix,
       permissions: ['messages:send', 'messages:read'],
-      expiresAt: undefined,
+      expiresInSeconds: undefined,
     })
     const key = settings.CREDENTIALS_KEY
     const channelId = await makeChannel(db, key, {

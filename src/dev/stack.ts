@@ -5,7 +5,9 @@ import { type EmbeddedServers, startEmbedded } from './embedded/index.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
 
 /** All that the service needs to run, on this machine. */
-export interface Stack {
+export interface Stack<Prepared = unknown> {
+  /** What `prepare` made. */
+  prepared: Prepared
   apiUrl: string
   /** Where an admin process was asked for. */
   adminUrl?: string
@@ -14,7 +16,7 @@ export interface Stack {
   stop(): Promise<void>
 }
 
-export interface StackOptions {
+export interface StackOptions<Prepared> {
   /** Keeps the data of embedded servers for the next start; without it they are thrown away. */
   folder?: string
   /** The API's, on loopback; without it a free one. */
@@ -24,6 +26,8 @@ export interface StackOptions {
   /** In place of the defaults; what the environment says wins over both. */
   settings: Record<string, string>
   onLine?: (line: string) => void
+  /** Done before any process of the service takes requests, with what they are about to be given. */
+  prepare: (environment: Record<string, string>) => Promise<Prepared>
 }
 
 const loopback = '127.0.0.0/8,::1/128'
@@ -32,8 +36,8 @@ const loopback = '127.0.0.0/8,::1/128'
  * Starts PostgreSQL and Redis where `DATABASE_URL` and `REDIS_URL` name none, migrates, and runs one API, one worker
  * and, where asked for, one admin process. None of it outlives this process, not even when it is killed.
  */
-export async function startStack(options: StackOptions): Promise<Stack> {
-  const { folder, port, adminPort, settings, onLine } = options
+export async function startStack<Prepared>(options: StackOptions<Prepared>): Promise<Stack<Prepared>> {
+  const { folder, port, adminPort, settings, onLine, prepare } = options
   const needs = { postgres: !process.env.DATABASE_URL, redis: !process.env.REDIS_URL }
   const servers = await startEmbedded({ needs, ...(folder !== undefined && { folder }) })
   try {
@@ -41,6 +45,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       startService({ entry, readyEvent, environment, reaper: servers.reaper, ...(onLine && { onLine }) })
     const asked = stackEnvironment(servers, settings, process.env.PORT || String(port ?? (await freePort())))
     await migrateDatabase(asked.DATABASE_URL ?? '')
+    const prepared = await prepare(asked)
     const startAt = (
       port: 'PORT' | 'ADMIN_PORT',
       entry: string,
@@ -56,13 +61,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const apiUrl = `http://127.0.0.1:${api.ready.port}`
     // Providers fetch media from where the API turned out to listen.
     const environment = { ...asked, PUBLIC_BASE_URL: process.env.PUBLIC_BASE_URL || apiUrl }
-    const worker = await start('workers/main.ts', 'working', environment)
     const adminEnvironment = { ADMIN_PORT: String(adminPort), ...environment }
-    const admin =
+    const [worker, admin] = await Promise.all([
+      start('workers/main.ts', 'working', environment),
       adminPort === undefined
         ? undefined
-        : await startAt('ADMIN_PORT', 'src/admin/main.ts', 'serving_admin', adminEnvironment)
+        : startAt('ADMIN_PORT', 'src/admin/main.ts', 'serving_admin', adminEnvironment),
+    ])
     return {
+      prepared,
       apiUrl,
       ...(admin && { adminUrl: `http://127.0.0.1:${admin.ready.adminPort}` }),
       environment,

@@ -1,6 +1,7 @@
-import { once } from 'node:events'
 import { createServer, type Server, STATUS_CODES } from 'node:http'
 import { v7 as uuidv7 } from 'uuid'
+import { trackExchanges } from './exchanges.ts'
+import { listenAt } from './listen-at.ts'
 import type { Readiness } from './readiness.ts'
 import type { Runtime } from './runtime.ts'
 import { scrape } from './scrape.ts'
@@ -40,11 +41,14 @@ export async function serveHealth(
       .writeHead(answer.statusCode, { 'Content-Type': answer.contentType, 'X-Request-Id': requestId })
       .end(answer.body)
   })
+  trackExchanges(server)
   const { METRICS_HOST: host, METRICS_PORT } = settings
-  await listenOn(server, host, METRICS_PORT).catch(async (error: NodeJS.ErrnoException) => {
+  const settingsOfIt = { host: 'METRICS_HOST', port: 'METRICS_PORT' }
+  await listenAt(server, { host, port: METRICS_PORT, settings: settingsOfIt }).catch(async (error) => {
     if (error.code !== 'EADDRINUSE') throw error
-    log.warn({ event: 'metrics_port_taken', metricsPort: METRICS_PORT, reason: 'give each process its own' })
-    await listenOn(server, host, 0)
+    const reason = 'give each process a METRICS_PORT of its own'
+    log.warn({ event: 'metrics_port_taken', metricsPort: METRICS_PORT, reason })
+    await listenAt(server, { host, port: 0, settings: settingsOfIt })
   })
   const address = server.address()
   const metricsPort = typeof address === 'object' ? address?.port : undefined
@@ -58,9 +62,4 @@ const ok = (): Answer => ({ statusCode: 200, contentType: json, body: JSON.strin
 function refusal(statusCode: number, message: string, requestId: string): Answer {
   const error = { statusCode, error: STATUS_CODES[statusCode], message, requestId }
   return { statusCode, contentType: json, body: JSON.stringify(error) }
-}
-
-async function listenOn(server: Server, host: string, port: number): Promise<void> {
-  server.listen(port, host)
-  await once(server, 'listening')
 }

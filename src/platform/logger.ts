@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+import type { TimelineEventName } from '../core/timeline-events.ts'
 import { safeError } from './safe-error.ts'
 import { traceFields } from './tracing.ts'
 
@@ -35,8 +36,16 @@ function standardOutput(): DestinationStream {
   }
 }
 
+/** What is logged of a request that adds nothing to a timeline. */
+type RequestEvent = 'rejected' | 'idempotent_replay'
+
 /** A line of a send's timeline. Fields must hold no key, credential, content or whole contact value. */
-export function logEvent(log: Logger, requestId: string, event: string, fields: object = {}): void {
+export function logEvent(
+  log: Logger,
+  requestId: string,
+  event: TimelineEventName | RequestEvent,
+  fields: object = {},
+): void {
   log.info({ requestId, event, ...fields })
 }
 

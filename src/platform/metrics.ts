@@ -17,6 +17,7 @@ export function createMetrics(kind: ProcessKind) {
   const metrics = {
     registry,
     ...storeMetrics(shownBy('api', 'worker', 'admin')),
+    ...roundTripMetrics(shownBy('api', 'worker')),
     ...apiMetrics(shownBy('api')),
     ...deliveryMetrics(shownBy('worker')),
     ...workerMetrics(shownBy('worker')),
@@ -53,11 +54,28 @@ function storeMetrics({ gauge, counter }: Definitions) {
       'Statements that wait for a connection of the pool.',
     ),
     redisConnected: gauge('outbound_redis_connected', '1 while the connection to Redis is up.'),
+    redisConnectionsReplaced: counter(
+      'outbound_redis_connections_replaced_total',
+      'Connections to Redis that were up, but on which it no longer answered.',
+    ),
     redisBreakerOpen: gauge(
       'outbound_redis_breaker_open',
       '1 while the process spares itself asking Redis, which failed, but for a try a second.',
     ),
     faults: counter('outbound_faults_total', 'Faults that the log tells of.', 'level'),
+  }
+}
+
+/** From a socket of the same machine to the time-out of a reading; finer around what docs/operations.md allows. */
+const roundTripSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1]
+
+function roundTripMetrics({ histogram }: Definitions) {
+  return {
+    databaseRoundTrip: histogram(
+      'outbound_database_round_trip_seconds',
+      'A query that only reads the clock, on an open connection to PostgreSQL; asked every 5 s.',
+      roundTripSeconds,
+    ),
   }
 }
 
@@ -137,6 +155,10 @@ function workerMetrics({ counter, gauge, histogram }: Definitions) {
   return {
     inFlight: gauge('outbound_sends_in_flight', 'Sends that the worker is at work on.'),
     slots: gauge('outbound_worker_slots', 'Sends that the worker may be at work on at a time.'),
+    wakeUpsStalled: gauge(
+      'outbound_wake_ups_stalled_seconds',
+      'How long sends have been due while the worker, at work on none, got no wake-up.',
+    ),
     breakerOpenings: counter(
       'outbound_breaker_openings_total',
       'Circuit breakers of channels that the worker opened, also again after a trial.',

@@ -11,16 +11,19 @@ export const hindrances = {
 
 /**
  * Whether a process can take work: PostgreSQL answers, and it isn't draining. Redis doesn't count: sends are accepted
- * and kept without it.
+ * and kept without it. A worker is also asked whether wake-ups reach it.
  */
 export class Readiness {
   readonly #runtime: Pick<Runtime, 'db'>
+  readonly #ownHindrance: () => string | undefined
   #draining = false
   #lastAskedAt = Number.NEGATIVE_INFINITY
   #asking: Promise<string | undefined> | undefined
 
-  constructor(runtime: Pick<Runtime, 'db'>) {
+  /** @param ownHindrance what else may keep a process of this kind from its work. */
+  constructor(runtime: Pick<Runtime, 'db'>, ownHindrance: () => string | undefined = () => undefined) {
     this.#runtime = runtime
+    this.#ownHindrance = ownHindrance
   }
 
   /** Why the process takes no work at the moment; undefined where it does. */
@@ -31,7 +34,7 @@ export class Readiness {
     this.#asking ??= this.#askDatabase().finally(() => {
       this.#asking = undefined
     })
-    return await this.#asking
+    return (await this.#asking) ?? this.#ownHindrance()
   }
 
   async #askDatabase(): Promise<string | undefined> {

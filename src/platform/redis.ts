@@ -1,12 +1,25 @@
 import { once } from 'node:events'
 import { Redis, type RedisOptions } from 'ioredis'
 import { type Logger, logWarning } from './logger.ts'
+import type { Metrics } from './metrics.ts'
+import { redisAdvice } from './redis-advice.ts'
+import { silentForMs, watchConnection } from './redis-watchdog.ts'
 
 const reconnectEveryMs = 500
 
+/** Else its answers would have another type. */
+type Options = Omit<RedisOptions, 'replyMapping'>
+type RedisMetrics = Pick<Metrics, 'redisConnectionsReplaced'>
+
+interface Watched {
+  log: Logger
+  metrics: RedisMetrics
+  waitsForMs?: number
+}
+
 const defaultTimeoutMs = 300
-/** A connection that was taken, but on which nothing is said for so long, is made anew. */
-const silentForMs = 2000
+/** How long a worker's waiting connection may wait for work, in seconds. The shorter, the sooner it is known to be dead. */
+export const longestWaitSeconds = 2
 
 /** For callers that have to answer soon: a command fails rather than waits for a Redis that is gone. */
 const impatient = { enableOfflineQueue: false, maxRetriesPerRequest: 1 }
@@ -16,13 +29,13 @@ const impatient = { enableOfflineQueue: false, maxRetriesPerRequest: 1 }
  * would cost more than the rest of it. ioredis isn't asked to gather what comes in one tick: for that it copies all
  * scripts that the connection knows, and BullMQ's are many.
  */
-export function connectForRequests(url: string, log: Logger): Redis {
-  return connect(url, log, impatient)
+export function connectForRequests(url: string, log: Logger, metrics: RedisMetrics): Redis {
+  return connect(url, log, metrics, impatient)
 }
 
 /** For the admin process, whose commands are mostly a library's: each is given up by itself. */
-export function connectForAdmin(url: string, log: Logger): Redis {
-  const redis = connect(url, log, impatient)
+export function connectForAdmin(url: string, log: Logger, metrics: RedisMetrics): Redis {
+  const redis = connect(url, log, metrics, impatient)
   redis.options.commandTimeout = timeoutOf(redis)
   return redis
 }
@@ -32,30 +45,52 @@ export function timeoutOf({ options }: Redis): number {
   return Number(options.commandTimeout) || defaultTimeoutMs
 }
 
-/** For workers, which rather wait than fail; BullMQ blocks on such a connection. */
-export function connectForWorkers(url: string, log: Logger): Redis {
-  return connect(url, log, { maxRetriesPerRequest: null })
+/**
+ * For workers, which rather wait than fail. Each of BullMQ's workers waits for wake-ups on a duplicate of it, which answers to
+ * nothing else meanwhile.
+ */
+export function connectForWorkers(url: string, log: Logger, metrics: RedisMetrics): Redis {
+  const redis = connect(url, log, metrics, { maxRetriesPerRequest: null })
+  redis.duplicate = (options) => {
+    const waiting = new Redis({ ...redis.options, ...options } as Options)
+    watch(waiting, { log, metrics, waitsForMs: longestWaitSeconds * 1000 })
+    return waiting
+  }
+  return redis
 }
 
-function connect(url: string, log: Logger, options: Omit<RedisOptions, 'replyMapping'>): Redis {
-  const redis = new Redis(url, { ...options, retryStrategy: () => reconnectEveryMs })
+function connect(url: string, log: Logger, metrics: RedisMetrics, options: Options): Redis {
+  const redis = new Redis(url, {
+    ...options,
+    connectTimeout: silentForMs,
+    retryStrategy: () => reconnectEveryMs,
+  })
   let away = false
   redis.on('error', (error: Error) => {
-    if (!away) logWarning(log, 'redis_away', error, { tryingAgainEveryMs: reconnectEveryMs })
+    const fields = { tryingAgainEveryMs: reconnectEveryMs, check: redisAdvice(error) }
+    if (!away) logWarning(log, 'redis_away', error, fields)
     away = true
   })
-  redis.on('connect', () => {
-    const { stream } = redis
-    gatherWrites(stream)
-    const isSilent = () => redis.stream === stream && redis.status !== 'ready'
-    const hangUp = () => isSilent() && stream.destroy(new Error('Redis takes connections, but says nothing'))
-    setTimeout(hangUp, silentForMs).unref()
-  })
+  redis.on('connect', () => gatherWrites(redis.stream))
   redis.on('ready', () => {
     if (away) log.info({ event: 'redis_back' })
     away = false
   })
+  watch(redis, { log, metrics })
   return redis
+}
+
+function watch(redis: Redis, { log, metrics, waitsForMs }: Watched): void {
+  watchConnection(redis, {
+    waitsForMs,
+    onReplaced: () => {
+      const connection = waitsForMs === undefined ? 'commands' : 'wake_ups'
+      logWarning(log, 'redis_connection_replaced', new Error('Redis no longer answered on it'), {
+        connection,
+      })
+      metrics.redisConnectionsReplaced.inc()
+    },
+  })
 }
 
 /**

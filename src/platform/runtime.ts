@@ -1,11 +1,12 @@
 import type { Redis } from 'ioredis'
 import { connectDatabase, type Database } from '../../db/client.ts'
+import { DatabaseClock } from '../../db/clock.ts'
 import { overflowQueueName, queueName } from '../core/send-job.ts'
 import { type Logger, logWarning } from './logger.ts'
 import { createMetrics, type Metrics, type ProcessKind } from './metrics.ts'
 import { createQueue, type SendQueue } from './queue.ts'
 import { connectForAdmin, connectForRequests, connectForWorkers, timeoutOf } from './redis.ts'
-import { createRedisBreaker, type RedisBreaker } from './redis-breaker.ts'
+import { createPatientBreaker, createRedisBreaker, type RedisBreaker } from './redis-breaker.ts'
 import type { Settings } from './settings.ts'
 
 /** What a process runs on: built once at its entry point, passed down, closed at its end. */
@@ -14,8 +15,10 @@ export interface Runtime<Needed extends StoreSettings = Settings> {
   log: Logger
   metrics: Metrics
   db: Database
+  /** What several processes compare, or PostgreSQL does, goes by it. */
+  clock: DatabaseClock
   redis: Redis
-  /** For what has to answer soon; workers wait for Redis instead. */
+  /** For what has to answer soon. A worker's waits for a Redis that is away, but not without an end. */
   throughBreaker: RedisBreaker
   queue: SendQueue
   overflow: SendQueue
@@ -25,7 +28,12 @@ export interface Runtime<Needed extends StoreSettings = Settings> {
 type StoreSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'DATABASE_POOL_SIZE'>
 
 const connectRedis = { api: connectForRequests, worker: connectForWorkers, admin: connectForAdmin }
+/** Far longer than it takes to replace a connection, and to add as many wake-ups as are added at once. */
+const workersGiveUpAfterMs = 5000
 const queryTimeoutMs = { api: 1100, worker: 10_000, admin: 8000 }
+
+const setPlansForRole =
+  'behind this pooler enable_seqscan is on: run migrate as the user of DATABASE_URL, then RECONNECT the pooler'
 
 /** @param kind an API and an admin process give up on Redis quickly, a worker waits for it. */
 export function openRuntime<Needed extends StoreSettings>(
@@ -34,7 +42,7 @@ export function openRuntime<Needed extends StoreSettings>(
   log: Logger,
 ): Runtime<Needed> {
   const metrics = createMetrics(kind)
-  const redis = connectRedis[kind](settings.REDIS_URL, log)
+  const redis = connectRedis[kind](settings.REDIS_URL, log, metrics)
   const queue = createQueue(queueName, redis)
   const overflow = createQueue(overflowQueueName, redis)
   const db = connectDatabase(settings.DATABASE_URL, {
@@ -42,17 +50,28 @@ export function openRuntime<Needed extends StoreSettings>(
     poolSize: kind === 'worker' ? Math.max(1, settings.DATABASE_POOL_SIZE - 1) : settings.DATABASE_POOL_SIZE,
     queryTimeoutMs: queryTimeoutMs[kind],
     onConnectionLost: (error) => logWarning(log, 'database_connection_lost', error),
+    onPooler: ({ hasSteadyPlans }) => {
+      if (!hasSteadyPlans) log.warn({ event: 'plans_not_steady', reason: setPlansForRole })
+    },
   })
+  const clock = new DatabaseClock(db, (ms) => metrics.databaseRoundTrip.observe(ms / 1000))
+  // An admin process asks PostgreSQL only when it is asked itself.
+  if (kind !== 'admin') clock.start()
   return {
     settings,
     log,
     metrics,
     db,
+    clock,
     redis,
-    throughBreaker: createRedisBreaker(log, metrics, timeoutOf(redis)),
+    throughBreaker:
+      kind === 'worker'
+        ? createPatientBreaker(redis, log, metrics, workersGiveUpAfterMs)
+        : createRedisBreaker(log, metrics, timeoutOf(redis)),
     queue,
     overflow,
     async close() {
+      clock.stop()
       // Before the queue, which would wait for a Redis that is away.
       redis.disconnect()
       await queue.close()

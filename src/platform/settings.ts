@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sslFault } from '../../db/connection-string.ts'
 import { parseUrl } from '../core/parse-url.ts'
 import { isLoopback, parseNetwork } from '../core/public-address.ts'
 
@@ -31,7 +32,13 @@ const keyBytes = (text: string) => Buffer.from(text, 'base64')
 
 /** Every setting by its name in the environment, with its default and its range (docs/operations.md#settings). */
 const environment = z.object({
-  DATABASE_URL: url(['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/outbound'),
+  DATABASE_URL: url(
+    ['postgres:', 'postgresql:'],
+    'postgres://user:password@localhost:5432/outbound',
+  ).superRefine((text, context) => {
+    const fault = parseUrl(text) && sslFault(text)
+    if (fault) context.addIssue({ code: 'custom', message: fault })
+  }),
   REDIS_URL: url(['redis:', 'rediss:'], 'redis://localhost:6379'),
   CREDENTIALS_KEY: z
     .string({ error: 'is not set; make one with: openssl rand -base64 32' })
@@ -111,7 +118,7 @@ export function readSettings<const Names extends readonly Name[] = readonly Name
   faults.push(...faultsTogether(set))
   if (result.success && faults.length === 0) return result.data as Pick<Settings, Names[number]>
   const lines = faults.map((fault) => `  ${fault}`)
-  throw new SettingsError(`These settings can't be used; mend them and start again:\n${lines.join('\n')}`)
+  throw new SettingsError(`These settings can't be used; fix them and start again:\n${lines.join('\n')}`)
 }
 
 function isRotatedToItself(set: Record<string, string | undefined>): boolean {

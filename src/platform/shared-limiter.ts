@@ -79,8 +79,13 @@ export function sharedLimiters({ redis, throughBreaker }: Pick<Runtime, 'redis' 
     const options = { points: limit.points, duration: limit.seconds }
     const shared = new RateLimiterRedis({ ...options, storeClient, keyPrefix: `${keyPrefix}:${name}` })
     const own = new RateLimiterMemory({ ...options, duration: Math.min(limit.seconds, longestTimerSeconds) })
-    const count = async (by: (limiter: RateLimiterAbstract) => Promise<RateLimiterRes>): Promise<Count> =>
-      toCount(await by(shared).catch(() => by(own)), limit)
+    const count = async (by: (limiter: RateLimiterAbstract) => Promise<RateLimiterRes>): Promise<Count> => {
+      try {
+        return toCount(await by(shared), limit)
+      } catch {
+        return notBeyond(limit.seconds, toCount(await by(own), limit))
+      }
+    }
     return {
       useUp: (key) => count((limiter) => consume(limiter, key)),
       giveBack: (key, points) => count((limiter) => limiter.reward(key, points)),
@@ -96,6 +101,11 @@ async function consume(limiter: RateLimiterAbstract, key: string): Promise<RateL
     if (error instanceof RateLimiterRes) return error
     throw error
   }
+}
+
+/** What is counted here ends by a timer, but is told by the wall clock, which may have been set back meanwhile. */
+function notBeyond(seconds: number, count: Count): Count {
+  return { ...count, resetSeconds: Math.min(count.resetSeconds, seconds) }
 }
 
 function toCount({ consumedPoints, msBeforeNext }: RateLimiterRes, { points }: { points: number }): Count {

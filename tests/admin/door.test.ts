@@ -170,7 +170,7 @@ describe('a form', () => {
       body: 'requestId=nothing',
     })
 
-  test.each(['/support/find', '/support/search', '/support/x/replay'])(
+  test.each(['/support/find', '/support/search', '/support/replays', '/support/x/replay'])(
     'from another page is refused at %s, in words',
     async (path) => {
       for (const headers of [

@@ -166,6 +166,22 @@ test('a replay asks before: it can be left, or sends again and shows what comes 
   expect(await attempts()).toBe(2)
 })
 
+test('a list is replayed from its search: first what would be, then others asked for, then for good', async () => {
+  const channel = { ...account, channelId: await buildChannel(service, account.accountId) }
+  await finished(textBody('Hello', rejected), channel)
+  await open(`/support/search?channel=${channel.channelId}&state=failed`)
+  await page.getByRole('button', { name: 'Replay this list…' }).click()
+  expect(await headline().innerText()).toBe('Nothing to replay')
+  await page.getByText('1 refused for good').waitFor()
+  await page.getByLabel('Also those that were refused for good').check()
+  await page.getByRole('button', { name: 'Count again' }).click()
+  expect(await headline().innerText()).toBe('Send 1 message again?')
+  await page.getByRole('button', { name: 'Replay 1' }).click()
+  expect(await headline().innerText()).toBe('Queued again: 1 message')
+  await page.getByRole('link', { name: 'Back to the search' }).click()
+  await page.getByRole('heading', { name: 'Found, the newest first' }).waitFor()
+})
+
 test('without script: from the search over the timeline to the replay', async () => {
   const still = await openPage(browser, [service.adminUrl], { javaScriptEnabled: false })
   const channel = { ...account, channelId: await buildChannel(service, account.accountId) }
@@ -205,13 +221,15 @@ describe('the inbox', () => {
   })
 })
 
-test('the queue board shows both queues, and nothing to press that would change them', async () => {
+test('the queue board shows both queues, nothing to press that would change them, and the way back', async () => {
   await open('/queues')
   await page.getByRole('link', { name: 'sends-overflow' }).first().waitFor()
   await page.getByRole('link', { name: 'sends', exact: true }).first().click()
   await page.getByText('An account’s first sends').first().waitFor()
   for (const name of [/retry/i, /clean/i, /promote/i, /empty/i, /pause/i, /add job/i])
     expect(await page.getByRole('button', { name }).count()).toBe(0)
+  await page.getByRole('link', { name: 'Support' }).click()
+  await page.waitForURL(`${service.adminUrl}/support`)
 })
 
 test('on a phone nothing is wider than the screen', async () => {

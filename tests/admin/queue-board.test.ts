@@ -104,6 +104,14 @@ test('its page and styles load nothing from elsewhere, and all that they name is
   }
 })
 
+test('each of its pages leads back to the support page', async () => {
+  for (const path of ['/queues', '/queues/queue/sends', `/queues/queue/sends/${waiting}`]) {
+    expect(await (await ask(path)).text(), path).toMatch(
+      /<body[^>]*>.*<a href="\/support"[^>]*>← Support<\/a>/s,
+    )
+  }
+})
+
 test('a file beside the board is not served', async () => {
   for (const path of ['/queues/static/../index.ejs', '/queues/static/%2e%2e/%2e%2e/package.json']) {
     expect((await ask(path)).status, path).toBe(404)

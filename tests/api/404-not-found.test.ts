@@ -169,7 +169,6 @@ describe('message', () => {
 
 describe('an unknown route answers with the error body, with a key and without', () => {
   test.each([
-    ['GET', '/'],
     ['GET', '/v1'],
     ['GET', '/v2/messages'],
     ['POST', '/v1/message'],

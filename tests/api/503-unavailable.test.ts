@@ -15,10 +15,10 @@ import {
 import { wakeUpOf } from '../support/queue.ts'
 import { startTestService, type TestService, withPatience } from '../support/service.ts'
 import { expectSooner, type Span, StoodStill, timed } from '../support/standstill.ts'
+import { closedPort, startSilentServer, startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
 import { expectError, holdings, inTime } from './expect-error.ts'
 import { redisReady } from './redis-ready.ts'
-import { closedPort, startSilentServer, startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 /** On stores that work: to build what is needed, and to see what was recorded. */
 let healthy: TestService
@@ -222,7 +222,7 @@ test('a stall while the clocks are compared lets no send be recorded after its 5
   const upToTheFlow = async () => inTime([await post(at, account, { ...textBody(), flowId: absentId })])
   expect(await upToTheFlow()).toMatchObject([{ status: 400 }])
   database.stallOnce('extract(epoch from clock_timestamp())', 800)
-  await post(at, account, textBody())
+  await at.api.clock.read()
   expect(await upToTheFlow()).toMatchObject([{ status: 400 }])
 
   database.freeze()

@@ -4,6 +4,7 @@ import { setTemplate } from '../../db/templates.ts'
 import { type Account, type Answer, buildAccount, buildKey, post, sameBody } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
+import { closedPort, startSilentServer, startTcpProxy } from '../support/tcp-proxy.ts'
 import { expectError, holdings } from './expect-error.ts'
 import {
   expectAccepted,
@@ -17,7 +18,6 @@ import {
   sendsOf,
 } from './keyed.ts'
 import { rawRequest } from './raw-http.ts'
-import { closedPort, startSilentServer, startTcpProxy } from './tcp-proxy.ts'
 
 let service: TestService
 let account: Account

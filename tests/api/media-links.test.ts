@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { type Account, accept, buildAccount, post, request, textBody } from '../support/builders.ts'
 import { startTestService, type TestService, testSecrets } from '../support/service.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { expectError, expectFault, requestIdForm } from './expect-error.ts'
 import { samples } from './media-samples.ts'
-import { startTcpProxy } from './tcp-proxy.ts'
 
 let service: TestService
 let account: Account
@@ -104,7 +104,7 @@ test.each([
 })
 
 test('a type has its own name, whichever the send gave it', async () => {
-  const path = pathFor(await acceptMedia({ mediaType: 'image', mimetype: 'image/jpg' }))
+  const path = pathFor(await acceptMedia({ mediaType: 'image', mimetype: 'image/jpg' }, samples.jpeg))
   for (const method of ['HEAD', 'GET'])
     expect((await get(path, method)).headers.get('Content-Type')).toBe('image/jpeg')
 })

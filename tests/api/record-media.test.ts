@@ -15,8 +15,8 @@ import { buildNewSend } from '../support/batches.ts'
 import { type Account, accept, buildAccount } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { waitingForLocks } from '../support/stores.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
-import { startTcpProxy } from './tcp-proxy.ts'
 
 /** As it goes with its send in one statement, and as it is copied before it. */
 const small = Buffer.from('content')
@@ -145,6 +145,7 @@ async function recordByStep(content: Buffer, db = service.runtime.db): Promise<b
       provider: 'sandbox',
       ordering: 'none',
       expireAfterSeconds: null,
+      isDeleted: false,
     } as const
     await record(c, request, channel, undefined)
     return c.text('recorded')

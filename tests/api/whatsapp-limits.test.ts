@@ -113,7 +113,7 @@ test.each([
   ['a webp', 'base64', { mediaType: 'image', base64: base64(samples.webp) }],
   [
     'a webp that is declared as a png',
-    'base64',
+    'mimetype',
     { mediaType: 'image', base64: base64(samples.webp), mimetype: 'image/png' },
   ],
   ['a link to a declared webp', 'mimetype', { mediaType: 'image', mediaUrl, mimetype: 'image/webp' }],

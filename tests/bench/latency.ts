@@ -2,14 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newContact } from '../support/builders.ts'
 import { nowMs } from './clock.ts'
 import { percentile } from './figures.ts'
-import type { Accepted, Sender, Stream } from './post.ts'
+import type { Accepted, Post, Sender, Stream } from './post.ts'
 import type { Provider } from './provider.ts'
 import type { Stage } from './stage.ts'
 
-/** A steady load on one channel, each message to another contact. */
+/** A steady load on one channel. */
 export interface Load {
   sender: Sender
   perSecond: number
+  /** By default texts, each to another contact. */
+  postOf?: () => Post
+  /** Whether its sends may never arrive: nobody waits for them. */
+  mayFail?: true
 }
 
 /** What hasn't reached the provider by then counts as reaching it then. */
@@ -30,7 +34,10 @@ export async function latenciesOf(
 ): Promise<number[][]> {
   await stage.provider.forget()
   const accepted = await stage.client.postSteadily(loads.map((load) => streamOf(load, seconds)))
-  const arrivals = await arrivalsOf(stage.provider, accepted.flat())
+  const arrivals = await arrivalsOf(
+    stage.provider,
+    accepted.filter((_, index) => !loads[index]?.mayFail).flat(),
+  )
   const over = nowMs()
   // The call may come before the answer has been read.
   const latency = ({ requestId, acceptedAt }: Accepted) =>
@@ -43,11 +50,11 @@ export function p99(latencies: readonly number[]): number {
   return percentile(latencies, 0.99)
 }
 
-function streamOf({ sender, perSecond }: Load, seconds: number): Stream {
+function streamOf({ sender, perSecond, postOf }: Load, seconds: number): Stream {
   return {
     perSecond,
     count: Math.round(perSecond * (unmeasuredSeconds + seconds)),
-    postOf: () => ({ sender, contact: newContact() }),
+    postOf: postOf ?? (() => ({ sender, contact: newContact() })),
   }
 }
 

@@ -6,9 +6,10 @@ import type { Benchmark, Findings } from './benchmark.ts'
 import { fairness } from './fairness/index.ts'
 import { buildPrograms, profileInto } from './program.ts'
 import { report } from './report.ts'
+import { roundTrip } from './round-trip.ts'
 import { speed } from './speed/index.ts'
 
-const benchmarks: Record<string, Benchmark> = { speed, fairness }
+const benchmarks: Record<string, Benchmark> = { speed, fairness, 'round-trip': roundTrip }
 
 const options = {
   runs: { type: 'string' },

@@ -12,6 +12,8 @@ export interface Sender {
 export interface Post {
   sender: Sender
   contact: string
+  /** By default a text. */
+  message?: object
 }
 
 /** A send, and the moment when its 202 had come. */
@@ -39,11 +41,12 @@ export interface Client {
 }
 
 const connections = 64
+const hello = { type: 'text', text: { value: 'Hello' } }
 const tickMs = 1
 
 export function openClient(apiUrl: string): Client {
   const pool = new Pool(apiUrl, { connections })
-  const post = async ({ sender, contact }: Post): Promise<Accepted> => {
+  const post = async ({ sender, contact, message = hello }: Post): Promise<Accepted> => {
     const postedAt = nowMs()
     const { statusCode, body } = await pool.request({
       method: 'POST',
@@ -51,8 +54,8 @@ export function openClient(apiUrl: string): Client {
       headers: { authorization: `Bearer ${sender.apiKey}`, 'content-type': 'application/json' },
       body: JSON.stringify({
         channelId: sender.channelId,
-        contact: { value: contact },
-        message: { type: 'text', text: { value: 'Hello' } },
+        contact: { value: contact, type: contact.includes('@') ? 'email' : 'phone' },
+        message,
       }),
     })
     const answer = await body.text()

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nowMs } from './clock.ts'
+import { openMailServer } from './mail-server.ts'
 
 /** A call as the provider saw it. */
 export interface ProviderCall {
@@ -17,8 +18,9 @@ export interface ProviderCall {
 
 /**
  * A webhook receiver in a process of its own, which keeps every call in memory. A channel's URL says how it is treated:
- * `/accept/…`, `/hang/…`, `/after/MS/…`, or `/fail-once/SHARE/…`, which answers 503 to the first call of that share of
- * the sends. Whatever follows tells channels apart.
+ * `/accept/…`, `/hang/…`, `/after/MS/…`, `/fail-once/SHARE/…`, which answers 503 to the first call of that share of the
+ * sends, or `/limit-contacts/PREFIX/…`, a WhatsApp API that has had too many messages for contacts that begin so. Whatever
+ * follows tells channels apart. Media at `/media/unavailable` answer 503, at `/media/hang` nothing. It is a mail server, too.
  *
  * It is asked by `GET /calls` and `GET /count`, of one `path` and but for one `exceptContact` where told so, and
  * forgets all at `DELETE /calls`.
@@ -34,17 +36,28 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
 server.on('connection', (socket) => socket.on('error', () => {}))
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')
-console.log(JSON.stringify({ event: 'receiving', port: (server.address() as AddressInfo).port }))
+const mailPort = await openMailServer(calls)
+console.log(JSON.stringify({ event: 'receiving', port: (server.address() as AddressInfo).port, mailPort }))
+
+/** Too many messages from this number to this contact. */
+const pairRateLimit = JSON.stringify({ error: { message: 'Pair rate limit hit', code: 131056 } })
 
 async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const arrivedAt = nowMs()
   const path = request.url ?? ''
-  const { requestId, contact } = JSON.parse(await text(request))
-  const call: ProviderCall = { requestId, path, contact: contact.value, arrivedAt, status: undefined }
+  const body = JSON.parse(await text(request))
+  const contact: string = body.contact?.value ?? body.to
+  const requestId: string = body.requestId ?? body.biz_opaque_callback_data
+  const call: ProviderCall = { requestId, path, contact, arrivedAt, status: undefined }
   calls.push(call)
   const [, treatment, amount] = path.split('/')
   if (treatment === 'hang') return
   if (treatment === 'after') await sleep(Number(amount))
+  if (treatment === 'limit-contacts' && contact.startsWith(String(amount))) {
+    call.status = 400
+    response.writeHead(call.status).end(pairRateLimit)
+    return
+  }
   call.status = treatment === 'fail-once' && failsNow(requestId, Number(amount)) ? 503 : 200
   response.writeHead(call.status).end('{}')
 }
@@ -59,6 +72,11 @@ function failsNow(requestId: string, share: number): boolean {
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://provider')
+  if (pathname === '/media/hang') return
+  if (pathname === '/media/unavailable') {
+    response.writeHead(503).end()
+    return
+  }
   if (request.method === 'DELETE') {
     calls.length = 0
     failed.clear()

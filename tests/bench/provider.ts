@@ -15,6 +15,7 @@ export interface Choice {
 /** The provider's process, from outside. */
 export interface Provider {
   urlOf(path: string): string
+  mailPort: number
   calls(choice?: Choice): Promise<ProviderCall[]>
   count(choice?: Choice): Promise<number>
   /** Waits until it got so many calls, or for so long. @returns whether it did. */
@@ -36,6 +37,7 @@ export function openProvider({ ready }: Program): Provider {
   const count = async (choice?: Choice) => (await ask('GET', '/count', choice)) as number
   return {
     urlOf: (path) => origin + path,
+    mailPort: Number(ready.mailPort),
     calls: async (choice) => (await ask('GET', '/calls', choice)) as ProviderCall[],
     count,
     async gets(wanted, choice, withinMs) {

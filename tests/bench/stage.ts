@@ -10,6 +10,7 @@ import type { OnUncertain } from '../../src/core/outcome.ts'
 import { startEmbedded } from '../../src/dev/embedded/index.ts'
 import { readSettings } from '../../src/platform/settings.ts'
 import { buildKey, buildWebhookChannel, type Registry } from '../support/builders.ts'
+import { buildProviderChannel } from '../support/provider-channel.ts'
 import { testSecrets } from '../support/service.ts'
 import { type Client, openClient, type Sender } from './post.ts'
 import { type Program, programs, startProgram } from './program.ts'
@@ -18,6 +19,7 @@ import { openProvider, type Provider } from './provider.ts'
 /** The service as it is run, each process by itself, on stores of its own: PostgreSQL with fsync, Redis with an AOF. */
 export interface Stage {
   db: Database
+  databaseUrl: string
   redis: Redis
   /** For files, until the stage closes. */
   folder: string
@@ -49,6 +51,10 @@ type ApiProgram = 'api' | 'usualApi' | 'recordlessApi' | 'watchedApi' | 'echo'
 export interface Tenant {
   /** @param path of the provider, which says how it treats the channel's calls. */
   openChannel(path: string, onUncertain?: OnUncertain): Promise<Sender>
+  /** The same by WhatsApp's API. */
+  openWhatsApp(path: string): Promise<Sender>
+  /** The same by mail. */
+  openMail(): Promise<Sender>
 }
 
 const kept = ['accounts', 'api_keys', 'channels', 'flows', 'templates']
@@ -113,6 +119,7 @@ async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>>
   }
   return {
     db,
+    databaseUrl: settings.DATABASE_URL,
     redis,
     folder,
     api,
@@ -160,6 +167,14 @@ async function openAccount(registry: Registry, provider: Provider): Promise<Tena
     async openChannel(path, onUncertain = 'resend') {
       const url = provider.urlOf(path)
       return { apiKey, channelId: await buildWebhookChannel(registry, accountId, url, onUncertain) }
+    },
+    async openWhatsApp(path) {
+      const config = { phoneNumberId: '1', accessToken: 'bench', baseUrl: provider.urlOf(path) }
+      return { apiKey, channelId: await buildProviderChannel(registry, accountId, 'whatsapp-cloud', config) }
+    },
+    async openMail() {
+      const config = { host: '127.0.0.1', port: provider.mailPort, from: 'bench@example.org' }
+      return { apiKey, channelId: await buildProviderChannel(registry, accountId, 'smtp', config) }
     },
   }
 }

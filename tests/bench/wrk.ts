@@ -48,7 +48,7 @@ function wrkBinary() {
   return debianBinary({
     what: 'wrk',
     names: ['wrk'],
-    package: { names: ['wrk'], withDependencies: true },
+    package: { choices: [['wrk']], withDependencies: true },
     versionStatus: 1,
     advice: 'put it on PATH, e.g. with `apt-get install wrk`.',
   })

@@ -12,7 +12,7 @@ const groups = {
 
 test.concurrent.for(['processes', 'stores'] as const)(
   'no send is lost, doubled or stuck: %s',
-  { timeout: 240_000 },
+  { timeout: 300_000 },
   async (group, { onTestFailed }) => {
     const names = groups[group].map(({ name }) => name).join(',')
     const again = `npm run chaos -- --short --seed ${short.seed} --sends ${short.sends} --faults ${names}`

@@ -28,6 +28,8 @@ export interface Fleet {
   complete(): Promise<void>
   /** The new one first, then SIGTERM to the oldest, whose exit code this answers with when it has ended. */
   replaceOldest(role: Role): Promise<{ ended: Promise<number | null> }>
+  /** Replaces all processes by ones with these settings changed. */
+  restartWith(changes: Record<string, string>): Promise<void>
   /** Those that ended by themselves, though nobody had told them to. */
   crashes: string[]
   stop(): Promise<void>
@@ -66,7 +68,9 @@ export async function startFleet({ size, ...options }: FleetOptions): Promise<Fl
     if (isStopping) member.service.child.kill('SIGKILL')
   }
   const roles: Role[] = ['api', 'worker']
-  await Promise.all(roles.flatMap((role) => Array.from({ length: size[role] }, () => start(role))))
+  const startAll = () =>
+    Promise.all(roles.flatMap((role) => Array.from({ length: size[role] }, () => start(role))))
+  await startAll()
 
   return {
     balancer,
@@ -88,6 +92,12 @@ export async function startFleet({ size, ...options }: FleetOptions): Promise<Fl
       const [oldest] = of(role)
       await start(role)
       return { ended: retire(oldest) }
+    },
+    async restartWith(changes) {
+      Object.assign(options.environment, changes)
+      const before = roles.flatMap(of)
+      await startAll()
+      await Promise.all(before.map(retire))
     },
     async stop() {
       isStopping = true

@@ -7,6 +7,7 @@ import { sealConfig } from '../../src/core/sealed-config.ts'
 import { type Reaper, startReaper } from '../../src/dev/embedded/index.ts'
 import { seedDemoAccount } from '../../src/dev/seed.ts'
 import { type BreakableServers, startBreakableServers } from '../support/breakable-servers.ts'
+import { type MovableClocks, movableClocks } from '../support/moved-clock.ts'
 import { testSecrets } from '../support/service.ts'
 import { type Fleet, startFleet } from './fleet.ts'
 import { type RecordingProvider, startProvider } from './provider.ts'
@@ -16,6 +17,8 @@ export interface World {
   fleet: Fleet
   servers: BreakableServers
   provider: RecordingProvider
+  /** Those of the fleet's processes. */
+  clocks: MovableClocks
   db: Database
   apiKey: string
   /** How many a send has. */
@@ -59,6 +62,8 @@ async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => un
   stops.push(() => stopServers(servers))
   const provider = await startProvider()
   stops.push(provider.stop)
+  const clocks = await movableClocks()
+  stops.push(clocks.stop)
   const environment = environmentOf(servers, options)
   const db = connectDatabase(servers.databaseUrl, {
     poolSize: 2,
@@ -68,7 +73,12 @@ async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => un
   stops.push(() => db.$client.end())
   const { accountId, apiKey } = await seedDemoAccount(environment)
   const onLine = options.logFile === undefined ? undefined : lineWriter(options.logFile)
-  const fleet = await startFleet({ environment, reaper, size, onLine })
+  const fleet = await startFleet({
+    environment: { ...environment, ...clocks.environment },
+    reaper,
+    size,
+    onLine,
+  })
   stops.push(fleet.stop)
 
   const openChannel = async (path: string, onUncertain: OnUncertain) => {
@@ -78,7 +88,16 @@ async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => un
     await createChannel(db, { id, accountId, provider: 'webhook', name: path, sealedConfig, onUncertain })
     return id
   }
-  return { fleet, servers, provider, db, apiKey, attempts: retryDelaysSeconds.length + 1, openChannel }
+  return {
+    fleet,
+    servers,
+    provider,
+    clocks,
+    db,
+    apiKey,
+    attempts: retryDelaysSeconds.length + 1,
+    openChannel,
+  }
 }
 
 function environmentOf(servers: BreakableServers, options: WorldOptions): Record<string, string> {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { smallBytes } from '../../src/api/large-bodies.ts'
@@ -80,6 +80,21 @@ describe('docs/security.md', () => {
     expect(unproven).toEqual([])
     expect(page.match(/`tests\/[\w/.-]+\.test\.ts`(?!,? “)/g)).toEqual(['`tests/check/docs.test.ts`'])
   })
+})
+
+/** What a user or an operator may read, in the product or beside it. */
+const read = [
+  ...['README.md', 'SECURITY.md', 'CHANGELOG.md', 'docs', 'ops', 'src', 'db', 'workers'].flatMap((path) =>
+    statSync(path).isFile()
+      ? [path]
+      : readdirSync(path, { recursive: true, encoding: 'utf8' }).map((file) => join(path, file)),
+  ),
+].filter((path) => /\.(md|ya?ml|tsx?|json)$/.test(path))
+
+test('what is wrong is to be fixed, in these words', () => {
+  const quaint = /\bmend(?:s|ed|ing)?\b/i
+  expect(read.length).toBeGreaterThan(300)
+  expect(read.filter((path) => quaint.test(readFileSync(path, 'utf8')))).toEqual([])
 })
 
 test('docs/support.md tells what each sentence on top of the support page means', () => {

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { mintApiKey } from '../../src/core/api-key.ts'
+import { openConfig } from '../../src/core/sealed-config.ts'
 import { post, request, textBody } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 
@@ -92,6 +93,24 @@ test('account update and channel update change what they name', async () => {
   ])
 })
 
+test('account list and template list show what was made, without the configs of channels', () => {
+  const { accountId } = ask('account', 'create', '--name', 'Listed', '--rate-limit', '7/3')
+  const limits = { rateLimitPoints: 7, rateLimitSeconds: 3 }
+  const { accounts } = ask('account', 'list')
+  const listed = { accountId, name: 'Listed', ...limits, createdAt: expect.any(String) }
+  expect(accounts.at(-1)).toEqual(listed)
+  const created = ['--account', accountId, '--provider', 'sandbox', '--name', 'Box', '--config', '{}']
+  const { channelId } = ask('channel', 'create', ...created)
+  expect(ask('template', 'list', '--channel', channelId)).toEqual({ templates: [] })
+  const definition = { text: 'Hello {{name}}' }
+  const set = ['template', 'set', '--channel', channelId, '--name', 'hello', '--definition']
+  ask(...set, JSON.stringify(definition))
+  expect(ask('template', 'list', '--channel', channelId)).toEqual({
+    templates: [{ name: 'hello', definition, setAt: expect.any(String) }],
+  })
+  expect(cli(['template', 'list', '--channel', channelId]).stdout).toContain(JSON.stringify(definition))
+})
+
 test('a revoked key is listed as such', () => {
   const { accountId } = ask('account', 'create', '--name', 'Acme')
   const { keyId } = ask('key', 'create', '--account', accountId, '--permission', 'messages:send')
@@ -104,6 +123,7 @@ test('a revoked key is listed as such', () => {
 const nobody = '01890000-0000-7000-8000-000000000000'
 
 test.each([
+  [['template', 'list', '--channel', nobody], 'No channel'],
   [['account', 'create'], '--name'],
   [['account', 'create', '--name', 'x', '--rate-limit', '5'], 'POINTS/SECONDS'],
   [['account', 'create', '--name', 'x', '--rate-limit', '3/86401'], '86400 seconds'],
@@ -156,6 +176,48 @@ test('a config that the provider refuses is named by its field', () => {
   const { accountId } = ask('account', 'create', '--name', 'Acme')
   const args = ['--account', accountId, '--provider', 'sandbox', '--name', 'x', '--config', '{"url":"x"}']
   expect(cli(['channel', 'create', ...args]).stderr).toContain('url: unknown field')
+})
+
+async function sealedConfigOf(channelId: string): Promise<string> {
+  const { rows } = await service.runtime.db.$client.query(
+    'select sealed_config as sealed from channels where id = $1',
+    [channelId],
+  )
+  return rows[0].sealed
+}
+
+test("a webhook's secret is changed without a gap, and is shown nowhere", async () => {
+  const { accountId } = ask('account', 'create', '--name', 'Acme')
+  const [old, next] = ['old', 'next'].map((text) => `whsec_${Buffer.alloc(32, text).toString('base64')}`)
+  const configOf = (secret: unknown) => JSON.stringify({ url: 'https://example.com/messages', secret })
+  const created = ['--account', accountId, '--provider', 'webhook', '--name', 'Ours']
+  const { channelId } = ask('channel', 'create', ...created, '--config', configOf(old))
+  for (const secret of [[old, next], next]) {
+    expect(ask('channel', 'update', channelId, '--config', configOf(secret))).toEqual({ channelId })
+    const sealed = await sealedConfigOf(channelId)
+    expect(openConfig(sealed, channelId, [service.runtime.settings.CREDENTIALS_KEY])).toMatchObject({
+      secret,
+    })
+    const listed = cli(['channel', 'list', '--account', accountId, '--json']).stdout
+    for (const known of [old, next]) expect(sealed + listed).not.toContain(String(known).slice(6))
+  }
+  const refused = cli(['channel', 'update', channelId, '--config', configOf([old, next, old])])
+  expect(refused.stderr).toContain('secret: has to hold 1 or 2 secrets')
+  expect(refused.stderr).not.toContain(String(old).slice(6))
+})
+
+test('an smtp config without a name is sealed without one: the release before knows no such field', async () => {
+  const { accountId } = ask('account', 'create', '--name', 'Acme')
+  const config = { host: 'mx.example.com', from: 'Ann <ann@example.com>' }
+  const created = ['--account', accountId, '--provider', 'smtp', '--name', 'Mail']
+  const { channelId } = ask('channel', 'create', ...created, '--config', JSON.stringify(config))
+  const sealed = await sealedConfigOf(channelId)
+  expect(openConfig(sealed, channelId, [service.runtime.settings.CREDENTIALS_KEY])).toStrictEqual({
+    ...config,
+    port: 587,
+    secure: false,
+    subject: 'Message',
+  })
 })
 
 test('without a database the message says so', () => {

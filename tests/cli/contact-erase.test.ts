@@ -4,7 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { listConversations } from '../../db/conversations.ts'
 import { eraseContact } from '../../db/erase.ts'
-import { replaySend, replaySends } from '../../db/replays.ts'
+import { replaySends } from '../../db/replay-sets.ts'
+import { replaySend } from '../../db/replays.ts'
 import { conversations, sandboxMessages, sendEvents, sends } from '../../db/schema.ts'
 import { findMedia } from '../../db/sends.ts'
 import type { ContactType } from '../../src/core/contact.ts'
@@ -30,7 +31,12 @@ import { eventually } from '../support/wait.ts'
 const content = 'Zebrastreifen'
 const name = 'Rumpelstilz'
 const phone = '+4915155501234'
-const words = { outcome: 'rejected', reason: `${phone} is no number`, providerStatus: 400 } as const
+const words = {
+  outcome: 'rejected',
+  fault: 'recipient',
+  reason: `${phone} is no number`,
+  providerStatus: 400,
+} as const
 const told: AttemptResult = { outcome: 'sent', providerMessageId: `wamid-${phone}`, providerStatus: 200 }
 
 let service: TestService
@@ -98,6 +104,7 @@ test('content and contact are gone from every table, and the bones of the timeli
   await endAttempt(service, await beginAttempt(service, retried, 'first'), {
     ...words,
     outcome: 'retry_later',
+    fault: 'provider',
   })
   await db.update(sends).set({ status: 'failed', finishedAt: new Date() }).where(eq(sends.requestId, retried))
   requestIds.push(refused, retried)
@@ -199,8 +206,8 @@ describe('an erased send', () => {
     await erase()
     const { status, stderr } = await runCli(service, 'replay', requestId)
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('was erased') })
-    const set = { channelId: account.channelId, status: 'failed', limit: 10 } as const
-    expect(await replaySends(db, set)).toBe(0)
+    const set = { channelId: account.channelId, status: 'failed', limit: 10, includeRefused: true } as const
+    expect(await replaySends(db, set)).toEqual({ replayed: 0, skipped: { expired: 0, refused: 0 } })
     expect(await rowOf(service, requestId)).toMatchObject({ status: 'failed', finishedAt: expect.any(Date) })
   })
 
@@ -226,7 +233,7 @@ describe('an erased send', () => {
     const requestId = await accept(service, account, textBody(content, phone))
     const lost = await loseAttempt(service, requestId, 'frozen')
     await erase()
-    const unsure = { outcome: 'uncertain', reason: `${phone} hung up` } as const
+    const unsure = { outcome: 'uncertain', fault: 'provider', reason: `${phone} hung up` } as const
     for (const _ of ['once', 'and again, for its answer was lost']) await endAttempt(service, lost, unsure)
     const names = namesOf(await timelineOf(service, requestId))
     expect(names.filter((event) => event === 'attempt_finished')).toHaveLength(1)

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const rejected: AttemptResult = { outcome: 'rejected', reason: 'no such number' }
+const rejected: AttemptResult = { outcome: 'rejected', fault: 'recipient', reason: 'no such number' }
 
 /** Everything that a replay could change. */
 const stateOf = async (requestId: string) => [

@@ -1,6 +1,6 @@
 import { asc, eq, inArray } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { replaySends } from '../../db/replays.ts'
+import { replaySends } from '../../db/replay-sets.ts'
 import { media, sends } from '../../db/schema.ts'
 import { buildSendRow, namesOf, rowOf, timelineOf } from '../support/attempts.ts'
 import { type Account, buildAccount, buildChannel } from '../support/builders.ts'
@@ -8,6 +8,8 @@ import { runCli } from '../support/cli.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 const perSecond = 20
+/** None. */
+const skipped = { expired: 0, refused: 0 }
 
 let service: TestService
 let account: Account
@@ -53,7 +55,7 @@ test('a set is replayed the oldest first, up to its limit, at most 20 falling du
   ]
   const before = await Promise.all(bystanders.map((requestId) => rowOf(service, requestId)))
   const startedAt = Date.now()
-  expect(await replaySet(by, 'failed', '--limit', '65')).toEqual({ replayed: 65 })
+  expect(await replaySet(by, 'failed', '--limit', '65')).toEqual({ replayed: 65, skipped })
 
   expect(await statesOf(failed)).toEqual([...Array(65).fill('queued'), ...Array(5).fill('failed')])
   expect(await Promise.all(bystanders.map((requestId) => rowOf(service, requestId)))).toEqual(before)
@@ -81,8 +83,8 @@ test('a set of uncertain ones leaves the failed ones, and what is replayed is no
   const by = await withChannel()
   const uncertain = await buildEnded(by, 3, 'uncertain')
   const failed = await buildEnded(by, 3, 'failed')
-  expect(await replaySet(by, 'uncertain')).toEqual({ replayed: 3 })
-  expect(await replaySet(by, 'uncertain')).toEqual({ replayed: 0 })
+  expect(await replaySet(by, 'uncertain')).toEqual({ replayed: 3, skipped })
+  expect(await replaySet(by, 'uncertain')).toEqual({ replayed: 0, skipped })
   expect(await statesOf(uncertain)).toEqual(Array(3).fill('queued'))
   expect(await statesOf(failed)).toEqual(Array(3).fill('failed'))
 })
@@ -101,7 +103,7 @@ test('a set leaves out what has lost its media, and does not count it for the li
     await db.update(sends).set({ messageType: 'media', message }).where(eq(sends.requestId, requestId))
   }
   await db.insert(media).values({ requestId: kept, content: Buffer.from('abc') })
-  expect(await replaySet(by, 'failed', '--limit', '2')).toEqual({ replayed: 2 })
+  expect(await replaySet(by, 'failed', '--limit', '2')).toEqual({ replayed: 2, skipped })
   expect(await statesOf([gone, kept, linked])).toEqual(['failed', 'queued', 'queued'])
 })
 
@@ -110,7 +112,7 @@ test('a set that is replayed several times at once is replayed once', async () =
   const ids = await buildEnded(by, 60, 'failed')
   const set = { channelId: by.channelId, status: 'failed', limit: 1000 } as const
   const replayed = await Promise.all(Array.from({ length: 4 }, () => replaySends(service.runtime.db, set)))
-  expect(replayed.reduce((sum, count) => sum + count)).toBe(ids.length)
+  expect(replayed.reduce((sum, one) => sum + one.replayed, 0)).toBe(ids.length)
   for (const requestId of ids) {
     const names = namesOf(await timelineOf(service, requestId))
     expect(names.filter((event) => event === 'replayed')).toHaveLength(1)

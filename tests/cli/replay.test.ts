@@ -27,6 +27,7 @@ import {
 } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { waitingForLocks } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 import {
   accept as accepting,
@@ -54,9 +55,9 @@ afterAll(async () => {
   await receiver.stop()
 })
 
-const rejected: AttemptResult = { outcome: 'rejected', reason: 'no such number' }
-const unsure: AttemptResult = { outcome: 'uncertain', reason: 'connection lost' }
-const busy: AttemptResult = { outcome: 'retry_later', reason: 'busy' }
+const rejected: AttemptResult = { outcome: 'rejected', fault: 'recipient', reason: 'no such number' }
+const unsure: AttemptResult = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
+const busy: AttemptResult = { outcome: 'retry_later', fault: 'provider', reason: 'busy' }
 
 const replay = (...args: string[]) => runCli(service, 'replay', ...args)
 
@@ -234,11 +235,9 @@ describe('a replay', () => {
       const second = replay(requestId).finally(() => {
         isOver = true
       })
-      const waiting =
-        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
       await eventually(
         'the other replay',
-        async () => isOver || (await db.$client.query(waiting)).rowCount === 1,
+        async () => isOver || (await db.$client.query(waitingForLocks)).rowCount === 1,
       )
       await client.query('commit')
       expect(await second).toMatchObject({ status: 1, stderr: expect.stringContaining('on its way') })

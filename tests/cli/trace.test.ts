@@ -119,8 +119,10 @@ test('a send of a held channel tells by whose words it is held, and with which l
   await service.runtime.db.update(channels).set(held).where(eq(channels.id, channelId))
   const { facts, story } = await storyOf(requestId)
   expect(facts.channel).toMatchObject({ channelId, rate: { calls: 80, seconds: 1 }, maxInFlight: 5 })
-  expect(story.headline).toMatch(/^Waiting: the channel Test is held since .* UTC: The token is void\.$/)
-  expect(story.advice).toContain(`channel resume ${channelId}`)
+  expect(story.headline).toMatch(
+    /^Waiting: the channel Test has been held since .* UTC: The token is void\.$/,
+  )
+  expect(story.advice?.command).toBe(`channel resume ${channelId}`)
 })
 
 test('trace --follow tells the events as they come, and ends with 0 when the send was sent', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { decodeBase64, decodeDigits } from '../../src/core/base64.ts'
+import { cpuMsOf } from '../support/cpu-time.ts'
 
 const max = 1024
 
@@ -85,10 +86,11 @@ test.each([
   ['letters and a fault', `${'A'.repeat(2_000_000)}!`],
   ['the head of a data: URL', `data:${'a;'.repeat(1_000_000)}`],
   ['parameters of a data: URL', `data:a/b${';a=b'.repeat(500_000)}`],
-])('two million characters of %s are judged at once', (_what, value) => {
-  const startedAt = performance.now()
-  expect(decodeBase64(value, 16 * 1024 * 1024)).toHaveProperty('fault')
-  expect(performance.now() - startedAt).toBeLessThan(1000)
+])('two million characters of %s are judged at once', async (_what, value) => {
+  const took = await cpuMsOf(() => {
+    expect(decodeBase64(value, 16 * 1024 * 1024)).toHaveProperty('fault')
+  })
+  expect(took).toBeLessThan(1000)
 })
 
 test('bytes of digits are decoded as their text is, or left to it', () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseEmail } from '../../src/core/email.ts'
+import { cpuMsOf } from '../support/cpu-time.ts'
 
 const local64 = 'l'.repeat(64)
 const label63 = 'd'.repeat(63)
@@ -64,10 +65,11 @@ test('the longest address is 254 characters long', () => {
   expect(ofLength(254)).toHaveLength(254)
 })
 
-test('a long text is judged at once', () => {
-  const startedAt = performance.now()
-  for (const long of ['a.'.repeat(500_000), `a@${'a.'.repeat(500_000)}`, `a@${'-'.repeat(1_000_000)}`]) {
-    expect(parseEmail(long)).toBeUndefined()
-  }
-  expect(performance.now() - startedAt).toBeLessThan(1000)
+test('a long text is judged at once', async () => {
+  const took = await cpuMsOf(() => {
+    for (const long of ['a.'.repeat(500_000), `a@${'a.'.repeat(500_000)}`, `a@${'-'.repeat(1_000_000)}`]) {
+      expect(parseEmail(long)).toBeUndefined()
+    }
+  })
+  expect(took).toBeLessThan(1000)
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { maskedWords } from '../../src/core/masked-words.ts'
+import { cpuMsOf } from '../support/cpu-time.ts'
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
@@ -47,10 +48,11 @@ test('what is long is cut, and never in the middle of what has to be masked', ()
 
 test.each(['a', 'ab ', '1', '1 ', '1   ', '+', '@', 'a@', '://', '=', '\n', 'http'])(
   'however long, it takes next to no time: %j',
-  (part) => {
+  async (part) => {
     const words = part.repeat(2_000_000 / part.length)
-    const startedAt = performance.now()
-    maskedWords(words, [part, 'x'.repeat(4096)])
-    expect(performance.now() - startedAt).toBeLessThan(250)
+    const took = await cpuMsOf(() => {
+      maskedWords(words, [part, 'x'.repeat(4096)])
+    })
+    expect(took).toBeLessThan(250)
   },
 )

@@ -17,10 +17,11 @@ function rules(over: Partial<RetryRules> = {}): RetryRules {
 
 const later = (retryAfterMs?: number): Outcome => ({
   outcome: 'retry_later',
+  fault: 'provider',
   reason: 'HTTP 503',
   retryAfterMs,
 })
-const uncertain: Outcome = { outcome: 'uncertain', reason: 'connection lost' }
+const uncertain: Outcome = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
 
 test('sent ends a send', () => {
   expect(judge({ outcome: 'sent', providerMessageId: 'x' }, 1, rules())).toEqual({ status: 'sent' })
@@ -28,7 +29,9 @@ test('sent ends a send', () => {
 
 test('a refusal ends it at once, whatever the attempt', () => {
   for (const attempt of [1, 3, 8]) {
-    expect(judge({ outcome: 'rejected', reason: 'no such number' }, attempt, rules())).toEqual({
+    expect(
+      judge({ outcome: 'rejected', fault: 'recipient', reason: 'no such number' }, attempt, rules()),
+    ).toEqual({
       status: 'failed',
       reason: 'no such number',
     })
@@ -92,6 +95,13 @@ describe('a retry', () => {
       expect(verdict.status === 'queued' && Number.isInteger(verdict.delayMs)).toBe(true)
     }
   })
+})
+
+test('a limit that lasts until the next day costs one attempt a day, however short the delays are', () => {
+  const day = 24 * 3_600_000
+  const verdicts = schedule.map((_, index) => judge(later(day), index + 1, rules()))
+  expect(verdicts).toEqual(schedule.map(() => ({ status: 'queued', reason: 'HTTP 503', delayMs: day })))
+  expect(judge(later(day), schedule.length + 1, rules()).status).toBe('failed')
 })
 
 describe('the last attempt', () => {
@@ -162,7 +172,7 @@ describe('a call that was not made after all', () => {
 
   test('does not hold the channel, unlike a refusal of the channel', () => {
     expect(judge(notCalled, 1, rules())).not.toHaveProperty('holdsChannel')
-    expect(judge({ outcome: 'channel_refused', reason: 'gone' }, 1, rules())).toMatchObject({
+    expect(judge({ outcome: 'channel_refused', fault: 'sender', reason: 'gone' }, 1, rules())).toMatchObject({
       holdsChannel: true,
       isUncounted: true,
     })
@@ -174,12 +184,14 @@ describe('a late outcome', () => {
     expect(judgeLate({ outcome: 'sent', providerMessageId: 'x' })).toEqual({ status: 'sent' })
   })
 
-  test.each(['rejected', 'retry_later', 'channel_refused', 'not_called'] as const)(
-    'that was %s makes it failed, and never tries it again',
-    (outcome) => {
-      expect(judgeLate({ outcome, reason: 'why' })).toEqual({ status: 'failed', reason: 'why' })
-    },
-  )
+  test.each<AttemptResult>([
+    { outcome: 'rejected', fault: 'recipient', reason: 'why' },
+    { outcome: 'retry_later', fault: 'provider', reason: 'why' },
+    { outcome: 'channel_refused', fault: 'sender', reason: 'why' },
+    { outcome: 'not_called', reason: 'why' },
+  ])('that was $outcome makes it failed, and never tries it again', (outcome) => {
+    expect(judgeLate(outcome)).toEqual({ status: 'failed', reason: 'why' })
+  })
 
   test('that is uncertain tells nothing new', () => {
     expect(judgeLate(uncertain)).toBeUndefined()
@@ -187,7 +199,7 @@ describe('a late outcome', () => {
 })
 
 describe('a loss of the worker', () => {
-  const claim = { worker: 'w1', losses: 0, attempt: 1, attemptsBeforeReplay: 0 }
+  const claim = { worker: 'w1', losses: 0, attempt: 1, attemptsBeforeReplay: 0, mayHaveCalled: true }
   const resend = { onUncertain: 'resend' } as const
   const reason = expect.stringContaining('w1')
 
@@ -204,6 +216,16 @@ describe('a loss of the worker', () => {
     expect(judgeLoss({ ...claim, attempt: 7 }, rules(resend)).status).toBe('queued')
     expect(judgeLoss({ ...claim, attempt: 8 }, rules(resend)).status).toBe('uncertain')
   })
+
+  test.each<[OnUncertain]>([['hold'], ['resend']])(
+    'before the call is followed by the same attempt soon, whatever the delays: %s',
+    (onUncertain) => {
+      const before = { ...claim, mayHaveCalled: false }
+      expect(judgeLoss(before, rules({ onUncertain }))).toEqual({ status: 'queued', reason, delayMs: 1000 })
+      const last = judgeLoss({ ...before, losses: 4 }, rules({ onUncertain }))
+      expect(last).toEqual({ status: 'failed', reason: expect.stringMatching(/^parked/) })
+    },
+  )
 
   test('counts attempts anew after a replay', () => {
     const replayed = { ...claim, attempt: 10, attemptsBeforeReplay: 8 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { parsePhone } from '../../src/core/phone.ts'
+import { cpuMsOf } from '../support/cpu-time.ts'
 
 test.each([
   ['+4915112345678', '+4915112345678'],
@@ -49,8 +50,9 @@ test('a number that was stored is itself again', () => {
   expect(parsePhone(parsePhone('0049 151 12345678') ?? '')).toBe('+4915112345678')
 })
 
-test('a long text of separators is judged at once', () => {
-  const startedAt = performance.now()
-  expect(parsePhone(`${' .-()'.repeat(200_000)}x`)).toBeUndefined()
-  expect(performance.now() - startedAt).toBeLessThan(1000)
+test('a long text of separators is judged at once', async () => {
+  const took = await cpuMsOf(() => {
+    expect(parsePhone(`${' .-()'.repeat(200_000)}x`)).toBeUndefined()
+  })
+  expect(took).toBeLessThan(1000)
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { explainUnknownId, findRequestId } from '../../src/core/request-id.ts'
+import { cpuMsOf } from '../support/cpu-time.ts'
 
 const id = '01a1fde3-04b0-709e-bec0-b940cc7af3c0'
 const other = '01a1fde3-04b0-709e-bec0-b940cc7af3c1'
@@ -43,11 +44,12 @@ describe('a requestId is found', () => {
     expect(findRequestId(pasted)).toBeUndefined()
   })
 
-  test('in little time, whatever was pasted', () => {
-    const startedAt = performance.now()
-    for (const piece of ['a', '01a1fde3-', 'requestId":"', ' ', '\\"'])
-      findRequestId(piece.repeat(200_000 / piece.length))
-    expect(performance.now() - startedAt).toBeLessThan(2000)
+  test('in little time, whatever was pasted', async () => {
+    const took = await cpuMsOf(() => {
+      for (const piece of ['a', '01a1fde3-', 'requestId":"', ' ', '\\"'])
+        findRequestId(piece.repeat(200_000 / piece.length))
+    })
+    expect(took).toBeLessThan(2000)
   })
 })
 
@@ -62,6 +64,13 @@ describe('an id that is no send is explained', () => {
     ['no id', 'hello', 0, /^That holds no requestId\./, /or the whole log line/],
     ['a part', id.slice(0, 30), 0, /^The id is cut off or mistyped\./, /Copy/],
     ['another kind', '550e8400-e29b-41d4-a716-446655440000', 0, /UUIDs of version 7/, /copied from/],
+    [
+      'one of an API whose clock is ahead',
+      id,
+      -600_000,
+      /most likely for a request that was refused/,
+      /rejected/,
+    ],
     ['one from the future', id, -day, /its time, 2026-11-21 11:34:35 UTC, has yet to come/, /copied from/],
     [
       'an old one',

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import type { Fault } from '../../src/core/outcome.ts'
 import type { ProviderRules } from '../../src/core/provider.ts'
 import { providerNames, providerRules } from '../../src/core/providers/index.ts'
 import { twilioCodes } from '../../src/core/providers/twilio-codes.ts'
 import { whatsAppCodes } from '../../src/core/providers/whatsapp-cloud-codes.ts'
-import { type StoryFacts, tellStory } from '../../src/core/story.ts'
+import { type Advice, type StoryFacts, tellStory } from '../../src/core/story.ts'
 import {
   type AttemptRecord,
   buildTimeline,
@@ -74,6 +75,7 @@ const facts: StoryFacts = {
     breakerOpenUntil: null,
     rate: null,
     maxInFlight: null,
+    deletedAt: null,
   },
 }
 
@@ -112,6 +114,12 @@ const retried = [
     reason: 'Twilio: it takes no more requests now',
   }),
   story('retry_scheduled', 2, { reason: 'busy', nextAttemptAt: at(7).toISOString() }),
+]
+
+const uncalled = [
+  story('attempt_started', 1, { attempt: 1, worker: 'w1' }),
+  story('attempt_finished', 2, { ...refused, outcome: 'not_called', providerStatus: null }),
+  story('retry_scheduled', 2, { reason: 'set PUBLIC_BASE_URL', nextAttemptAt: at(32).toISOString() }),
 ]
 
 const resent = [
@@ -167,7 +175,7 @@ describe('the headline of a send that', () => {
         events: retried,
       },
       'bad',
-      'Not delivered: the provider took it at no attempt: it is out of service or overloaded; 3 attempts, the last at 14:02:11 UTC.',
+      'Not delivered: every attempt failed: it is out of service or overloaded; 3 attempts, the last at 14:02:11 UTC.',
     ],
     [
       'got no connection at the last attempt',
@@ -178,7 +186,7 @@ describe('the headline of a send that', () => {
         }),
       },
       'bad',
-      'Not delivered: the provider took it at no attempt: the connection was refused; 2 attempts, the last at 14:00:01 UTC.',
+      'Not delivered: every attempt failed: the connection was refused; 2 attempts, the last at 14:00:01 UTC.',
     ],
     [
       'expired before any attempt',
@@ -299,7 +307,19 @@ describe('the headline of a send that', () => {
         channel: { heldAt: at(50), heldReason: "Twilio: it refuses the channel's credentials." },
       },
       'waiting',
-      "Waiting: the channel SMS is held since 14:00:50 UTC: Twilio: it refuses the channel's credentials.",
+      "Waiting: the channel SMS has been held since 14:00:50 UTC: Twilio: it refuses the channel's credentials.",
+    ],
+    [
+      'is held by an operator',
+      { channel: { heldAt: at(50), heldReason: 'held by an operator' } },
+      'waiting',
+      'Waiting: the channel SMS has been held since 14:00:50 UTC, by an operator.',
+    ],
+    [
+      'waits since its worker could not call',
+      { events: uncalled, facts: { now: at(3), nextAttemptAt: at(32) } },
+      'waiting',
+      'Waiting for its next attempt, at 14:00:32 UTC; the last one ended before the provider was called: set PUBLIC_BASE_URL.',
     ],
     [
       'waits for its retry',
@@ -405,16 +425,44 @@ describe('what comes next of a send that', () => {
   })
 })
 
-test.each<[string, Given, advice: string | undefined]>([
-  ['sent', { send: ended('sent', { attemptRecord: record }) }, undefined],
+test.each<[string, Given, advice: Advice | undefined]>([
+  ['is sent', { send: ended('sent', { attemptRecord: record }) }, undefined],
   [
-    'uncertain',
+    'is uncertain',
     { send: ended('uncertain', { failure: 'x' }) },
-    `Look for the message at the provider first; where it has none: replay ${requestId}`,
+    {
+      text: 'Look for the message at the provider first. Replay it only if the provider does not have it.',
+      command: `replay ${requestId}`,
+    },
   ],
-  ['held', { channel: { heldAt: at(50) } }, `Mend what it says, then: channel resume ${channelId}`],
-])('what can be done where it is %s', (_name, given, advice) => {
-  expect(tell(given).advice).toBe(advice)
+  [
+    'was refused',
+    { send: failed('Twilio: no such number', { attemptRecord: refused }) },
+    { text: 'Fix the problem above and send a new message. A replay would be refused again.' },
+  ],
+  [
+    'was given up',
+    { send: failed('busy', { attemptRecord: { ...refused, outcome: 'retry_later' } }) },
+    { text: 'Replay it when the provider works again.', command: `replay ${requestId}` },
+  ],
+  [
+    'waits for a channel that its provider refused',
+    { channel: { heldAt: at(50), heldReason: 'Twilio: the credentials are wrong' } },
+    { text: 'Fix the problem above, then resume the channel.', command: `channel resume ${channelId}` },
+  ],
+  [
+    'waits for a channel that an operator holds, with nothing to fix',
+    { channel: { heldAt: at(50), heldReason: 'held by an operator' } },
+    { text: 'Resume the channel when its messages may go again.', command: `channel resume ${channelId}` },
+  ],
+])('what can be done where it %s', (_name, given, advice) => {
+  expect(tell(given).advice).toEqual(advice)
+})
+
+test('of an attempt that left no status, code or id there is no answer to show, not even an empty one', () => {
+  const lost = { ...refused, outcome: 'uncertain', providerStatus: null, reason: 'no answer' } as const
+  const { entries } = tell({ send: ended('uncertain', { attemptRecord: lost, failure: 'no answer' }) })
+  expect(entries.find(({ event }) => event === 'attempt_finished')).not.toHaveProperty('answer')
 })
 
 describe('the gap before', () => {
@@ -686,6 +734,63 @@ describe('the meaning of an answer', () => {
   })
 })
 
+describe('whose fault a failure is', () => {
+  const byFaultOf = (fault: Fault) => ({ ...refused, outcome: 'retry_later', fault }) as const
+  const attempts = (fault: Fault) => [
+    story('attempt_started', 1, { attempt: 1, worker: 'w1' }),
+    story('attempt_finished', 2, byFaultOf(fault)),
+  ]
+
+  test.each<[Fault, RegExp]>([
+    ['recipient', /\. It concerns this contact only: other sends of the channel go on\.$/],
+    ['message', /\. It concerns this message only: other sends of the channel go on\.$/],
+    [
+      'sender',
+      /\. It concerns the channel's own account, number or address: its other sends may meet the same\.$/,
+    ],
+    ['provider', /\(after 120 ms\)\.$/],
+  ])('tells whether other sends are affected: the %s', (fault, words) => {
+    const { entries } = tell({ events: attempts(fault) })
+    expect(entries.at(-1)?.text).toMatch(words)
+  })
+
+  test('tells nothing of others where the send is refused for good', () => {
+    const { entries } = tell({ send: failed('no', { attemptRecord: { ...refused, fault: 'recipient' } }) })
+    expect(entries.map(({ text }) => text).join()).not.toContain('other sends')
+  })
+
+  test.each<[Fault | undefined, string]>([
+    ['recipient', 'the contact can take messages again'],
+    ['message', 'what its message needs is there, such as the media at its mediaUrl'],
+    ['sender', "the channel's account, number or address may send again"],
+    ['provider', 'the provider works again'],
+    [undefined, 'the provider works again'],
+  ])('tells when a replay may go better: %s', (fault, when) => {
+    const attemptRecord = { ...refused, outcome: 'retry_later', ...(fault && { fault }) } as const
+    const { advice } = tell({ send: failed('busy (the last attempt)', { attemptRecord }) })
+    expect(advice).toEqual({ text: `Replay it when ${when}.`, command: `replay ${requestId}` })
+  })
+})
+
+test.each([
+  [
+    'held_for_quality_assessment',
+    /: WhatsApp holds it back until .*, and may then drop it; whether it reached/,
+  ],
+  ['paused', /: WhatsApp has paused its delivery, and may drop it; whether it reached/],
+  [null, /UTC; whether it reached/],
+])('a message that the provider took and holds back says so: %s', (providerCode, words) => {
+  const attemptRecord = { ...record, providerStatus: 200, providerCode }
+  const { headline, entries } = tell({
+    send: ended('sent', { attemptRecord }),
+    channel: { provider: 'whatsapp-cloud' },
+  })
+  expect(headline).toMatch(words)
+  expect(entries.find(({ answer }) => answer)?.answer?.meaning ?? null).toSatisfy(
+    (meaning: string | null) => (providerCode === null) === (meaning === null),
+  )
+})
+
 describe('of a send of which an attempt may have got through', () => {
   test('nobody is told that it was not delivered, once it has failed', () => {
     const { forCustomer, advice } = tell({
@@ -696,7 +801,7 @@ describe('of a send of which an attempt may have got through', () => {
       events: resent,
     })
     expect(forCustomer).toMatch(/, may or may not have been delivered, as of .* and is not tried again\.$/)
-    expect(advice).toMatch(/^Look for the message at the provider before it is replayed or sent anew/)
+    expect(advice?.text).toMatch(/^Look for the message at the provider before it is replayed or sent anew/)
   })
 
   test('the customer hears of it while the send waits', () => {

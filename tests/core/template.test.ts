@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { placeholdersOf, renderTemplate, variableFaults } from '../../src/core/template.ts'
 import { textTemplate } from '../../src/core/text-template.ts'
+import { cpuMsOf } from '../support/cpu-time.ts'
 
 const given = (...keys: string[]) => keys.map((key) => ({ key, value: `the ${key}` }))
 
@@ -51,10 +52,11 @@ test('exactly the variables that are needed are no fault, in any order', () => {
   expect(variableFaults([], [])).toEqual([])
 })
 
-test('a text that opens a placeholder and never closes it is read in no time', () => {
-  const startedAt = performance.now()
-  expect(placeholdersOf(`{{${' '.repeat(1000)}`)).toEqual([])
-  expect(performance.now() - startedAt).toBeLessThan(200)
+test('a text that opens a placeholder and never closes it is read in no time', async () => {
+  const took = await cpuMsOf(() => {
+    expect(placeholdersOf(`{{${' '.repeat(1000)}`)).toEqual([])
+  })
+  expect(took).toBeLessThan(200)
 })
 
 test.each([

@@ -41,7 +41,7 @@ test('both servers are ready when the start returns, and gone when the stop does
   expect(await config(redisUrl, 'maxmemory-policy', 'appendonly', 'databases', 'save')).toEqual({
     'maxmemory-policy': 'noeviction',
     appendonly: 'yes',
-    databases: '256',
+    databases: '1024',
     save: '',
   })
   const folder = await ask(databaseUrl, 'show data_directory')

@@ -4,11 +4,11 @@ import { revokeApiKey } from '../../db/api-keys.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { type Reaper, startReaper } from '../../src/dev/embedded/index.ts'
 import { type ServiceProcess, startService } from '../../src/dev/service-process.ts'
-import { startTcpProxy, type TcpProxy } from '../api/tcp-proxy.ts'
 import { type Account, buildAccount, buildKey, type Registry, textBody } from '../support/builders.ts'
 import { testSecrets, withPatience } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 import { freshStores } from '../support/stores.ts'
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
 
 const processes = 4

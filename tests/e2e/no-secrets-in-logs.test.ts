@@ -79,7 +79,9 @@ async function allThatIsTold(): Promise<Told> {
   expect(Object.keys(dump)).toEqual(expect.arrayContaining([...ownTables, 'public.send_events']))
   await database.query('analyze')
   const { rows: samples } = await database.query(`select * from pg_stats where schemaname = 'public'`)
-  const { rows: statements } = await database.query('select query from pg_stat_activity')
+  const { rows: statements } = await database.query(
+    'select query from pg_stat_activity where datname = current_database()',
+  )
   const others = Object.entries(dump).filter(([table]) => !ownTables.includes(table))
   const elsewhere = JSON.stringify([service.logs, await dumpRedis(service), others])
   // Contacts stand there with their conversations, and nothing else of a send.

@@ -8,7 +8,7 @@ import {
 } from '../../src/dev/emulators/whatsapp.ts'
 import { samples } from '../api/media-samples.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
-import { runCli } from '../support/cli.ts'
+import { runCliWith } from '../support/cli.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -28,7 +28,11 @@ afterAll(async () => {
 })
 
 async function cli(...args: string[]) {
-  const { status, stdout, stderr } = await runCli(service, ...args)
+  const { status, stdout, stderr } = await runCliWith(
+    service,
+    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' },
+    ...args,
+  )
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   return JSON.parse(stdout)
 }

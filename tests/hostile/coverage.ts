@@ -57,6 +57,7 @@ const faultsToReach = [
   /caption: at most 1024 characters/,
   /mimetype: at most 255 characters/,
   /mimetype: has to be of the form/,
+  /mimetype: says \S+.*, but the content is recognised as/,
   /filename: has to be a name without a path/,
   /media: send base64 or mediaUrl/,
   /base64: not base64 \(standard/,

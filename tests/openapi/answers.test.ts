@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eraseSends } from '../../db/erase.ts'
 import { replaySend } from '../../db/replays.ts'
 import { setTemplate } from '../../db/templates.ts'
 import { createApp } from '../../src/api/app.ts'
@@ -10,7 +11,6 @@ import { faultyBody, incompatibleBody } from '../../src/api/openapi/refusals.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { Readiness } from '../../src/platform/readiness.ts'
 import { rawBytes, rawRequest } from '../api/raw-http.ts'
-import { closedPort } from '../api/tcp-proxy.ts'
 import {
   type Account,
   type Answer,
@@ -24,6 +24,7 @@ import {
 import { documentSettings, faultBy, validateAnswer } from '../support/openapi.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { closedPort } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
 
 const publicBaseUrl = 'https://messages.example.com'
@@ -131,7 +132,7 @@ test('a media link answers as documented', async () => {
   }
 })
 
-test('the timelines of sends that went well, were retried, refused, lost sight of and replayed are as documented', async () => {
+test('the timelines of sends that went well, were retried, refused, uncertain, replayed and erased are as documented', async () => {
   const contacts = ['+15550100199', '+15550100102', '+15550100103', '+15550100105', 'ann@example.com']
   const requestIds = await Promise.all(
     contacts.map((contact) =>
@@ -148,13 +149,15 @@ test('the timelines of sends that went well, were retried, refused, lost sight o
   })
   await worker.stop()
   const timelines = await Promise.all(requestIds.map((id) => ask(service, 'GET', `/v1/messages/${id}`)))
+  await eraseSends(service.runtime.db, requestIds)
+  timelines.push(...(await Promise.all(requestIds.map((id) => ask(service, 'GET', `/v1/messages/${id}`)))))
   const seen = new Set(
     timelines.flatMap(({ body }) => body.events.map(({ event }: { event: string }) => event)),
   )
   expect([...seen].sort()).toEqual(
     [
-      ...['accepted', 'attempt_finished', 'attempt_started', 'conversation_closed', 'failed', 'replayed'],
-      ...['retry_scheduled', 'sent', 'uncertain'],
+      ...['accepted', 'attempt_finished', 'attempt_started', 'conversation_closed', 'erased', 'failed'],
+      ...['replayed', 'retry_scheduled', 'sent', 'uncertain'],
     ].sort(),
   )
 })

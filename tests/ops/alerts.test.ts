@@ -67,7 +67,7 @@ test('where a program can be had nowhere, what to do is said in a sentence', asy
   const nowhere = debianBinary({
     what: 'nothing-of-that-name',
     names: ['nothing-of-that-name'],
-    package: { names: ['nothing-of-that-name'], withDependencies: false },
+    package: { choices: [['nothing-of-that-name']], withDependencies: false },
     advice: 'put it on PATH.',
   })
   await expect(nowhere).rejects.toThrow(/^No nothing-of-that-name here \(tried .*\): put it on PATH\.$/)

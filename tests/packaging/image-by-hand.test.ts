@@ -47,6 +47,8 @@ beforeAll(async () => {
   const { redisUrl } = await freshStores()
   environment = {
     ...testSecrets,
+    // The migration of the Compose file asks for it on behalf of the admin process.
+    ADMIN_PASSWORD: 'a password of tests',
     PATH: path,
     NODE_ENV: 'production',
     DATABASE_URL: await emptyDatabase(),

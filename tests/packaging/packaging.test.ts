@@ -9,6 +9,7 @@ import { validate } from 'dockerfile-utils'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { isInNetworks } from '../../src/core/public-address.ts'
 import { readAdminSettings, readSettings } from '../../src/platform/settings.ts'
 import { testSecrets } from '../support/service.ts'
 
@@ -36,17 +37,18 @@ const serviceSchema = z.looseObject({
   healthcheck: z.object({ test: z.array(z.string()).optional(), disable: z.boolean().optional() }).optional(),
   volumes: z.array(z.string()).optional(),
 })
-const { migrate, api, worker, admin, postgres, redis } = z
+const { migrate, api, proxy, worker, admin, postgres, redis } = z
   .object({
     migrate: serviceSchema,
     api: serviceSchema,
+    proxy: serviceSchema,
     worker: serviceSchema,
     admin: serviceSchema,
     postgres: serviceSchema,
     redis: serviceSchema,
   })
   .parse(parse(composeText, { merge: true }).services)
-const services = { migrate, api, worker, admin, postgres, redis }
+const services = { migrate, api, proxy, worker, admin, postgres, redis }
 const ours = { migrate, api, worker, admin }
 
 /** What only the stores' images or Compose itself know of. */
@@ -160,6 +162,20 @@ describe('Compose', () => {
     expect(worker.ports).toBeUndefined()
   })
 
+  test("any number of APIs can run: none has a port of the host, which is the proxy's", () => {
+    expect(api.ports).toBeUndefined()
+    expect(proxy.ports?.map((port) => interpolate(port))).toEqual(['127.0.0.1:3000:3000'])
+    expect(proxy.depends_on).toEqual({ api: { condition: 'service_started' } })
+    const [mounted = ''] = proxy.volumes ?? []
+    expect(existsSync(join(root, mounted.split(':')[0] ?? ''))).toBe(true)
+    const { TRUST_PROXY } = readSettings(undefined, environmentOf(api, testSecrets))
+    const [{ subnet }] = parse(composeText).networks.default.ipam.config
+    expect(TRUST_PROXY).toHaveLength(1)
+    expect(isInNetworks(subnet.replace('.0/24', '.5'), TRUST_PROXY)).toBe(true)
+    for (const client of ['192.168.1.20', '172.18.0.5', '172.31.0.9', '10.0.0.7', '10.213.78.1', '127.0.0.1'])
+      expect(isInNetworks(client, TRUST_PROXY), client).toBe(false)
+  })
+
   test('Redis evicts nothing and appends to a file, and both stores keep their data in volumes', () => {
     const command = redis.command?.join(' ')
     expect(command).toContain('--maxmemory-policy noeviction')
@@ -176,11 +192,12 @@ describe('Compose', () => {
   test.each([
     ['CREDENTIALS_KEY', 'openssl rand -base64 32'],
     ['API_KEY_PEPPER', 'openssl rand -base64 48'],
+    ['ADMIN_PASSWORD', 'openssl rand -base64 18'],
   ])(
     'without %s the migration, and so everything after it, refuses and says how to make one',
     (name, how) => {
       const [shell = '', ...args] = (migrate.command ?? []).map((each) => interpolate(each))
-      const env = { ...testSecrets, PATH: process.env.PATH, [name]: '' }
+      const env = { ...testSecrets, ADMIN_PASSWORD: 'secret', PATH: process.env.PATH, [name]: '' }
       const { status, stderr } = spawnSync(shell, args, { cwd: tmpdir(), env, encoding: 'utf8' })
       expect(status).not.toBe(0)
       expect(stderr).toContain(`${name}: is not set`)
@@ -235,9 +252,17 @@ describe('commands', () => {
     }
   })
 
+  test('every script of package.json that is one command takes the place of npm’s shell, which would keep a SIGTERM', () => {
+    for (const [name, script] of Object.entries(manifest.scripts)) {
+      if (!script.includes('&&')) expect(script, name).toMatch(/^exec /)
+    }
+  })
+
   test('Procfile, Compose and image start what npm run migrate, start, worker and admin start', () => {
-    const { migrate: release, start, worker: deliver, admin: support } = manifest.scripts
-    expect(procfile.release).toBe(release)
+    const [release, start, deliver, support] = ['migrate', 'start', 'worker', 'admin'].map(
+      (name) => manifest.scripts[name]?.replace('exec ', '') ?? '',
+    )
+    expect(procfile.release).toBe(`exec ${release}`)
     expect(procfile.web?.endsWith(`)) ${start}`)).toBe(true)
     expect(procfile.worker?.endsWith(`)) ${deliver}`)).toBe(true)
     expect(migrate.command?.at(-1)?.trimEnd().endsWith(`exec ${release}`)).toBe(true)

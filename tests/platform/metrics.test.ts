@@ -168,9 +168,9 @@ const nothing = { sent: 0, failed: 0, uncertain: 0, retries: 0, timed: 0, lostCl
 
 test.each<[AttemptResult, object]>([
   [{ outcome: 'sent' }, { sent: 1, timed: 1 }],
-  [{ outcome: 'rejected', reason: 'no such number' }, { failed: 1 }],
-  [{ outcome: 'retry_later', reason: 'busy' }, { retries: 1 }],
-  [{ outcome: 'uncertain', reason: 'connection lost' }, { uncertain: 1 }],
+  [{ outcome: 'rejected', fault: 'recipient', reason: 'no such number' }, { failed: 1 }],
+  [{ outcome: 'retry_later', fault: 'provider', reason: 'busy' }, { retries: 1 }],
+  [{ outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }, { uncertain: 1 }],
 ])('an attempt that comes to $outcome counts as what becomes of its send', async (outcome, expected) => {
   expect(await gains(delivery, () => attemptedSend(service, account, outcome))).toEqual({
     ...nothing,
@@ -180,12 +180,16 @@ test.each<[AttemptResult, object]>([
 
 test('a channel that is held by its provider makes no retry of its send', async () => {
   const by = { ...account, channelId: await buildChannel(service, account.accountId) }
-  const refused: AttemptResult = { outcome: 'channel_refused', reason: 'bad credentials' }
+  const refused: AttemptResult = { outcome: 'channel_refused', fault: 'sender', reason: 'bad credentials' }
   expect(await gains(delivery, () => attemptedSend(service, by, refused))).toEqual(nothing)
 })
 
 test('a replayed send counts as ended again, but its time to sent is none of the service', async () => {
-  const requestId = await attemptedSend(service, account, { outcome: 'rejected', reason: 'no such number' })
+  const requestId = await attemptedSend(service, account, {
+    outcome: 'rejected',
+    fault: 'recipient',
+    reason: 'no such number',
+  })
   await replaySend(service.runtime.db, requestId)
   const again = async () =>
     endAttempt(service, await beginAttempt(service, requestId, 'again'), { outcome: 'sent' })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../src/platform/logger.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
 import { connectForAdmin, connectForRequests, readyWithin } from '../../src/platform/redis.ts'
 import { withPatience } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
@@ -9,7 +10,7 @@ import { eventually } from '../support/wait.ts'
 
 test('the commands of one turn wait for its end, to be written together, also on a connection made anew', async () => {
   const { redisUrl } = await freshStores()
-  const redis = connectForRequests(withPatience(redisUrl), createLogger('silent'))
+  const redis = connectForRequests(withPatience(redisUrl), createLogger('silent'), createMetrics('api'))
   onTestFinished(() => redis.disconnect())
   for (const _ of ['first', 'second']) {
     await readyWithin(redis, 20_000)
@@ -28,7 +29,7 @@ test.each(['', '?commandTimeout=20'])(
   'the admin process gives up what Redis does not answer%s',
   async (ofUrl) => {
     const { redisUrl } = await freshStores()
-    const redis = connectForAdmin(redisUrl + ofUrl, createLogger('silent'))
+    const redis = connectForAdmin(redisUrl + ofUrl, createLogger('silent'), createMetrics('api'))
     onTestFinished(() => redis.disconnect())
     await readyWithin(redis, 20_000)
     const waitsForEver = 0
@@ -49,7 +50,7 @@ test('a connection on which Redis says nothing is made anew, and told of', async
   url.port = String((silentAtFirst.address() as AddressInfo).port)
   const lines: string[] = []
   const log = createLogger('info', { write: (line) => lines.push(line) })
-  const redis = connectForRequests(withPatience(url.href), log)
+  const redis = connectForRequests(withPatience(url.href), log, createMetrics('api'))
   onTestFinished(() => {
     redis.disconnect()
     silentAtFirst.close()

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { startEmbedded } from '../../src/dev/embedded/index.ts'
 import { createLogger } from '../../src/platform/logger.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { connectForRequests, readyWithin, timeoutOf } from '../../src/platform/redis.ts'
@@ -7,30 +8,22 @@ import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
 import { sharedLimiters } from '../../src/platform/shared-limiter.ts'
 import { withPatience } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
-import { eventually } from '../support/wait.ts'
 
-async function openLimiters() {
-  const { redisUrl } = await freshStores()
+async function openLimiters(redisUrl?: string) {
+  const url = redisUrl ?? (await freshStores()).redisUrl
   const log = createLogger('silent')
-  const redis = connectForRequests(withPatience(redisUrl), log)
+  const redis = connectForRequests(withPatience(url), log, createMetrics('api'))
   onTestFinished(() => redis.disconnect())
   await readyWithin(redis, 20_000)
   const throughBreaker = createRedisBreaker(log, createMetrics('api'), timeoutOf(redis))
   return { redis, createLimiter: sharedLimiters({ redis, throughBreaker }) }
 }
 
-/** Whatever others ask the same server for at the same time, of other databases. */
-async function commandsIn(redis: Redis, work: () => Promise<unknown>): Promise<string[]> {
-  const monitor = await redis.monitor()
-  const names: string[] = []
-  monitor.on('monitor', (_at, [name = ''], source, database) => {
-    if (database === String(redis.options.db) && source !== 'lua') names.push(name.toLowerCase())
-  })
+/** The commands that this connection sends: others ask the same Redis for things at the same time. */
+async function commandsOf(redis: Redis, work: () => Promise<unknown>): Promise<string[]> {
+  const send = vi.spyOn(redis, 'sendCommand')
   await work()
-  await redis.echo('done')
-  await eventually('all are seen', async () => names.includes('echo'))
-  monitor.disconnect()
-  return names.slice(0, -1)
+  return send.mock.calls.map(([command]) => command.name).filter((name) => name !== 'ping')
 }
 
 test('what is used up at one time is one command, in which each key has its own limit and window', async () => {
@@ -50,7 +43,7 @@ test('what is used up at one time is one command, in which each key has its own 
     [true, 0, 120],
   ].map(([isOver, remaining, resetSeconds]) => ({ isOver, remaining, resetSeconds }))
   const thrice = () => [1, 2, 3].flatMap(() => [one.useUp('a'), five.useUp('b'), two.useUp('c')])
-  const commands = await commandsIn(redis, async () => {
+  const commands = await commandsOf(redis, async () => {
     expect(await Promise.all(thrice())).toEqual(expected)
   })
   // The first time on a connection the script goes with it.
@@ -87,9 +80,23 @@ test('a limit that is lowered below what is used up refuses, and counts nothing 
 })
 
 test('a Redis that has forgotten all scripts counts on', async () => {
-  const { redis, createLimiter } = await openLimiters()
+  // Of its own: to others it would be a fault.
+  const { redisUrl, stop } = await startEmbedded({ needs: { postgres: false, redis: true } })
+  onTestFinished(stop)
+  const { redis, createLimiter } = await openLimiters(redisUrl)
   const limiter = createLimiter('rate', { points: 10, seconds: 60 })
   await limiter.useUp('a')
   await redis.script('FLUSH')
   expect(await limiter.useUp('a')).toMatchObject({ remaining: 8 })
+})
+
+test('a machine whose clock is set back while Redis is away tells nobody to wait longer than the window', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { redis, createLimiter } = await openLimiters()
+  redis.disconnect()
+  const limiter = createLimiter('rate', { points: 1, seconds: 60 })
+  expect(await limiter.useUp('a')).toMatchObject({ isOver: false })
+  vi.setSystemTime(Date.now() - 600_000)
+  expect(await limiter.useUp('a')).toMatchObject({ isOver: true, resetSeconds: 60 })
 })

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ContactType, contactTypes } from '../../src/core/contact.ts'
 import type { Message, MessageType } from '../../src/core/message.ts'
-import type { Outcome } from '../../src/core/outcome.ts'
+import { type Fault, faults, type Outcome } from '../../src/core/outcome.ts'
 import { type ProviderName, providerRules } from '../../src/core/providers/index.ts'
 import type { Delivery, Provider } from '../../workers/provider.ts'
 import { buildDelivery } from '../support/deliveries.ts'
 import { expectSooner, timed, unlessStoodStill } from '../support/standstill.ts'
 
-/** What the far side of a provider is to do with the next call. */
+/** What the emulator of a provider is to do with the next call. */
 export type FarSide =
   | 'accept'
   | 'reject'
@@ -16,7 +16,7 @@ export type FarSide =
   | 'drop_after_taking'
   | 'never_answer'
 
-/** What a provider's test brings to the suite: the provider, and its far side. */
+/** What a provider's test brings to the suite: the provider, and its emulator. */
 export interface Harness {
   provider: Provider
   /** A config that the provider's rules accept, and one that they refuse. */
@@ -24,10 +24,12 @@ export interface Harness {
   badConfig: object
   /** A delivery that meets this behaviour: a recipient for the sandbox, a prepared server for the others. */
   arrange(behaviour: FarSide, delivery: Delivery<unknown>): Promise<Delivery<unknown>>
-  /** The calls that the far side took for a send, as far as it tells. */
+  /** The calls that the emulator took for a send, as far as it tells. */
   taken(requestId: string): Promise<unknown[]>
   /** Its protocol has no way to say when to try again. */
   tellsNoRetryAfter?: true
+  /** It fails for single recipients only, never as a whole. */
+  failsByRecipient?: true
   stop(): Promise<void>
 }
 
@@ -100,6 +102,16 @@ export function describeProvider(name: ProviderName, open: () => Promise<Harness
       if (harness.tellsNoRetryAfter) return
       expect(outcome).toMatchObject({ retryAfterMs: expect.any(Number) })
       expect((outcome as Extract<Outcome, { outcome: 'retry_later' }>).retryAfterMs).toBeGreaterThan(0)
+    })
+
+    test.each<[FarSide, readonly Fault[]]>([
+      ['reject', ['recipient', 'message']],
+      ['fail_for_a_while', ['provider']],
+      ['limit_rate', faults],
+      ['drop_after_taking', ['provider']],
+    ])('a failure says whose fault it is, and only its own stops the channel: %s', async (behaviour, own) => {
+      const { outcome } = await call(behaviour)
+      expect(harness.failsByRecipient ? ['recipient'] : own).toContain(Object(outcome).fault)
     })
 
     test('a connection lost after the message was taken is uncertain, never retried blindly', async () => {

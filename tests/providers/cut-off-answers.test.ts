@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 const codes = {
-  twilio: { rules: twilioRules, provider: twilio(http, () => undefined), body: '{"code":14107,' },
+  twilio: { rules: twilioRules, provider: twilio(http, () => ''), body: '{"code":14107,' },
   'whatsapp-cloud': { rules: whatsappRules, provider: whatsappCloud(http), body: '{"error":{"code":131056,' },
 }
 const credentials = {

@@ -22,6 +22,7 @@ import {
 const loopback = [parseNetwork('127.0.0.0/8'), parseNetwork('::1/128')]
 const maxBytes = 16 * 1024 * 1024
 const timeToHeedMs = 1000
+const owner = 'an account'
 
 let server: WebhookReceiver
 beforeAll(async () => {
@@ -43,7 +44,7 @@ function open(changes: Partial<ConnectorOptions> = {}): MediaFetcher {
 async function get(from: string | Behaviour, options: Partial<ConnectorOptions> = {}, withinMs = 20_000) {
   const url = typeof from === 'string' ? from : `${server.at(from)}?token=t0ken`
   return await timed(async () => ({
-    fetched: await open(options).fetch(url, AbortSignal.timeout(withinMs)),
+    fetched: await open(options).fetch({ url, owner }, AbortSignal.timeout(withinMs)),
   }))
 }
 
@@ -231,64 +232,99 @@ test('a fetch given up while it connects is not made when the connection comes',
   expect(calls).toBe(0)
 })
 
-describe('at a time', () => {
-  /** Answers nothing before it is told to, and counts what it was asked for. */
-  function holdBack() {
+describe('memory', () => {
+  /** Says how long it is, and sends nothing of it before it is told to. */
+  function holdBack(bytes = maxBytes) {
     const waiting: (() => void)[] = []
     const asked = { count: 0 }
     const url = server.at((_request, response) => {
       asked.count++
-      waiting.push(() => void response.end('x'))
+      response.writeHead(200, { 'content-length': bytes }).flushHeaders()
+      waiting.push(() => void response.end(Buffer.alloc(bytes, 'x')))
     })
     const answerAll = () => {
       for (const answerOne of waiting.splice(0)) answerOne()
     }
-    return { url, asked, waiting, answerAll }
+    return { url, asked, answerAll }
   }
 
-  test('at most 4 are fetched, the others wait and come after them', async () => {
-    const fetcher = open()
-    const { url, asked, waiting, answerAll } = holdBack()
-    const fetched = Array.from({ length: 10 }, () => fetcher.fetch(url, AbortSignal.timeout(10_000)))
-    for (const seen of [4, 8, 10]) {
-      await eventually(`${seen} were asked for`, async () => asked.count >= seen)
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      expect(asked.count).toBe(seen)
-      expect(waiting.length).toBeLessThanOrEqual(4)
-      answerAll()
-    }
-    for (const { kind } of await Promise.all(fetched)) expect(kind).toBe('media')
-  })
-
-  test('one whose time ends while it waits fails at once and is never made; the next one is', async () => {
+  test("what one account fetches and doesn't come leaves memory for another's", async () => {
     const fetcher = open()
     const { url, asked, answerAll } = holdBack()
-    const first = Array.from({ length: 4 }, () => fetcher.fetch(url, AbortSignal.timeout(10_000)))
-    await eventually('4 were asked for', async () => asked.count === 4)
-    const fetchLate = async () => ({ late: await fetcher.fetch(url, AbortSignal.timeout(200)) })
-    const { late, ...span } = await timed(fetchLate)
-    expect(late).toEqual({ kind: 'failed', reason: 'the media did not come in time' })
-    const next = fetcher.fetch(server.at(answer(200, {}, 'x')), AbortSignal.timeout(10_000))
+    const hanging = Array.from({ length: 12 }, () =>
+      fetcher.fetch({ url, owner: 'hangs' }, AbortSignal.timeout(20_000)),
+    )
+    await eventually('all were asked for', async () => asked.count === 12)
+    const other = server.at(serve(Buffer.alloc(maxBytes, 'y')))
+    const { kind } = await fetcher.fetch({ url: other, owner: 'another' }, AbortSignal.timeout(10_000))
+    expect(kind).toBe('media')
     answerAll()
-    for (const { kind } of await Promise.all([...first, next])) expect(kind).toBe('media')
-    expect(asked.count).toBe(4)
-    expectSooner(span, 200 + timeToHeedMs)
+    // Those that waited too long for their account's share of the memory are put off.
+    for (const { kind } of await Promise.all(hanging)) expect(kind).toMatch(/^(media|put_off)$/)
   })
 
-  test('those that fail let the others in', async () => {
+  test('what waits for memory is not read, and comes when others have left', async () => {
     const fetcher = open()
-    const fetched = Array.from({ length: 12 }, () =>
-      fetcher.fetch('http://127.0.0.1:1/', AbortSignal.timeout(5000)),
+    const first = holdBack()
+    const held = Array.from({ length: 4 }, () =>
+      fetcher.fetch({ url: first.url, owner }, AbortSignal.timeout(20_000)),
     )
-    for (const { reason } of (await Promise.all(fetched)) as { reason?: string }[]) {
-      expect(reason).toBe('no media: the connection was refused')
+    await eventually('4 were asked for', async () => first.asked.count === 4)
+    const moved: number[] = []
+    const url = server.at(serve(Buffer.alloc(maxBytes, 'y')))
+    const fifth = fetcher.fetch({ url, owner }, AbortSignal.timeout(20_000), (bytes) => moved.push(bytes))
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(moved).toEqual([])
+    first.answerAll()
+    for (const { kind } of await Promise.all([...held, fifth])) expect(kind).toBe('media')
+  })
+
+  test('one whose time ends while it waits for memory is put off at once, and leaves no connection', async () => {
+    const fetcher = open()
+    const { url, asked, answerAll } = holdBack()
+    const held = Array.from({ length: 4 }, () => fetcher.fetch({ url, owner }, AbortSignal.timeout(20_000)))
+    await eventually('4 were asked for', async () => asked.count === 4)
+    const late = server.at(serve(Buffer.alloc(maxBytes, 'y')))
+    const { fetched, ...span } = await timed(async () => ({
+      fetched: await fetcher.fetch({ url: late, owner }, AbortSignal.timeout(300)),
+    }))
+    expect(fetched).toEqual({ kind: 'put_off', reason: 'the worker has no memory free for its media now' })
+    expectSooner(span, 300 + timeToHeedMs)
+    answerAll()
+    await Promise.all(held)
+  })
+
+  test('is given back by fetches that fail', async () => {
+    const fetcher = open()
+    const cut = server.at(answerRawAndClose(`HTTP/1.1 200 OK\r\ncontent-length: ${maxBytes}\r\n\r\nhalf`))
+    for (let i = 0; i < 10; i++) {
+      const { kind } = await fetcher.fetch({ url: cut, owner }, AbortSignal.timeout(5000))
+      expect(kind).toBe('failed')
     }
   })
 })
 
+test('a stop puts off the fetches under way and those to come', async () => {
+  const fetcher = open()
+  const fetch = (behaviour: Behaviour) =>
+    fetcher.fetch({ url: server.at(behaviour), owner }, AbortSignal.timeout(20_000))
+  const before = server.calls.length
+  const underWay = [fetch(neverAnswer), fetch(answerRaw('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf'))]
+  await eventually('both were asked for', async () => server.calls.length === before + 2)
+  fetcher.stop()
+  const putOff = {
+    kind: 'put_off',
+    reason: 'the worker was stopped before its media had come',
+    delayMs: 0,
+  }
+  expect(await Promise.all(underWay)).toEqual([putOff, putOff])
+  await noConnectionLeft()
+  expect(await fetch(answer(200, {}, 'x'))).toEqual(putOff)
+})
+
 test('a fetch that is over before it began opens no connection', async () => {
   const before = server.connections
-  const fetched = await open().fetch(server.at(answer(200)), AbortSignal.abort())
+  const fetched = await open().fetch({ url: server.at(answer(200)), owner }, AbortSignal.abort())
   expect(fetched.kind).toBe('failed')
   expect(server.connections).toBe(before)
 })

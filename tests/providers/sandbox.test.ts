@@ -4,9 +4,9 @@ import { connectDatabase, type Database } from '../../db/client.ts'
 import { sandboxMessages } from '../../db/schema.ts'
 import { providerRules } from '../../src/core/providers/index.ts'
 import { sandbox } from '../../workers/providers/sandbox.ts'
-import { closedPort, startSilentServer } from '../api/tcp-proxy.ts'
 import { buildDelivery } from '../support/deliveries.ts'
 import { freshStores, waitingForLocks } from '../support/stores.ts'
+import { closedPort, startSilentServer } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
 import { describeProvider, type FarSide } from './contract.ts'
 
@@ -40,6 +40,7 @@ describeProvider('sandbox', async () => {
       return value === undefined ? delivery : { ...delivery, contact: { type: 'phone', value } }
     },
     taken: (requestId) => messagesOf(db, requestId),
+    failsByRecipient: true,
     stop: () => db.$client.end(),
   }
 })

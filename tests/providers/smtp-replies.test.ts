@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Fault } from '../../src/core/outcome.ts'
 import { smtp as rules, type SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { openSmtpEmulator, type SmtpAnswer, type SmtpEmulator } from '../../src/dev/emulators/smtp.ts'
 import type { Delivery } from '../../workers/provider.ts'
@@ -60,7 +61,11 @@ test.each([true, false])(
     const outcome = send({ config: { host: '0.0.0.0', port: relay.port, secure } })
     await eventually('the mail came whole', async () => far.calls[0]?.raw !== undefined)
     relay.say('this is no TLS\r\n')
-    expect(await outcome).toEqual({ outcome: 'uncertain', reason: expect.stringMatching(/SSL|EPROTO/) })
+    expect(await outcome).toEqual({
+      outcome: 'uncertain',
+      fault: 'provider',
+      reason: expect.stringMatching(/SSL|EPROTO/),
+    })
     relay.stop()
     await far.stop()
   },
@@ -84,6 +89,7 @@ describe('an answer that is neither yes nor no', () => {
   test.each(answers)('leaves a mail that was written uncertain: %s', async (reply) => {
     expect(await send({}, [{ at: 'end', reply }])).toEqual({
       outcome: 'uncertain',
+      fault: 'provider',
       reason: 'the answer is neither yes nor no',
     })
   })
@@ -95,22 +101,22 @@ describe('an answer that is neither yes nor no', () => {
 })
 
 describe('a refusal that ends with the connection', () => {
-  test.each<[SmtpAnswer['at'], number, string, string]>([
-    ['connect', 554, 'channel_refused', 'the server refused the connection: no ann wants "Hello"'],
-    ['RCPT', 550, 'rejected', 'the server refused the recipient'],
-    ['RCPT', 450, 'retry_later', 'the server refused the recipient'],
-    ['RCPT', 421, 'retry_later', 'the server refused the recipient'],
-    ['DATA', 554, 'rejected', 'the server refused the recipient'],
-    ['content', 552, 'rejected', 'the server refused the mail'],
-    ['end', 554, 'rejected', 'the server refused the mail'],
-    ['end', 451, 'retry_later', 'the server refused the mail'],
-    ['end', 421, 'retry_later', 'the server refused the mail'],
-  ])('at %s, %s, is %s', async (at, code, outcome, reason) => {
+  test.each<[SmtpAnswer['at'], number, string, Fault, string]>([
+    ['connect', 554, 'channel_refused', 'sender', 'the server refused the connection: no ann wants "Hello"'],
+    ['RCPT', 550, 'rejected', 'recipient', 'the server refused the recipient'],
+    ['RCPT', 450, 'retry_later', 'recipient', 'the server refused the recipient'],
+    ['RCPT', 421, 'retry_later', 'provider', 'the server refused the recipient'],
+    ['DATA', 554, 'rejected', 'recipient', 'the server refused the recipient'],
+    ['content', 552, 'rejected', 'message', 'the server refused the mail'],
+    ['end', 554, 'rejected', 'message', 'the server refused the mail'],
+    ['end', 451, 'retry_later', 'provider', 'the server refused the mail'],
+    ['end', 421, 'retry_later', 'provider', 'the server refused the mail'],
+  ])('at %s, %s, is %s by the fault of the %s', async (at, code, outcome, fault, reason) => {
     for (const isCutOff of [true, undefined] as const) {
       if (at === 'DATA' && !isCutOff) continue
       const reply = `${code} no ann wants "Hello"`
       const told = await send({}, [{ at, reply, ...(isCutOff && { isCutOff }) }])
-      expect(told).toEqual({ outcome, reason, providerStatus: code, providerCode: undefined })
+      expect(told).toEqual({ outcome, fault, reason, providerStatus: code, providerCode: undefined })
     }
   })
 })
@@ -137,7 +143,7 @@ test('credentials that a server repeats are not told, in whatever form they are'
 test('an answer longer than any answer is none, and takes no time', async () => {
   const reply = `535 ${'a'.repeat(500_000)}`
   const { told, ...span } = await timed(async () => ({ told: await send({}, [{ at: 'AUTH', reply }]) }))
-  expect(told).toEqual({ outcome: 'retry_later', reason: 'the answer is not SMTP' })
+  expect(told).toEqual({ outcome: 'retry_later', fault: 'provider', reason: 'the answer is not SMTP' })
   expectSooner(span, 1000)
 })
 
@@ -147,6 +153,7 @@ describe('what is no mail', () => {
     const template = { name: 'welcome', variables: [], definition: { subject: 1 } }
     expect(await send({ message: { type: 'template', template } })).toEqual({
       outcome: 'rejected',
+      fault: 'message',
       reason: 'no mail could be made of the message',
     })
     expect(emulator.calls).toHaveLength(before)
@@ -155,6 +162,7 @@ describe('what is no mail', () => {
   test('a from without an address is a matter of the channel', async () => {
     expect(await send({ config: { from: 'Ann' } })).toEqual({
       outcome: 'channel_refused',
+      fault: 'sender',
       reason: "the channel's from holds no address",
     })
   })

@@ -1,10 +1,14 @@
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Fault } from '../../src/core/outcome.ts'
 import { smtp as rules, type SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { parseNetwork } from '../../src/core/public-address.ts'
 import type { MailPart } from '../../src/dev/emulators/mail-part.ts'
 import { openSmtpEmulator, type SmtpAnswer, type SmtpEmulator } from '../../src/dev/emulators/smtp.ts'
+import { mediaFetching } from '../../workers/fetch-media.ts'
 import type { Delivery } from '../../workers/provider.ts'
 import { createMediaFetcher } from '../../workers/providers/fetch-media.ts'
 import { smtp } from '../../workers/providers/smtp.ts'
@@ -53,7 +57,7 @@ const serve =
 const farSides: Record<FarSide, SmtpAnswer | undefined> = {
   accept: undefined,
   reject: { at: 'RCPT', reply: '550 5.1.1 <ann@example.com>: Recipient address rejected' },
-  fail_for_a_while: { at: 'RCPT', reply: '450 4.2.1 <ann@example.com>: mailbox busy' },
+  fail_for_a_while: { at: 'MAIL', reply: '451 4.3.0 Try again later' },
   limit_rate: { at: 'MAIL', reply: '450 4.7.1 Slow down' },
   drop_after_taking: { at: 'end', reply: 'drop' },
   never_answer: { at: 'end', reply: 'hang' },
@@ -69,7 +73,11 @@ describeProvider('smtp', async () => ({
   async arrange(behaviour, delivery) {
     const told = farSides[behaviour]
     if (told) emulator.answerNext(told)
-    return { ...delivery, message: sendable(delivery.message), config: emulator.config }
+    return await asDispatched({
+      ...delivery,
+      message: sendable(delivery.message),
+      config: emulator.config,
+    })
   },
   taken: async (requestId) => callsOf(requestId).filter(({ isTaken }) => isTaken),
   tellsNoRetryAfter: true,
@@ -84,6 +92,19 @@ function sendable(message: Delivery<unknown>['message']): Delivery<unknown>['mes
   return { type: 'media', media: { ...message.media, mediaUrl: files.at(serve(content)) } }
 }
 
+/** As a worker hands it to the provider: with the content of its link. */
+async function asDispatched(delivery: Delivery<unknown>, withinMs = 20_000): Promise<Delivery<unknown>> {
+  const dispatched = await fetchedFor(delivery, withinMs)
+  if ('outcome' in dispatched) throw new Error(dispatched.outcome)
+  return dispatched
+}
+
+const fetchedFor = (delivery: Delivery<unknown>, withinMs: number) =>
+  mediaFetching(
+    { settings: { PROVIDER_TIMEOUT_SECONDS: withinMs / 1000, WORKER_CONCURRENCY: 10 } },
+    { smtp: smtp(media) },
+  )({ requestId: delivery.requestId, accountId: 'an account', provider: 'smtp' }, delivery)
+
 interface Attempt extends Partial<Delivery<unknown>> {
   config?: Partial<SmtpConfig>
 }
@@ -93,9 +114,12 @@ async function send(parts: Attempt = {}, answers: SmtpAnswer[] = [], withinMs = 
   const before = emulator.calls.length
   const config = { ...rules.config.parse(emulator.config), ...parts.config }
   const delivery = buildDelivery(rules, config, { ...parts, config }) as Delivery<SmtpConfig>
-  const sent = await timed(async () => ({
-    outcome: await smtp(media, tls).send(delivery, AbortSignal.timeout(withinMs)),
-  }))
+  const sent = await timed(async () => {
+    const dispatched = await fetchedFor(delivery, withinMs)
+    if ('outcome' in dispatched) return { outcome: dispatched }
+    const mail = dispatched as Delivery<SmtpConfig>
+    return { outcome: await smtp(media, tls).send(mail, AbortSignal.timeout(withinMs)) }
+  })
   return { ...sent, delivery, calls: emulator.calls.slice(before) }
 }
 
@@ -127,6 +151,9 @@ describe('the config', () => {
     [{ host: 'mail' }, { host: 'mail' }],
     [{ from: '"Example, Inc." <a@example.com>' }, { from: '"Example, Inc." <a@example.com>' }],
     [{ subject: 'Grüße 👋' }, { subject: 'Grüße 👋' }],
+    [{ name: 'mx1.example.net' }, { name: 'mx1.example.net' }],
+    [{ name: '[192.0.2.1]' }, { name: '[192.0.2.1]' }],
+    [{ name: '[IPv6:2001:db8::1]' }, { name: '[IPv6:2001:db8::1]' }],
   ])('is taken, and what is left out has its default: %j', (given, expected) => {
     const config = rules.config.parse({ ...least, ...given })
     expect(config).toMatchObject(expected)
@@ -149,6 +176,10 @@ describe('the config', () => {
     ['a from of two addresses', { from: 'a@example.com, b@example.com' }, ['from'], /address/],
     ['a line break in from', { from: 'Ann\r\nBcc: b@example.com <a@example.com>' }, ['from'], /control/],
     ['a line break in the subject', { subject: 'Hi\nBcc: b@example.com' }, ['subject'], /control/],
+    ['an address without brackets', { name: '192.0.2.1' }, ['name'], /brackets/],
+    ['an address that is none', { name: '[192.0.2]' }, ['name'], /brackets/],
+    ['a name with a space', { name: 'mx 1' }, ['name'], /host name/],
+    ['a line break in the name', { name: 'mx\r\nMAIL' }, ['name'], /control/],
     ['an empty subject', { subject: '' }, ['subject'], /empty/],
   ])('is refused, and its fault named: %s', (_, given, path, message) => {
     const { error } = rules.config.safeParse({ ...least, ...given })
@@ -267,9 +298,10 @@ describe('what is sent', () => {
   )
 
   test.each([
-    ['the type that the send names', 'image/gif', 'image/png', /^image\/gif/],
+    ['the type that the send names', 'image/apng', 'image/png', /^image\/apng/],
     ['else the one that the server names', undefined, 'image/x-own', /^image\/x-own/],
     ['else the one that it is recognised as', undefined, undefined, /^image\/png/],
+    ['not one of the server that the content contradicts', undefined, 'image/jpeg', /^image\/png/],
   ])('a fetched media has %s', async (_, mimetype, served, expected) => {
     const mediaUrl = files.at(serve(png, served))
     const mail = await mailOf({
@@ -367,6 +399,19 @@ describe('media that cannot be fetched', () => {
     expect(calls).toEqual([])
   })
 
+  test('a mimetype that the content contradicts: the reason names both', async () => {
+    const mediaUrl = files.at(serve(png))
+    const { outcome, calls } = await send({
+      message: { type: 'media', media: { mediaType: 'image', mimetype: 'image/jpeg', mediaUrl } },
+    })
+    expect(outcome).toMatchObject({
+      outcome: 'rejected',
+      fault: 'message',
+      reason: expect.stringMatching(/image\/jpeg.*image\/png/),
+    })
+    expect(calls).toEqual([])
+  })
+
   test('an address that is not public', async () => {
     const mediaUrl = files.at(serve(png)).replace('127.0.0.1', '[::1]')
     const { outcome } = await send({ message: { type: 'media', media: { mediaType: 'image', mediaUrl } } })
@@ -375,54 +420,89 @@ describe('media that cannot be fetched', () => {
 })
 
 /** Each reply with what RFC 5321, 4.2.3 and RFC 4954, 6 mean by it. */
-test.each<[SmtpAnswer['at'], string, string, string?]>([
-  ['connect', '421 4.3.2 mx closing', 'retry_later', '4.3.2'],
-  ['connect', '450 4.7.1 not now', 'retry_later', '4.7.1'],
-  ['connect', '554 5.7.1 blocked', 'channel_refused', '5.7.1'],
-  ['connect', '521 no mail here', 'channel_refused'],
-  ['EHLO', '421 4.3.2 mx closing', 'retry_later', '4.3.2'],
-  ['AUTH', '535 5.7.8 wrong', 'channel_refused', '5.7.8'],
-  ['AUTH', '535-5.7.8 wrong\n535 5.7.8 still', 'channel_refused', '5.7.8'],
-  ['AUTH', '534 5.7.9 too weak', 'channel_refused', '5.7.9'],
-  ['AUTH', '530 5.7.0 needs TLS', 'channel_refused', '5.7.0'],
-  ['AUTH', '538 5.7.11 needs TLS', 'channel_refused', '5.7.11'],
-  ['AUTH', '502 5.5.1 no AUTH', 'channel_refused', '5.5.1'],
-  ['AUTH', '454 4.7.0 later', 'retry_later', '4.7.0'],
-  ['AUTH', '432 4.7.12 new password', 'retry_later', '4.7.12'],
-  ['AUTH', '421 4.7.0 too many', 'retry_later', '4.7.0'],
-  ['MAIL', '530 5.7.0 log in', 'channel_refused', '5.7.0'],
-  ['MAIL', '421 4.7.0 closing', 'retry_later', '4.7.0'],
-  ['MAIL', '451 4.3.0 later', 'retry_later', '4.3.0'],
-  ['MAIL', '452 4.3.1 full', 'retry_later', '4.3.1'],
-  ['MAIL', '550 5.7.1 not yours', 'rejected', '5.7.1'],
-  ['MAIL', '552 5.3.4 too large', 'rejected', '5.3.4'],
-  ['RCPT', '421 4.7.0 closing', 'retry_later', '4.7.0'],
-  ['RCPT', '450 4.2.1 busy', 'retry_later', '4.2.1'],
-  ['RCPT', '451 greylisted', 'retry_later'],
-  ['RCPT', '452 4.5.3 too many', 'retry_later', '4.5.3'],
-  ['RCPT', '550 5.1.1 unknown', 'rejected', '5.1.1'],
-  ['RCPT', '551 5.1.6 moved', 'rejected', '5.1.6'],
-  ['RCPT', '553 5.1.3 bad', 'rejected', '5.1.3'],
-  ['RCPT', '554 no', 'rejected'],
-  ['DATA', '421 4.7.0 closing', 'retry_later', '4.7.0'],
-  ['DATA', '451 4.3.0 later', 'retry_later', '4.3.0'],
-  ['DATA', '554 5.5.1 no', 'rejected', '5.5.1'],
-  ['content', '552 5.3.4 too large', 'rejected', '5.3.4'],
-  ['end', '421 4.3.0 closing', 'retry_later', '4.3.0'],
-  ['end', '451 4.7.1 later', 'retry_later', '4.7.1'],
-  ['end', '452 4.3.1 full', 'retry_later', '4.3.1'],
-  ['end', '550 5.7.1 spam', 'rejected', '5.7.1'],
-  ['end', '554 5.6.0 bad', 'rejected', '5.6.0'],
-])('a reply at %s, %s, is %s', async (at, reply, expected, providerCode) => {
+test.each<[SmtpAnswer['at'], string, string, Fault, string?]>([
+  ['connect', '421 4.3.2 mx closing', 'retry_later', 'provider', '4.3.2'],
+  ['connect', '450 4.7.1 not now', 'retry_later', 'provider', '4.7.1'],
+  ['connect', '554 5.7.1 blocked', 'channel_refused', 'sender', '5.7.1'],
+  ['connect', '521 no mail here', 'channel_refused', 'sender'],
+  ['EHLO', '421 4.3.2 mx closing', 'retry_later', 'provider', '4.3.2'],
+  ['AUTH', '535 5.7.8 wrong', 'channel_refused', 'sender', '5.7.8'],
+  ['AUTH', '535-5.7.8 wrong\n535 5.7.8 still', 'channel_refused', 'sender', '5.7.8'],
+  ['AUTH', '534 5.7.9 too weak', 'channel_refused', 'sender', '5.7.9'],
+  ['AUTH', '530 5.7.0 needs TLS', 'channel_refused', 'sender', '5.7.0'],
+  ['AUTH', '538 5.7.11 needs TLS', 'channel_refused', 'sender', '5.7.11'],
+  ['AUTH', '502 5.5.1 no AUTH', 'channel_refused', 'sender', '5.5.1'],
+  ['AUTH', '454 4.7.0 later', 'retry_later', 'provider', '4.7.0'],
+  ['AUTH', '432 4.7.12 new password', 'retry_later', 'provider', '4.7.12'],
+  ['AUTH', '421 4.7.0 too many', 'retry_later', 'provider', '4.7.0'],
+  ['MAIL', '530 5.7.0 log in', 'channel_refused', 'sender', '5.7.0'],
+  ['MAIL', '421 4.7.0 closing', 'retry_later', 'provider', '4.7.0'],
+  ['MAIL', '451 4.3.0 later', 'retry_later', 'provider', '4.3.0'],
+  ['MAIL', '452 4.3.1 full', 'retry_later', 'provider', '4.3.1'],
+  ['MAIL', '550 5.7.1 not yours', 'channel_refused', 'sender', '5.7.1'],
+  ['MAIL', '550 no such sender', 'channel_refused', 'sender'],
+  ['MAIL', '553 5.1.8 no such domain', 'channel_refused', 'sender', '5.1.8'],
+  ['MAIL', '552 5.3.4 too large', 'rejected', 'message', '5.3.4'],
+  ['MAIL', '552 too large', 'rejected', 'message'],
+  ['RCPT', '421 4.7.0 closing', 'retry_later', 'provider', '4.7.0'],
+  ['RCPT', '450 4.2.1 busy', 'retry_later', 'recipient', '4.2.1'],
+  ['RCPT', '450 4.7.1 greylisted', 'retry_later', 'recipient', '4.7.1'],
+  ['RCPT', '452 4.2.2 full', 'retry_later', 'recipient', '4.2.2'],
+  ['RCPT', '452 4.3.1 no storage', 'retry_later', 'provider', '4.3.1'],
+  ['RCPT', '451 4.4.1 no answer from theirs', 'retry_later', 'recipient', '4.4.1'],
+  ['RCPT', '451 greylisted', 'retry_later', 'recipient'],
+  ['RCPT', '452 4.5.3 too many', 'retry_later', 'provider', '4.5.3'],
+  ['RCPT', '550 5.1.1 unknown', 'rejected', 'recipient', '5.1.1'],
+  ['RCPT', '551 5.1.6 moved', 'rejected', 'recipient', '5.1.6'],
+  ['RCPT', '553 5.1.3 bad', 'rejected', 'recipient', '5.1.3'],
+  ['RCPT', '554 no', 'rejected', 'recipient'],
+  ['RCPT', '550 5.7.1 not allowed', 'rejected', 'recipient', '5.7.1'],
+  // Postfix says at RCPT what it has against the sender (smtpd_delay_reject).
+  ['RCPT', '553 5.1.8 no such domain', 'channel_refused', 'sender', '5.1.8'],
+  ['RCPT', '553 5.1.7 bad sender', 'channel_refused', 'sender', '5.1.7'],
+  ['RCPT', '450 4.1.8 no such domain now', 'retry_later', 'sender', '4.1.8'],
+  ['DATA', '421 4.7.0 closing', 'retry_later', 'provider', '4.7.0'],
+  ['DATA', '451 4.3.0 later', 'retry_later', 'provider', '4.3.0'],
+  ['DATA', '554 5.5.1 no', 'rejected', 'message', '5.5.1'],
+  ['content', '552 5.3.4 too large', 'rejected', 'message', '5.3.4'],
+  ['end', '421 4.3.0 closing', 'retry_later', 'provider', '4.3.0'],
+  ['end', '451 4.7.1 greylisted', 'retry_later', 'message', '4.7.1'],
+  ['end', '451 later', 'retry_later', 'provider'],
+  ['end', '452 4.2.2 full', 'retry_later', 'recipient', '4.2.2'],
+  ['end', '550 5.2.2 full', 'rejected', 'recipient', '5.2.2'],
+  ['end', '452 4.3.1 full', 'retry_later', 'provider', '4.3.1'],
+  ['end', '550 5.7.1 spam', 'rejected', 'message', '5.7.1'],
+  ['end', '550 5.1.8 no such domain', 'channel_refused', 'sender', '5.1.8'],
+  ['end', '554 5.6.0 bad', 'rejected', 'message', '5.6.0'],
+])('a reply at %s, %s, is %s by the fault of the %s', async (at, reply, expected, fault, providerCode) => {
   const { outcome, calls } = await send({}, [{ at, reply }])
   expect(outcome).toMatchObject({
     outcome: expected,
+    fault,
     providerStatus: Number(reply.slice(0, 3)),
     providerCode,
   })
   expect(calls).toHaveLength(1)
   expect(calls[0]?.isTaken).toBe(false)
 })
+
+test('a sender that is refused only at RCPT TO holds the channel by a reason that names the sender', async () => {
+  const { outcome } = await send({}, [{ at: 'RCPT', reply: '553 5.1.8 no such domain' }])
+  expect(outcome).toMatchObject({ outcome: 'channel_refused', reason: 'the server refused the sender' })
+})
+
+test.each([
+  [{}, 'example.org'],
+  [{ from: 'Ann <ann@Mail.Example.org>' }, 'mail.example.org'],
+  [{ name: 'mx1.example.net' }, 'mx1.example.net'],
+  [{ name: '[192.0.2.1]' }, '[192.0.2.1]'],
+])(
+  'the server is greeted by the name of the channel, or else the domain of from: %j',
+  async (given, name) => {
+    const { calls } = await send({ config: rules.config.parse({ ...emulator.config, ...given }) })
+    expect(calls).toMatchObject([{ name, isTaken: true }])
+  },
+)
 
 test.each<[SmtpAnswer['at'], string]>([
   ['connect', 'retry_later'],
@@ -438,7 +518,7 @@ test.each<[SmtpAnswer['at'], string]>([
   async (at, expected) => {
     for (const reply of ['drop', 'hang'] as const) {
       const { outcome, calls, ...span } = await send({}, [{ at, reply }], timeoutMs)
-      const became = { outcome: expected, reason: expect.stringMatching(/lost|in time/) }
+      const became = { outcome: expected, fault: 'provider', reason: expect.stringMatching(/lost|in time/) }
       unlessStoodStill(span, () => expect(outcome, reply).toEqual(became))
       expectSooner(span, timeoutMs + timeToHeedMs)
       await sleep(50)
@@ -452,10 +532,12 @@ test('the recipients that the emulator knows are told apart', async () => {
   const to = (value: string) => send({ contact: { type: 'email', value } })
   expect((await to('unknown@example.com')).outcome).toMatchObject({
     outcome: 'rejected',
+    fault: 'recipient',
     providerCode: '5.1.1',
   })
   expect((await to('full@example.com')).outcome).toMatchObject({
     outcome: 'retry_later',
+    fault: 'recipient',
     providerCode: '4.2.2',
   })
 })
@@ -480,6 +562,7 @@ describe('what a reason tells', () => {
     const { outcome } = await send({ config: { pass: 'wrong' } })
     expect(outcome).toEqual({
       outcome: 'channel_refused',
+      fault: 'sender',
       reason: 'the server refused the login: Authentication credentials invalid',
       providerStatus: 535,
       providerCode: '5.7.8',
@@ -533,6 +616,7 @@ describe('TLS', () => {
       const { outcome } = await send({ config })
       expect(outcome).toEqual({
         outcome: 'channel_refused',
+        fault: 'sender',
         reason: 'no TLS connection (DEPTH_ZERO_SELF_SIGNED_CERT)',
       })
       expect(far.calls.filter(({ user, from }) => user || from)).toHaveLength(before)
@@ -547,10 +631,41 @@ describe('TLS', () => {
     expect(calls).toMatchObject([{ user: undefined, from: undefined }])
   })
 
-  test('on this machine nothing is asked of a certificate', async () => {
-    const { outcome } = await send({ config: { port: upgrading.config.port } })
-    expect(outcome.outcome).toBe('sent')
-    expect(upgrading.calls.at(-1)).toMatchObject({ isSecure: false, user: 'outbound' })
+  test('on this machine nothing is asked of a certificate, and TLS is used where it is offered', async () => {
+    for (const [far, isSecure] of [
+      [secure, true],
+      [upgrading, false],
+    ] as const) {
+      const { outcome } = await send({ config: { port: far.config.port, secure: isSecure } })
+      expect(outcome.outcome).toBe('sent')
+      expect(far.calls.at(-1)).toMatchObject({ isSecure: true, user: 'outbound' })
+    }
+  })
+
+  test.each([
+    ['with a login', { user: 'ann', pass: 'p9' }],
+    ['without one', { user: undefined, pass: undefined }],
+  ])('a server on this machine that takes no mail before STARTTLS gets it: %s', async (_, login) => {
+    const demanding = new SMTPServer({
+      key,
+      cert,
+      authOptional: true,
+      onAuth: ({ username }, _session, next) => next(null, { user: username }),
+      onMailFrom(_address, session, next) {
+        const refusal = Object.assign(new Error('5.7.0 Must issue a STARTTLS command first'), {
+          responseCode: 530,
+        })
+        if (session.secure) next()
+        else next(refusal)
+      },
+      onData: (stream, _session, next) => void stream.resume().once('end', () => next()),
+    })
+    const server = demanding.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const { outcome } = await send({ config: { port, ...login } })
+    expect(outcome).toMatchObject({ outcome: 'sent', providerStatus: 250 })
+    await new Promise<void>((resolve) => demanding.close(resolve))
   })
 
   test('without credentials TLS is used where it is offered, and not asked for where it is not', async () => {
@@ -593,7 +708,7 @@ describe('no session', () => {
     ['an unknown name', { host: 'none.invalid' }, /name of the host|in time/],
   ])('is to be tried later: %s', async (_, config, reason) => {
     const { outcome, ...span } = await send({ config }, [], 2000)
-    const became = { outcome: 'retry_later', reason: expect.stringMatching(reason) }
+    const became = { outcome: 'retry_later', fault: 'provider', reason: expect.stringMatching(reason) }
     unlessStoodStill(span, () => expect(outcome).toEqual(became))
     expectSooner(span, 2000 + timeToHeedMs)
   })
@@ -626,7 +741,11 @@ test('a mail that is larger than the server takes is refused before it is sent',
     message: { type: 'media', media: { mediaType: 'document', sizeBytes: 2000 } },
     mediaContent: Buffer.alloc(2000),
   })
-  expect(outcome).toEqual({ outcome: 'rejected', reason: 'the mail is larger than the server takes' })
+  expect(outcome).toEqual({
+    outcome: 'rejected',
+    fault: 'message',
+    reason: 'the mail is larger than the server takes',
+  })
   expect(small.calls).toMatchObject([{ from: undefined, isTaken: false }])
   await small.stop()
 })
@@ -638,7 +757,7 @@ const largest = {
 
 test('the largest media is put together while it is sent', async () => {
   const delivery = buildDelivery(rules, rules.config.parse(emulator.config), largest) as Delivery<SmtpConfig>
-  const mail = await composeMail(delivery, media, AbortSignal.timeout(20_000))
+  const mail = composeMail(delivery)
   if ('outcome' in mail) throw new Error(mail.outcome)
   const before = process.memoryUsage().arrayBuffers
   let read = 0
@@ -651,7 +770,7 @@ test('the largest media is put together while it is sent', async () => {
 
 test('a server that reads no further is left when the time is over', async () => {
   const { outcome, ...span } = await send(largest, [{ at: 'content', reply: 'hang' }], timeoutMs)
-  const became = { outcome: 'uncertain', reason: 'no answer in time' }
+  const became = { outcome: 'uncertain', fault: 'provider', reason: 'no answer in time' }
   unlessStoodStill(span, () => expect(outcome).toEqual(became))
   expectSooner(span, timeoutMs + timeToHeedMs)
 })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message } from '../../src/core/message.ts'
+import type { Fault } from '../../src/core/outcome.ts'
 import { twilio as rules, type TwilioConfig } from '../../src/core/providers/twilio.ts'
 import { parseNetwork } from '../../src/core/public-address.ts'
 import {
@@ -166,15 +167,11 @@ afterAll(async () => {
   await http.close()
 })
 
-async function send(
-  parts: Partial<Delivery<unknown>> = {},
-  configChanges: object = {},
-  link: (requestId: string) => string | undefined = linkTo,
-) {
+async function send(parts: Partial<Delivery<unknown>> = {}, configChanges: object = {}) {
   const before = emulator.calls.length
   const config = rules.config.parse({ ...emulator.config, ...configChanges })
   const delivery = { ...buildDelivery(rules, config, parts), config }
-  const outcome = await twilio(http, link).send(delivery, AbortSignal.timeout(5000))
+  const outcome = await twilio(http, linkTo).send(delivery, AbortSignal.timeout(5000))
   return { outcome, delivery, calls: emulator.calls.slice(before) }
 }
 
@@ -288,72 +285,123 @@ test('a sender of WhatsApp writes to the number by WhatsApp', async () => {
   expect(outcome.outcome).toBe('sent')
 })
 
-test('without a way to this service media content waits, and Twilio is not called; a URL needs none', async () => {
-  const { outcome, calls } = await send(
-    { message: media({ sizeBytes: 5, mediaUrl }), ...content },
-    {},
-    () => undefined,
-  )
-  expect(outcome).toEqual({ outcome: 'retry_later', reason: expect.stringContaining('PUBLIC_BASE_URL') })
-  expect(calls).toEqual([])
-  expect((await send({ message: media({ mediaUrl }) }, {}, () => undefined)).outcome.outcome).toBe('sent')
-})
-
 // With the words that Twilio has for it: https://www.twilio.com/docs/api/errors/21211 and so on.
-test.each([
-  [429, 20429, 'Too Many Requests', 'retry_later'],
-  [400, 14107, 'SMS send rate limit exceeded', 'retry_later'],
+test.each<[number, number, string, string, Fault]>([
+  [429, 20429, 'Too Many Requests', 'retry_later', 'sender'],
+  [400, 14107, 'SMS send rate limit exceeded', 'retry_later', 'sender'],
   [
     400,
     21611,
     "The 'From' number +15550100100 has exceeded the maximum number of queued messages",
     'retry_later',
+    'sender',
   ],
-  [400, 63018, 'Rate limit exceeded for Channel', 'retry_later'],
-  [401, 20003, 'Authenticate', 'channel_refused'],
-  [403, 20003, 'Permission Denied', 'channel_refused'],
-  [400, 21211, twilioWords, 'rejected'],
+  [400, 63018, 'Rate limit exceeded for Channel', 'retry_later', 'sender'],
+  [429, 63038, 'Account exceeded the daily messages limit', 'retry_later', 'sender'],
+  [401, 20003, 'Authenticate', 'channel_refused', 'sender'],
+  [403, 20003, 'Permission Denied', 'channel_refused', 'sender'],
+  [401, 20005, 'Account not active', 'channel_refused', 'sender'],
+  [403, 20006, 'Access Denied', 'channel_refused', 'sender'],
+  [403, 20010, 'Action disabled for account', 'channel_refused', 'sender'],
+  [403, 20403, '403 Forbidden', 'channel_refused', 'sender'],
+  [400, 21212, "Invalid 'From' Number", 'channel_refused', 'sender'],
+  [
+    400,
+    21659,
+    "'From' is not a Twilio phone number or Short Code country mismatch",
+    'channel_refused',
+    'sender',
+  ],
+  [400, 21660, "Mismatch between the 'From' number and the account", 'channel_refused', 'sender'],
+  [400, 21661, "'From' number is not SMS-capable", 'channel_refused', 'sender'],
+  [
+    400,
+    21703,
+    'The Messaging Service does not have a phone number available to send a message',
+    'channel_refused',
+    'sender',
+  ],
+  [400, 21704, 'The Messaging Service contains no phone numbers', 'channel_refused', 'sender'],
+  [400, 21705, 'The Messaging Service is invalid', 'channel_refused', 'sender'],
+  [
+    400,
+    63007,
+    "Twilio could not find a Channel with the specified 'From' address",
+    'channel_refused',
+    'sender',
+  ],
+  [400, 21211, twilioWords, 'rejected', 'recipient'],
   [
     400,
     21408,
     'Permission to send an SMS has not been enabled for the region indicated by the number: +491511234XXXX.',
     'rejected',
+    'recipient',
   ],
   [
     400,
     21606,
     "The 'From' phone number provided (+15550100100) is not a valid message-capable Twilio phone number",
     'rejected',
+    'recipient',
   ],
-  [400, 21610, 'Attempt to send to unsubscribed recipient', 'rejected'],
+  [400, 21610, 'Attempt to send to unsubscribed recipient', 'rejected', 'recipient'],
   [
     400,
     21612,
     "Message cannot be sent with the current combination of 'To' (+4915112345678) and/or 'From' parameters",
     'rejected',
+    'recipient',
   ],
-  [400, 21614, "'To' number: +4915112345678, is not a mobile number", 'rejected'],
-  [400, 21617, 'The concatenated message body exceeds the 1600 character limit', 'rejected'],
-  [400, 21620, 'Invalid media URL(s)', 'rejected'],
-  [400, 63016, 'Failed to send freeform message because you are outside the allowed window', 'rejected'],
-  [400, 21999, 'Something new about +4915112345678', 'rejected'],
-  [404, 20404, 'The requested resource was not found', 'rejected'],
-  [401, 20005, 'Account not active', 'channel_refused'],
-  [500, 20500, 'An internal server error has occurred', 'retry_later'],
-  [503, 20503, 'Service unavailable', 'retry_later'],
-  [429, 99999, 'Something new', 'retry_later'],
-])('an answer %i with code %i is told in our words: %s: %s', async (status, code, words, expected) => {
-  emulator.answerNext(twilioError(status, code, words))
-  const { outcome } = await send()
-  const { accountSid, authToken } = rules.config.parse(emulator.config) as TwilioConfig
-  expect(outcome).toMatchObject({ outcome: expected, providerStatus: status, providerCode: String(code) })
-  const told = JSON.stringify(outcome)
-  for (const secret of ['4915112345678', '15550100100', '491511234', authToken, accountSid, 'Hello']) {
-    expect(told).not.toContain(secret)
-  }
-  if (expected === 'channel_refused') expect(told).toContain(words)
-  else expect(told).not.toContain(words)
-})
+  [400, 21614, "'To' number: +4915112345678, is not a mobile number", 'rejected', 'recipient'],
+  [400, 21617, 'The concatenated message body exceeds the 1600 character limit', 'rejected', 'message'],
+  [400, 21620, 'Invalid media URL(s)', 'rejected', 'message'],
+  [
+    400,
+    63016,
+    'Failed to send freeform message because you are outside the allowed window',
+    'rejected',
+    'recipient',
+  ],
+  [400, 21999, 'Something new about +4915112345678', 'rejected', 'message'],
+  [404, 20404, 'The requested resource was not found', 'rejected', 'message'],
+  [500, 20500, 'An internal server error has occurred', 'retry_later', 'provider'],
+  [503, 20503, 'Service unavailable', 'retry_later', 'provider'],
+  [429, 99999, 'Something new', 'retry_later', 'sender'],
+])(
+  'an answer %i with code %i is told in our words: %s: %s by the fault of the %s',
+  async (status, code, words, expected, fault) => {
+    emulator.answerNext(twilioError(status, code, words))
+    const { outcome } = await send()
+    const { accountSid, authToken } = rules.config.parse(emulator.config) as TwilioConfig
+    expect(outcome).toMatchObject({
+      outcome: expected,
+      fault,
+      providerStatus: status,
+      providerCode: String(code),
+    })
+    const told = JSON.stringify(outcome)
+    for (const secret of ['4915112345678', '15550100100', '491511234', authToken, accountSid, 'Hello']) {
+      expect(told).not.toContain(secret)
+    }
+    if (expected === 'channel_refused') expect(told).toContain(words)
+    else expect(told).not.toContain(words)
+  },
+)
+
+test.each([
+  ['2026-11-22T10:00:00Z', 14 * 3_600_000],
+  ['2026-11-22T00:00:00Z', 24 * 3_600_000],
+  ['2026-12-31T23:59:59Z', 1000],
+])(
+  'the limit of a day (63038), reached at %s by the clock of Twilio, ends with the day in UTC: %i ms',
+  async (at, waitMs) => {
+    const headers = { date: new Date(at).toUTCString(), 'retry-after': '1' }
+    emulator.answerNext({ ...twilioError(429, 63038, 'Daily limit'), headers })
+    const { outcome } = await send()
+    expect(outcome).toMatchObject({ outcome: 'retry_later', retryAfterMs: waitMs })
+  },
+)
 
 test.each<[number, string, string]>([
   [401, '', 'channel_refused'],
@@ -409,7 +457,13 @@ test("a refusal of the credentials has Twilio's words, without what may be a num
 test('credentials that Twilio does not know are refused', async () => {
   const { outcome } = await send({}, { authToken: 'another' })
   const reason = "Twilio: it refuses the channel's credentials: Authenticate"
-  expect(outcome).toEqual({ outcome: 'channel_refused', reason, providerStatus: 401, providerCode: '20003' })
+  expect(outcome).toEqual({
+    outcome: 'channel_refused',
+    fault: 'sender',
+    reason,
+    providerStatus: 401,
+    providerCode: '20003',
+  })
 })
 
 test.each([
@@ -423,7 +477,7 @@ test.each([
 
 test('no connection is to be tried later: nothing was sent', async () => {
   const { outcome, calls } = await send({}, { baseUrl: 'http://127.0.0.1:1' })
-  expect(outcome).toEqual({ outcome: 'retry_later', reason: 'the connection was refused' })
+  expect(outcome).toEqual({ outcome: 'retry_later', fault: 'provider', reason: 'the connection was refused' })
   expect(calls).toEqual([])
 })
 

@@ -1,5 +1,7 @@
 import { createServer } from 'node:net'
+import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Fault } from '../../src/core/outcome.ts'
 import { webhook as rules, type WebhookConfig } from '../../src/core/providers/webhook.ts'
 import { parseNetwork } from '../../src/core/public-address.ts'
 import { startWebhookEmulator, type WebhookAnswer } from '../../src/dev/emulators/webhook.ts'
@@ -98,6 +100,8 @@ describe('the config', () => {
   test.each([
     { url, secret: secretOf(24) },
     { url, secret: secretOf(64) },
+    { url, secret: [secretOf(24)] },
+    { url, secret: [secretOf(24), secretOf(64)] },
     { url: 'HTTP://192.0.2.1:8080/a?b=c#d', secret },
     { url: `${url}?${'x'.repeat(2048 - url.length - 1)}`, secret },
   ])('is taken: $url', (config) => {
@@ -115,13 +119,22 @@ describe('the config', () => {
     ['white space in the url', { url: `${url} `, secret }, ['url'], /white space/],
     ['a line break in the url', { url: 'https://exa\nmple.com', secret }, ['url'], /white space/],
     ['a url too long', { url: `${url}?${'x'.repeat(2048)}`, secret }, ['url'], /at most 2048/],
-    ['no secret', { url }, ['secret'], /./],
+    ['no secret', { url }, ['secret'], /^required$/],
     ['a secret of another kind', { url, secret: 'hunter2' }, ['secret'], /start with whsec_.*openssl/],
     ['a secret in no base64', { url, secret: 'whsec_?' }, ['secret'], /standard base64/],
     ['a secret in url base64', { url, secret: secretOf(24).replaceAll('/', '_') }, ['secret'], /base64/],
     ['a secret without padding', { url, secret: secretOf(25).replace(/=+$/, '') }, ['secret'], /base64/],
     ['a secret too short', { url, secret: secretOf(23) }, ['secret'], /at least 24 bytes/],
     ['a secret too long', { url, secret: secretOf(65) }, ['secret'], /at most 64 bytes/],
+    [
+      'a secret of the list too long',
+      { url, secret: [secret, secretOf(65)] },
+      ['secret', 1],
+      /at most 64 bytes/,
+    ],
+    ['a list without secrets', { url, secret: [] }, ['secret'], /1 or 2 secrets/],
+    ['three secrets', { url, secret: [secret, secret, secret] }, ['secret'], /1 or 2 secrets/],
+    ['a number for a secret', { url, secret: 7 }, ['secret'], /a secret, or a list/],
   ])('is refused, and its one fault named: %s', (_, config, path, message) => {
     expect(rules.config.safeParse(config).error?.issues).toMatchObject([
       { path, message: expect.stringMatching(message) },
@@ -183,6 +196,26 @@ test.each<[string, Partial<Delivery<unknown>>]>([
   expect(outcome).toMatchObject({ outcome: 'sent', providerMessageId: `received-${delivery.requestId}` })
 })
 
+test('with two secrets each verifies by itself, in the order of the list', async () => {
+  const other = `whsec_${Buffer.alloc(32, 'other').toString('base64')}`
+  const config = { url: receiver.at(accept), secret: [other, secret] }
+  const delivery = buildDelivery(rules, config) as Delivery<WebhookConfig>
+  expect(await webhook(openClient()).send(delivery, AbortSignal.timeout(20_000))).toMatchObject({
+    outcome: 'sent',
+  })
+  const [call] = receiver.callsOf(delivery.requestId)
+  if (!call) throw new Error('No call came')
+  const headers = call.headers as Record<string, string>
+  expect(headers['webhook-signature']).toMatch(/^v1,[\w+/]{43}= v1,[\w+/]{43}=$/)
+  for (const known of [other, secret]) {
+    expect(new Webhook(known).verify(call.body, headers)).toMatchObject({ requestId: delivery.requestId })
+  }
+  const stranger = `whsec_${Buffer.alloc(32, 'stranger').toString('base64')}`
+  expect(() => new Webhook(stranger).verify(call.body, headers)).toThrow()
+  const first = { ...headers, 'webhook-signature': String(headers['webhook-signature']).split(' ')[0] ?? '' }
+  expect(() => new Webhook(secret).verify(call.body, first)).toThrow()
+})
+
 test('the receiver knows a repeated attempt by its webhook-id', async () => {
   const send = open()
   const { delivery } = await send(answer(503))
@@ -191,35 +224,35 @@ test('the receiver knows a repeated attempt by its webhook-id', async () => {
   expect(calls.every(({ isVerified }) => isVerified)).toBe(true)
 })
 
-test.each([
+test.each<[number, string, Fault?]>([
   [200, 'sent'],
   [201, 'sent'],
   [204, 'sent'],
   [299, 'sent'],
-  [300, 'rejected'],
-  [301, 'rejected'],
-  [307, 'rejected'],
-  [400, 'rejected'],
-  [401, 'retry_later'],
-  [403, 'retry_later'],
-  [404, 'rejected'],
-  [408, 'retry_later'],
-  [409, 'rejected'],
-  [410, 'channel_refused'],
-  [413, 'rejected'],
-  [422, 'rejected'],
-  [425, 'retry_later'],
-  [429, 'retry_later'],
-  [500, 'retry_later'],
-  [502, 'retry_later'],
-  [503, 'retry_later'],
-  [599, 'retry_later'],
-  [600, 'retry_later'],
-])('an answer %i is %s', async (providerStatus, outcome) => {
+  [300, 'rejected', 'message'],
+  [301, 'rejected', 'message'],
+  [307, 'rejected', 'message'],
+  [400, 'rejected', 'message'],
+  [401, 'retry_later', 'provider'],
+  [403, 'retry_later', 'provider'],
+  [404, 'retry_later', 'provider'],
+  [408, 'retry_later', 'provider'],
+  [409, 'rejected', 'message'],
+  [410, 'channel_refused', 'sender'],
+  [413, 'rejected', 'message'],
+  [422, 'rejected', 'message'],
+  [425, 'retry_later', 'provider'],
+  [429, 'retry_later', 'sender'],
+  [500, 'retry_later', 'provider'],
+  [502, 'retry_later', 'provider'],
+  [503, 'retry_later', 'provider'],
+  [599, 'retry_later', 'provider'],
+  [600, 'retry_later', 'provider'],
+])('an answer %i is %s by the fault of the %s', async (providerStatus, outcome, fault) => {
   const location = receiver.at(accept)
   const url = `${receiver.at(answer(providerStatus, { location }, 'no such contact'))}?token=t0ken`
   const { outcome: result, calls } = await open()(url)
-  expect(result).toMatchObject({ outcome, providerStatus })
+  expect(result).toMatchObject({ outcome, ...(fault && { fault }), providerStatus })
   expect(JSON.stringify(result)).not.toMatch(/no such|t0ken|hooks|127\.0|whsec|4915112345678|Hello/)
   expect(calls).toHaveLength(1)
 })
@@ -283,7 +316,7 @@ test.each<[string, Behaviour, RegExp]>([
   'what leaves open whether it was taken is uncertain, and frees its slot in time: %s',
   async (_, behaviour, reason) => {
     const sent = await open({}, timeoutMs)(`${receiver.at(behaviour)}?token=t0ken`)
-    const expected = { outcome: 'uncertain', reason: expect.stringMatching(reason) }
+    const expected = { outcome: 'uncertain', fault: 'provider', reason: expect.stringMatching(reason) }
     unlessStoodStill(sent, () => expect(sent.outcome).toEqual(expected))
     expectSooner(sent, timeoutMs + timeToHeedMs)
     expect(sent.calls.length).toBeLessThanOrEqual(1)
@@ -359,7 +392,7 @@ describe('what was not sent is to be tried later', () => {
     ['TLS that is never agreed', () => `https://127.0.0.1:${portOf(silent)}/`, {}, /^no connection in time$/],
   ])('%s', async (_, url, options, reason) => {
     const sent = await open(options, timeoutMs)(url())
-    const expected = { outcome: 'retry_later', reason: expect.stringMatching(reason) }
+    const expected = { outcome: 'retry_later', fault: 'provider', reason: expect.stringMatching(reason) }
     unlessStoodStill(sent, () => expect(sent.outcome).toEqual(expected))
     expectSooner(sent, timeoutMs + timeToHeedMs)
   })
@@ -428,7 +461,8 @@ describe('connections', () => {
 
 describe('an address that is not public', () => {
   const refused = {
-    outcome: 'retry_later',
+    outcome: 'channel_refused',
+    fault: 'sender',
     reason: expect.stringMatching(/^the address is not public.*ALLOWED_PRIVATE_NETWORKS/),
   }
 
@@ -464,10 +498,17 @@ describe('an address that is not public', () => {
     ['public and private', ['192.0.9.1', '127.0.0.1']],
     ['private and public', ['127.0.0.1', '192.0.9.1']],
     ['IPv4 in IPv6', ['::ffff:127.0.0.1']],
-    ['with a zone that cannot be read', ['fe80::1%br-0_1']],
   ])('is not connected to by a name: %s', async (_, addresses) => {
     const before = receiver.connections
     const send = open({ allowedPrivateNetworks: [], ...resolveTo(...addresses) })
+    const { outcome } = await send(receiver.at(accept).replace('127.0.0.1', 'e.test'))
+    expect(outcome).toEqual(refused)
+    expect(receiver.connections).toBe(before)
+  })
+
+  test('is not connected to by a name whose answer cannot be read, which may be another at the next try', async () => {
+    const before = receiver.connections
+    const send = open({ allowedPrivateNetworks: [], ...resolveTo(...['fe80::1%br-0_1']) })
     const { outcome } = await send(receiver.at(accept).replace('127.0.0.1', 'e.test'))
     expect(outcome.outcome).toBe('retry_later')
     expect(receiver.connections).toBe(before)

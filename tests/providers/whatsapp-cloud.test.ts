@@ -77,7 +77,7 @@ async function send(
   return { delivery, outcome, calls: [...far.calls] }
 }
 
-/** A time limit that ends once the far side has taken so many calls, however fast the machine is. */
+/** A time limit that ends once the emulator has taken so many calls, however fast the machine is. */
 function untilTaken(count: number): AbortSignal {
   const limit = new AbortController()
   const taken = eventually(`call ${count}`, async () => far.calls.length >= count)
@@ -338,7 +338,7 @@ describe('media that came as base64', () => {
     ['never answered', 'never_answer', { outcome: 'retry_later' }],
     ['answered without an id', { status: 200, body: { ok: true } }, { outcome: 'retry_later' }],
     ['refused for now', error(500, 131016, 'Service unavailable'), { outcome: 'retry_later' }],
-    ['refused with its type', error(400, 131053, 'Media upload error'), { outcome: 'retry_later' }],
+    ['refused with its type', error(400, 131053, 'Media upload error'), { outcome: 'rejected' }],
     ['refused for good', error(400, 100, 'Invalid parameter'), { outcome: 'rejected' }],
     [
       'refused with the channel',
@@ -368,21 +368,42 @@ describe('media that came as base64', () => {
   })
 })
 
-const retried = [1, 2, 4, 80007, 130429, 131000, 131016, 131048, 131053, 131056, 131057, 133016]
-const refusing = [0, 3, 10, 33, 190, 200, 250, 299, 368, 131005, 131031, 131042, 131045, 133010]
-const permanent = [
-  ...[100, 130497, 131008, 131009, 131021, 131026, 131030, 131047, 131049, 131051],
-  ...[132000, 132001, 132012, 132015],
+const refusing = [0, 3, 10, 33, 102, 190, 200, 250, 299, 368, 131005, 131031, 131037, 131042, 131045, 133010]
+const limits = [4, 17, 341, 80007, 130429, 131048, 131057, 131064, 133016, 2494100]
+const faultyMessages = [
+  ...[100, 131008, 131009, 131051, 131053, 131063, 132000, 132001, 132005, 132007, 132012, 132015, 132016],
+  ...[132018, 132068, 134011, 135000],
 ]
-test.each([
-  ...retried.map((code) => [code, 'retry_later'] as const),
-  ...refusing.map((code) => [code, 'channel_refused'] as const),
-  ...permanent.map((code) => [code, 'rejected'] as const),
-])('code %i is %s, whatever the status', async (code, outcome) => {
+const unreachable = [130472, 130497, 131021, 131026, 131030, 131047, 131049, 131050]
+test.each(
+  (
+    [
+      ['channel_refused', 'sender', refusing],
+      ['retry_later', 'provider', [1, 2, 131000, 131016]],
+      ['retry_later', 'sender', limits],
+      ['retry_later', 'recipient', [131056]],
+      ['retry_later', 'message', [132069]],
+      ['rejected', 'recipient', unreachable],
+      ['rejected', 'message', faultyMessages],
+    ] as const
+  ).flatMap(([outcome, fault, codes]) => codes.map((code) => [code, outcome, fault] as const)),
+)('code %i is %s by the fault of the %s, whatever the status', async (code, outcome, fault) => {
   for (const status of [400, 401, 403, 429, 500]) {
     const { outcome: result } = await send({}, [error(status, code, 'Some title')])
-    expect(result).toMatchObject({ outcome, providerStatus: status, providerCode: String(code) })
+    expect(result).toMatchObject({ outcome, fault, providerStatus: status, providerCode: String(code) })
   }
+})
+
+test('media that WhatsApp could not take is not uploaded again', async () => {
+  const { outcome, calls } = await send(
+    {
+      message: { type: 'media', media: { mediaType: 'image', mimetype: 'image/png', sizeBytes: 5 } },
+      mediaContent: Buffer.from('Hello'),
+    },
+    [error(400, 131053, 'Media upload error')],
+  )
+  expect(outcome).toMatchObject({ outcome: 'rejected', fault: 'message' })
+  expect(calls).toHaveLength(1)
 })
 
 test.each([
@@ -429,6 +450,7 @@ test.each([
   [429, 131048, undefined, 900_000],
   [429, 131048, '7', 900_000],
   [429, 131048, '3600', 3_600_000],
+  [429, 131064, undefined, 900_000],
 ])('an answer %i with code %i and Retry-After %s waits %s ms', async (status, code, after, retryAfterMs) => {
   const headers = after === undefined ? {} : { 'retry-after': after }
   const { outcome } = await send({}, [{ ...error(status, code, 'Rate limit hit'), headers }])
@@ -450,9 +472,26 @@ test.each([
   expect(outcome).toEqual({ outcome: 'sent', providerMessageId, providerStatus: 200 })
 })
 
+test.each([
+  ['accepted', undefined],
+  ['held_for_quality_assessment', 'held_for_quality_assessment'],
+  ['paused', 'paused'],
+  ['of a later release', undefined],
+  [7, undefined],
+])('what WhatsApp does with a message that it took is told: %s', async (message_status, providerCode) => {
+  const body = { messages: [{ id: 'wamid.1', message_status }] }
+  const { outcome } = await send({}, [{ status: 200, body }])
+  expect(outcome).toEqual({
+    outcome: 'sent',
+    providerMessageId: 'wamid.1',
+    providerStatus: 200,
+    providerCode,
+  })
+})
+
 test('a connection that is refused is to be tried later', async () => {
   const { outcome } = await send({ config: configOf({ baseUrl: 'http://127.0.0.1:1' }) })
-  expect(outcome).toEqual({ outcome: 'retry_later', reason: 'the connection was refused' })
+  expect(outcome).toEqual({ outcome: 'retry_later', fault: 'provider', reason: 'the connection was refused' })
 })
 
 describe('the reason', () => {

@@ -4,7 +4,7 @@ import { sandboxMessages, sends, workers } from '../../db/schema.ts'
 import { findSend } from '../../db/sends.ts'
 import type { AttemptResult } from '../../src/core/outcome.ts'
 import { buildTimeline, type Timeline } from '../../src/core/timeline.ts'
-import { claimer } from '../../workers/claim.ts'
+import { claimer, type OwnSend } from '../../workers/claim.ts'
 import { conversationCloser } from '../../workers/close-conversation.ts'
 import type { EnteredSend, NextWakeUp } from '../../workers/deliver.ts'
 import { outcomeRecorder } from '../../workers/record-outcome.ts'
@@ -14,16 +14,24 @@ import { type Account, accept, textBody } from './builders.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
 
+/** A living worker's claim, at the moment before it closes the conversation. */
+export async function claimBy(service: TestService, requestId: string, worker: string): Promise<OwnSend> {
+  await livingWorker(service, worker)
+  const { send } = await claimer(service.runtime, worker, turnGiver(service.runtime))(requestId)
+  if (!send) throw new Error(`${worker} could not claim ${requestId}`)
+  return send
+}
+
 /** An attempt that a living worker has begun, at the moment when it calls the provider. */
 export async function beginAttempt(
   service: TestService,
   requestId: string,
   worker: string,
 ): Promise<EnteredSend> {
-  await livingWorker(service, worker)
-  const { send } = await claimer(service.runtime, worker, turnGiver(service.runtime))(requestId)
-  if (!send) throw new Error(`${worker} could not claim ${requestId}`)
-  return await conversationCloser(service.runtime)(send)
+  const send = await claimBy(service, requestId, worker)
+  const entered = await conversationCloser(service.runtime)(send)
+  if (!entered) throw new Error(`the claim of ${worker} on ${requestId} was given up`)
+  return entered
 }
 
 /** The worker of the attempt tells what came of it, however late. */

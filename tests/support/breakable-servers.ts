@@ -11,6 +11,7 @@ import {
   startPostgres,
   startRedis,
 } from '../../src/dev/embedded/index.ts'
+import { portToKeep } from './port.ts'
 
 /** A PostgreSQL and a Redis of a test's own, to be stopped, frozen and emptied. They come back at the same address. */
 export interface BreakableServers {
@@ -25,6 +26,9 @@ export interface BreakableServers {
   freezeRedis(): void
   thawRedis(): void
   emptyRedis(): Promise<void>
+  /** It becomes the replica of nobody: what it holds stays, and what is written is an error. */
+  refuseWrites(): Promise<void>
+  takeWrites(): Promise<void>
   stopPostgres(): Promise<void>
   /** Immediate shutdown: all it was doing breaks off, and it recovers from its log at the next start. */
   crashPostgres(): Promise<void>
@@ -45,6 +49,10 @@ export async function startBreakableServers(reaper: Reaper): Promise<BreakableSe
   await migrateDatabase(postgres.url)
   const { url: databaseUrl } = postgres
   const { url: redisUrl } = redis
+  const askRedis = async (ask: (client: Redis) => Promise<unknown>) => {
+    const client = new Redis(redisUrl)
+    await ask(client).finally(() => client.disconnect())
+  }
   return {
     databaseUrl,
     redisUrl,
@@ -59,11 +67,9 @@ export async function startBreakableServers(reaper: Reaper): Promise<BreakableSe
     },
     freezeRedis: () => process.kill(redis.pid, 'SIGSTOP'),
     thawRedis: () => process.kill(redis.pid, 'SIGCONT'),
-    async emptyRedis() {
-      const client = new Redis(redisUrl)
-      await client.flushall()
-      client.disconnect()
-    },
+    emptyRedis: () => askRedis((client) => client.flushall()),
+    refuseWrites: () => askRedis((client) => client.replicaof('127.0.0.1', 1)),
+    takeWrites: () => askRedis((client) => client.replicaof('NO', 'ONE')),
     stopPostgres: () => postgres.stop(),
     crashPostgres() {
       process.kill(postgres.pid, 'SIGQUIT')
@@ -81,8 +87,9 @@ export async function startBreakableServers(reaper: Reaper): Promise<BreakableSe
   }
 }
 
+/** It comes back at the same port, which nobody must be given while it is away. */
 function at(port: number | undefined) {
-  return port === undefined ? {} : { choosePort: async () => port }
+  return { choosePort: port === undefined ? () => portToKeep() : async () => port }
 }
 
 function portOf({ url }: Embedded): number {

@@ -48,7 +48,8 @@ export async function buildKey(
   const { db, settings } = service.runtime
   const { apiKey, displayPrefix, hash } = mintApiKey(settings.API_KEY_PEPPER)
   const { permissions = ['messages:send', 'messages:read'], expiresAt } = options
-  const keyId = await createApiKey(db, { accountId, hash, displayPrefix, permissions, expiresAt })
+  const expiresInSeconds = expiresAt && (expiresAt.getTime() - Date.now()) / 1000
+  const keyId = await createApiKey(db, { accountId, hash, displayPrefix, permissions, expiresInSeconds })
   if (options.revoked) await revokeApiKey(db, keyId)
   return { apiKey, keyId }
 }

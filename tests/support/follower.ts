@@ -19,7 +19,7 @@ export async function startFollower(
   const { settings, log } = service.runtime
   const runtime = openRuntime('worker', settings, log)
   const heartbeat = await livingWorker(service, name)
-  const { providers, close } = openProviders(runtime.db, settings)
+  const { providers, close } = openProviders(runtime)
   const turns = turnGiver(runtime)
   const worker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, turns))
   test.onTestFinished(async () => {

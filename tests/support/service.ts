@@ -101,7 +101,7 @@ export async function startTestService(
     },
     stop: once(async () => {
       for (const stop of stops) await stop()
-      await stopListening(server)
+      await stopListening(server, { askAgainMs: 0 })
       await api.close()
       await runtime.close()
     }),

@@ -41,7 +41,11 @@ async function freshRedis(): Promise<string> {
   const url = new URL(inject('redisUrl'))
   const redis = new Redis(url.href)
   const index = await redis.incr('databases-taken')
+  const [, databases] = (await redis.config('GET', 'databases')) as [string, string]
   redis.disconnect()
+  // A connection that can't have its own would work in another's.
+  if (index >= Number(databases))
+    throw new Error(`Redis has ${databases} databases: src/dev/embedded/redis.ts sets how many`)
   url.pathname = `/${index}`
   return url.href
 }

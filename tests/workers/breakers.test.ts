@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { openBreaker } from '../../db/breakers.ts'
 import type { AttemptResult } from '../../src/core/outcome.ts'
 import { channelBreakers } from '../../workers/breaker.ts'
-import { beginAttempt, lapse, rowOf, sweepOnce } from '../support/attempts.ts'
+import { beginAttempt, endAttempt, lapse, rowOf, sweepOnce } from '../support/attempts.ts'
 import { runCli } from '../support/cli.ts'
 import { countedBy } from '../support/scrape.ts'
 import { startTraffic, type Traffic } from '../support/traffic.ts'
@@ -20,10 +20,14 @@ async function buildWebhook(traffic: Traffic, behaviour: Behaviour) {
   return { channelId, at }
 }
 
-/** A channel whose circuit breaker has just opened. */
+/** A channel whose circuit breaker has opened. */
 async function buildOpened(traffic: Traffic, behaviour: Behaviour) {
   const { channelId, at } = await buildWebhook(traffic, behaviour)
-  const openSeconds = await openBreaker(traffic.service.runtime.db, { channelId, isAgain: false })
+  const { db } = traffic.service.runtime
+  const openSeconds = await openBreaker(db, { channelId, isAgain: false })
+  // Until the test lets time pass, however slow the machine.
+  await db.execute(sql`
+    update channels set breaker_open_until = clock_timestamp() + interval '1 hour' where id = ${channelId}`)
   return { channelId, at, openSeconds }
 }
 
@@ -31,6 +35,11 @@ async function buildOpened(traffic: Traffic, behaviour: Behaviour) {
 const letTimePass = ({ service }: Traffic, channelId: string) =>
   service.runtime.db.execute(sql`
     update channels set breaker_open_until = clock_timestamp() where id = ${channelId}`)
+
+/** However long the machine takes for what is looked at meanwhile. */
+const stayOpen = ({ service }: Traffic, channelId: string) =>
+  service.runtime.db.execute(sql`
+    update channels set breaker_open_until = clock_timestamp() + interval '1 hour' where id = ${channelId}`)
 
 const becomeDue = ({ service }: Traffic, requestId: string, secondsAgo: number) =>
   service.runtime.db.execute(sql`
@@ -60,8 +69,12 @@ test.concurrent('a channel that fails on and on is called by no worker any more,
   expect(traffic.callsOf(failed).length).toBeLessThan(20)
 
   at.behaviour = accepting
+  await stayOpen(traffic, channelId)
   await traffic.startWorkers('b')
-  await sleep(300)
+  await eventually('no attempt under way', async () => {
+    const rows = await Promise.all(failed.map((id) => rowOf(traffic.service, id)))
+    return rows.every(({ status }) => status === 'queued')
+  })
   const before = traffic.callsOf(failed).length
   const waiting = await traffic.sendSome(channelId, 10)
   await traffic.expectSent(await traffic.sendSome(other, 5))
@@ -169,6 +182,35 @@ test.concurrent('a probe whose worker is lost is followed by another one', async
   await isClosed(traffic, channelId)
 })
 
+test.concurrent('the probe is a send that has not failed before, where there is one, though others fell due earlier', async (context) => {
+  const traffic = await startTraffic(context)
+  const probe = gate()
+  const { channelId } = await buildOpened(traffic, probe.behaviour)
+  const [failedOnce = '', failedTwice = '', fresh = ''] = await traffic.sendSome(channelId, 3)
+  await traffic.service.runtime.db.execute(sql`
+    update sends set attempt = 2 where request_id in (${failedOnce}, ${failedTwice})`)
+  await traffic.startWorkers('a')
+  await letTimePass(traffic, channelId)
+  await eventually('the probe', async () => probe.waiting > 0)
+  expect(traffic.orderOf([failedOnce, failedTwice, fresh])).toEqual([fresh])
+  probe.open()
+  for (const id of [failedOnce, failedTwice, fresh])
+    expect(await traffic.ended(id)).toMatchObject({ status: 'sent' })
+})
+
+test.concurrent('a probe that never reached the provider is followed by another at once', async (context) => {
+  const traffic = await startTraffic(context, { PROVIDER_TIMEOUT_SECONDS: '25' })
+  const { channelId } = await buildOpened(traffic, accepting)
+  const [first = '', second = ''] = await traffic.sendSome(channelId, 2)
+  await letTimePass(traffic, channelId)
+  const probe = await beginAttempt(traffic.service, first, 'a')
+  expect(probe.isProbe).toBe(true)
+  await endAttempt(traffic.service, probe, noMedia)
+  await traffic.startWorkers('b')
+  await traffic.expectSent([second])
+  await isClosed(traffic, channelId)
+})
+
 test.concurrent('channel resume closes it, and all that wait go', async (context) => {
   const traffic = await startTraffic(context)
   const { channelId } = await buildOpened(traffic, accepting)
@@ -192,10 +234,22 @@ async function tell(traffic: Traffic, outcomes: AttemptResult[], durationMs = 60
 }
 
 const times = (count: number, outcome: AttemptResult) => Array.from({ length: count }, () => outcome)
-const unavailable: AttemptResult = { outcome: 'retry_later', reason: 'x', providerStatus: 503 }
-const tooMany: AttemptResult = { outcome: 'retry_later', reason: 'x', providerStatus: 429 }
-const noAnswer: AttemptResult = { outcome: 'uncertain', reason: 'x' }
-const rejected: AttemptResult = { outcome: 'rejected', reason: 'x', providerStatus: 400 }
+const unavailable: AttemptResult = {
+  outcome: 'retry_later',
+  fault: 'provider',
+  reason: 'x',
+  providerStatus: 503,
+}
+const tooMany: AttemptResult = { outcome: 'retry_later', fault: 'sender', reason: 'x', providerStatus: 429 }
+const noAnswer: AttemptResult = { outcome: 'uncertain', fault: 'provider', reason: 'x' }
+const rejected: AttemptResult = { outcome: 'rejected', fault: 'recipient', reason: 'x', providerStatus: 400 }
+const fullMailbox: AttemptResult = {
+  outcome: 'retry_later',
+  fault: 'recipient',
+  reason: 'x',
+  providerStatus: 452,
+}
+const noMedia: AttemptResult = { outcome: 'retry_later', fault: 'message', reason: 'x' }
 const notCalled: AttemptResult = { outcome: 'not_called', reason: 'x' }
 const sent: AttemptResult = { outcome: 'sent' }
 
@@ -203,13 +257,15 @@ test('five failures in a row over five seconds open it; what says nothing of the
   const traffic = await startTraffic(context)
   expect(await tell(traffic, times(5, unavailable))).toBe(true)
   expect(await tell(traffic, [...times(2, noAnswer), ...times(3, unavailable)])).toBe(true)
-  expect(await tell(traffic, [...times(4, unavailable), notCalled, unavailable])).toBe(true)
   expect(await tell(traffic, times(4, unavailable))).toBe(false)
   expect(await tell(traffic, times(50, unavailable), 100)).toBe(false)
-  for (const good of [sent, rejected, tooMany]) {
+  for (const good of [sent, rejected, tooMany, fullMailbox]) {
     expect(await tell(traffic, times(20, good))).toBe(false)
     expect(await tell(traffic, [...times(4, unavailable), good, ...times(4, unavailable)])).toBe(false)
   }
-  expect(await tell(traffic, times(20, notCalled))).toBe(false)
-  expect(await countedBy(traffic.service.runtime.metrics.breakerOpenings)).toBe(3)
+  for (const silent of [notCalled, noMedia]) {
+    expect(await tell(traffic, times(20, silent))).toBe(false)
+    expect(await tell(traffic, [...times(4, unavailable), silent, unavailable])).toBe(true)
+  }
+  expect(await countedBy(traffic.service.runtime.metrics.breakerOpenings)).toBe(4)
 })

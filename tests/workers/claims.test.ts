@@ -16,7 +16,8 @@ import { turnGiver } from '../../workers/turns.ts'
 import { lapse } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
 
 let service: TestService
 let account: Account
@@ -26,7 +27,7 @@ beforeAll(async () => {
   service = await startTestService()
   account = await buildAccount(service)
   for (const worker of ['a', 'b', 'c', 'd']) await livingWorker(service, worker)
-  ;({ providers } = openProviders(service.runtime.db, service.runtime.settings))
+  ;({ providers } = openProviders(service.runtime))
 })
 afterAll(() => service.stop())
 
@@ -72,13 +73,18 @@ test('of the claims of sends that have waited, most find room beside their row a
     )
     return rows[0] ?? { all: 0, inPlace: 0 }
   }
-  const ids = await Promise.all(Array.from({ length: 100 }, acceptText))
   await db.$client.query(`alter table sends set (autovacuum_enabled = off)`)
-  const before = await updates()
-  for (let at = 0; at < ids.length; at += 10) await claimSends(db, ids.slice(at, at + 10), by('a'))
-  const after = await updates()
-  // With full pages it is 60 of 100.
-  expect(after.inPlace - before.inPlace).toBeGreaterThan(0.75 * (after.all - before.all))
+  /** Of a hundred claims. */
+  const inPlace = async () => {
+    const ids = await Promise.all(Array.from({ length: 100 }, acceptText))
+    const before = await updates()
+    for (let at = 0; at < ids.length; at += 10) await claimSends(db, ids.slice(at, at + 10), by('a'))
+    const after = await updates()
+    return (after.inPlace - before.inPlace) / (after.all - before.all)
+  }
+  // With full pages it is never more than 0.6. With room it is 0.4 while an older snapshot of this database, such as that of
+  // an ANALYZE by autovacuum, keeps the rows that were replaced from being removed.
+  await eventually('most in place', async () => (await inPlace()) > 0.75)
 })
 
 test('a send that another worker is claiming at this moment is neither waited for nor claimed twice', async () => {
@@ -232,7 +238,7 @@ test('entering a conversation again changes nothing', async () => {
   expect(await listConversations(db, account.accountId, claimed.contact)).toHaveLength(1)
 })
 
-test('a channel whose config cannot be opened calls no provider, and its sends are tried again', async () => {
+test('a channel whose config cannot be opened calls no provider, and its sends go back to the queue without an attempt', async () => {
   const other = await startTestService(
     { CREDENTIALS_KEY: Buffer.alloc(32, 9).toString('base64') },
     service.stores,
@@ -240,8 +246,11 @@ test('a channel whose config cannot be opened calls no provider, and its sends a
   try {
     const requestId = await acceptText()
     await other.startWorker()
-    const timeline = await finishedTimeline(service, requestId, account.apiKey)
-    expect(timeline).toMatchObject({ status: 'failed', attempts: 4 })
+    const finished = await eventually('the end of the attempt', async () =>
+      other.logs.find((line) => line.requestId === requestId && line.event === 'attempt_finished'),
+    )
+    expect(finished).toMatchObject({ outcome: 'not_called' })
+    expect(await rowOf(requestId)).toMatchObject({ status: 'queued', attempt: 0 })
     expect(await callsFor(requestId)).toEqual([])
   } finally {
     await other.stop()

@@ -111,7 +111,7 @@ test("closing sends of many batches to the same contacts at once do not stand in
   const idle = { accountId: account.accountId, channelId: await buildChannel(service, account.accountId) }
   const entryFor = (value: string) => {
     const contact = { type: 'phone', value } as const
-    return { requestId: uuidv7(), ...idle, contact, closeConversation: true }
+    return { requestId: uuidv7(), claimId: uuidv7(), ...idle, contact, closeConversation: true }
   }
   const batches = Array.from({ length: 12 }, (_, index) =>
     (index % 2 ? contacts : contacts.toReversed()).map(entryFor),

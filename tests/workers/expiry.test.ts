@@ -3,9 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { holdChannel, listChannels, updateChannel } from '../../db/channels.ts'
 import { expireSends } from '../../db/expiry.ts'
 import { sends } from '../../db/schema.ts'
-import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
-import { turnGiver } from '../../workers/turns.ts'
 import {
   beginAttempt,
   endAttempt,
@@ -18,7 +16,7 @@ import {
 } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
-import { livingWorker } from '../support/living-worker.ts'
+import { deliverAs } from '../support/deliver-as.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -105,13 +103,8 @@ test('a send that lay in the queue with no worker up for longer than it may wait
 test('a send that has expired is not claimed even before a sweep has ended it', async () => {
   const requestId = await accept(service, await withExpiry(60), textBody())
   await overdue(requestId)
-  const { providers } = openProviders(service.runtime.db, service.runtime.settings)
-  const deliver = deliverer(
-    service.runtime,
-    providers,
-    await livingWorker(service, 'living'),
-    turnGiver(service.runtime),
-  )
+  const { providers } = openProviders(service.runtime)
+  const deliver = await deliverAs(service, 'living', providers)
   expect(await deliver(requestId)).toMatchObject({ wakeInMs: undefined })
   expect(await rowOf(service, requestId)).toMatchObject({ status: 'queued', attempt: 0 })
   await sweepOnce(service)
@@ -126,7 +119,7 @@ test('a send does not expire in the middle of its attempt: what came of it count
   await sweepOnce(service)
   expect((await rowOf(service, taken)).status).toBe('sending')
   await endAttempt(service, first, { outcome: 'sent' })
-  await endAttempt(service, second, { outcome: 'retry_later', reason: 'busy' })
+  await endAttempt(service, second, { outcome: 'retry_later', fault: 'provider', reason: 'busy' })
   await sweepOnce(service)
   expect((await rowOf(service, taken)).status).toBe('sent')
   expect(await rowOf(service, busy)).toMatchObject({ status: 'failed', failure: 'expired', attempt: 1 })

@@ -4,9 +4,7 @@ import { holdChannel, listChannels, resumeChannel } from '../../db/channels.ts'
 import { findBusyChannels, findRefusals } from '../../db/due-sends.ts'
 import { sends } from '../../db/schema.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
-import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
-import { turnGiver } from '../../workers/turns.ts'
 import {
   type Account,
   accept,
@@ -16,7 +14,7 @@ import {
   textBody,
 } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
-import { livingWorker } from '../support/living-worker.ts'
+import { deliverAs } from '../support/deliver-as.ts'
 import { wake, wakeUpOf } from '../support/queue.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -132,18 +130,13 @@ test('further sends of a held channel are accepted and wait, without an attempt 
 })
 
 test('the wake-up of a send on a held channel ends, and nothing wakes it again before the channel is resumed', async () => {
-  const { db, settings } = service.runtime
+  const { db } = service.runtime
   const { channelId } = await buildWebhook(gone)
   const first = await sendIntoHold(channelId)
   const waiting = await sendBy(channelId)
   await wakeUpEnded(waiting)
-  const { providers, close } = openProviders(db, settings)
-  const deliver = deliverer(
-    service.runtime,
-    providers,
-    await livingWorker(service, 'another'),
-    turnGiver(service.runtime),
-  )
+  const { providers, close } = openProviders(service.runtime)
+  const deliver = await deliverAs(service, 'another', providers)
   const isBusy = async () => (await findBusyChannels(db, 0)).some((one) => one.channelId === channelId)
   for (const requestId of [first, waiting]) {
     expect((await deliver(requestId)).wakeInMs).toBeUndefined()

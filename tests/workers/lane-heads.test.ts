@@ -128,6 +128,7 @@ test('a failed one that is replayed goes before those that wait, and they after 
   const [first = '', ...rest] = (await insertBatch(service, lane)).map(({ requestId }) => requestId)
   await endAttempt(service, await beginAttempt(service, first, 'early'), {
     outcome: 'rejected',
+    fault: 'recipient',
     reason: 'no',
   })
   expect(await replaySend(service.runtime.db, first)).toBe(true)
@@ -157,7 +158,12 @@ test('when the head expires the next one goes', async (context) => {
   const ids = await acceptBatch(service, [{ ...one, expireAfterSeconds: 3 }, two] as BatchedSend[])
   const [first = '', second = ''] = ids
   await beginAttempt(service, first, 'busy').then((send) =>
-    endAttempt(service, send, { outcome: 'retry_later', reason: 'busy', retryAfterMs: 3_600_000 }),
+    endAttempt(service, send, {
+      outcome: 'retry_later',
+      fault: 'provider',
+      reason: 'busy',
+      retryAfterMs: 3_600_000,
+    }),
   )
   await traffic.startWorkers('a')
   await traffic.ended(first)

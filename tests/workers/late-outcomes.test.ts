@@ -4,9 +4,7 @@ import { recordLateOutcome } from '../../db/late-outcomes.ts'
 import { replaySend } from '../../db/replays.ts'
 import type { AttemptResult } from '../../src/core/outcome.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
-import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
-import { turnGiver } from '../../workers/turns.ts'
 import {
   beginAttempt,
   endAttempt,
@@ -17,7 +15,7 @@ import {
   timelineOf,
 } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
-import { livingWorker } from '../support/living-worker.ts'
+import { deliverAs } from '../support/deliver-as.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -32,11 +30,11 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 const sent: AttemptResult = { outcome: 'sent', providerMessageId: 'p-1', providerStatus: 200 }
-const unsure: AttemptResult = { outcome: 'uncertain', reason: 'connection lost' }
+const unsure: AttemptResult = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
 const refusals: AttemptResult[] = [
-  { outcome: 'rejected', reason: 'no such number', providerStatus: 400 },
-  { outcome: 'retry_later', reason: 'busy', providerStatus: 503, retryAfterMs: 1000 },
-  { outcome: 'channel_refused', reason: 'gone', providerStatus: 410 },
+  { outcome: 'rejected', fault: 'recipient', reason: 'no such number', providerStatus: 400 },
+  { outcome: 'retry_later', fault: 'provider', reason: 'busy', providerStatus: 503, retryAfterMs: 1000 },
+  { outcome: 'channel_refused', fault: 'sender', reason: 'gone', providerStatus: 410 },
   { outcome: 'not_called', reason: 'no lease' },
 ]
 const byOutcome = (results: AttemptResult[]) => results.map((result) => [result.outcome, result] as const)
@@ -51,14 +49,8 @@ const heldChannels = async () =>
   (await listChannels(service.runtime.db, account.accountId)).filter(({ heldAt }) => heldAt !== null)
 
 async function deliverByAnother(requestId: string) {
-  const { db, settings } = service.runtime
-  const { providers } = openProviders(db, settings)
-  return await deliverer(
-    service.runtime,
-    providers,
-    await livingWorker(service, 'another'),
-    turnGiver(service.runtime),
-  )(requestId)
+  const { providers } = openProviders(service.runtime)
+  return await (await deliverAs(service, 'another', providers))(requestId)
 }
 
 const lostAndUncertain = ['accepted', 'attempt_started', 'attempt_lost', 'uncertain']
@@ -232,7 +224,7 @@ test.each([
 test('a retry whose answer was lost is not told again as late when another attempt has begun meanwhile', async () => {
   const requestId = await accept(service, account, textBody())
   const send = await beginAttempt(service, requestId, 'first')
-  const busy: AttemptResult = { outcome: 'retry_later', reason: 'busy' }
+  const busy: AttemptResult = { outcome: 'retry_later', fault: 'provider', reason: 'busy' }
   await endAttempt(service, send, busy)
   await beginAttempt(service, requestId, 'another')
   const timeline = await timelineOf(service, requestId)

@@ -30,7 +30,7 @@ beforeAll(async () => {
   service = await startTestService()
   account = await buildAccount(service)
   await livingWorker(service, idleSweeper.worker)
-  ;({ providers } = openProviders(service.runtime.db, service.runtime.settings))
+  ;({ providers } = openProviders(service.runtime))
 })
 afterAll(() => service.stop())
 

@@ -4,9 +4,7 @@ import { findLostClaims, giveUpClaims } from '../../db/lost-claims.ts'
 import { sends } from '../../db/schema.ts'
 import { beat } from '../../db/workers.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
-import { deliverer } from '../../workers/deliver.ts'
 import { startSweeps } from '../../workers/sweep.ts'
-import { turnGiver } from '../../workers/turns.ts'
 import {
   beginAttempt,
   buildSendRow,
@@ -21,6 +19,7 @@ import {
   timelineOf,
 } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
+import { deliverAs } from '../support/deliver-as.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { alikeProviders } from '../support/providers.ts'
 import { wakeUpOf } from '../support/queue.ts'
@@ -44,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 const acceptBy = (by: Account) => accept(service, by, textBody())
-const busy: Outcome = { outcome: 'retry_later', reason: 'busy', providerStatus: 503 }
+const busy: Outcome = { outcome: 'retry_later', fault: 'provider', reason: 'busy', providerStatus: 503 }
 
 async function findLost(requestId: string) {
   const lost = await findLostClaims(service.runtime.db, idleSweeper, 1000)
@@ -53,7 +52,7 @@ async function findLost(requestId: string) {
   return claim
 }
 
-const given = (claim: { requestId: string; claimId: string }) =>
+const given = (claim: { requestId: string; claimId: string; mayHaveCalled: boolean }) =>
   giveUpClaims(service.runtime.db, idleSweeper, [
     { ...claim, status: 'uncertain', reason: 'lost', delayMs: undefined },
   ])
@@ -70,9 +69,8 @@ test('on a channel that holds, a send whose worker died ends uncertain, with the
     { at: timeline.finishedAt, event: 'attempt_lost', attempt: 1, reason },
     { at: timeline.finishedAt, event: 'uncertain', reason },
   ])
-  const rescuer = await livingWorker(service, 'rescuer')
   const providers = alikeProviders({ send: async () => ({ outcome: 'sent' }) })
-  const deliver = deliverer(service.runtime, providers, rescuer, turnGiver(service.runtime))
+  const deliver = await deliverAs(service, 'rescuer', providers)
   expect(await deliver(requestId)).toMatchObject({ wakeInMs: undefined })
   expect(await timelineOf(service, requestId)).toEqual(timeline)
 })
@@ -84,12 +82,7 @@ test('on a channel that resends, it is queued again, woken, counted as an attemp
     answer = resolve
   })
   const providers = alikeProviders({ send: () => hung })
-  const dying = deliverer(
-    service.runtime,
-    providers,
-    await livingWorker(service, 'dead-2'),
-    turnGiver(service.runtime),
-  )(requestId)
+  const dying = (await deliverAs(service, 'dead-2', providers))(requestId)
   await eventually('the attempt', async () => (await rowOf(service, requestId)).conversationId !== null)
   await service.runtime.queue.remove(requestId)
 
@@ -122,7 +115,7 @@ test('on a channel that resends, it is queued again, woken, counted as an attemp
   ])
   expect(await received(service, requestId)).toHaveLength(1)
   expect(service.logsOf(requestId).map(({ event }) => event)).toEqual(namesOf(timeline))
-  answer({ outcome: 'uncertain', reason: 'the end of the test' })
+  answer({ outcome: 'uncertain', fault: 'provider', reason: 'the end of the test' })
   await dying
 })
 
@@ -183,7 +176,7 @@ test('one round of a sweep gives all claims of a dead worker up, however many', 
   await lapse(service, 'dead-5')
   const claim = { status: 'sending', worker: 'dead-5', attempt: 1, claimedAt: new Date() } as const
   const rows = Array.from({ length: 1100 }, () =>
-    buildSendRow(account, { ...claim, claimId: crypto.randomUUID() }),
+    buildSendRow(account, { ...claim, claimId: crypto.randomUUID(), conversationId: crypto.randomUUID() }),
   )
   await db.insert(sends).values(rows)
   await sweepOnce(service)

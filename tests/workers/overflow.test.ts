@@ -43,7 +43,7 @@ async function end(requestId: string, status: 'sent' | 'failed' = 'sent'): Promi
   await endAttempt(
     service,
     send,
-    status === 'sent' ? { outcome: 'sent' } : { outcome: 'rejected', reason: 'no' },
+    status === 'sent' ? { outcome: 'sent' } : { outcome: 'rejected', fault: 'recipient', reason: 'no' },
   )
 }
 
@@ -125,7 +125,7 @@ test('places come free when sends end, well or not, and not while they wait for 
   await end(first)
   await end(second, 'failed')
   const retried = await beginAttempt(service, third, 'retrying')
-  await endAttempt(service, retried, { outcome: 'retry_later', reason: 'busy' })
+  await endAttempt(service, retried, { outcome: 'retry_later', fault: 'provider', reason: 'busy' })
   expect(await queuesOf(await acceptSome(3))).toEqual(['ordinary', 'ordinary', 'overflow'])
 })
 

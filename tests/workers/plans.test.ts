@@ -9,6 +9,7 @@ import { findBusyChannels, findDueSends, findReadyHeads, findRefusals } from '..
 import { eraseContact } from '../../db/erase.ts'
 import { findIdempotencyKeys } from '../../db/idempotency-keys.ts'
 import { recordOutcomes } from '../../db/outcomes.ts'
+import { searchSends } from '../../db/search.ts'
 import { findWaitingOverflow } from '../../db/silence.ts'
 import { findStory } from '../../db/story.ts'
 import { giveTurns } from '../../db/turns.ts'
@@ -199,6 +200,14 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
       await limit(batch)
       await expectFew(db, () => giveTurns(db, [channelId], 30))
       await limit(null)
+    })
+
+    test('a search by what a provider calls a message: no more than it looks at in one go', async () => {
+      const search = { providerMessageIds: ['SM4711'] }
+      const lookedAt = 1000
+      // Those, again to find where they end, and what each of the two reads on the way.
+      const most = 2 * lookedAt + 10
+      expect(await rowsRead(db, () => searchSends(db, search, lookedAt))).toBeLessThanOrEqual(most)
     })
 
     test('stories, and erasing a contact', async () => {

@@ -35,7 +35,8 @@ test('three workers together never exceed the rate, make use of it, and lose not
 test('turns are given in the order of accept, each at its moment, and no send gets two', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
-  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 10, rateSeconds: 1 })
+  // Ten a second, each turn valid for 3 s: none is over before they are all given.
+  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 600, rateSeconds: 60 })
   const ids = await traffic.sendSome(channelId, 30)
   const askedAt = Date.now()
   const given = await Promise.all(Array.from({ length: 5 }, () => giveTurns(db, [channelId], 30)))

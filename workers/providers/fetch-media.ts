@@ -1,31 +1,45 @@
-import pLimit from 'p-limit'
 import { Agent, type Dispatcher } from 'undici'
 import { maxMediaBytes } from '../../src/core/message-body.ts'
+import { NotAcquired, Semaphore } from '../../src/platform/semaphore.ts'
+import type { Moved } from '../time-limit.ts'
 import { addressNotAllowed, type ConnectorOptions, guardedConnector } from './guarded-connector.ts'
 import { describe, userAgent } from './http.ts'
+import {
+  type FetchedMedia,
+  faultOf,
+  headerOf,
+  mimetypeOf,
+  noMemory,
+  notInTime,
+  stopping,
+  tooLarge,
+} from './media-answer.ts'
 
-/**
- * What became of a fetch. `refused`: another one would end alike. `failed`: it may go better later. Reasons are our own
- * words: never the URL, which may hold secrets.
- */
-export type FetchedMedia =
-  | { kind: 'media'; content: Buffer; mimetype: string | undefined }
-  | { kind: 'refused'; reason: string }
-  | { kind: 'failed'; reason: string }
+export interface MediaLink {
+  url: string
+  /** The account, of whose share of the memory it is. */
+  owner: string
+}
 
 export interface MediaFetcher {
-  /** Gets the content of a valid http or https URL. Never throws, and ends at the signal. */
-  fetch(url: string, signal: AbortSignal): Promise<FetchedMedia>
+  /**
+   * Gets the content of a valid http or https URL. Never throws, and ends at the signal.
+   *
+   * @param moved is told of the bytes as they come.
+   */
+  fetch(media: MediaLink, signal: AbortSignal, moved?: Moved): Promise<FetchedMedia>
+  /** Puts off the fetches under way, and all to come: the worker is to end soon. */
+  stop(): void
   /** Lets fetches under way end. */
   close(): Promise<void>
 }
 
-const tooLarge = { kind: 'refused', reason: `the media is larger than ${maxMediaBytes} bytes` } as const
-const notInTime = { kind: 'failed', reason: 'the media did not come in time' } as const
 const longestIdleMs = 10_000
 
-/** What is being fetched is held in memory, up to 16 MiB each, or twice that where no length was told. */
-const maxFetchesAtOnce = 4
+/** For what is being fetched, by all accounts and by one: what comes beyond it waits, unread, in the network. */
+const memoryBudget = { units: 8 * maxMediaBytes, unitsOfOwner: 4 * maxMediaBytes }
+/** Then the send goes back to the queue: it would wait in its slot, and its connection stay open, for nothing. */
+const longestWaitForMemoryMs = 5000
 const firstBytes = 64 * 1024
 
 /** Fetches media for providers that take no links: from addresses that may be reached, without following a redirect. */
@@ -40,27 +54,54 @@ export function createMediaFetcher(options: ConnectorOptions): MediaFetcher {
     headersTimeout: 0,
     bodyTimeout: 0,
   })
-  const inTurn = pLimit(maxFetchesAtOnce)
+  const memory = new Semaphore(memoryBudget)
+  const putOffs = new Set<() => void>()
+  let isStopped = false
   return {
-    fetch: (url, signal) =>
-      new Promise((resolve, reject) => {
-        const giveUp = () => resolve(notInTime)
-        if (signal.aborted) return giveUp()
-        signal.addEventListener('abort', giveUp, { once: true })
-        const fetched = inTurn(() => get(agent, new URL(url), signal))
-        void fetched.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
-      }),
+    async fetch({ url, owner }, signal, moved = () => {}) {
+      if (isStopped) return stopping
+      const over = new AbortController()
+      let release = () => {}
+      let putOff = () => {}
+      let isWaitingForMemory = false
+      const reserve = async (bytes: number) => {
+        isWaitingForMemory = true
+        const acquired = await memory.acquire({ units: bytes, owner }, longestWaitForMemoryMs, over.signal)
+        isWaitingForMemory = false
+        if (over.signal.aborted) acquired()
+        else release = acquired
+      }
+      const onTimeOver = () => (isWaitingForMemory ? noMemory : notInTime)
+      try {
+        return await get(agent, new URL(url), { signal, onTimeOver }, (end) => {
+          putOff = () => end(stopping)
+          putOffs.add(putOff)
+          return answerReader(end, reserve, moved)
+        })
+      } finally {
+        putOffs.delete(putOff)
+        over.abort()
+        release()
+      }
+    },
+    stop() {
+      isStopped = true
+      for (const putOff of putOffs) putOff()
+    },
     close: () => agent.close(),
   }
 }
-
-type Headers = Record<string, string | string[] | undefined>
 
 /**
  * Ends the call at the first thing that is wrong, and with it its connection: what still comes is not read. Makes none
  * where the signal has ended.
  */
-function get(agent: Agent, url: URL, signal: AbortSignal): Promise<FetchedMedia> {
+function get(
+  agent: Agent,
+  url: URL,
+  { signal, onTimeOver }: { signal: AbortSignal; onTimeOver: () => FetchedMedia },
+  reader: (end: (result: FetchedMedia) => void) => Dispatcher.DispatchHandler,
+): Promise<FetchedMedia> {
   return new Promise((resolve) => {
     let call: Dispatcher.DispatchController | undefined
     let isOver = false
@@ -72,7 +113,7 @@ function get(agent: Agent, url: URL, signal: AbortSignal): Promise<FetchedMedia>
       resolve(result)
       if (result.kind !== 'media') call?.abort(new Error('given up'))
     }
-    const giveUp = () => end(notInTime)
+    const giveUp = () => end(onTimeOver())
     if (signal.aborted) return giveUp()
     signal.addEventListener('abort', giveUp)
     agent.dispatch(
@@ -87,32 +128,48 @@ function get(agent: Agent, url: URL, signal: AbortSignal): Promise<FetchedMedia>
           call = controller
           if (isOver) controller.abort(new Error('given up'))
         },
-        ...answerReader(end),
+        ...reader(end),
       },
     )
   })
 }
 
-function answerReader(end: (result: FetchedMedia) => void): Dispatcher.DispatchHandler {
+/** @param reserve memory for so many bytes: until there is some, nothing more of the answer is read. */
+function answerReader(
+  end: (result: FetchedMedia) => void,
+  reserve: (bytes: number) => Promise<void>,
+  moved: Moved,
+): Dispatcher.DispatchHandler {
   let mimetype: string | undefined
   /** One buffer, which grows: however small the pieces are in which it comes, they cost no more than their bytes. */
   let held = Buffer.alloc(0)
   let bytes = 0
-  const makeRoom = (size: number) => {
+  const makeLarger = (size: number) => {
     const larger = Buffer.allocUnsafe(size)
     held.copy(larger, 0, 0, bytes)
     held = larger
   }
   return {
-    onResponseStart(_controller, status, headers) {
+    onResponseStart(controller, status, headers) {
       if (status < 200) return
       const fault = faultOf(status, headers)
       if (fault) return end(fault)
       mimetype = mimetypeOf(headers)
-      makeRoom(Number(headerOf(headers, 'content-length')) || firstBytes)
+      const length = Number(headerOf(headers, 'content-length')) || undefined
+      controller.pause()
+      const begin = () => {
+        makeLarger(length ?? firstBytes)
+        controller.resume()
+      }
+      reserve(length ?? maxMediaBytes).then(begin, (error: unknown) => {
+        // Else the fetch is over.
+        if (error instanceof NotAcquired) end(noMemory)
+      })
     },
     onResponseData(_controller, chunk) {
-      if (bytes + chunk.length > held.length) makeRoom(Math.max(2 * held.length, bytes + chunk.length))
+      moved(chunk.length)
+      const needed = bytes + chunk.length
+      if (needed > held.length) makeLarger(Math.max(Math.min(2 * held.length, maxMediaBytes), needed))
       bytes += chunk.copy(held, bytes)
     },
     onResponseEnd() {
@@ -123,41 +180,6 @@ function answerReader(end: (result: FetchedMedia) => void): Dispatcher.DispatchH
       end(failureOf(error))
     },
   }
-}
-
-const passingStatuses = [408, 425, 429]
-
-function faultOf(status: number, headers: Headers): FetchedMedia | undefined {
-  if (status >= 500 || passingStatuses.includes(status)) {
-    return { kind: 'failed', reason: `the server of the media answered ${status}` }
-  }
-  if (status >= 400) return { kind: 'refused', reason: `the server of the media answered ${status}` }
-  if (status >= 300) {
-    return { kind: 'refused', reason: `the media's URL redirects (${status}), which is not followed` }
-  }
-  if (status === 206) return { kind: 'refused', reason: 'the server of the media gives only a part of it' }
-  if (isEncoded(headers)) {
-    return { kind: 'refused', reason: 'the server of the media compresses it, although asked not to' }
-  }
-  return Number(headerOf(headers, 'content-length')) > maxMediaBytes ? tooLarge : undefined
-}
-
-const plainEncodings = ['', 'identity', 'chunked']
-
-function isEncoded(headers: Headers): boolean {
-  const given = [headers['content-encoding'], headers['transfer-encoding']].flat().join(',').split(',')
-  return !given.every((encoding) => plainEncodings.includes(encoding.trim().toLowerCase()))
-}
-
-/** What the server says that it is; undefined where it says nothing that can be passed on. */
-function mimetypeOf(headers: Headers): string | undefined {
-  const [bare = ''] = headerOf(headers, 'content-type')?.split(';') ?? []
-  const type = bare.trim()
-  return /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/.test(type) ? type : undefined
-}
-
-function headerOf(headers: Headers, name: string): string | undefined {
-  return [headers[name]].flat()[0]?.trim().toLowerCase()
 }
 
 const refusedCodes = [addressNotAllowed, 'UND_ERR_HEADERS_OVERFLOW']

@@ -1,16 +1,14 @@
 import { Agent, type Dispatcher } from 'undici'
 import type { Outcome } from '../../src/core/outcome.ts'
+import type { Moved } from '../time-limit.ts'
+import { bodyInPieces, type HttpBody, lengthOf } from './body-pieces.ts'
 import { addressNotAllowed, type ConnectorOptions, guardedConnector } from './guarded-connector.ts'
 
 export interface HttpRequest {
   /** A valid one, http or https, without user info. */
   url: string
   headers: Record<string, string>
-  /**
-   * Whole, never a stream: a stream could be cut off in the middle, and undici could not tell what was written. Several
-   * buffers are written one after the other, as one body.
-   */
-  body: string | Buffer | readonly Buffer[]
+  body: HttpBody
 }
 
 export interface HttpAnswer {
@@ -21,30 +19,43 @@ export interface HttpAnswer {
   body: string
   /** Whether the body has come whole; the status counts all the same. */
   isWhole: boolean
+  /** When it came, in ms since 1970, by PostgreSQL's clock. */
+  at: number
 }
 
 /**
  * What became of a call. `not_sent`: not a byte of the request was written, so it may be made again. `maybe_sent`: it
- * was, or may have been, and no whole answer came. Reasons are our own words: never the URL, which may hold secrets.
+ * was, or may have been, and no whole answer came. `isNotAllowed`: the host means an address that may not be reached,
+ * and will at the next try. Reasons are our own words: never the URL, which may hold secrets.
  */
 export type HttpResult =
   | HttpAnswer
-  | { kind: 'not_sent'; reason: string }
+  | { kind: 'not_sent'; reason: string; isNotAllowed?: boolean }
   | { kind: 'maybe_sent'; reason: string }
 
 /** What a call without an answer comes to. */
-export function unanswered({ kind, reason }: Exclude<HttpResult, HttpAnswer>): Outcome {
-  return { outcome: kind === 'not_sent' ? 'retry_later' : 'uncertain', reason }
+export function unanswered(result: Exclude<HttpResult, HttpAnswer>): Outcome {
+  const { kind, reason } = result
+  if (kind === 'not_sent' && result.isNotAllowed)
+    return { outcome: 'channel_refused', fault: 'sender', reason }
+  return { outcome: kind === 'not_sent' ? 'retry_later' : 'uncertain', fault: 'provider', reason }
 }
 
 export interface HttpClient {
-  /** Makes one call, and never repeats it. Never throws, and ends at the signal. */
-  post(request: HttpRequest, signal: AbortSignal): Promise<HttpResult>
+  /**
+   * Makes one call, and never repeats it. Never throws, and ends at the signal.
+   *
+   * @param moved is told of the bytes of a large body as they go out.
+   */
+  post(request: HttpRequest, signal: AbortSignal, moved?: Moved): Promise<HttpResult>
   /** Lets calls under way end. */
   close(): Promise<void>
 }
 
-export type HttpClientOptions = ConnectorOptions
+export interface HttpClientOptions extends ConnectorOptions {
+  /** PostgreSQL's clock; this machine's may be wrong. */
+  nowMs?: () => number
+}
 
 const maxAnswerBytes = 64 * 1024
 const longestIdleMs = 60_000
@@ -55,6 +66,7 @@ export const userAgent = 'outbound-messaging-api'
  * worker's slots), follows no redirect, and connects only to addresses that may be reached.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const { nowMs = Date.now } = options
   const agent = new Agent({
     connect: guardedConnector(options),
     // undici writes calls a second time that stood behind one whose connection failed: so none stands behind another.
@@ -66,9 +78,14 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     bodyTimeout: 0,
   })
   return {
-    post: (request, signal) => exchange(agent, request, signal),
+    post: (request, signal, moved = () => {}) => exchange(agent, request, signal, { moved, nowMs }),
     close: () => agent.close(),
   }
+}
+
+interface Watch {
+  moved: Moved
+  nowMs: () => number
 }
 
 /**
@@ -76,7 +93,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
  * the socket, or, of several buffers, just before that: what fails before it was not sent, and what fails after it may
  * have been. (The socket's `bytesWritten` tells no more: it counts bytes that the kernel refused, too.)
  */
-function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
+function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, { moved, nowMs }: Watch) {
   const url = new URL(request.url)
   return new Promise<HttpResult>((resolve) => {
     let call: Dispatcher.DispatchController | undefined
@@ -89,11 +106,12 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
       resolve(result)
     }
     const answer = (isWhole: boolean) =>
-      end({ kind: 'answer', ...head, body: Buffer.concat(chunks).toString(), isWhole })
-    const fail = (reason: string) => {
+      end({ kind: 'answer', ...head, body: Buffer.concat(chunks).toString(), isWhole, at: nowMs() })
+    const fail = (reason: string, isNotAllowed = false) => {
       // A status that has arrived has told what matters, whatever becomes of the rest of the answer.
       if (head.status >= 200) answer(false)
-      else end({ kind: call ? 'maybe_sent' : 'not_sent', reason })
+      else if (call) end({ kind: 'maybe_sent', reason })
+      else end({ kind: 'not_sent', reason, ...(isNotAllowed && { isNotAllowed }) })
     }
     const giveUp = () => {
       isGivenUp = true
@@ -109,7 +127,7 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
         method: 'POST',
         headers: { 'user-agent': userAgent, ...lengthOf(request.body), ...request.headers },
         // It takes any iterable; its types don't say so.
-        body: request.body as string | Buffer,
+        body: bodyInPieces(request.body, moved) as string | Buffer,
       },
       {
         onRequestStart(controller) {
@@ -127,18 +145,12 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal) {
         onResponseEnd() {
           answer(true)
         },
-        onResponseError(_controller, error) {
-          fail(describe(error))
+        onResponseError(_controller, error: Error & { code?: string }) {
+          fail(describe(error), error.code === addressNotAllowed)
         },
       },
     )
   })
-}
-
-/** Of several buffers undici can't tell the length, and would send them in chunks. */
-function lengthOf(body: HttpRequest['body']): Record<string, string> {
-  if (typeof body === 'string' || Buffer.isBuffer(body)) return {}
-  return { 'content-length': String(body.reduce((sum, part) => sum + part.length, 0)) }
 }
 
 const reasons: Record<string, string> = {
@@ -164,15 +176,4 @@ export function describe(error: Error & { code?: string }): string {
   if (reason) return reason
   if (isNoTls.test(code)) return `no TLS connection (${code})`
   return `the call failed (${code})`
-}
-
-/** How long the answer's Retry-After, seconds or a date, asks to wait; undefined where it doesn't, or not readably. */
-export function retryAfterMs({ headers }: Pick<HttpAnswer, 'headers'>, now = Date.now()): number | undefined {
-  const value = [headers['retry-after']].flat()[0]?.trim()
-  if (value === undefined) return undefined
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
-  // Date.parse reads a date into nearly anything.
-  if (!/^[A-Z][a-z]{2,8}, .* GMT$/.test(value)) return undefined
-  const waitMs = Date.parse(value) - now
-  return waitMs > 0 ? waitMs : undefined
 }

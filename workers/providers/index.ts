@@ -1,6 +1,6 @@
-import type { Database } from '../../db/client.ts'
 import { mediaLinkMs, mintMediaLink } from '../../src/core/media-link.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
+import type { Runtime } from '../../src/platform/runtime.ts'
 import type { Settings } from '../../src/platform/settings.ts'
 import type { Provider } from '../provider.ts'
 import { traceHttp } from '../trace.ts'
@@ -17,30 +17,39 @@ export type Providers = Record<ProviderName, Provider>
 
 export interface OpenProviders {
   providers: Providers
+  /** Puts off the sends whose media are being fetched. */
+  stopFetching(): void
   /** Closes the connections they keep. */
   close(): Promise<void>
 }
 
 /** Connects nothing yet: each provider does when it is first called. */
-export function openProviders(db: Database, settings: Settings): OpenProviders {
+export function openProviders({
+  db,
+  clock,
+  settings,
+}: Pick<Runtime, 'db' | 'clock' | 'settings'>): OpenProviders {
+  const nowMs = () => clock.nowMs()
   const allowedPrivateNetworks = settings.ALLOWED_PRIVATE_NETWORKS
-  const http = traceHttp(createHttpClient({ allowedPrivateNetworks }))
+  const http = traceHttp(createHttpClient({ allowedPrivateNetworks, nowMs }))
   const media = createMediaFetcher({ allowedPrivateNetworks })
   return {
     providers: {
       sandbox: sandbox(db),
       smtp: smtp(media),
-      twilio: twilio(http, mediaLinks(settings)),
-      webhook: webhook(http),
+      twilio: twilio(http, mediaLinks(settings, nowMs)),
+      webhook: webhook(http, nowMs),
       'whatsapp-cloud': whatsappCloud(http),
     },
+    stopFetching: () => media.stop(),
     close: async () => void (await Promise.all([http.close(), media.close()])),
   }
 }
 
-/** Makes links to the media of sends; undefined where providers can't reach this service. */
-function mediaLinks({ PUBLIC_BASE_URL, CREDENTIALS_KEY }: Settings) {
-  return (requestId: string) =>
-    PUBLIC_BASE_URL &&
-    mintMediaLink(PUBLIC_BASE_URL, requestId, new Date(Date.now() + mediaLinkMs), CREDENTIALS_KEY)
+/** Makes links to the media of sends. The dispatcher calls no provider for one without a PUBLIC_BASE_URL. */
+function mediaLinks({ PUBLIC_BASE_URL, CREDENTIALS_KEY }: Settings, nowMs: () => number) {
+  return (requestId: string) => {
+    if (!PUBLIC_BASE_URL) throw new Error('Set PUBLIC_BASE_URL: without it there is no link to media')
+    return mintMediaLink(PUBLIC_BASE_URL, requestId, new Date(nowMs() + mediaLinkMs), CREDENTIALS_KEY)
+  }
 }

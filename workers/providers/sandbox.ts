@@ -17,6 +17,9 @@ const behaviours: Record<string, string> = {
   '+15550100105': 'uncertain',
 }
 
+/** The sandbox fails only where the recipient asks for it: others on the same channel don't wait for that. */
+const recipients = <O extends string>(outcome: O) => ({ outcome, fault: 'recipient' }) as const
+
 /**
  * Behaves as the recipient says, by number or by the local part of an address (docs/api.md#sandbox), and keeps what it
  * takes in PostgreSQL.
@@ -29,30 +32,34 @@ export function sandbox(db: Database): Provider {
         contact.type === 'phone' ? behaviours[contact.value] : contact.value.replace(/@.*$/, '')
       if (behaviour === 'rejected') {
         return {
-          outcome: 'rejected',
+          ...recipients('rejected'),
           reason: 'the sandbox refuses this recipient',
           providerStatus: 400,
           providerCode: 'rejected',
         }
       }
       if (behaviour === 'retry' && attempt <= retriesBeforeSent) {
-        return { outcome: 'retry_later', reason: 'the sandbox is out of service', providerStatus: 503 }
+        return {
+          ...recipients('retry_later'),
+          reason: 'the sandbox is out of service',
+          providerStatus: 503,
+        }
       }
       if (behaviour === 'ratelimited' && attempt === 1) {
         return {
-          outcome: 'retry_later',
+          ...recipients('retry_later'),
           reason: 'the sandbox takes no more now',
           providerStatus: 429,
           retryAfterMs: 2000,
         }
       }
       if (behaviour === 'slow' && !(await passes(slowMs, signal))) {
-        return { outcome: 'uncertain', reason: 'no answer in time' }
+        return { ...recipients('uncertain'), reason: 'no answer in time' }
       }
       const providerMessageId = await keep(db, delivery).catch(outOfService)
       if (typeof providerMessageId !== 'string') return providerMessageId
       if (behaviour === 'uncertain')
-        return { outcome: 'uncertain', reason: 'the connection was lost before the answer' }
+        return { ...recipients('uncertain'), reason: 'the connection was lost before the answer' }
       return { outcome: 'sent', providerMessageId, providerStatus: 200 }
     },
   }
@@ -81,8 +88,13 @@ async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
 /** The sandbox is as good as its database: while that can't be reached, nothing is taken. */
 function outOfService(error: unknown): Outcome {
   if (isNotConnected(error)) {
-    return { outcome: 'retry_later', reason: 'the sandbox is out of service', providerStatus: 503 }
+    return {
+      outcome: 'retry_later',
+      fault: 'provider',
+      reason: 'the sandbox is out of service',
+      providerStatus: 503,
+    }
   }
   if (!isUnavailable(error)) throw error
-  return { outcome: 'uncertain', reason: 'the connection was lost before the answer' }
+  return { outcome: 'uncertain', fault: 'provider', reason: 'the connection was lost before the answer' }
 }

@@ -1,13 +1,11 @@
 import { Readable } from 'node:stream'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { detectExtension } from 'nodemailer/lib/mime-funcs/mime-types'
-import { contentFault, recognise, typeOfContent } from '../../src/core/media-content.ts'
 import type { MediaDescription } from '../../src/core/message.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
-import { parseMailbox, type SmtpConfig } from '../../src/core/providers/smtp.ts'
+import { domainOf, parseMailbox, type SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { renderMail } from '../../src/core/providers/smtp-template.ts'
 import type { Delivery } from '../provider.ts'
-import type { MediaFetcher } from './fetch-media.ts'
 
 export interface Mail {
   from: string
@@ -25,23 +23,21 @@ interface Texts {
   html?: string | undefined
 }
 
-/** Makes a mail of a delivery. Media that is a link is fetched: where that fails, there is no mail but an outcome. */
-export async function composeMail(
-  delivery: Delivery<SmtpConfig>,
-  media: MediaFetcher,
-  signal: AbortSignal,
-): Promise<Mail | Outcome> {
+const refused = { outcome: 'rejected', fault: 'message' } as const
+
+/** Makes a mail of a delivery; or says why there is none. */
+export function composeMail(delivery: Delivery<SmtpConfig>): Mail | Outcome {
   const { requestId, contact, config } = delivery
   const from = parseMailbox(config.from)
-  if (!from) return { outcome: 'channel_refused', reason: "the channel's from holds no address" }
+  if (!from)
+    return { outcome: 'channel_refused', fault: 'sender', reason: "the channel's from holds no address" }
   const { message } = delivery
   if (message.type === 'template' && !message.template.definition) {
-    return { outcome: 'rejected', reason: 'the template is not registered with the channel' }
+    return { ...refused, reason: 'the template is not registered with the channel' }
   }
-  const attached = await attachmentOf(delivery, media, signal)
-  if (attached && 'outcome' in attached) return attached
+  const attached = attachmentOf(delivery)
   const { subject, ...texts } = textsOf(delivery)
-  const messageId = `<${requestId}@${from.address.slice(from.address.lastIndexOf('@') + 1)}>`
+  const messageId = `<${requestId}@${domainOf(from.address)}>`
   const composer = new MailComposer({
     from,
     to: { name: contact.name ?? '', address: contact.value },
@@ -77,26 +73,15 @@ function textsOf({ message }: Delivery<SmtpConfig>): Texts {
   }
 }
 
-async function attachmentOf(
-  { message, mediaContent }: Delivery<SmtpConfig>,
-  media: MediaFetcher,
-  signal: AbortSignal,
-) {
+function attachmentOf({ message, mediaContent }: Delivery<SmtpConfig>) {
   if (message.type !== 'media') return undefined
-  const { mediaType, mediaUrl = '' } = message.media
-  if (mediaContent) return attach(message.media, mediaContent)
-  const fetched = await media.fetch(mediaUrl, signal)
-  if (fetched.kind === 'failed') return { outcome: 'retry_later', reason: fetched.reason } as const
-  if (fetched.kind === 'refused') return { outcome: 'rejected', reason: fetched.reason } as const
-  const { content, mimetype } = fetched
-  const recognised = await recognise(content)
-  const fault = contentFault(mediaType, recognised)
-  if (fault) return { outcome: 'rejected', reason: `the content of the mediaUrl ${fault}` } as const
-  return attach(message.media, content, mimetype ?? typeOfContent(mediaType, recognised))
+  // A mail without it would say less than the send.
+  if (!mediaContent) throw new Error('The media of the send was not fetched')
+  return attach(message.media, mediaContent)
 }
 
-function attach({ mediaType, mimetype, filename }: MediaDescription, content: Buffer, found?: string) {
-  const contentType = asAttachment(mimetype ?? found ?? anyType)
+function attach({ mediaType, mimetype, filename }: MediaDescription, content: Buffer) {
+  const contentType = asAttachment(mimetype ?? anyType)
   return {
     sizeBytes: content.length,
     attachment: {

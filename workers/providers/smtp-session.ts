@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
-import { isLoopback, type SmtpConfig } from '../../src/core/providers/smtp.ts'
+import { domainOf, parseMailbox, type SmtpConfig } from '../../src/core/providers/smtp.ts'
+import { isLoopback } from '../../src/core/public-address.ts'
+import type { Moved } from '../time-limit.ts'
 import type { Mail } from './smtp-mail.ts'
 
 /** At what the server refused. */
@@ -30,6 +32,7 @@ export function sendMail(
   config: SmtpConfig,
   tls: ConnectionOptions,
   signal: AbortSignal,
+  moved: Moved = () => {},
 ): Promise<SmtpResult> {
   return new Promise((resolve) => {
     const connection = new SMTPConnection(optionsOf(config, tls))
@@ -48,7 +51,7 @@ export function sendMail(
       end(lost(reached === 'content' ? 'no answer in time' : 'no connection in time', reached))
     const send = () => {
       reached = 'recipient'
-      const content = contentOf(mail, () => (reached = 'content'))
+      const content = contentOf(mail, () => (reached = 'content'), moved)
       const envelope = { from: mail.from, to: [mail.to], size: mail.minBytes }
       connection.send(envelope, content, (error, info) => {
         if (error) fail(error)
@@ -79,10 +82,13 @@ function logIn(
 }
 
 /** Read once the server has said that it takes the content, and not before. */
-function contentOf(mail: Mail, onBegin: () => void): Readable {
+function contentOf(mail: Mail, onBegin: () => void, moved: Moved): Readable {
   async function* read() {
     onBegin()
-    yield* mail.read()
+    for await (const piece of mail.read()) {
+      yield piece
+      moved(piece.length)
+    }
   }
   return Readable.from(read(), { objectMode: false })
 }
@@ -96,16 +102,18 @@ function leave(connection: SMTPConnection, { kind }: SmtpResult, reached: Reache
 
 const maxReplyBytes = 8 * 1024
 
-function optionsOf({ host, port, secure, user }: SmtpConfig, tls: ConnectionOptions) {
+function optionsOf({ host, port, secure, user, from, name }: SmtpConfig, tls: ConnectionOptions) {
   const isLocal = isLoopback(host)
   return {
     host,
     port,
     secure,
-    // Credentials never go in the clear, but within this machine, where certificates are seldom good.
+    // Large relays refuse a client that greets them as [127.0.0.1], as a machine without a domain would by itself.
+    name: name ?? domainOf(parseMailbox(from)?.address ?? ''),
+    // Credentials never go in the clear, but within this machine.
     requireTLS: !secure && user !== undefined && !isLocal,
-    ignoreTLS: isLocal,
-    tls,
+    // Some servers take nothing without STARTTLS, not even within this machine, where certificates are seldom good.
+    tls: isLocal ? { ...tls, rejectUnauthorized: false } : tls,
     maxResponseSize: maxReplyBytes,
   }
 }

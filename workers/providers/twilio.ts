@@ -1,30 +1,22 @@
 import { maskedWords } from '../../src/core/masked-words.ts'
-import type { Outcome } from '../../src/core/outcome.ts'
+import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import { contentOf, type TwilioConfig } from '../../src/core/providers/twilio.ts'
 import { twilioCodes } from '../../src/core/providers/twilio-codes.ts'
 import type { Delivery, Provider } from '../provider.ts'
-import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs, unanswered } from './http.ts'
+import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
-import { handlingOfStatus, handlingWithoutCode, isSuccess } from './status-handling.ts'
+import { retryWaitMs } from './retry-wait.ts'
+import { failureOfStatus, failureWithoutCode, isSuccess } from './status-failures.ts'
 
 /**
  * Creates a message resource: https://www.twilio.com/docs/messaging/api/message-resource
  *
- * @param linkTo a link by which Twilio can fetch a send's media; undefined where this service can't be reached.
+ * @param linkTo a link by which Twilio can fetch a send's media.
  */
-export function twilio(
-  http: HttpClient,
-  linkTo: (requestId: string) => string | undefined,
-): Provider<TwilioConfig> {
+export function twilio(http: HttpClient, linkTo: (requestId: string) => string): Provider<TwilioConfig> {
   return {
     async send(delivery, signal): Promise<Outcome> {
       const mediaLink = delivery.mediaContent && linkTo(delivery.requestId)
-      if (delivery.mediaContent && mediaLink === undefined) {
-        return {
-          outcome: 'retry_later',
-          reason: "PUBLIC_BASE_URL is not set for the worker, so Twilio can't fetch the media",
-        }
-      }
       const result = await http.post(requestFor(delivery, mediaLink), signal)
       return result.kind === 'answer' ? outcomeOf(result, delivery.config) : unanswered(result)
     },
@@ -77,23 +69,20 @@ function outcomeOf(answer: HttpAnswer, { authToken }: TwilioConfig): Outcome {
   const { sid, code, message } = read(answer.body)
   if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: sid, providerStatus }
   const known = code === undefined ? undefined : twilioCodes[code]
-  const handling = known?.handling ?? (code ? handlingOfStatus(answer) : handlingWithoutCode(answer))
-  const reason = known
-    ? `Twilio: ${known.meaning}`
-    : `Twilio answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
-  const told = { reason, providerStatus, providerCode: code }
-  switch (handling) {
-    case 'retry_later':
-      return { outcome: handling, retryAfterMs: retryAfterMs(answer), ...told }
-    case 'channel_refused': {
-      const words = maskedWords(message ?? '', [authToken])
-      return { outcome: handling, ...told, reason: words ? `${reason}: ${words}` : reason }
-    }
-    case 'rejected':
-      return { outcome: handling, ...told }
-    default:
-      return handling satisfies never
+  const told = { providerStatus, providerCode: code, retryAfterMs: retryWaitMs(answer, known?.wait) }
+  if (known) {
+    const { meaning, wait: _, ...failure } = known
+    return { ...failure, reason: `Twilio: ${meaning}${wordsOn(failure, message, authToken)}`, ...told }
   }
+  const failure = code ? failureOfStatus(answer) : failureWithoutCode(answer)
+  const reason = `Twilio answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
+  return { ...failure, reason: `${reason}${wordsOn(failure, message, authToken)}`, ...told }
+}
+
+/** Twilio's own words, where they are about the channel: else they may repeat what was sent. */
+function wordsOn({ outcome }: Failure, message = '', authToken: string): string {
+  const words = outcome === 'channel_refused' && maskedWords(message, [authToken])
+  return words ? `: ${words}` : ''
 }
 
 /** What of an answer matters: `{"sid":"SM…","status":"queued"}` or `{"code":20003,"message":"Authenticate","status":401}`. */

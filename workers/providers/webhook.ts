@@ -1,50 +1,58 @@
 import { createHmac } from 'node:crypto'
-import type { Handling, Outcome } from '../../src/core/outcome.ts'
+import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { WebhookConfig } from '../../src/core/providers/webhook.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
 import { activeTraceparent } from '../../src/platform/tracing.ts'
 import type { Delivery, Provider } from '../provider.ts'
-import { type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs, unanswered } from './http.ts'
+import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
-import { handlingOfStatus, isSuccess } from './status-handling.ts'
+import { retryAfterMs } from './retry-wait.ts'
+import { failureOfStatus, isSuccess } from './status-failures.ts'
 
-const ownHandlings: Record<number, Handling> = {
+const retryLater = { outcome: 'retry_later', fault: 'provider' } as const
+
+const ownFailures: Record<number, Failure> = {
+  // A receiver's bad deploy must not lose what was due meanwhile.
+  404: retryLater,
   // The signature was not accepted, or a firewall stood in the way: the fault is not the message's, and a secret or a
-  // clock can be mended. Standard Webhooks retry every failure, and stop for nothing but a 410.
-  401: 'retry_later',
-  403: 'retry_later',
-  410: 'channel_refused',
-  425: 'retry_later',
+  // clock can be fixed. Standard Webhooks retry every failure, and stop for nothing but a 410.
+  401: retryLater,
+  403: retryLater,
+  410: { outcome: 'channel_refused', fault: 'sender' },
+  425: retryLater,
 }
 
 /** Posts each message to the channel's URL, signed as Standard Webhooks have it (docs/api.md#webhook). */
-export function webhook(http: HttpClient): Provider<WebhookConfig> {
+export function webhook(http: HttpClient, nowMs: () => number = Date.now): Provider<WebhookConfig> {
   return {
-    async send(delivery, signal): Promise<Outcome> {
-      const result = await http.post(signedRequest(delivery), signal)
+    async send(delivery, signal, moved): Promise<Outcome> {
+      const result = await http.post(signedRequest(delivery, nowMs()), signal, moved)
       return result.kind === 'answer' ? outcomeOf(result) : unanswered(result)
     },
   }
 }
 
-/** The id stays the same on every attempt, so that the receiver can drop a repeat; time and signature are new. */
-function signedRequest(delivery: Delivery<WebhookConfig>): HttpRequest {
+/**
+ * The id stays the same on every attempt, so that the receiver can drop a repeat; time and signatures are new.
+ *
+ * @param nowMs by PostgreSQL's clock: receivers refuse a time that is some minutes off.
+ */
+function signedRequest(delivery: Delivery<WebhookConfig>, nowMs: number): HttpRequest {
   const { requestId, config } = delivery
   const traceparent = activeTraceparent() ?? delivery.traceparent
-  const timestamp = Math.floor(Date.now() / 1000)
+  const timestamp = Math.floor(nowMs / 1000)
   const body = Buffer.from(JSON.stringify(payloadOf(delivery)))
-  const key = Buffer.from(config.secret.replace(/^whsec_/, ''), 'base64')
-  const signature = createHmac('sha256', key)
-    .update(`${requestId}.${timestamp}.`)
-    .update(body)
-    .digest('base64')
+  const signatures = [config.secret].flat().map((secret) => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+    return `v1,${createHmac('sha256', key).update(`${requestId}.${timestamp}.`).update(body).digest('base64')}`
+  })
   return {
     url: config.url,
     headers: {
       'content-type': 'application/json',
       'webhook-id': requestId,
       'webhook-timestamp': String(timestamp),
-      'webhook-signature': `v1,${signature}`,
+      'webhook-signature': signatures.join(' '),
       ...(traceparent && { traceparent }),
     },
     body,
@@ -68,11 +76,12 @@ function outcomeOf(answer: HttpAnswer): Outcome {
   if (isSuccess(status)) {
     return { outcome: 'sent', providerMessageId: messageIdOf(answer.body), providerStatus: status }
   }
-  const handling = handlingOfStatus(answer, ownHandlings)
-  const told = { outcome: handling, reason: reasonOf(status), providerStatus: status }
-  return handling === 'retry_later'
-    ? { ...told, outcome: handling, retryAfterMs: retryAfterMs(answer) }
-    : told
+  return {
+    ...failureOfStatus(answer, ownFailures),
+    reason: reasonOf(status),
+    retryAfterMs: retryAfterMs(answer),
+    providerStatus: status,
+  }
 }
 
 function reasonOf(status: number): string {

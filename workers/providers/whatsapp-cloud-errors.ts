@@ -1,15 +1,14 @@
 import { maskedWords } from '../../src/core/masked-words.ts'
-import type { Handling, Outcome } from '../../src/core/outcome.ts'
+import type { Failure, Outcome } from '../../src/core/outcome.ts'
+import type { KnownCode } from '../../src/core/providers/code-table.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import { whatsAppCode } from '../../src/core/providers/whatsapp-cloud-codes.ts'
-import { type HttpAnswer, retryAfterMs } from './http.ts'
+import type { HttpAnswer } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
-import { handlingOfStatus, handlingWithoutCode } from './status-handling.ts'
+import { retryWaitMs } from './retry-wait.ts'
+import { failureOfStatus, failureWithoutCode } from './status-failures.ts'
 
 type Refusal = Exclude<Outcome, { outcome: 'sent' | 'uncertain' }>
-
-/** Many have blocked the number or reported it: what it may send comes back over hours. */
-const spamLimit = { code: 131048, waitMs: 15 * 60 * 1000 }
 
 /**
  * What an answer that is no success comes to.
@@ -20,34 +19,36 @@ export function refusal(answer: HttpAnswer, config: WhatsAppCloudConfig): Refusa
   const { status } = answer
   const { code, isTransient, message, details } = errorOf(answer.body)
   const told = { providerStatus: status, providerCode: code?.toString() }
-  const handling = handlingOf(answer, code, isTransient)
+  const known = code === undefined ? undefined : whatsAppCode(code)
+  const failure = failureOf(answer, code, known, isTransient)
   // The message is the code's title; the details may repeat what was sent, unless they are about the channel.
-  const words = masked(handling === 'channel_refused' ? [message, details] : [message], config)
+  const words = masked(failure.outcome === 'channel_refused' ? [message, details] : [message], config)
   const tell = (what: string) => `WhatsApp ${what} (${code === undefined ? status : `code ${code}`})${words}`
-  switch (handling) {
-    case 'rejected':
-      return { outcome: handling, reason: status < 400 ? redirected(status) : tell('refuses it'), ...told }
-    case 'channel_refused':
-      return { outcome: handling, reason: tell('refuses the channel'), ...told }
-    case 'retry_later': {
-      const waitMs = retryAfterMs(answer)
-      const retryIn = code === spamLimit.code ? Math.max(spamLimit.waitMs, waitMs ?? 0) : waitMs
-      return { outcome: handling, reason: tell("can't take it now"), retryAfterMs: retryIn, ...told }
-    }
-    default:
-      return handling satisfies never
-  }
+  const reason =
+    failure.outcome === 'rejected' && status < 400 ? redirected(status) : tell(did[failure.outcome])
+  return { ...failure, reason, retryAfterMs: retryWaitMs(answer, known?.wait), ...told }
 }
 
-function handlingOf(answer: HttpAnswer, code: number | undefined, isTransient: boolean): Handling {
-  if (code !== undefined) {
-    const known = whatsAppCode(code)
-    if (known) return known.handling
+const did: Record<Failure['outcome'], string> = {
+  rejected: 'refuses it',
+  channel_refused: 'refuses the channel',
+  retry_later: "can't take it now",
+}
+
+function failureOf(
+  answer: HttpAnswer,
+  code: number | undefined,
+  known: KnownCode | undefined,
+  isTransient: boolean,
+): Failure {
+  if (known) {
+    const { meaning: _, wait: __, ...failure } = known
+    return failure
   }
-  if (isTransient) return 'retry_later'
+  if (isTransient) return { outcome: 'retry_later', fault: 'provider' }
   // A code that isn't listed, or an answer without one: from a proxy, say.
-  const own = { 403: 'channel_refused' } as const
-  return code === undefined ? handlingWithoutCode(answer, own) : handlingOfStatus(answer, own)
+  const own = { 403: { outcome: 'channel_refused', fault: 'sender' } } as const
+  return code === undefined ? failureWithoutCode(answer, own) : failureOfStatus(answer, own)
 }
 
 function errorOf(body: string) {

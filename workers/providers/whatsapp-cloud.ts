@@ -3,10 +3,11 @@ import type { MediaDescription, Message, TemplateMessage } from '../../src/core/
 import type { Outcome } from '../../src/core/outcome.ts'
 import { filledTemplate, type WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import type { Delivery, Provider } from '../provider.ts'
+import type { Moved } from '../time-limit.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { fieldsOf } from './json-fields.ts'
 import { multipartForm } from './multipart.ts'
-import { isSuccess } from './status-handling.ts'
+import { isSuccess } from './status-failures.ts'
 import { refusal } from './whatsapp-cloud-errors.ts'
 
 type WhatsAppDelivery = Delivery<WhatsAppCloudConfig>
@@ -14,11 +15,11 @@ type WhatsAppDelivery = Delivery<WhatsAppCloudConfig>
 /** Sends by Meta's Cloud API; media that came as base64 is uploaded first (docs/providers/whatsapp-cloud.md). */
 export function whatsappCloud(http: HttpClient): Provider<WhatsAppCloudConfig> {
   return {
-    async send(delivery, signal): Promise<Outcome> {
+    async send(delivery, signal, moved): Promise<Outcome> {
       const { message, mediaContent, config } = delivery
       let mediaId: string | undefined
       if (message.type === 'media' && mediaContent) {
-        const upload = await uploaded(http, message.media, mediaContent, config, signal)
+        const upload = await uploaded(http, message.media, mediaContent, config, signal, moved)
         if ('outcome' in upload) return upload
         mediaId = upload.id
       }
@@ -76,20 +77,30 @@ async function uploaded(
   content: Buffer,
   config: WhatsAppCloudConfig,
   signal: AbortSignal,
+  moved: Moved | undefined,
 ): Promise<{ id: string } | Outcome> {
   const type = contentTypeAs(mediaType, mimetype)
   const file = { name: 'file', filename, contentType: type, content }
   const form = multipartForm({ messaging_product: 'whatsapp', type }, file)
-  const result = await http.post(requestTo('media', config, form.contentType, form.body), signal)
+  const result = await http.post(requestTo('media', config, form.contentType, form.body), signal, moved)
   const failed = 'the media could not be uploaded:'
-  if (result.kind !== 'answer') return { outcome: 'retry_later', reason: `${failed} ${result.reason}` }
+  if (result.kind !== 'answer') {
+    const outcome = unanswered(result)
+    if (outcome.outcome === 'channel_refused') return outcome
+    return { outcome: 'retry_later', fault: 'provider', reason: `${failed} ${result.reason}` }
+  }
   if (!isSuccess(result.status)) {
     const outcome = refusal(result, config)
     return { ...outcome, reason: `${failed} ${outcome.reason}` }
   }
   const id = idOf([fieldsOf(result.body)])
   if (id) return { id }
-  return { outcome: 'retry_later', reason: `${failed} no id came`, providerStatus: result.status }
+  return {
+    outcome: 'retry_later',
+    fault: 'provider',
+    reason: `${failed} no id came`,
+    providerStatus: result.status,
+  }
 }
 
 function requestTo(
@@ -107,7 +118,20 @@ function requestTo(
 
 /** Whatever else a 2xx says, the message was taken. */
 function sentBy({ status, body }: HttpAnswer): Outcome {
-  return { outcome: 'sent', providerMessageId: idOf(fieldsOf(body).messages), providerStatus: status }
+  const { messages } = fieldsOf(body)
+  return {
+    outcome: 'sent',
+    providerMessageId: idOf(messages),
+    providerStatus: status,
+    providerCode: heldBackBy(messages),
+  }
+}
+
+/** `{"messages":[{"id":"wamid.…","message_status":"held_for_quality_assessment"}]}`: it was taken, and may yet be dropped. */
+function heldBackBy(list: unknown): string | undefined {
+  const status: unknown = Array.isArray(list) ? Object(list[0]).message_status : undefined
+  const isKnownForm = typeof status === 'string' && /^[a-z_]{1,64}$/.test(status)
+  return isKnownForm && status !== 'accepted' ? status : undefined
 }
 
 function idOf(list: unknown): string | undefined {

@@ -4,7 +4,7 @@ interface FindBoxProps {
   focused?: boolean
 }
 
-/** One box that takes a requestId however it comes. What is pasted isn't put into an address: it may hold anything. */
+/** One box that takes a requestId however it comes, a contact, or a provider's message id. What is pasted isn't put into an address: it may hold anything. */
 export function FindBox({ pasted = '', focused = false }: FindBoxProps) {
   return (
     <form class="find" method="post" action="/support/find">
@@ -15,7 +15,7 @@ export function FindBox({ pasted = '', focused = false }: FindBoxProps) {
           name="requestId"
           type="search"
           value={pasted}
-          placeholder="An id, a log line, a link: paste what you have"
+          placeholder="An id, a log line, a link, a phone number: paste what you have"
           autocomplete="off"
           spellcheck={false}
           autofocus={focused}

@@ -1,3 +1,4 @@
+import { findProvider } from '../../../db/channels.ts'
 import { replaySend } from '../../../db/replays.ts'
 import { findSend } from '../../../db/sends.ts'
 import { maskContact } from '../../core/contact.ts'
@@ -16,7 +17,7 @@ export function replay({ db, log }: AdminRuntime): AdminApp {
   app.get('/', async (c) => {
     const requestId = c.req.param('requestId') ?? ''
     const { send, events } = await find(requestId)
-    if (!canBeReplayed(send.status)) throw refusal(send.status)
+    if (!canBeReplayed(send.status) || !(await hasChannel(send))) throw await refusalOf(send)
     const mayBeSecond = mayHaveGotThrough(buildTimeline(send, events, 'masked').events)
     return c.html(<ConfirmationPage send={send} mayBeSecond={mayBeSecond} />)
   })
@@ -25,11 +26,18 @@ export function replay({ db, log }: AdminRuntime): AdminApp {
     const requestId = c.req.param('requestId') ?? ''
     if (!canBeRecordId(requestId) || !(await replaySend(db, requestId))) {
       const { send } = await find(requestId)
-      throw refusal(send.status)
+      throw await refusalOf(send)
     }
     logEvent(log, requestId, 'replayed', { by: 'support page' })
     return c.redirect(`/support/${requestId}`, 303)
   })
+
+  const hasChannel = async ({ channelId }: SendRecord) => (await findProvider(db, channelId)) !== undefined
+
+  const refusalOf = async (send: SendRecord) =>
+    canBeReplayed(send.status) && !(await hasChannel(send))
+      ? new PageError(409, 'Its channel was deleted. Send a new message by another channel instead.')
+      : refusal(send.status)
 
   const find = async (requestId: string) => {
     const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined

@@ -9,15 +9,18 @@ import { tellStory } from '../../core/story.ts'
 import { buildTimeline } from '../../core/timeline.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
+import { fieldsOf } from './form-fields.ts'
 import { replay } from './replay.tsx'
-import { type Asked, askedIn, readSearchForm, searchLink } from './search-form.ts'
+import { replaySet } from './replay-set.tsx'
+import { type Asked, askedIn, isPrivate, readSearchForm, searchLink, shareable } from './search-form.ts'
 import { SearchPage } from './search-page.tsx'
 import { SendPage } from './send-page.tsx'
 import { UnknownIdPage } from './unknown-id-page.tsx'
+import { wordsLookUp } from './words-look-up.ts'
 
 /** A log line, however long, and its stack. */
 const maxFormBytes = 256 * 1024
-const refreshSeconds = 3
+export const refreshSeconds = 3
 
 /** Where is my message? (docs/support.md) */
 export function support(runtime: AdminRuntime): AdminApp {
@@ -37,32 +40,40 @@ export function support(runtime: AdminRuntime): AdminApp {
     return pasted === undefined ? search(c, {}) : find(c, pasted)
   })
   app.post('/find', async (c) => find(c, String((await fieldsOf(c)).requestId ?? '')))
-  app.get('/search', (c) => search(c, { ...askedIn(c.req.query()), contact: '' }))
+  app.get('/search', (c) => search(c, shareable(askedIn(c.req.query()))))
   app.post('/search', async (c) => {
     const asked = askedIn(await fieldsOf(c))
-    return asked.contact ? search(c, asked) : c.redirect(searchLink(asked), 303)
+    return isPrivate(asked) ? search(c, asked) : c.redirect(searchLink(asked), 303)
   })
+  app.route('/replays', replaySet(runtime))
   app.get('/:requestId', (c) => show(c, c.req.param('requestId')))
   app.route('/:requestId/replay', replay(runtime))
   return app
 }
 
 function handlers({ db, settings }: AdminRuntime) {
-  const unknown = (c: Context, pasted: string) => {
+  const lookUp = wordsLookUp(db)
+
+  /** What was given is the requestId of no send: it may be a contact, or what the provider calls the message. */
+  const otherwise = async (c: Context, pasted: string) => {
+    const found = await lookUp(pasted)
+    if (found?.only !== undefined) return c.redirect(`/support/${found.only}`, 303)
+    if (found?.isAnswer) return c.html(<SearchPage asked={found.asked} page={found.page} />)
     const facts = { now: new Date(), retentionDays: settings.RETENTION_DAYS }
-    return c.html(<UnknownIdPage pasted={pasted} unknown={explainUnknownId(pasted, facts)} />, 404)
+    const unknown = explainUnknownId(pasted, facts)
+    return c.html(<UnknownIdPage {...{ pasted, unknown }} looked={found} />, 404)
   }
 
   return {
-    find(c: Context, pasted: string) {
+    async find(c: Context, pasted: string) {
       const requestId = findRequestId(pasted)
-      return requestId === undefined ? unknown(c, pasted) : c.redirect(`/support/${requestId}`, 303)
+      return requestId === undefined ? otherwise(c, pasted) : c.redirect(`/support/${requestId}`, 303)
     },
 
     async search(c: Context, asked: Asked) {
       const read = readSearchForm(asked)
       if ('faults' in read) return c.html(<SearchPage asked={asked} faults={read.faults} />, 400)
-      const { channel, contact, state, from, to, before } = read.form
+      const { channel, contact, messageId, state, from, to, before } = read.form
       const channelIds = channel === undefined ? undefined : await findChannelIds(db, channel)
       if (channelIds?.length === 0) {
         return c.html(<SearchPage asked={asked} faults={['Channel: none has this id or name.']} />, 404)
@@ -70,6 +81,7 @@ function handlers({ db, settings }: AdminRuntime) {
       const page = await searchSends(db, {
         channelIds,
         contactValue: contact,
+        providerMessageIds: messageId,
         status: state,
         from,
         to,
@@ -84,7 +96,7 @@ function handlers({ db, settings }: AdminRuntime) {
       const found = requestId === undefined ? undefined : await findStory(db, requestId)
       const context =
         found && (await findSendContext(db, found.send.requestId, settings.SUPPORT_SHOW_CONTENT))
-      if (!found || !context) return unknown(c, given)
+      if (!found || !context) return otherwise(c, given)
       const timeline = buildTimeline(found.send, found.events, 'masked')
       const story = tellStory(timeline, found.facts)
       const isStill = c.req.query('updates') === 'off'
@@ -95,13 +107,5 @@ function handlers({ db, settings }: AdminRuntime) {
         <SendPage {...{ timeline, story, channel, context, showsContent }} refreshSeconds={refresh} />,
       )
     },
-  }
-}
-
-async function fieldsOf(c: Context): Promise<Record<string, unknown>> {
-  try {
-    return await c.req.parseBody()
-  } catch {
-    throw new PageError(400, 'That form could not be read. Open the page again and send it once more.')
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isStorable } from '../../core/characters.ts'
 import { parseContactValue } from '../../core/contact.ts'
+import { providerMessageIdsIn } from '../../core/provider-message-id.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { sendStatuses } from '../../core/timeline.ts'
 
@@ -12,6 +13,11 @@ const contact = z
   .string()
   .transform((typed) => parseContactValue(typed.includes('@') ? 'email' : 'phone', typed))
   .refine((value) => value !== undefined, 'Contact: neither a phone number nor an e-mail address.')
+
+const messageId = z
+  .string()
+  .transform(providerMessageIdsIn)
+  .refine((ids) => ids.length > 0, 'Provider message id: one word of 4 to 512 characters.')
 
 const written = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/
 
@@ -26,6 +32,7 @@ const moment = (name: string) =>
 const form = z.object({
   channel: field(z.string().refine(isStorable, 'Channel: none has such an id or name.')),
   contact: field(contact),
+  messageId: field(messageId),
   state: field(z.enum(sendStatuses, 'State: choose one of the list.')),
   from: field(moment('Accepted from')),
   to: field(moment('Accepted before')),
@@ -51,8 +58,17 @@ export function readSearchForm(asked: Asked): { form: SearchForm } | { faults: s
   return data ? { form: data } : { faults: error.issues.map(({ message }) => message) }
 }
 
-/** The search as a link. Nobody's number or address gets into one, nor into the logs that links get into. */
-export function searchLink({ contact: _, ...asked }: Asked, before?: string): string {
-  const query = new URLSearchParams({ ...asked, ...(before !== undefined && { before }) })
+/**
+ * Whether the search holds somebody's number or address, which must not get into a link, nor into the logs that links get
+ * into. Providers' message ids may hold one: WhatsApp's do.
+ */
+export const isPrivate = ({ contact, messageId }: Asked) => Boolean(contact || messageId)
+
+/** What may be in a link. */
+export const shareable = ({ contact: _, messageId: _id, ...asked }: Asked): Asked => asked
+
+/** The search as a link, without what is private. */
+export function searchLink(asked: Asked, before?: string): string {
+  const query = new URLSearchParams({ ...shareable(asked), ...(before !== undefined && { before }) })
   return `/support/search?${query}`
 }

@@ -4,7 +4,8 @@ import { sendStatuses } from '../../core/timeline.ts'
 import { Layout } from '../layout.tsx'
 import { Moment, State, stateWords } from '../words.tsx'
 import { FindBox } from './find-box.tsx'
-import { type Asked, searchLink } from './search-form.ts'
+import { ReplayList } from './replay-set-pages.tsx'
+import { type Asked, isPrivate, searchLink } from './search-form.ts'
 
 interface SearchPageProps {
   asked: Asked
@@ -29,6 +30,7 @@ export function SearchPage({ asked, faults = [], page }: SearchPageProps) {
           <h2 id="results">{isSearch ? 'Found, the newest first' : 'The newest'}</h2>
           {page.sends.length > 0 ? <Results sends={page.sends} /> : <p>No send found.</p>}
           <NextPage asked={asked} page={page} />
+          {page.sends.length > 0 && <ReplayList asked={asked} />}
         </section>
       )}
     </Layout>
@@ -38,9 +40,15 @@ export function SearchPage({ asked, faults = [], page }: SearchPageProps) {
 function SearchForm({ asked, isOpen }: { asked: Asked; isOpen: boolean }) {
   return (
     <details class="search" open={isOpen}>
-      <summary>No requestId? Search by contact, channel, state or time</summary>
+      <summary>No requestId? Search by contact, provider message id, channel, state or time</summary>
       <form method="post" action="/support/search">
         <Field name="contact" label="Contact" value={asked.contact} hint="Whole number or e-mail address" />
+        <Field
+          name="messageId"
+          label="Provider message id"
+          value={asked.messageId}
+          hint="Whole, as the provider gave it for the last attempt"
+        />
         <Field name="channel" label="Channel" value={asked.channel} hint="Its id or its name" />
         <p class="field">
           <label for="state">State</label>
@@ -124,7 +132,8 @@ function Results({ sends }: { sends: FoundSend[] }) {
   )
 }
 
-function NextPage({ asked, page }: { asked: Asked; page: Page }) {
+/** Leads to what is older than a page of a search. */
+export function NextPage({ asked, page }: { asked: Asked; page: Page }) {
   const { olderThan, lookedBackTo } = page
   if (olderThan === undefined) return null
   const words = lookedBackTo ? 'Look further back' : 'Older'
@@ -135,7 +144,7 @@ function NextPage({ asked, page }: { asked: Asked; page: Page }) {
           Looked at all sends back to <Moment at={lookedBackTo} />.
         </p>
       )}
-      {asked.contact ? (
+      {isPrivate(asked) ? (
         <form method="post" action="/support/search">
           {Object.entries({ ...asked, before: olderThan }).map(([name, value]) => (
             <input type="hidden" name={name} value={value} />

@@ -1,10 +1,10 @@
 import type { Child } from 'hono/jsx'
 import type { SendContext } from '../../../db/send-context.ts'
-import type { Story, StoryEntry, StoryFacts } from '../../core/story.ts'
+import type { Advice, Story, StoryEntry, StoryFacts } from '../../core/story.ts'
 import type { Timeline } from '../../core/timeline.ts'
 import { Layout } from '../layout.tsx'
 import { MessageContent } from '../message-content.tsx'
-import { Moment, State, stateWords, WithCommands } from '../words.tsx'
+import { Moment, State, stateWords } from '../words.tsx'
 import { FindBox } from './find-box.tsx'
 
 interface SendPageProps {
@@ -18,7 +18,7 @@ interface SendPageProps {
 
 /** A send's whole story: what became of it in one sentence, then how it came to that. */
 export function SendPage(props: SendPageProps) {
-  const { timeline, story, refreshSeconds } = props
+  const { timeline, story, channel, refreshSeconds } = props
   const { requestId, status } = timeline
   return (
     <Layout title={`${status} ${requestId}`} at="/support" refreshSeconds={refreshSeconds}>
@@ -29,13 +29,9 @@ export function SendPage(props: SendPageProps) {
         </p>
         <h1>{story.headline}</h1>
         {story.next && <Next next={story.next} />}
-        {story.advice !== undefined && (
-          <p>
-            <WithCommands text={story.advice} />
-          </p>
-        )}
+        {story.advice && <Advised advice={story.advice} />}
         <Updates isMoving={story.tone === 'waiting'} requestId={requestId} refreshSeconds={refreshSeconds} />
-        {(status === 'failed' || status === 'uncertain') && (
+        {(status === 'failed' || status === 'uncertain') && channel.deletedAt === null && (
           <p>
             <a class="button quiet" href={`/support/${requestId}/replay`}>
               Replay…
@@ -71,6 +67,21 @@ function Next({ next }: { next: NonNullable<Story['next']> }) {
           {' '}
           (<Moment at={next.at} />)
         </span>
+      )}
+    </p>
+  )
+}
+
+/** A replay has its button on this page. */
+function Advised({ advice: { text, command } }: { advice: Advice }) {
+  return (
+    <p>
+      {text}
+      {command !== undefined && !command.startsWith('replay ') && (
+        <>
+          {' '}
+          Run: <code>{command}</code>
+        </>
       )}
     </p>
   )
@@ -128,7 +139,11 @@ function Facts({ timeline, channel, context }: SendPageProps) {
         </Fact>
         <Fact name="Account">{context.accountName}</Fact>
         <Fact name="Channel">
-          {channel.name} <span class="muted">{channel.provider}</span>{' '}
+          {channel.name}{' '}
+          <span class="muted">
+            {channel.provider}
+            {channel.deletedAt && ', deleted'}
+          </span>{' '}
           <span class="id">{timeline.channelId}</span>
         </Fact>
         <Fact name="Contact">

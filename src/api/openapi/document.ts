@@ -1,4 +1,5 @@
 import type { Settings } from '../../platform/settings.ts'
+import { index } from '../index-route.ts'
 import { paths } from './paths.ts'
 import { bodySchemas } from './request-body.ts'
 import { headers } from './responses.ts'
@@ -52,6 +53,7 @@ export function openApiDocument(settings: DocumentSettings) {
         ...bodySchemas(settings.ALLOWED_PRIVATE_NETWORKS),
         Accepted: accepted,
         ...timelineSchemas(),
+        Index: indexSchema,
         Health: health,
         Error: error,
       },
@@ -66,6 +68,21 @@ const accepted = {
   description: 'The send is recorded. That the message has left is told by its timeline.',
   properties: { requestId: { ...requestId, description: 'The id of the send. Keep it.' } },
   required: ['requestId'],
+  additionalProperties: false,
+}
+
+const indexSchema = {
+  type: 'object',
+  properties: {
+    service: { type: 'string', description: 'What this is.' },
+    docs: { type: 'string', description: 'A page to read and try the API.' },
+    openapi: { type: 'string', description: 'The OpenAPI document.' },
+    health: { type: 'string', description: 'Whether the process runs.' },
+    readiness: { type: 'string', description: 'Whether it takes work.' },
+    send: { type: 'array', items: { type: 'string' }, description: 'The routes that send a message.' },
+    read: { type: 'string', description: 'The route that tells what became of a send.' },
+  },
+  required: Object.keys(index),
   additionalProperties: false,
 }
 

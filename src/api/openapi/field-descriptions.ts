@@ -21,7 +21,7 @@ export const fieldDescriptions = {
   'message.media.mediaType':
     'What the media is. An `image` has to be recognised as one; a `document` takes anything. A channel may take less.',
   'message.media.mimetype':
-    'The media type of the content. Without it, what the content of `base64` is recognised as.',
+    'The media type of the content. Without it, what the content of `base64` is recognised as; one that the content contradicts is refused.',
   'message.media.filename': 'A name without a path.',
   'message.media.caption': 'A text that goes with the media.',
   'message.media.base64':

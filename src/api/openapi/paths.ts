@@ -1,3 +1,4 @@
+import { index } from '../index-route.ts'
 import type { DocumentSettings } from './document.ts'
 import { exampleBodies, exampleIds, exampleTimeline } from './examples.ts'
 import { mapValues, ref } from './json-schema.ts'
@@ -33,6 +34,7 @@ export function paths(settings: DocumentSettings): Paths {
     ...(settings.PUBLIC_BASE_URL !== undefined && {
       '/media/{token}': { get: media('getMedia'), head: media('headMedia') },
     }),
+    '/': { get: whatIsWhere },
     '/healthz': { get: health('getHealth', 'Whether the process runs', refusalsOfAny('GET', 'HEAD')) },
     '/readyz': { get: health('getReadiness', 'Whether it takes work', refusalsOfReadiness()) },
     '/openapi.json': { get: kept('getOpenApi', 'This document', 'application/json', { type: 'object' }) },
@@ -113,6 +115,16 @@ const read: Operation = {
   responses: {
     200: answer('The send and its timeline.', 'Timeline', exampleTimeline),
     ...refused(refusalsOfRead()),
+  },
+}
+
+const whatIsWhere: Operation = {
+  operationId: 'getIndex',
+  tags: ['Documentation'],
+  summary: 'What is where',
+  responses: {
+    200: answer('The paths to begin with.', 'Index', index),
+    ...refused(refusalsOfAny('GET', 'HEAD')),
   },
 }
 

@@ -48,7 +48,7 @@ export const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit']
 const statusesWithCount = [422, 429, 500, 503]
 
 const meanings: Record<number, string> = {
-  400: 'The request is faulty. Mend what `message` names.',
+  400: 'The request is faulty. Fix what `message` names.',
   401: 'No valid API key.',
   403: 'The key lacks the permission.',
   404: 'What is asked for does not exist, or is not yours.',

@@ -1,6 +1,8 @@
 import { contactTypes } from '../../core/contact.ts'
 import { messageTypes } from '../../core/message.ts'
+import type { Fault } from '../../core/outcome.ts'
 import type { AttemptRecord, SendStatus, Timeline } from '../../core/timeline.ts'
+import type { TimelineEventName } from '../../core/timeline-events.ts'
 import { type JsonSchema, mapValues, ref } from './json-schema.ts'
 
 const statuses = {
@@ -20,11 +22,21 @@ const outcomes = {
   uncertain: 'the call may or may not have gone through',
 } satisfies Record<AttemptRecord['outcome'], string>
 
+const faults = {
+  provider: "the provider's: its API, its server, or the way to it",
+  recipient: "the contact's: a full mailbox, say, or a limit of messages to one contact",
+  message: "the message's, or its media's",
+  sender: "the channel's: its credentials, the number or address that it sends from, its account and limits",
+} satisfies Record<Fault, string>
+
 const text = { type: 'string' }
 const textOrNull = { type: ['string', 'null'] }
 const moment = { type: 'string', format: 'date-time', description: 'In UTC.' }
 const attempt = { type: 'integer', minimum: 1, description: 'Which attempt, from 1.' }
-const reason = { type: 'string', description: 'For people; the wording may change.' }
+const reason = {
+  ...textOrNull,
+  description: 'For people; the wording may change. Null or absent once the contact is erased.',
+}
 
 interface EventForm {
   when: string
@@ -33,7 +45,7 @@ interface EventForm {
 }
 
 /** The events of a timeline, each with what it holds besides `at` and `event` (docs/api.md#timeline). */
-const events: Record<string, EventForm> = {
+const events: Record<TimelineEventName, EventForm> = {
   accepted: { when: 'The send is recorded.' },
   conversation_closed: {
     when: 'The open conversation was closed.',
@@ -50,24 +62,37 @@ const events: Record<string, EventForm> = {
       outcome: choice('What came of it', outcomes),
       durationMs: { type: 'integer', minimum: 0, description: 'How long the call took.' },
       providerStatus: { type: ['integer', 'null'], description: "The provider's status." },
-      providerCode: { ...textOrNull, description: "The provider's own code." },
+      providerCode: {
+        ...textOrNull,
+        description: "The provider's own code, of a failure or of what it does with a message that it took.",
+      },
       providerMessageId: { ...textOrNull, description: "The provider's own id of the message." },
     },
     optional: {
+      fault: choice('Whose fault it is that a call failed', faults),
       reason: { ...reason, description: 'Why it was not sent.' },
       late: { type: 'boolean', enum: [true], description: 'The attempt had been given up before.' },
     },
   },
   attempt_lost: {
-    when: "The attempt's worker counts as dead; nobody knows whether the provider was called.",
+    when: "The attempt's worker counts as dead. Nobody knows whether the provider was called, unless `outcome` says so.",
     fields: { attempt, reason },
+    optional: {
+      outcome: {
+        type: 'string',
+        enum: ['not_called'],
+        description:
+          'The provider was surely not called: the attempt is not counted, and the send is tried again.',
+      },
+    },
   },
   retry_scheduled: { when: 'There will be another attempt.', fields: { reason, nextAttemptAt: moment } },
   channel_held: { when: 'The channel is held; the send waits for it to be resumed.', fields: { reason } },
   sent: { when: 'The end: the provider accepted the message.' },
-  failed: { when: 'The end, unless it is replayed.', fields: { reason } },
-  uncertain: { when: 'The end, unless the outcome comes late or it is replayed.', fields: { reason } },
+  failed: { when: 'The end, unless it is replayed.', optional: { reason } },
+  uncertain: { when: 'The end, unless the outcome comes late or it is replayed.', optional: { reason } },
   replayed: { when: 'The operator has it tried again.', fields: { nextAttemptAt: moment } },
+  erased: { when: 'The operator had content and contact of the send removed.' },
 }
 
 /** The schemas of what `GET /v1/messages/:requestId` answers, by their names. Open: fields may be added. */

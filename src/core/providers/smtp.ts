@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseEmail } from '../email.ts'
 import { besideOtherFaults, optional, singleLine } from '../fields.ts'
 import type { ProviderRules } from '../provider.ts'
-import { isInNetworks, literalAddress, parseNetwork } from '../public-address.ts'
+import { literalAddress } from '../public-address.ts'
 import { meaningOfReply } from './smtp-replies.ts'
 import { mailTemplate } from './smtp-template.ts'
 
@@ -18,6 +18,19 @@ const from = singleLine(1, 512).refine(
   'has to be an address, or Name <address>',
 )
 
+const [ipv4, ipv6] = [z.ipv4(), z.ipv6()]
+const label = '[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
+const hostName = new RegExp(`^(${label}\\.)*${label}$`)
+
+/** Of the client, as EHLO takes it (RFC 5321, 4.1.3): an address stands in brackets. */
+const name = singleLine(1, maxFieldLength).refine((value) => {
+  const [, inBrackets] = /^\[([\d.]+)\]$/.exec(value) ?? []
+  const [, taggedInBrackets] = /^\[IPv6:([^\]]+)\]$/i.exec(value) ?? []
+  if (inBrackets !== undefined) return ipv4.safeParse(inBrackets).success
+  if (taggedInBrackets !== undefined) return ipv6.safeParse(taggedInBrackets).success
+  return hostName.test(value) && !ipv4.safeParse(value).success
+}, 'has to be a host name, or an address in brackets such as [192.0.2.1] or [IPv6:2001:db8::1]')
+
 const port = z.number().int('has to be a whole number').min(1, 'at least 1').max(65_535, 'at most 65535')
 
 const config = z
@@ -28,6 +41,7 @@ const config = z
     user: optional(singleLine(1, maxFieldLength)),
     pass: optional(singleLine(1, 4096)),
     from,
+    name: optional(name),
     subject: optional(singleLine(1, maxFieldLength)).transform((value) => value ?? 'Message'),
   })
   .superRefine((fields: { user?: unknown; pass?: unknown }, context) => {
@@ -41,6 +55,7 @@ const config = z
       message: `required beside ${given}; give both or neither`,
     })
   }, besideOtherFaults)
+  // Its output is what is sealed: a default of a field that the previous release doesn't know would fail all its calls.
   .transform((given) => ({ ...given, port: given.port ?? (given.secure ? 465 : 587) }))
 
 /** Hands every message as a mail to an SMTP server (docs/providers/smtp.md). */
@@ -65,10 +80,5 @@ export function parseMailbox(value: string): { name: string; address: string } |
   return { name: quoted?.replace(/\\(.)/g, '$1') ?? name.trim(), address }
 }
 
-const loopback = [parseNetwork('127.0.0.0/8'), parseNetwork('::1/128')]
-
-/** Whether what is said to the host stays on this machine, and needs no TLS. */
-export function isLoopback(host: string): boolean {
-  const address = literalAddress(host)
-  return address ? isInNetworks(address, loopback) : host.toLowerCase() === 'localhost'
-}
+/** Of an address. */
+export const domainOf = (address: string) => address.slice(address.lastIndexOf('@') + 1)

@@ -15,6 +15,13 @@ const checked = (faultOf: (value: string) => string | undefined) =>
     if (message) context.addIssue({ code: 'custom', message })
   })
 
+const oneSecret = checked(secretFault)
+
+/** Two while the receiver changes from one to the other: each message is signed with both. */
+const secret = z.union([oneSecret, z.array(oneSecret).refine(isOneOrTwo, 'has to hold 1 or 2 secrets')], {
+  error: ({ input }) => (input === undefined ? 'required' : 'has to be a secret, or a list of 1 or 2'),
+})
+
 const ownMeanings: Record<number, string> = {
   401: 'the receiver does not accept the signature: its secret or a clock is another',
   410: 'the receiver wants nothing more from this channel',
@@ -29,15 +36,19 @@ export const webhook = {
   onUncertain: 'resend',
   template: textTemplate,
   meaningOf: ({ providerStatus = 0 }) => ownMeanings[providerStatus] ?? meaningOfStatus(providerStatus),
-  config: z.strictObject({ url: checked(urlFault), secret: checked(secretFault) }),
+  config: z.strictObject({ url: checked(urlFault), secret }),
 } as const satisfies ProviderRules
 
 export type WebhookConfig = z.output<typeof webhook.config>
 
+function isOneOrTwo({ length }: readonly unknown[]): boolean {
+  return length === 1 || length === 2
+}
+
 /** Whether its address may be reached is known only when it is called: a name can come to mean another one. */
 function urlFault(value: string): string | undefined {
   if (value.length > maxUrlLength) return `at most ${maxUrlLength} characters; give a shorter address`
-  // The URL parser would drop white space and mend a missing slash; what is kept is what was given.
+  // The URL parser would drop white space and add a missing slash; what is kept is what was given.
   if (/[\s\p{Cc}]/u.test(value)) return 'holds white space; write it as %20, or leave it out'
   if (!/^https?:\/\/[^/]/i.test(value)) return 'has to start with http:// or https:// and name a host'
   const url = parseUrl(value)

@@ -1,70 +1,238 @@
-import type { CodeTable } from './code-table.ts'
+import type { CodeTable, KnownCode } from './code-table.ts'
+
+/** What the sender may send comes back over hours. */
+const slowLimitMs = 15 * 60 * 1000
 
 /** Meta asks to decide by the code: https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes */
 export const whatsAppCodes: CodeTable = {
-  0: { handling: 'channel_refused', meaning: "the channel's access token is not accepted" },
-  1: { handling: 'retry_later', meaning: 'Meta had a fault that it does not name' },
-  2: { handling: 'retry_later', meaning: "Meta's API is down or overloaded" },
-  3: { handling: 'channel_refused', meaning: "the channel's access token lacks a permission" },
-  4: { handling: 'retry_later', meaning: 'the app has reached its limit of calls' },
-  10: { handling: 'channel_refused', meaning: "the channel's access token lacks a permission" },
-  33: { handling: 'channel_refused', meaning: "the channel's phone number was deleted" },
-  100: { handling: 'rejected', meaning: 'a field of the request is wrong, or the phone number id is' },
-  190: { handling: 'channel_refused', meaning: "the channel's access token has expired or was revoked" },
-  368: { handling: 'channel_refused', meaning: 'the account is restricted for breaking rules of WhatsApp' },
-  80007: { handling: 'retry_later', meaning: 'the account has reached its limit of calls' },
+  0: { outcome: 'channel_refused', fault: 'sender', meaning: "the channel's access token is not accepted" },
+  1: { outcome: 'retry_later', fault: 'provider', meaning: 'Meta had a fault that it does not name' },
+  2: { outcome: 'retry_later', fault: 'provider', meaning: "Meta's API is down or overloaded" },
+  3: {
+    outcome: 'channel_refused',
+    fault: 'sender',
+    meaning: "the channel's access token lacks a permission",
+  },
+  4: { outcome: 'retry_later', fault: 'sender', meaning: 'the app has reached its limit of calls' },
+  10: {
+    outcome: 'channel_refused',
+    fault: 'sender',
+    meaning: "the channel's access token lacks a permission",
+  },
+  17: {
+    outcome: 'retry_later',
+    fault: 'sender',
+    meaning: "the channel's user of the API has reached its limit of calls",
+  },
+  33: { outcome: 'channel_refused', fault: 'sender', meaning: "the channel's phone number was deleted" },
+  100: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'a field of the request is wrong, or the phone number id is',
+  },
+  102: {
+    outcome: 'channel_refused',
+    fault: 'sender',
+    meaning: "the channel's access token has expired or was revoked",
+  },
+  190: {
+    outcome: 'channel_refused',
+    fault: 'sender',
+    meaning: "the channel's access token has expired or was revoked",
+  },
+  341: {
+    outcome: 'retry_later',
+    fault: 'sender',
+    meaning: 'the app has reached its limit of calls',
+  },
+  368: {
+    outcome: 'channel_refused',
+    fault: 'sender',
+    meaning: 'the account is restricted for breaking rules of WhatsApp',
+  },
+  80007: { outcome: 'retry_later', fault: 'sender', meaning: 'the account has reached its limit of calls' },
   130429: {
-    handling: 'retry_later',
+    outcome: 'retry_later',
+    fault: 'sender',
     meaning: "the channel's number has reached its limit of messages a second",
   },
-  130497: { handling: 'rejected', meaning: "the account may not write to the contact's country" },
-  131000: { handling: 'retry_later', meaning: 'Meta had a fault that it does not name' },
-  131005: { handling: 'channel_refused', meaning: "the channel's access token lacks a permission" },
-  131008: { handling: 'rejected', meaning: 'a required field is missing' },
-  131009: { handling: 'rejected', meaning: 'a field has a value that WhatsApp does not take' },
-  131016: { handling: 'retry_later', meaning: 'a service of Meta is overloaded or away' },
-  131021: { handling: 'rejected', meaning: 'the contact is the sending number itself' },
+  130472: {
+    outcome: 'rejected',
+    fault: 'recipient',
+    meaning: 'WhatsApp takes no marketing messages to this contact: it is part of an experiment',
+  },
+  130497: {
+    outcome: 'rejected',
+    fault: 'recipient',
+    meaning: "the account may not write to the contact's country",
+  },
+  131000: { outcome: 'retry_later', fault: 'provider', meaning: 'Meta had a fault that it does not name' },
+  131005: {
+    outcome: 'channel_refused',
+    fault: 'sender',
+    meaning: "the channel's access token lacks a permission",
+  },
+  131008: { outcome: 'rejected', fault: 'message', meaning: 'a required field is missing' },
+  131009: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'a field has a value that WhatsApp does not take',
+  },
+  131016: { outcome: 'retry_later', fault: 'provider', meaning: 'a service of Meta is overloaded or away' },
+  131021: { outcome: 'rejected', fault: 'recipient', meaning: 'the contact is the sending number itself' },
   131026: {
-    handling: 'rejected',
+    outcome: 'rejected',
+    fault: 'recipient',
     meaning: 'the contact cannot be reached: no WhatsApp, its terms not accepted, or too old a version',
   },
   131030: {
-    handling: 'rejected',
+    outcome: 'rejected',
+    fault: 'recipient',
     meaning: "the channel's number is a test number, and the contact is not on its list",
   },
-  131031: { handling: 'channel_refused', meaning: 'the account is locked' },
-  131042: { handling: 'channel_refused', meaning: 'the account cannot pay' },
+  131031: { outcome: 'channel_refused', fault: 'sender', meaning: 'the account is locked' },
+  131037: {
+    outcome: 'channel_refused',
+    fault: 'sender',
+    meaning: "the display name of the channel's number is not approved yet",
+  },
+  131042: { outcome: 'channel_refused', fault: 'sender', meaning: 'the account cannot pay' },
   131045: {
-    handling: 'channel_refused',
+    outcome: 'channel_refused',
+    fault: 'sender',
     meaning: "the channel's phone number is not registered as it should be",
   },
   131047: {
-    handling: 'rejected',
+    outcome: 'rejected',
+    fault: 'recipient',
     meaning: 'the contact last wrote more than 24 hours ago, so only a template can be sent',
   },
-  131048: { handling: 'retry_later', meaning: 'many contacts have blocked or reported the number' },
-  131049: { handling: 'rejected', meaning: 'WhatsApp holds marketing messages to this contact back' },
-  131051: { handling: 'rejected', meaning: 'WhatsApp does not take this type of message' },
-  131053: { handling: 'retry_later', meaning: 'WhatsApp could not take the media' },
-  131056: { handling: 'retry_later', meaning: 'too many messages went to this contact in a short time' },
-  131057: { handling: 'retry_later', meaning: 'the account is under maintenance' },
-  132000: { handling: 'rejected', meaning: 'the template has another number of variables' },
-  132001: { handling: 'rejected', meaning: 'no such template is approved in this language' },
-  132012: { handling: 'rejected', meaning: 'a variable has another form than the template wants' },
-  132015: { handling: 'rejected', meaning: 'the template is paused for its low quality' },
-  133010: { handling: 'channel_refused', meaning: "the channel's phone number is not registered" },
+  131048: {
+    outcome: 'retry_later',
+    fault: 'sender',
+    wait: slowLimitMs,
+    meaning: 'many contacts have blocked or reported the number',
+  },
+  131049: {
+    outcome: 'rejected',
+    fault: 'recipient',
+    meaning: 'WhatsApp holds marketing messages to this contact back',
+  },
+  131050: {
+    outcome: 'rejected',
+    fault: 'recipient',
+    meaning: 'the contact has opted out of marketing messages from this sender',
+  },
+  131051: { outcome: 'rejected', fault: 'message', meaning: 'WhatsApp does not take this type of message' },
+  131053: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'WhatsApp could not take the media',
+  },
+  131056: {
+    outcome: 'retry_later',
+    fault: 'recipient',
+    meaning: 'too many messages went to this contact in a short time',
+  },
+  131057: { outcome: 'retry_later', fault: 'sender', meaning: 'the account is under maintenance' },
+  131063: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'marketing messages are disabled for the account on this API',
+  },
+  131064: {
+    outcome: 'retry_later',
+    fault: 'sender',
+    wait: slowLimitMs,
+    meaning: 'the account has reached its limit of messages for such templates',
+  },
+  132000: { outcome: 'rejected', fault: 'message', meaning: 'the template has another number of variables' },
+  132001: { outcome: 'rejected', fault: 'message', meaning: 'no such template is approved in this language' },
+  132005: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'the text is too long once the variables are in the template',
+  },
+  132007: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'the text of the template breaks the rules of WhatsApp',
+  },
+  132012: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'a variable has another form than the template wants',
+  },
+  132015: { outcome: 'rejected', fault: 'message', meaning: 'the template is paused for its low quality' },
+  132016: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'the template was disabled for its low quality; only a new one can be sent',
+  },
+  132018: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'the variables of the template are not set up as it wants them',
+  },
+  132068: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'the flow in the template is blocked',
+  },
+  132069: {
+    outcome: 'retry_later',
+    fault: 'message',
+    meaning: 'the flow in the template is throttled: 10 messages an hour',
+  },
+  133010: {
+    outcome: 'channel_refused',
+    fault: 'sender',
+    meaning: "the channel's phone number is not registered",
+  },
   133016: {
-    handling: 'retry_later',
+    outcome: 'retry_later',
+    fault: 'sender',
     meaning: 'the number was registered too often, and is blocked for a while',
   },
+  134011: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'the template needs WhatsApp Payments, whose terms the account has not accepted',
+  },
+  135000: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'WhatsApp finds the request faulty, without saying why',
+  },
+  2494100: {
+    outcome: 'retry_later',
+    fault: 'sender',
+    meaning: "the channel's number is under maintenance",
+  },
+}
+
+/** What WhatsApp does with a message that it took, where that isn't to deliver it at once (`message_status`). */
+const statusMeanings: Readonly<Record<string, string>> = {
+  held_for_quality_assessment:
+    'WhatsApp holds it back until it knows how contacts take to its template, and may then drop it',
+  paused: 'WhatsApp has paused its delivery, and may drop it',
+}
+
+/** What an error code, or a `message_status`, means. */
+export function whatsAppMeaning(code: string): string | undefined {
+  return whatsAppCode(code)?.meaning ?? statusMeanings[code]
 }
 
 /** These are all about permissions. */
 const isOfPermissions = (code: number) => code >= 200 && code <= 299
 
-export function whatsAppCode(code: number | string): CodeTable[string] | undefined {
+export function whatsAppCode(code: number | string): KnownCode | undefined {
   if (isOfPermissions(Number(code))) {
-    return { handling: 'channel_refused', meaning: "the channel's access token lacks a permission" }
+    return {
+      outcome: 'channel_refused',
+      fault: 'sender',
+      meaning: "the channel's access token lacks a permission",
+    }
   }
   return whatsAppCodes[code]
 }

@@ -6,7 +6,7 @@ import type { TemplateMessage } from '../message.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { ProviderRules, TemplateRules } from '../provider.ts'
 import { whatsAppValueFault } from '../template.ts'
-import { whatsAppCode } from './whatsapp-cloud-codes.ts'
+import { whatsAppMeaning } from './whatsapp-cloud-codes.ts'
 
 const languageForm = /^[a-z]{2,3}(_[A-Z]{2,3})?$/
 const language = string.regex(languageForm, 'has to be a language code such as en or en_US')
@@ -85,7 +85,7 @@ export const whatsappCloud = {
   onUncertain: 'hold',
   template,
   meaningOf: ({ providerStatus, providerCode = '' }) =>
-    whatsAppCode(providerCode)?.meaning ?? meaningOfStatus(providerStatus),
+    whatsAppMeaning(providerCode) ?? meaningOfStatus(providerStatus),
   config: z.strictObject({
     phoneNumberId: string.regex(
       /^\d{1,32}$/,

@@ -5,7 +5,7 @@ import type { StoryAnswer } from './model.ts'
 
 export const text = (field: unknown) => (typeof field === 'string' ? field : '')
 
-/** What the provider answered, of an `attempt_finished`. */
+/** What the provider answered, of an `attempt_finished`; all null where nothing came back. */
 export function answerOf(event: TimelineEvent, provider: ProviderName): StoryAnswer {
   const status = typeof event.providerStatus === 'number' ? event.providerStatus : null
   const code = text(event.providerCode) || null

@@ -37,6 +37,7 @@ function fateOf(standing: Standing, { attempts, finishedAt }: Timeline, { now }:
       return `was not delivered because of a fault on our side, as of ${at}`
     case 'media_gone':
       return `was not delivered, since its media is no longer kept, as of ${at}`
+    case 'channel_deleted':
     case 'failed_otherwise':
       return `was not delivered, as of ${at}`
     case 'failed_in_doubt':

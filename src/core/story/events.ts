@@ -1,5 +1,7 @@
 import type { Timeline, TimelineEvent } from '../timeline.ts'
+import type { TimelineEventName } from '../timeline-events.ts'
 import { answerOf, text } from './answer.ts'
+import { effectOf, faultOf } from './fault.ts'
 import type { StoryEntry, StoryFacts } from './model.ts'
 import { because, clock, duration } from './words.ts'
 
@@ -8,7 +10,7 @@ type Teller = (event: TimelineEvent, timeline: Timeline, facts: StoryFacts) => T
 
 const withReason = (words: string, { reason }: TimelineEvent) => `${words}${because(text(reason))}.`
 
-const tellers: Record<string, Teller> = {
+const tellers: Record<TimelineEventName, Teller> = {
   accepted(_event, { messageType, contact, flowId }, { channel, waitedFor }) {
     const flow = flowId ? `, of the flow ${flowId}` : ''
     const behind = waitedFor
@@ -32,11 +34,18 @@ const tellers: Record<string, Teller> = {
   },
   attempt_finished(event, _timeline, { channel }) {
     const late = event.late ? ' It came late: its claim had been given up.' : ''
-    const { answer, said } = { answer: answerOf(event, channel.provider), said: outcomeIn(event) }
-    return { text: `${said} (after ${duration(Number(event.durationMs))}).${late}`, answer }
+    const answer = answerOf(event, channel.provider)
+    const isAnswered = Object.values(answer).some((part) => part !== null)
+    const fault = event.outcome === 'retry_later' ? faultOf(event) : undefined
+    const effect = fault ? effectOf[fault] : ''
+    const told = `${outcomeIn(event)} (after ${duration(Number(event.durationMs))}).${effect}${late}`
+    return { text: told, ...(isAnswered && { answer }) }
   },
-  attempt_lost: ({ attempt }) => ({
-    text: `The worker of attempt ${attempt} was lost before it could tell what the provider answered.`,
+  attempt_lost: ({ attempt, outcome }) => ({
+    text:
+      outcome === 'not_called'
+        ? `The worker of attempt ${attempt} was lost before it called the provider, so no attempt is counted.`
+        : `The worker of attempt ${attempt} was lost before it could record what the provider answered.`,
   }),
   retry_scheduled: ({ nextAttemptAt }, _timeline, { now }) => ({
     text: `The next attempt was set for ${clock(text(nextAttemptAt), now)}.`,
@@ -51,9 +60,10 @@ const tellers: Record<string, Teller> = {
   }),
 }
 
-/** An event in plain words; one that isn't known keeps its name. */
+/** An event in plain words; one of a later release, which isn't known here, keeps its name. */
 export function tellEvent(event: TimelineEvent, timeline: Timeline, facts: StoryFacts): Told {
-  return tellers[event.event]?.(event, timeline, facts) ?? { text: `${event.event}.` }
+  const tell: Teller | undefined = tellers[event.event as TimelineEventName]
+  return tell?.(event, timeline, facts) ?? { text: `${event.event}.` }
 }
 
 function outcomeIn({ outcome, reason: given, providerStatus }: TimelineEvent): string {

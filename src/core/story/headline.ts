@@ -1,6 +1,7 @@
-import { ownReasons } from '../own-reasons.ts'
+import { heldByOperator, ownReasons } from '../own-reasons.ts'
 import type { Timeline } from '../timeline.ts'
-import { mostCountedAhead, type Story, type StoryFacts } from './model.ts'
+import { betterLuck } from './fault.ts'
+import { type Advice, mostCountedAhead, type Story, type StoryFacts } from './model.ts'
 import { isErased, lastOf, mayHaveGotThrough, type Standing } from './standing.ts'
 import { because, clock, count } from './words.ts'
 
@@ -14,13 +15,13 @@ function sentenceOf(standing: Standing, timeline: Timeline, { now, channel }: St
   const attempts = attemptsOf(timeline, now)
   switch (standing.kind) {
     case 'sent':
-      return `Accepted by the provider at ${clock(standing.at, now)}; whether it reached the contact, the provider alone knows.`
+      return `Accepted by the provider at ${clock(standing.at, now)}${because(standing.note ?? '')}; whether it reached the contact, the provider alone knows.`
     case 'refused':
       return `Not delivered: the provider refused it${because(standing.reason)}; ${attempts}.`
     case 'unsendable':
       return `Not delivered: it could not be sent${because(standing.reason)}; ${attempts}.`
     case 'gave_up':
-      return `Not delivered: the provider took it at no attempt${because(standing.reason)}; ${attempts}.`
+      return `Not delivered: every attempt failed${because(standing.reason)}; ${attempts}.`
     case 'failed_late':
       return `Not delivered: its outcome came late, so that it is not tried again${because(standing.reason)}; ${attempts}.`
     case 'provider_away':
@@ -29,6 +30,8 @@ function sentenceOf(standing: Standing, timeline: Timeline, { now, channel }: St
       return `Not delivered${because(standing.reason)}; ${attempts}.`
     case 'expired':
       return `Not delivered: it had waited longer than its channel lets it, and expired at ${clock(standing.at, now)}; ${attempts}.`
+    case 'channel_deleted':
+      return `Not delivered: its channel was deleted while it waited; ${attempts}.`
     case 'media_gone':
       return 'Not delivered: its media is no longer kept, so the provider was not called.'
     case 'failed_in_doubt':
@@ -38,15 +41,18 @@ function sentenceOf(standing: Standing, timeline: Timeline, { now, channel }: St
     case 'sending':
       return `On its way: an attempt began at ${clock(standing.since, now)}, and the provider has yet to answer.`
     case 'held': {
-      const reason = because(standing.reason ?? '')
-      return `Waiting: the channel ${channel.name} is held since ${clock(standing.since, now)}${reason}.`
+      const { since, reason } = standing
+      const why = reason === heldByOperator ? ', by an operator' : because(reason ?? '')
+      return `Waiting: the channel ${channel.name} has been held since ${clock(since, now)}${why}.`
     }
     case 'behind':
       return 'Waiting: behind an earlier message to this contact.'
     case 'retry': {
       const before = mayHaveGotThrough(timeline.events)
         ? 'an earlier one may have got through'
-        : 'the last one did not go through'
+        : lastOf(timeline.events, 'attempt_finished')?.outcome === 'not_called'
+          ? 'the last one ended before the provider was called'
+          : 'the last one did not go through'
       return `Waiting for its next attempt, at ${clock(standing.at, now)}; ${before}${because(standing.reason)}.`
     }
     case 'replayed':
@@ -115,38 +121,66 @@ function nextStep(standing: Standing): Story['next'] {
   }
 }
 
+const lookIntoLogs = 'Look into the logs of the workers'
+
+/** A send of a deleted channel can't be replayed. */
+function adviceOnDeletedChannel({ kind }: Standing): Advice | undefined {
+  if (kind === 'sent' || kind === 'sending') return undefined
+  return {
+    text:
+      kind === 'uncertain' || kind === 'failed_in_doubt'
+        ? 'Look for the message at the provider; its channel was deleted, so it cannot be replayed.'
+        : 'Its channel was deleted: send a new message by another channel.',
+  }
+}
+
 /** What people can do. */
 export function adviceOn(
   standing: Standing,
   timeline: Timeline,
   { channel }: StoryFacts,
-): string | undefined {
+): Advice | undefined {
   if (isErased(timeline)) return undefined
   const { requestId } = timeline
+  if (channel.deletedAt) return adviceOnDeletedChannel(standing)
   switch (standing.kind) {
     case 'refused':
     case 'unsendable':
-      return 'Mend what it says and post a new send; a replay would be refused again.'
+      return { text: 'Fix the problem above and send a new message. A replay would be refused again.' }
     case 'gave_up':
     case 'failed_late':
+      return {
+        text: `Replay it when ${betterLuck[standing.fault ?? 'provider']}.`,
+        command: `replay ${requestId}`,
+      }
     case 'provider_away':
-      return `Replay it when the provider is well again: replay ${requestId}`
+      return { text: `Replay it when ${betterLuck.provider}.`, command: `replay ${requestId}` }
     case 'expired':
-      return 'Post a new send, if the message is still worth anything.'
+      return { text: 'Send a new message, if it is still worth anything.' }
     case 'media_gone':
-      return 'Post a new send; this one cannot be replayed.'
+      return { text: 'Send a new message. This one cannot be replayed.' }
     case 'parked':
-      return 'Look into the logs of the workers before it is replayed: it may be what ended them.'
+      return { text: `${lookIntoLogs} before it is replayed: it may be what ended them.` }
     case 'failed_in_doubt': {
-      const logs = standing.reason.startsWith(ownReasons.parked)
-        ? ' Look into the logs of the workers, too: it may be what ended them.'
-        : ''
-      return `Look for the message at the provider before it is replayed or sent anew: the contact may get it twice.${logs}`
+      const isParked = standing.reason.startsWith(ownReasons.parked)
+      const logs = isParked ? ` ${lookIntoLogs}, too: it may be what ended them.` : ''
+      return {
+        text: `Look for the message at the provider before it is replayed or sent anew: the contact may get it twice.${logs}`,
+      }
     }
     case 'uncertain':
-      return `Look for the message at the provider first; where it has none: replay ${requestId}`
+      return {
+        text: 'Look for the message at the provider first. Replay it only if the provider does not have it.',
+        command: `replay ${requestId}`,
+      }
     case 'held':
-      return `Mend what it says, then: channel resume ${channel.channelId}`
+      return {
+        text:
+          standing.reason === heldByOperator
+            ? 'Resume the channel when its messages may go again.'
+            : 'Fix the problem above, then resume the channel.',
+        command: `channel resume ${channel.channelId}`,
+      }
     default:
       return undefined
   }

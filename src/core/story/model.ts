@@ -29,6 +29,8 @@ export interface ChannelFacts {
   breakerOpenUntil: Date | null
   rate: { calls: number; seconds: number } | null
   maxInFlight: number | null
+  /** Null while it is there. */
+  deletedAt: Date | null
 }
 
 /** How it stands: `good` is sent, `bad` failed, `unsure` uncertain, `waiting` still on its way. */
@@ -45,9 +47,16 @@ export interface Story {
   /** What comes next, and when, where that is known; absent where nothing comes. */
   next?: { at: string | null; text: string }
   /** What can be done, where something can. */
-  advice?: string
+  advice?: Advice
   /** A line to copy: without internals, the contact masked. */
   forCustomer: string
+}
+
+export interface Advice {
+  /** A sentence or two. */
+  text: string
+  /** What the operator can run for it. */
+  command?: `replay ${string}` | `channel resume ${string}`
 }
 
 export interface StoryEntry {
@@ -57,14 +66,14 @@ export interface StoryEntry {
   /** The time since the entry before, named: "waited 42 s in the queue"; absent where it is too short to matter. */
   gap?: { ms: number; text: string }
   text: string
-  /** What the provider answered; with an attempt that has ended. */
+  /** What the provider answered; absent where it has left nothing to show. */
   answer?: StoryAnswer
 }
 
 export interface StoryAnswer {
   status: number | null
   code: string | null
-  /** What its code, or else its status, means; null where nobody knows, and where it took the message. */
+  /** What its code, or else its status, means; null where nobody knows, and mostly where it took the message. */
   meaning: string | null
   messageId: string | null
 }

@@ -1,21 +1,25 @@
+import type { Fault } from '../outcome.ts'
 import { lastAttempt, ownReasons } from '../own-reasons.ts'
 import type { Timeline, TimelineEvent } from '../timeline.ts'
 import { answerOf, text } from './answer.ts'
+import { faultOf } from './fault.ts'
 import type { ChannelFacts, StoryFacts } from './model.ts'
 
 /** How it stands with a send: decided once, and told in several ways. */
 export type Standing =
-  | { kind: 'sent'; at: string }
+  /** `note`: what the provider does with it meanwhile, where it said so. */
+  | { kind: 'sent'; at: string; note: string | null }
   /** The provider said no. */
   | { kind: 'refused'; reason: string }
   /** It could not even be put to the provider. */
   | { kind: 'unsendable'; reason: string }
   /** It was tried as often as it may be. */
-  | { kind: 'gave_up'; reason: string }
+  | { kind: 'gave_up'; reason: string; fault: Fault | undefined }
   /** An outcome that came late, and is not retried for it. */
-  | { kind: 'failed_late'; reason: string }
+  | { kind: 'failed_late'; reason: string; fault: Fault | undefined }
   | { kind: 'provider_away'; reason: string }
   | { kind: 'expired'; at: string }
+  | { kind: 'channel_deleted' }
   | { kind: 'parked'; reason: string }
   | { kind: 'media_gone' }
   /** It isn't tried again, but the provider may have it of an earlier attempt. */
@@ -36,7 +40,7 @@ export function standingOf(timeline: Timeline, facts: StoryFacts): Standing {
   const { status, events, acceptedAt, finishedAt } = timeline
   switch (status) {
     case 'sent':
-      return { kind: 'sent', at: finishedAt ?? acceptedAt }
+      return { kind: 'sent', at: finishedAt ?? acceptedAt, note: noteOf(timeline, facts) }
     case 'failed':
       return failureOf(timeline, facts)
     case 'uncertain':
@@ -50,19 +54,26 @@ export function standingOf(timeline: Timeline, facts: StoryFacts): Standing {
   }
 }
 
+function noteOf({ events }: Timeline, { channel }: StoryFacts): string | null {
+  const attempt = lastOf(events, 'attempt_finished')
+  return attempt?.outcome === 'sent' ? answerOf(attempt, channel.provider).meaning : null
+}
+
 function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: StoryFacts): Standing {
   const reason = text(lastOf(events, 'failed')?.reason)
   if (mayHaveGotThrough(events)) return { kind: 'failed_in_doubt', reason: reason.replace(lastAttempt, '') }
   if (reason === ownReasons.expired) return { kind: 'expired', at: finishedAt ?? acceptedAt }
   if (reason === ownReasons.mediaGone) return { kind: 'media_gone' }
+  if (reason === ownReasons.channelDeleted) return { kind: 'channel_deleted' }
   if (reason.startsWith(ownReasons.parked)) return { kind: 'parked', reason }
   if (reason.startsWith(ownReasons.providerAway)) return { kind: 'provider_away', reason }
   const attempt = lastOf(events, 'attempt_finished')
   if (!attempt) return { kind: 'failed_otherwise', reason }
   const { meaning } = answerOf(attempt, channel.provider)
   if (attempt.outcome !== 'rejected') {
-    if (attempt.late) return { kind: 'failed_late', reason }
-    return { kind: 'gave_up', reason: meaning ?? reason.replace(lastAttempt, '') }
+    const fault = faultOf(attempt)
+    if (attempt.late) return { kind: 'failed_late', reason, fault }
+    return { kind: 'gave_up', reason: meaning ?? reason.replace(lastAttempt, ''), fault }
   }
   if (attempt.providerStatus === null) return { kind: 'unsendable', reason }
   return { kind: 'refused', reason: meaning ?? reason }
@@ -72,6 +83,7 @@ function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: St
 function waitOf(events: readonly TimelineEvent[], facts: StoryFacts): Standing {
   const { now, channel, ahead, nextAttemptAt } = facts
   const { heldAt, heldReason, breakerOpenUntil, rate, maxInFlight } = channel
+  if (channel.deletedAt) return { kind: 'channel_deleted' }
   if (heldAt) return { kind: 'held', since: heldAt, reason: heldReason }
   if (ahead) return { kind: 'behind', ahead }
   if (nextAttemptAt > now) {
@@ -92,7 +104,7 @@ export const lastOf = (events: readonly TimelineEvent[], name: string) =>
 export function mayHaveGotThrough(events: readonly TimelineEvent[]): boolean {
   const inDoubt = new Set<unknown>()
   for (const { event, attempt, outcome } of events) {
-    if (event === 'attempt_lost') inDoubt.add(attempt)
+    if (event === 'attempt_lost' && outcome !== 'not_called') inDoubt.add(attempt)
     if (event !== 'attempt_finished') continue
     if (outcome === 'uncertain' || outcome === 'sent') inDoubt.add(attempt)
     else inDoubt.delete(attempt)

@@ -40,6 +40,11 @@ export async function cached(name: string, fill: (folder: string) => Promise<voi
   return folder
 }
 
+/** Has the cached folder of that name filled anew the next time. */
+export async function removeCached(name: string): Promise<void> {
+  await rm(join(cacheFolder(), 'bin', name), { recursive: true, force: true })
+}
+
 /** A folder for data of the servers, of this checkout alone: two checkouts with the same `name` don't meet. */
 export async function dataFolder(name: string): Promise<string> {
   const key = createHash('sha256').update(checkout).digest('hex').slice(0, 12)

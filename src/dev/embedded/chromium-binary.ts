@@ -14,7 +14,7 @@ export async function chromiumBinary(): Promise<Binary> {
     what: 'Chromium',
     names: ['chromium', 'chromium-browser', 'google-chrome-stable'],
     path,
-    package: { names: ['chromium'], withDependencies: true, parts: ['chromium-common'] },
+    package: { choices: [['chromium', 'chromium-common']], withDependencies: true },
     advice: 'set CHROMIUM to a Chromium or Chrome.',
   })
   if (!file.endsWith(path)) return { file, env }

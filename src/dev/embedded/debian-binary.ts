@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { cached, cacheFolder } from './cache-folder.ts'
+import { cached, cacheFolder, removeCached } from './cache-folder.ts'
 import { type DebianPackage, unpackDebianPackage } from './debian-package.ts'
 
 export interface Binary {
@@ -24,6 +24,8 @@ export interface Wanted {
   package: DebianPackage
   /** What it exits with when it is asked for its version. */
   versionStatus?: number
+  /** What it says then, where something else might have its name. */
+  says?: RegExp
   /** What to do where all fails. */
   advice: string
   /** Who is to run it, where that isn't us. */
@@ -36,7 +38,13 @@ export async function debianBinary(wanted: Wanted): Promise<Binary> {
   const installed = findOnPath(wanted)
   if (installed) return installed
   try {
-    return inFolder(wanted, await cached(cacheName(wanted), (folder) => unpackAndTry(wanted, folder)))
+    const name = cacheName(wanted)
+    const fill = (folder: string) => unpackAndTry(wanted, folder)
+    const found = inFolder(wanted, await cached(name, fill))
+    if (runs(wanted, tryOut(found, {}))) return found
+    // It stood on libraries of the machine's own that have gone since.
+    await removeCached(name)
+    return inFolder(wanted, await cached(name, fill))
   } catch (error) {
     throw new Error(
       `No ${what} here (tried ${names.join(' and ')} on PATH, a copy in ${cacheFolder()}, and Debian's package: ` +
@@ -47,28 +55,29 @@ export async function debianBinary(wanted: Wanted): Promise<Binary> {
 }
 
 /** Root's PATH may lead into root's home, where another user finds nothing: so it is that user who tries. */
-function findOnPath({ names, versionStatus = 0, user = {} }: Wanted): Binary | undefined {
+function findOnPath(wanted: Wanted): Binary | undefined {
+  const { names, user = {} } = wanted
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
   return folders
     .flatMap((folder) => names.map((name) => ({ file: join(folder, name), env: {} })))
-    .find((binary) => existsSync(binary.file) && tryOut(binary, user).status === versionStatus)
+    .find((binary) => existsSync(binary.file) && runs(wanted, tryOut(binary, user)))
 }
 
 /** Debian's binaries go with the libraries of the release they were fetched for. */
-function cacheName({ what }: Wanted): string {
+export function cacheName({ what }: Pick<Wanted, 'what'>): string {
   let release = process.platform as string
   try {
     const text = readFileSync('/etc/os-release', 'utf8')
     const read = (key: string) => text.match(new RegExp(`^${key}="?([^"\n]*)`, 'm'))?.[1] ?? ''
     release = `${read('ID')}${read('VERSION_ID')}`
   } catch {}
-  return `${what.toLowerCase()}-${release}-${process.arch}`
+  return `${what.toLowerCase().replaceAll(' ', '-')}-${release}-${process.arch}`
 }
 
 async function unpackAndTry(wanted: Wanted, folder: string): Promise<void> {
   await unpackDebianPackage(wanted.package, folder)
-  const { status, stderr, error } = tryOut(inFolder(wanted, folder), {})
-  if (status !== (wanted.versionStatus ?? 0)) throw error ?? new Error(stderr)
+  const trial = tryOut(inFolder(wanted, folder), {})
+  if (!runs(wanted, trial)) throw trial.error ?? new Error(trial.stderr)
 }
 
 function inFolder({ names, path }: Wanted, folder: string): Binary {
@@ -88,6 +97,10 @@ function tryOut({ file, env }: Binary, user: User) {
     env: { PATH: process.env.PATH, ...env },
     encoding: 'utf8',
   })
+}
+
+function runs({ versionStatus = 0, says }: Wanted, { status, stdout }: ReturnType<typeof tryOut>): boolean {
+  return status === versionStatus && (says?.test(stdout) ?? true)
 }
 
 function reason(error: unknown): string {

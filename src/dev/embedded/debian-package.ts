@@ -7,12 +7,15 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 export interface DebianPackage {
-  /** In the order to try. */
-  names: readonly string[]
+  /**
+   * In the order to try: a package, and those whose files it looks for beside its own. apt wouldn't fetch these where they are
+   * installed.
+   */
+  choices: readonly (readonly string[])[]
   /** Whether it needs the libraries that the machine lacks; they come with all else that the package depends on. */
   withDependencies: boolean
-  /** Fetched with it even where they are installed: it looks for their files beside its own. */
-  parts?: readonly string[]
+  /** Another release than the machine's, from the mirror that the machine uses; it needs that release's libraries, beside the package. */
+  release?: string
 }
 
 /**
@@ -30,14 +33,14 @@ export async function unpackDebianPackage(wanted: DebianPackage, folder: string)
 }
 
 async function download(
-  { names, withDependencies, parts = [] }: DebianPackage,
+  { choices, withDependencies, release }: DebianPackage,
   work: string,
 ): Promise<string[]> {
   await mkdir(join(work, 'lists/partial'), { recursive: true })
   const archives = join(work, 'cache/archives')
   await mkdir(join(archives, 'partial'), { recursive: true })
   const config = join(work, 'apt.conf')
-  await writeFile(config, aptConfig(work))
+  await writeFile(config, aptConfig(work) + (release === undefined ? '' : await otherRelease(release, work)))
   const apt = (...args: string[]) =>
     run('apt-get', ['-c', config, '-q', '-y', ...args], {
       cwd: archives,
@@ -51,9 +54,9 @@ async function download(
   // A source that can't be reached may not be the one we need: let the download decide.
   await apt('update').catch(() => {})
   const refusals: unknown[] = []
-  for (const name of names) {
+  for (const packages of choices) {
     try {
-      await apt(...fetch, name, ...parts)
+      await apt(...fetch, ...packages)
     } catch (error) {
       refusals.push(error)
       continue
@@ -76,5 +79,22 @@ Acquire::Languages "none";
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
+`
+}
+
+async function otherRelease(release: string, work: string): Promise<string> {
+  const { stdout } = await run('apt-get', ['indextargets', '--format', '$(REPO_URI) $(RELEASE)'])
+  const mirror = stdout
+    .split('\n')
+    .find((line) => /^\S+ [a-z]+$/.test(line))
+    ?.split(' ')[0]
+  if (mirror === undefined) throw new Error(`apt knows no mirror to fetch ${release} from`)
+  const keys = '/usr/share/keyrings/debian-archive-keyring.gpg'
+  await writeFile(join(work, 'sources.list'), `deb [signed-by=${keys}] ${mirror} ${release} main\n`)
+  await writeFile(join(work, 'status'), '')
+  return `
+Dir::State::status "${work}/status";
+Dir::Etc::SourceList "${work}/sources.list";
+Dir::Etc::SourceParts "/dev/null";
 `
 }

@@ -5,7 +5,7 @@ export function promtoolBinary(): Promise<Binary> {
   return debianBinary({
     what: 'promtool',
     names: ['promtool'],
-    package: { names: ['prometheus'], withDependencies: false },
+    package: { choices: [['prometheus']], withDependencies: false },
     advice: 'put it on PATH, e.g. with `apt-get install prometheus`.',
   })
 }

@@ -1,15 +1,25 @@
 import { type Binary, debianBinary } from './debian-binary.ts'
+import type { DebianPackage } from './debian-package.ts'
 import { serverUser } from './server-user.ts'
 
-const names = ['redis-server', 'valkey-server']
+/** The server is a link to a program of the tools. */
+export const redisPackage: DebianPackage = {
+  choices: [
+    ['redis-server', 'redis-tools'],
+    ['valkey-server', 'valkey-tools'],
+  ],
+  withDependencies: true,
+}
 
 /** A Redis server that runs here, for the servers' user. */
 export function redisBinary(): Promise<Binary> {
   return debianBinary({
     what: 'Redis',
-    names,
-    package: { names, withDependencies: true },
-    advice: 'set REDIS_URL, e.g. to redis://127.0.0.1:6379 after `docker compose up -d redis`.',
+    names: ['redis-server', 'valkey-server'],
+    package: redisPackage,
+    says: /server v=/i,
+    advice:
+      'install redis-server, or set REDIS_URL, e.g. to redis://127.0.0.1:6379 after `docker compose up -d redis`.',
     user: serverUser(),
   })
 }

@@ -40,7 +40,8 @@ function settings(port: number): string[] {
     appendonly: 'yes',
     appendfsync: 'everysec',
     'maxmemory-policy': 'noeviction',
-    databases: '256',
+    // Each test file takes some of its own.
+    databases: '1024',
     save: '',
   }).flatMap(([name, value]) => [`--${name}`, value])
 }

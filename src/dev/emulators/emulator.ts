@@ -1,5 +1,5 @@
 /**
- * The far side of a provider, as its documentation tells it: it speaks the protocol, refuses what the real one refuses,
+ * A fake server of a provider, as its documentation describes it: it speaks the protocol, refuses what the real one refuses,
  * with the real one's error body, and records every call. For tests and `npm run dev`.
  */
 export interface Emulator<Call, Answer> {

@@ -5,7 +5,7 @@ import { startTwilioEmulator } from './twilio.ts'
 import { startWebhookEmulator } from './webhook.ts'
 import { openWhatsAppEmulator } from './whatsapp.ts'
 
-/** Every provider but the sandbox, which has no far side. */
+/** Every provider but the sandbox, which calls nobody. */
 export type EmulatedProvider = Exclude<ProviderName, 'sandbox'>
 
 const starts = {

@@ -16,6 +16,8 @@ export interface SmtpAnswer {
 
 /** A session, and what came of it. */
 export interface SmtpCall {
+  /** As the client greeted with it. */
+  name: string | undefined
   user: string | undefined
   isSecure: boolean
   from: string | undefined
@@ -83,8 +85,8 @@ export async function openSmtpEmulator(options: SMTPServerOptions = {}): Promise
       Object.assign(sessions.get(id)?.call ?? {}, { user, isSecure: secure })
       next(null, { user })
     },
-    onMailFrom({ address }, { id, secure }, next) {
-      Object.assign(sessions.get(id)?.call ?? {}, { from: address, isSecure: secure })
+    onMailFrom({ address }, { id, secure, hostNameAppearsAs: name }, next) {
+      Object.assign(sessions.get(id)?.call ?? {}, { name, from: address, isSecure: secure })
       next()
     },
     onRcptTo({ address }, { id }, next) {
@@ -160,6 +162,7 @@ function failure(reply: string): Error {
 
 function emptyCall(isSecure: boolean): SmtpCall {
   return {
+    name: undefined,
     user: undefined,
     isSecure,
     from: undefined,

@@ -3,6 +3,7 @@ import { measureCapacity } from '../capacity.ts'
 import { openStage } from '../stage.ts'
 import { backlog } from './backlog.ts'
 import type { Case, Conditions } from './case.ts'
+import { faulty } from './faulty.ts'
 import { flood } from './flood.ts'
 import { hung } from './hung.ts'
 import { lane } from './lane.ts'
@@ -10,7 +11,7 @@ import { order } from './order.ts'
 import { price } from './price.ts'
 import { full, quick } from './sizes.ts'
 
-const cases: readonly Case[] = [backlog, flood, hung, order, lane, price]
+const cases: readonly Case[] = [backlog, flood, hung, ...faulty, order, lane, price]
 
 /** What one account, channel or contact does to the others, and what it costs to keep them apart. */
 export const fairness: Benchmark = {

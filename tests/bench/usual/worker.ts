@@ -52,7 +52,7 @@ async function post(requestId: string, send: ClaimedSend): Promise<Response> {
   const { url, secret } = openConfig(sealedConfig, channelId, keys) as WebhookConfig
   const body = JSON.stringify({ requestId, channelId, contact, message })
   const timestamp = Math.floor(Date.now() / 1000)
-  const signature = createHmac('sha256', Buffer.from(secret.replace(/^whsec_/, ''), 'base64'))
+  const signature = createHmac('sha256', Buffer.from(String(secret).replace(/^whsec_/, ''), 'base64'))
     .update(`${requestId}.${timestamp}.${body}`)
     .digest('base64')
   return await fetch(url, {

@@ -1,5 +1,7 @@
 import type { Fault } from '../fault.ts'
 import { apiKill, rollingRestarts, sameKey } from './api.ts'
+import { clockSteps } from './clocks.ts'
+import { halfOpenFaults } from './half-open.ts'
 import { poison } from './poison.ts'
 import { providerFaults } from './provider.ts'
 import { bothStores, postgresFaults, redisFaults } from './stores.ts'
@@ -11,7 +13,9 @@ export const faults: readonly Fault[] = [
   apiKill,
   ...redisFaults,
   ...postgresFaults,
+  ...halfOpenFaults,
   bothStores,
+  clockSteps,
   providerFaults,
   poison,
   rollingRestarts,

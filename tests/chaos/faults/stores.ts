@@ -24,16 +24,21 @@ const onlyPostgresDownMs = 6000
 /** Unlike a 503 it opens no circuit breaker, with which sends would wait longer than the fault makes them. */
 const isBusy: Treatment = { name: '429', effect: 'refused', act: answer(429) }
 
-/** A store is struck under load, and comes back. */
-function storeFault(
+/**
+ * A store, or something else that all processes go by, is struck under load, and comes back.
+ *
+ * @param refusesSurely whether there is surely a 503, where one is allowed: else nothing was struck.
+ */
+export function storeFault(
   name: string,
   allowedStatuses: readonly number[],
   outage: (servers: BreakableServers, phase: Phase) => Promise<void>,
+  refusesSurely = true,
 ): Fault {
   const refuses = allowedStatuses.includes(503)
   return {
     name,
-    share: 0.06,
+    share: 0.05,
     times: () => 1,
     async strike(phase, { storeSeconds }) {
       phase.provider.treat = slowAndOftenBusy(phase)
@@ -57,7 +62,7 @@ function storeFault(
     },
     reach: (phase, findings) => [
       ...otherStatuses(statusesOf(phase), allowedStatuses),
-      ...(refuses ? notRefused(phase) : []),
+      ...(refuses && refusesSurely ? notRefused(phase) : []),
       ...uncertainAtAll(findings),
       ...tooSlow(findings),
     ],
@@ -87,7 +92,7 @@ function callsUnderWay({ provider }: Phase): number {
 }
 
 /** From now on all is refused. */
-function struck(phase: Phase): void {
+export function struck(phase: Phase): void {
   phase.struckAt = Date.now()
   void burstWithoutKeys(phase, sendsWithoutKeys, 'apis')
 }
@@ -108,6 +113,11 @@ export const redisFaults: Fault[] = [
     servers.freezeRedis()
     await sleep(frozenMs)
     servers.thawRedis()
+  }),
+  storeFault('redis-read-only', [202], async (servers) => {
+    await servers.refuseWrites()
+    await sleep(frozenMs)
+    await servers.takeWrites()
   }),
   storeFault('redis-flush', [202], (servers) => servers.emptyRedis()),
   storeFault('redis-aof-deleted', [202], async (servers) => {

@@ -26,7 +26,7 @@ const statementEndsMs = 50
 
 export const workerKill: Fault = {
   name: 'worker-kill',
-  share: 0.22,
+  share: 0.09,
   times: ({ workerKills }) => workerKills,
   async strike(phase, { workerKills }) {
     const { world, random } = phase

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { portToKeep } from './port.ts'
 
 /** Stands between a service and a store, and can stop forwarding without closing anything. */
 export interface TcpProxy {
@@ -8,6 +9,15 @@ export interface TcpProxy {
   freeze(): void
   /** Goes on; what came meanwhile is delivered late, in order. */
   thaw(): void
+  /**
+   * From now on swallows what the connections that are open carry, both ways, without closing them; new ones work. As where a
+   * firewall forgets a connection.
+   *
+   * @returns how many it swallows.
+   */
+  swallowOpen(): number
+  /** From now on what it carries takes so much longer, each way. */
+  delay(ms: number): void
   /** Freezes for a while as soon as a client sends bytes that hold `text`. */
   stallOnce(text: string, forMs: number): void
   /** How many bytes came from the store. */
@@ -18,11 +28,19 @@ export interface TcpProxy {
 export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
   const { hostname: host, port } = new URL(storeUrl)
   const sockets = new Set<Socket>()
+  const swallowed = new WeakSet<Socket>()
   let frozen = false
+  let delayMs = 0
   let bytesFromStore = 0
   let held: (() => void)[] = []
   let stall: { text: string; forMs: number } | undefined
-  const deliver = (work: () => void) => {
+  const deliver = (from: Socket, work: () => void) => {
+    // Timers of the same length fire in their order.
+    if (delayMs > 0) setTimeout(deliverNow, delayMs, from, work)
+    else deliverNow(from, work)
+  }
+  const deliverNow = (from: Socket, work: () => void) => {
+    if (swallowed.has(from)) return
     if (frozen) held.push(work)
     else work()
   }
@@ -37,10 +55,10 @@ export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
     sockets.add(from)
     from.on('data', (chunk) => {
       onChunk(chunk)
-      deliver(() => to.write(chunk))
+      deliver(from, () => to.write(chunk))
     })
-    from.on('end', () => deliver(() => to.end()))
-    from.on('error', () => deliver(() => to.destroy()))
+    from.on('end', () => deliver(from, () => to.end()))
+    from.on('error', () => deliver(from, () => to.destroy()))
     from.on('close', () => sockets.delete(from))
   }
   const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -62,6 +80,13 @@ export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
     freeze,
     thaw,
     bytesFromStore: () => bytesFromStore,
+    swallowOpen() {
+      for (const socket of sockets) swallowed.add(socket)
+      return sockets.size / 2
+    },
+    delay(ms) {
+      delayMs = ms
+    },
     stallOnce(text, forMs) {
       stall = { text, forMs }
     },
@@ -98,14 +123,8 @@ export async function startSilentServer(): Promise<{
   }
 }
 
-/** A port on which nobody listens. */
-export async function closedPort(): Promise<number> {
-  const server = createServer()
-  const port = await listenAnywhere(server)
-  server.close()
-  await once(server, 'close')
-  return port
-}
+/** A port on which nobody listens, nor is given to whoever asks for any: other files' servers ask all the time. */
+export const closedPort = () => portToKeep()
 
 async function listenAnywhere(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')

@@ -1,0 +1,45 @@
+import { accessSync, constants } from 'node:fs'
+
+/** As libpq has them, but for `allow` and `prefer`, which would go on without TLS where somebody is in between. */
+const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
+const files = ['sslrootcert', 'sslcert', 'sslkey']
+/** libpq's word for the CAs that the machine knows; here those that Node.js knows. As in libpq, it takes `verify-full`. */
+const system = 'system'
+
+/** What is wrong with the TLS parameters of a PostgreSQL URL; undefined where nothing is. */
+export function sslFault(url: string): string | undefined {
+  const { searchParams } = new URL(url)
+  const mode = searchParams.get('sslmode')
+  if (mode !== null && !sslModes.includes(mode))
+    return `has an sslmode that is none of ${sslModes.join(', ')}`
+  if (mode !== null && mode !== 'verify-full' && searchParams.get('sslrootcert') === system)
+    return 'has sslrootcert=system, which takes sslmode=verify-full; set that, or sslrootcert=FILE'
+  const unreadable = files.find((name) => !isReadable(searchParams.get(name)))
+  if (unreadable) return `has an ${unreadable} that can't be read; it has to be a file`
+  if (mode === 'verify-ca' && !searchParams.has('sslrootcert'))
+    return 'has sslmode=verify-ca without a CA; add sslrootcert=FILE, or set sslmode=verify-full'
+  return undefined
+}
+
+function isReadable(file: string | null): boolean {
+  if (file === null || file === system) return true
+  try {
+    accessSync(file, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A PostgreSQL URL for node-postgres, which by itself takes `sslmode=require` for `verify-full`. */
+export function connectionString(url: string): string {
+  const parsed = new URL(url)
+  const { searchParams } = parsed
+  if (searchParams.get('sslrootcert') === system) {
+    searchParams.delete('sslrootcert')
+    searchParams.set('sslmode', 'verify-full')
+  }
+  if (!searchParams.has('sslmode')) return url
+  searchParams.set('uselibpqcompat', 'true')
+  return parsed.href
+}

@@ -1,0 +1,81 @@
+import pg from 'pg'
+import { connectionString } from './connection-string.ts'
+
+/** There is a pooler that would mix up the statements of different processes. */
+export class PoolerFault extends Error {
+  constructor() {
+    super(
+      'DATABASE_URL: a pooler in transaction mode that keeps no prepared statements; with PgBouncer 1.21 or later set max_prepared_statements = 200 there, else set pool_mode = session',
+    )
+  }
+}
+
+export interface Pooler {
+  /** Whether statements get the plans that the service is made for (docs/decisions/0036-steady-estimates.md). */
+  hasSteadyPlans: boolean
+}
+
+const timeoutMs = 3000
+const looks = 3
+const checkName = 'outbound_pooler_check'
+/** No such prepared statement; there is one already. */
+const mixedUp = ['26000', '42P05']
+
+/**
+ * Finds out how a pooler treats its clients. It takes two connections, since only by a second one it shows whether they
+ * share those to PostgreSQL.
+ *
+ * @throws PoolerFault where prepared statements would fail, or be another client's of the same name.
+ */
+export async function checkPooler(url: string): Promise<Pooler> {
+  const [one, other] = [connection(url), connection(url)]
+  try {
+    await Promise.all([one.connect(), other.connect()])
+    if ((await shareConnections(one, other)) && !(await keepsStatements(one))) throw new PoolerFault()
+    const { rows } = await one.query<{ value: string }>(`select current_setting('enable_seqscan') as value`)
+    return { hasSteadyPlans: rows[0]?.value === 'off' }
+  } finally {
+    await Promise.all([one.end(), other.end()])
+  }
+}
+
+function connection(url: string): pg.Client {
+  const client = new pg.Client({
+    connectionString: connectionString(url),
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+  })
+  // A fault is that of the statement at work. Unheard, it would end the process.
+  client.on('error', () => {})
+  return client
+}
+
+/**
+ * Asked in the order one, other, other, one: a pooler in transaction mode gives the connection that has just become free to
+ * the next client, or the one that has been idle longest. With two of the latter, strict turns would see each its own.
+ */
+async function shareConnections(one: pg.Client, other: pg.Client): Promise<boolean> {
+  const seen = { one: await backendOf(one), other: await backendOf(other) }
+  for (let look = 0; look < looks; look++) {
+    const [ofOther, ofOne] = [await backendOf(other), await backendOf(one)]
+    if (ofOne === ofOther || ofOne !== seen.one || ofOther !== seen.other) return true
+  }
+  return false
+}
+
+async function backendOf(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return rows[0]?.pid ?? 0
+}
+
+/** A pooler that keeps them names them anew: PostgreSQL doesn't know the name we gave. */
+async function keepsStatements(client: pg.Client): Promise<boolean> {
+  const text = `select exists (select from pg_prepared_statements where name = '${checkName}') as "isOurs"`
+  try {
+    const { rows } = await client.query<{ isOurs: boolean }>({ name: checkName, text })
+    return rows[0]?.isOurs === false
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && mixedUp.includes(error.code ?? '')) return false
+    throw error
+  }
+}

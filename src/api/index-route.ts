@@ -1,0 +1,10 @@
+/** What `GET /` answers: what is where, for whoever opens the API's address. */
+export const index = {
+  service: 'Outbound Messaging API',
+  docs: '/docs',
+  openapi: '/openapi.json',
+  health: '/healthz',
+  readiness: '/readyz',
+  send: ['POST /v1/messages', 'POST /v1/channels/{channelId}/messages'],
+  read: 'GET /v1/messages/{requestId}',
+} as const

@@ -1,0 +1,19 @@
+import { parseUrl } from './parse-url.ts'
+import { type Network, unreachableAddress } from './public-address.ts'
+
+/** The fields of providers' configs that name where they are called. */
+const urlFields = ['url', 'baseUrl']
+
+/**
+ * Why workers would not call where a provider's config says: an address is written there that is not public. What a name
+ * means is known only when it is called.
+ */
+export function addressFault(config: object, allowedPrivateNetworks: readonly Network[]): string | undefined {
+  for (const [field, value] of Object.entries(config)) {
+    const url = urlFields.includes(field) && typeof value === 'string' ? parseUrl(value) : undefined
+    const address = url && unreachableAddress(url, allowedPrivateNetworks)
+    if (address)
+      return `${field}: ${address} is not a public address; to call it, allow its network by ALLOWED_PRIVATE_NETWORKS`
+  }
+  return undefined
+}

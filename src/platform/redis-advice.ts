@@ -1,0 +1,9 @@
+import { isCertificateFault, isForOtherHost } from '../../db/connection-faults.ts'
+
+/** Which setting to look at when Redis can't be reached; a line of the log has it as `check`. */
+export function redisAdvice(error: Error): string {
+  if (isForOtherHost(error)) return 'REDIS_URL: its host has to be the name that the certificate is for'
+  return isCertificateFault(error)
+    ? 'NODE_EXTRA_CA_CERTS: set it to a file with the certificate of the CA that signed that of Redis'
+    : 'REDIS_URL, and that Redis runs'
+}

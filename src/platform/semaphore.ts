@@ -1,0 +1,145 @@
+/** Thrown where too few units were free in time. */
+export class NotAcquired extends Error {
+  constructor() {
+    super('there was no room for a large body in time')
+  }
+}
+
+interface Request {
+  units: number
+  owner: string
+}
+
+interface Waiter extends Request {
+  acquire: () => void
+  giveUp: (reason: unknown) => void
+}
+
+export interface SemaphoreOptions {
+  units: number
+  /** What one owner may hold of them; a single request for more is granted while its owner holds none. */
+  unitsOfOwner: number
+  /** Whether an owner that holds none gets what it asks for even if all units are taken. */
+  alwaysGrantsFirst?: boolean
+}
+
+/**
+ * Units, such as bytes of a memory budget or permits, of which each holder has its part until it releases it. If too
+ * few are free, requests wait in a queue. The owner that holds least is served first, equals in the order in which they
+ * came; an owner that holds its share waits without holding up the others.
+ */
+export class Semaphore {
+  readonly #options: SemaphoreOptions
+  readonly #queue: Waiter[] = []
+  readonly #heldBy = new Map<string, number>()
+  #taken = 0
+
+  constructor(options: SemaphoreOptions) {
+    this.#options = options
+  }
+
+  get takenUnits(): number {
+    return this.#taken
+  }
+
+  get waiting(): number {
+    return this.#queue.length
+  }
+
+  /** Whether the owner holds all that it may. */
+  holdsShare(owner: string): boolean {
+    return this.#held(owner) >= this.#options.unitsOfOwner
+  }
+
+  /**
+   * @param within milliseconds.
+   * @param signal aborted when the units are no longer needed.
+   * @returns releases the units; may be called more than once.
+   * @throws NotAcquired after so long; the signal's reason where that comes first.
+   */
+  async acquire(request: Request, within: number, signal?: AbortSignal): Promise<() => void> {
+    signal?.throwIfAborted()
+    if (this.#queue.length === 0 && this.#isGrantable(request)) return this.#grant(request)
+    return await new Promise((resolve, reject) => {
+      const giveUp = (reason: unknown) => {
+        if (this.#queue.includes(waiter)) this.#queue.splice(this.#queue.indexOf(waiter), 1)
+        settle()
+        reject(reason)
+        // It may have been what the others waited for.
+        this.#serveQueue()
+      }
+      const timer = setTimeout(() => giveUp(new NotAcquired()), within)
+      const abort = () => giveUp(signal?.reason)
+      const settle = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+      }
+      const waiter: Waiter = {
+        ...request,
+        giveUp,
+        acquire: () => {
+          settle()
+          resolve(this.#grant(request))
+        },
+      }
+      signal?.addEventListener('abort', abort)
+      this.#queue.push(waiter)
+      this.#serveQueue()
+    })
+  }
+
+  /** All waiters fail with NotAcquired. */
+  refuseWaiting(): void {
+    for (const { giveUp } of this.#queue.splice(0)) giveUp(new NotAcquired())
+  }
+
+  #grant({ units, owner }: Request): () => void {
+    this.#add(owner, units)
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      this.#add(owner, -units)
+      this.#serveQueue()
+    }
+  }
+
+  #add(owner: string, units: number): void {
+    this.#taken += units
+    const left = this.#held(owner) + units
+    if (left > 0) this.#heldBy.set(owner, left)
+    else this.#heldBy.delete(owner)
+  }
+
+  #serveQueue(): void {
+    for (let next = this.#next(); next && this.#isGrantable(next); next = this.#next()) {
+      this.#queue.splice(this.#queue.indexOf(next), 1)
+      next.acquire()
+    }
+  }
+
+  /** The first of those whose owner holds least, and less than its share. */
+  #next(): Waiter | undefined {
+    let next: Waiter | undefined
+    for (const waiter of this.#queue) {
+      if (!this.#isWithinShare(waiter)) continue
+      if (!next || this.#held(waiter.owner) < this.#held(next.owner)) next = waiter
+    }
+    return next
+  }
+
+  #isGrantable(request: Request): boolean {
+    const { units, alwaysGrantsFirst } = this.#options
+    if (this.#taken === 0 || (alwaysGrantsFirst && this.#held(request.owner) === 0)) return true
+    return this.#isWithinShare(request) && this.#taken + request.units <= units
+  }
+
+  #isWithinShare({ owner, units }: Request): boolean {
+    const held = this.#held(owner)
+    return held === 0 || held + units <= this.#options.unitsOfOwner
+  }
+
+  #held(owner: string): number {
+    return this.#heldBy.get(owner) ?? 0
+  }
+}

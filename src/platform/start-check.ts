@@ -1,0 +1,22 @@
+import { connectionFault } from '../../db/connection-faults.ts'
+import { logWarning } from './logger.ts'
+import type { Runtime } from './runtime.ts'
+import { WaitBudget } from './wait-budget.ts'
+
+/** Through a pooler the check takes about 20 round trips (db/pooler.ts); where it ended later, the process would start. */
+const waitForDatabaseMs = 5000
+
+/**
+ * Opens a first connection to PostgreSQL. A process starts while PostgreSQL is away; the line in its log names the setting,
+ * in case that is what is wrong.
+ *
+ * @throws where only an operator can make a connection possible (db/connection-faults.ts).
+ */
+export async function checkDatabase({ db, log }: Pick<Runtime, 'db' | 'log'>): Promise<void> {
+  try {
+    await new WaitBudget(waitForDatabaseMs, 'PostgreSQL').spend(db.$client.query('select 1'))
+  } catch (error) {
+    if (connectionFault(error) !== undefined) throw error
+    logWarning(log, 'database_away', error, { check: 'DATABASE_URL, and that PostgreSQL runs' })
+  }
+}

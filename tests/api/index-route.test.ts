@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { request } from '../support/builders.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { expectError } from './expect-error.ts'
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+
+test('whoever opens the address of the API is told what is where, and each of it is there', async () => {
+  const { status, body, headers } = await request(service, '/')
+  expect(status).toBe(200)
+  expect(headers.get('X-Request-Id')).toBeTruthy()
+  expect(body).toMatchObject({
+    docs: '/docs',
+    openapi: '/openapi.json',
+    health: '/healthz',
+    readiness: '/readyz',
+  })
+  expect(body.send).toEqual(['POST /v1/messages', 'POST /v1/channels/{channelId}/messages'])
+  for (const path of [body.docs, body.openapi, body.health, body.readiness])
+    expect((await fetch(service.url + path)).status, path).toBe(200)
+  for (const route of [...body.send, body.read]) {
+    const [method, path] = route.split(' ')
+    expect((await request(service, path, { method })).status, route).toBe(401)
+  }
+})
+
+test('it is for reading only', async () => {
+  expect((await fetch(`${service.url}/`, { method: 'HEAD' })).status).toBe(200)
+  const answer = await request(service, '/', { method: 'POST', body: '{}' })
+  expectError(answer, 405, 'This route takes GET, HEAD.')
+  expect(answer.headers.get('Allow')).toBe('GET, HEAD')
+})

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { firstSeconds, longestSeconds } from '../../db/breakers.ts'
+import { idempotencyKeptHours } from '../../db/idempotency-keys.ts'
+import { placesPerAccount, placesPerChannel } from '../../db/overflow.ts'
+import { replaysPerSecond } from '../../db/replays.ts'
+import { mostLookedAt, pageSize } from '../../db/search.ts'
+import { refreshSeconds } from '../../src/admin/support/routes.tsx'
+import { maxFaults } from '../../src/core/faults.ts'
+import { maxDepth, maxFields } from '../../src/core/json-limits.ts'
+import { mostLosses } from '../../src/core/outcome.ts'
+import { readSettings } from '../../src/platform/settings.ts'
+import { failingForMs, mostFailures } from '../../workers/breaker.ts'
+import { leaseMs } from '../../workers/heartbeat.ts'
+
+const settings = readSettings([
+  ...(['MAX_BODY_BYTES', 'RATE_LIMIT_POINTS', 'RATE_LIMIT_WINDOW_SECONDS', 'AUTH_FAILURE_LIMIT'] as const),
+  ...(['PROVIDER_TIMEOUT_SECONDS', 'RETRY_DELAYS_SECONDS', 'RETENTION_DAYS'] as const),
+])
+
+const grouped = (number: number) => number.toLocaleString('en-US')
+const seconds = (ms: number) => `${ms / 1000} s`
+const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
+
+function spoken(delaySeconds: number): string {
+  if (delaySeconds >= 3600) return `${delaySeconds / 3600} h`
+  return delaySeconds > 60 ? `${delaySeconds / 60} min` : `${delaySeconds} s`
+}
+
+const delays = settings.RETRY_DELAYS_SECONDS.map(spoken)
+
+/** What the docs say of limits that are written down in the code alone, or are the defaults of settings. */
+const sayings: [page: string, words: string][] = [
+  ['api', `beyond ${placesPerChannel} sends in a channel or ${placesPerAccount} in all takes turns`],
+  ['delivery', `has ${placesPerChannel} places for each of its channels, ${placesPerAccount} in all,`],
+  ['delivery', `${placesPerChannel} a channel, ${placesPerAccount} in all`],
+  ['delivery', `An account whose ${placesPerChannel} sends in a channel wait`],
+  ['delivery', `the slots of a worker, ${placesPerChannel} sends for each channel`],
+  ['api', `After ${mostFailures} calls in a row that failed, over ${seconds(failingForMs)} or more,`],
+  [
+    'api',
+    `left alone for ${firstSeconds} s, and longer each time it goes on failing, up to ${longestSeconds / 60} min`,
+  ],
+  ['api', `follow after ${delays.slice(0, -1).join(', ')} and ${delays.at(-1)}, each`],
+  ['api', `there are at most ${delays.length + 1} attempts`],
+  ['api', `provider once, for ${settings.PROVIDER_TIMEOUT_SECONDS} s at most`],
+  ['api', `could not tell PostgreSQL for ${seconds(leaseMs)} that`],
+  ['api', `has lost ${words[mostLosses]} workers is \`failed\``],
+  ['api', `may send ${settings.RATE_LIMIT_POINTS} requests in ${settings.RATE_LIMIT_WINDOW_SECONDS} s`],
+  ['api', `sends more than ${settings.AUTH_FAILURE_LIMIT} requests with faulty keys in 60 s`],
+  ['api', `at most ${grouped(settings.MAX_BODY_BYTES)} bytes`],
+  [
+    'api',
+    `at most ${grouped(maxFields)} fields and items, and nothing deeper than ${maxDepth} objects or lists`,
+  ],
+  ['api', `faulty field by its path, the first ${maxFaults} of them`],
+  ['api', `A key is kept for ${idempotencyKeptHours} hours from the accept`],
+  ['api', `A send is kept for ${settings.RETENTION_DAYS} days after its end`],
+  ['delivery', `${replaysPerSecond} become due each second`],
+  ['operations', `${replaysPerSecond} become due each second`],
+  ['reliability', `at most ${replaysPerSecond} a second of a set`],
+  ['support', `The newest come first, ${pageSize} to a page`],
+  ['support', `a page looks at ${grouped(mostLookedAt)} sends at most`],
+  ['support', `the page updates every ${refreshSeconds} s`],
+]
+
+test.each(sayings)('docs/%s.md quotes the code: “%s”', (page, saying) => {
+  const text = readFileSync(`docs/${page}.md`, 'utf8').replaceAll(/\s+/g, ' ')
+  expect(text.includes(saying)).toBe(true)
+})

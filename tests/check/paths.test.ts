@@ -1,0 +1,32 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const folders = ['src', 'db', 'workers', 'tests', 'docs', 'ops', '.ci', '.github', '.']
+
+/** Of this project, and of the root only what lies in it. */
+const files = folders.flatMap((folder) =>
+  readdirSync(folder, { recursive: folder !== '.', encoding: 'utf8' }).map((path) => join(folder, path)),
+)
+
+const isText = (file: string) => /\.(tsx?|mjs|md|sql|ya?ml)$|^(Procfile|Dockerfile|\.ci\/run)$/.test(file)
+
+/** What is to be made by whoever follows a how-to is called so; what comes from packages and folders is imported. */
+const madeUp = /\/(?:example|planted|x)\b/
+const named =
+  /(?<![\w./:-])(?:tests|src|db|workers|docs|ops)\/[\w./-]*\.(?:tsx?|mjs|md|sql|json|ya?ml|css|png|svg|lua)\b/g
+
+/** Of code only what its comments say: elsewhere the compiler looks, or a path is one of a URL. */
+function proseOf(file: string): string {
+  const text = readFileSync(file, 'utf8')
+  if (!/\.(tsx?|mjs)$/.test(file)) return text
+  return [...text.matchAll(/\/\*.*?\*\/|\/\/.*$/gms)].map(([comment]) => comment).join('\n')
+}
+
+test('every file that a comment or the docs name by its path is there', () => {
+  const names = files
+    .filter(isText)
+    .flatMap((file) => [...proseOf(file).matchAll(named)].map(([path]) => ({ file, path })))
+  expect(names.length).toBeGreaterThan(100)
+  expect(names.filter(({ path }) => !madeUp.test(path) && !existsSync(path))).toEqual([])
+})

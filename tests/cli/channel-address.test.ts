@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listChannels } from '../../db/channels.ts'
+import { type Account, buildAccount } from '../support/builders.ts'
+import { runCliWith } from '../support/cli.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { webhookSecret } from '../support/webhook-receiver.ts'
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+
+const webhook = (url: string) => ({ url, secret: webhookSecret })
+const whatsApp = (baseUrl: string) => ({ phoneNumberId: '1234567890', accessToken: 'token', baseUrl })
+const allowing = { ALLOWED_PRIVATE_NETWORKS: '10.0.0.0/8' }
+
+const channels = () => listChannels(service.runtime.db, account.accountId)
+
+function create(provider: string, config: object, settings: Record<string, string> = {}) {
+  const args = ['--account', account.accountId, '--provider', provider, '--name', 'x']
+  return runCliWith(service, settings, 'channel', 'create', ...args, '--config', JSON.stringify(config))
+}
+
+describe('channel create', () => {
+  test.each([
+    ['webhook', webhook('http://10.0.0.1/hook?secret-token'), 'url: 10.0.0.1'],
+    ['webhook', webhook('https://0x7f000001:8443/'), 'url: 127.0.0.1'],
+    ['webhook', webhook('http://[fd00::1]/'), 'url: fd00::1'],
+    ['whatsapp-cloud', whatsApp('http://169.254.169.254'), 'baseUrl: 169.254.169.254'],
+  ])(
+    'refuses an address that is not public, and says what allows it: %s',
+    async (provider, config, named) => {
+      const before = await channels()
+      const { status, stdout, stderr } = await create(provider, config)
+      expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+      expect(stderr.trim().split('\n')).toHaveLength(1)
+      expect(stderr).toContain(`${named} is not a public address`)
+      expect(stderr).toContain('ALLOWED_PRIVATE_NETWORKS')
+      expect(stderr).not.toContain('secret-token')
+      expect(await channels()).toEqual(before)
+    },
+  )
+
+  test('takes it where its network is allowed, and a name or a public address anywhere', async () => {
+    for (const [config, settings] of [
+      [webhook('http://10.0.0.1/hook'), allowing],
+      [webhook('https://intranet.example/hook'), {}],
+      [webhook('https://93.184.216.34/hook'), {}],
+    ] as const) {
+      expect(await create('webhook', config, settings)).toMatchObject({ status: 0, stderr: '' })
+    }
+  })
+})
+
+test('channel update refuses it, too, and keeps the config that was', async () => {
+  const { stdout } = await create('webhook', webhook('https://example.com/hook'))
+  const { channelId } = JSON.parse(stdout)
+  const update = (settings: Record<string, string>, ...options: string[]) =>
+    runCliWith(service, settings, 'channel', 'update', channelId, ...options)
+  const config = ['--config', JSON.stringify(webhook('http://10.0.0.1/hook'))]
+  const sealed = async () =>
+    (await service.runtime.db.$client.query('select sealed_config from channels where id = $1', [channelId]))
+      .rows
+  const before = await sealed()
+  const { status, stderr } = await update({}, ...config)
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('url: 10.0.0.1') })
+  expect(await sealed()).toEqual(before)
+  expect((await update(allowing, ...config)).status).toBe(0)
+  expect((await update({}, '--name', 'Renamed')).status).toBe(0)
+})

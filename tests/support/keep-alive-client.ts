@@ -1,0 +1,32 @@
+import { once } from 'node:events'
+import { Agent, get, type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface KeepAliveClient {
+  answers: number
+  /** Resolves with how its one connection ended: an answer that said so, or an error's code. */
+  end: Promise<string>
+}
+
+/** Asks again as soon as it is answered, or after `pauseMs`, on one connection, until an answer asks for its end. */
+export function startKeepAliveClient(url: string, pauseMs = 0): KeepAliveClient {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const client: KeepAliveClient = { answers: 0, end: Promise.resolve('') }
+  const ask = async (): Promise<string> => {
+    for (;;) {
+      const request = get(`${url}/healthz`, { agent })
+      try {
+        const [answer] = (await once(request, 'response')) as [IncomingMessage]
+        answer.resume()
+        await once(answer, 'end')
+        client.answers++
+        if (answer.headers.connection === 'close') return 'told'
+        if (pauseMs > 0) await sleep(pauseMs)
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code ?? String(error)
+      }
+    }
+  }
+  client.end = ask().finally(() => agent.destroy())
+  return client
+}

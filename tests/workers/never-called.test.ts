@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listConversations } from '../../db/conversations.ts'
+import { findLostClaims, giveUpClaims } from '../../db/lost-claims.ts'
+import { replaySend } from '../../db/replays.ts'
+import { findStory } from '../../db/story.ts'
+import { tellStory } from '../../src/core/story.ts'
+import { buildTimeline } from '../../src/core/timeline.ts'
+import { startReaper } from '../../src/dev/embedded/index.ts'
+import { startService } from '../../src/dev/service-process.ts'
+import { conversationCloser } from '../../workers/close-conversation.ts'
+import {
+  attemptedSend,
+  beginAttempt,
+  claimBy,
+  endAttempt,
+  idleSweeper,
+  lapse,
+  loseAttempt,
+  namesOf,
+  received,
+  rowOf,
+  sweepOnce,
+  timelineOf,
+} from '../support/attempts.ts'
+import { type Account, accept, buildAccount, newContact, textBody } from '../support/builders.ts'
+import { deliverAs } from '../support/deliver-as.ts'
+import { livingWorker } from '../support/living-worker.ts'
+import { alikeProviders } from '../support/providers.ts'
+import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
+import { waitingForLocks } from '../support/stores.ts'
+import { eventually } from '../support/wait.ts'
+
+let service: TestService
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  account = await buildAccount(service)
+})
+afterAll(() => service.stop())
+
+const closing = (contact: string) => ({ ...textBody('Hi', contact), closeConversation: true })
+const conversationsWith = (contact: string) =>
+  listConversations(service.runtime.db, account.accountId, { type: 'phone', value: contact })
+
+/** A contact with an open conversation, which is locked until it is let go. */
+async function lockedConversation() {
+  const contact = newContact()
+  await attemptedSend(service, account, { outcome: 'sent' }, textBody('First', contact))
+  const client = await service.runtime.db.$client.connect()
+  await client.query('begin')
+  await client.query('select from conversations where contact_value = $1 for update', [contact])
+  const letGo = async () => {
+    await client.query('rollback')
+    client.release()
+  }
+  return { contact, letGo }
+}
+
+const waitingBackends = async () => (await service.runtime.db.$client.query(waitingForLocks)).rows
+const waiting = (count: number) =>
+  eventually(`${count} waiting for the lock`, async () => (await waitingBackends()).length === count)
+
+const due = (requestId: string) =>
+  eventually('the next attempt', async () => {
+    const { rows } = await service.runtime.db.$client.query(
+      'select from sends where request_id = $1 and next_attempt_at <= clock_timestamp()',
+      [requestId],
+    )
+    return rows.length === 1
+  })
+
+/** Claimed by a worker that dies before it has closed the conversation, and swept. */
+async function loseBeforeCall(requestId: string, worker: string) {
+  const send = await claimBy(service, requestId, worker)
+  await lapse(service, worker)
+  await sweepOnce(service)
+  return send
+}
+
+async function startWorkerProcess() {
+  const reaper = startReaper()
+  const environment = {
+    ...testSecrets,
+    DATABASE_URL: service.stores.databaseUrl,
+    REDIS_URL: service.stores.redisUrl,
+    METRICS_PORT: '0',
+  }
+  const worker = await startService({ entry: 'workers/main.ts', readyEvent: 'working', environment, reaper })
+  return { worker, reaper }
+}
+
+test('a send whose worker process was killed while it waited to close the conversation is sent by the next worker, once, and closes it once', async () => {
+  const { contact, letGo } = await lockedConversation()
+  const { worker, reaper } = await startWorkerProcess()
+  const requestId = await accept(service, account, closing(contact))
+  await waiting(1)
+  worker.child.kill('SIGKILL')
+  for (const { pid } of await waitingBackends()) {
+    await service.runtime.db.$client.query('select pg_terminate_backend($1)', [pid])
+  }
+  await letGo()
+  await waiting(0)
+  const dead = (await rowOf(service, requestId)).worker ?? ''
+  await lapse(service, dead)
+  await sweepOnce(service)
+  const reason = `worker ${dead} was lost before it called the provider`
+  expect(await rowOf(service, requestId)).toMatchObject({ status: 'queued', attempt: 0, losses: 1 })
+  const next = await service.startWorker('next')
+  const timeline = await finishedTimeline(service, requestId, account.apiKey)
+  await next.stop()
+  await reaper.close()
+
+  expect(timeline).toMatchObject({ status: 'sent', attempts: 1 })
+  expect(timeline.events).toMatchObject([
+    { event: 'accepted' },
+    { event: 'attempt_started', attempt: 1, worker: dead },
+    { event: 'attempt_lost', attempt: 1, outcome: 'not_called', reason },
+    { event: 'retry_scheduled', reason, nextAttemptAt: expect.any(String) },
+    { event: 'conversation_closed', conversationId: expect.any(String) },
+    { event: 'attempt_started', attempt: 1, worker: 'next' },
+    { event: 'attempt_finished', outcome: 'sent' },
+    { event: 'sent' },
+  ])
+  expect(await received(service, requestId)).toHaveLength(1)
+  expect(await conversationsWith(contact)).toMatchObject([
+    { closedBy: requestId },
+    { conversationId: timeline.conversationId, closedAt: null },
+  ])
+  const logged = service.logsOf(requestId).filter(({ event }) => event === 'attempt_lost')
+  expect(logged).toMatchObject([{ attempt: 1, outcome: 'not_called', reason }])
+}, 90_000)
+
+test('a worker that was only frozen before it closed the conversation calls nobody when it goes on, and both close it once', async () => {
+  const { contact, letGo } = await lockedConversation()
+  const calls: string[] = []
+  const deliverBy = (worker: string) => {
+    const send = async () => {
+      calls.push(worker)
+      return { outcome: 'sent' } as const
+    }
+    return deliverAs(service, worker, alikeProviders({ send }))
+  }
+  const requestId = await accept(service, account, closing(contact))
+  const frozen = (await deliverBy('frozen'))(requestId)
+  await waiting(1)
+  await lapse(service, 'frozen')
+  await sweepOnce(service)
+  await due(requestId)
+  const next = (await deliverBy('next'))(requestId)
+  await waiting(2)
+  // Its lease has begun anew: it cannot tell by that.
+  await livingWorker(service, 'frozen')
+  await letGo()
+
+  expect(await frozen).toEqual({ looksAgain: true })
+  await next
+  expect(calls).toEqual(['next'])
+  const timeline = await timelineOf(service, requestId)
+  expect(timeline).toMatchObject({ status: 'sent', attempts: 1 })
+  expect(namesOf(timeline).filter((event) => event === 'conversation_closed')).toHaveLength(1)
+  const conversations = await conversationsWith(contact)
+  expect(conversations).toMatchObject([{ closedBy: requestId }, { closedAt: null, closedBy: null }])
+})
+
+test('a worker whose claim was given up before it closed the conversation has none when it comes too late', async () => {
+  const requestId = await accept(service, account, closing(newContact()))
+  const send = await loseBeforeCall(requestId, 'late')
+  const closeConversation = conversationCloser(service.runtime)
+  expect(await closeConversation(send)).toBeUndefined()
+  await due(requestId)
+  const again = { ...(await claimBy(service, requestId, 'next')), conversationId: null }
+  expect(await closeConversation(send)).toBeUndefined()
+  expect(await closeConversation(again)).toMatchObject({ requestId, conversationId: expect.any(String) })
+  expect(
+    namesOf(await timelineOf(service, requestId)).filter((e) => e === 'conversation_closed'),
+  ).toHaveLength(1)
+})
+
+test('a claim that had closed the conversation when it is given up is in doubt, whatever was found before', async () => {
+  const requestId = await accept(service, account, closing(newContact()))
+  const send = await claimBy(service, requestId, 'revived')
+  await lapse(service, 'revived')
+  const { db } = service.runtime
+  const claim = (await findLostClaims(db, idleSweeper, 100)).find((lost) => lost.requestId === requestId)
+  if (!claim) throw new Error('not lost')
+  expect(claim.mayHaveCalled).toBe(false)
+  await conversationCloser(service.runtime)(send)
+  const given = { ...claim, status: 'queued', reason: 'lost', delayMs: 0 } as const
+  expect(await giveUpClaims(db, idleSweeper, [given])).toEqual([])
+  await sweepOnce(service)
+  expect((await rowOf(service, requestId)).status).toBe('uncertain')
+})
+
+test('a later attempt, and one after a replay, is in doubt when its worker is lost: its conversation was closed before', async () => {
+  const busy = { outcome: 'retry_later', fault: 'provider', reason: 'busy' } as const
+  const retried = await attemptedSend(service, account, busy, closing(newContact()))
+  const rejected = { outcome: 'rejected', fault: 'recipient', reason: 'no such number' } as const
+  const replayed = await attemptedSend(service, account, rejected, closing(newContact()))
+  await replaySend(service.runtime.db, replayed)
+  for (const requestId of [retried, replayed]) {
+    await loseBeforeCall(requestId, 'dead')
+    expect(await rowOf(service, requestId)).toMatchObject({ status: 'uncertain', attempt: 2 })
+  }
+})
+
+test('a send that loses five workers before the call is given up as failed, and was never called', async () => {
+  const { db } = service.runtime
+  const requestId = await accept(service, account, closing(newContact()))
+  for (let loss = 1; loss <= 5; loss++) {
+    await due(requestId)
+    await loseBeforeCall(requestId, `killed-${loss}`)
+    expect(await rowOf(service, requestId)).toMatchObject({ losses: loss, attempt: 0 })
+  }
+  const timeline = await timelineOf(service, requestId)
+  expect(timeline).toMatchObject({ status: 'failed', attempts: 0, finishedAt: expect.any(String) })
+  const round = ['attempt_started', 'attempt_lost']
+  const rounds = Array.from({ length: 4 }, () => [...round, 'retry_scheduled']).flat()
+  expect(namesOf(timeline)).toEqual(['accepted', ...rounds, ...round, 'failed'])
+  const found = await findStory(db, requestId)
+  if (!found) throw new Error('no story')
+  const story = tellStory(buildTimeline(found.send, found.events, 'masked'), found.facts)
+  expect(story.headline).toMatch(/^Not delivered.*5 workers.*no attempt was made/)
+
+  await replaySend(db, requestId)
+  await endAttempt(service, await beginAttempt(service, requestId, 'steady'), { outcome: 'sent' })
+  expect(await timelineOf(service, requestId)).toMatchObject({ status: 'sent', attempts: 1 })
+})
+
+test('a send that was lost before its call tells so, and once called is in doubt like any other', async () => {
+  const requestId = await accept(service, account, closing(newContact()))
+  await loseBeforeCall(requestId, 'dead')
+  const found = await findStory(service.runtime.db, requestId)
+  if (!found) throw new Error('no story')
+  const story = tellStory(buildTimeline(found.send, found.events, 'masked'), found.facts)
+  const texts = story.entries.map(({ text }) => text)
+  expect(texts).toContain(
+    'The worker of attempt 1 was lost before it called the provider, so no attempt is counted.',
+  )
+  expect(story.headline).toContain('the last one did not go through')
+  expect(story.forCustomer).not.toContain('may have delivered')
+  await due(requestId)
+  await loseAttempt(service, requestId, 'dead too')
+  expect((await rowOf(service, requestId)).status).toBe('uncertain')
+})

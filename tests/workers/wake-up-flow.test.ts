@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { Readiness } from '../../src/platform/readiness.ts'
+import { openRuntime } from '../../src/platform/runtime.ts'
+import { WakeUpFlow } from '../../workers/wake-up-flow.ts'
+import { startWorker } from '../../workers/worker.ts'
+import { countedBy } from '../support/scrape.ts'
+import { freshStores } from '../support/stores.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
+import { startTraffic } from '../support/traffic.ts'
+import { eventually } from '../support/wait.ts'
+import { answer } from '../support/webhook-receiver.ts'
+
+/** In production it is longer. */
+const stalledAfterSeconds = 1
+
+test('a worker that gets no wake-ups although sends are due is not ready, says so in a metric, and waits for no answer for ever', async (context) => {
+  const stores = await freshStores()
+  const proxy = await startTcpProxy(stores.redisUrl)
+  const { service, ...traffic } = await startTraffic(context, { REDIS_URL: proxy.url }, stores)
+  const runtime = openRuntime('worker', service.runtime.settings, service.runtime.log)
+  const flow = new WakeUpFlow(runtime.metrics, stalledAfterSeconds)
+  const readiness = new Readiness(runtime, () => flow.hindrance())
+  const worker = startWorker(runtime, 'stalled', flow)
+  context.onTestFinished(async () => {
+    await worker.stop()
+    await runtime.close()
+    await proxy.close()
+  })
+  await worker.ready()
+  const channelId = await traffic.buildWebhook(answer(200))
+  await traffic.expectSent([await traffic.send(channelId)])
+  expect(await readiness.hindrance()).toBeUndefined()
+  expect(await countedBy(runtime.metrics.wakeUpsStalled)).toBe(0)
+
+  proxy.freeze()
+  const requestId = await traffic.send(channelId)
+  const failures = () => service.logs.filter(({ event }) => event === 'reconcile_failed')
+  await eventually('the search gives up', async () => failures().length > 0)
+  expect(await readiness.hindrance()).toMatch(/^Sends are due, but no wake-up has come for \d+ s\.$/)
+  await eventually('the metric', async () => (await countedBy(runtime.metrics.wakeUpsStalled)) > 1)
+
+  proxy.thaw()
+  await traffic.expectSent([requestId])
+  await eventually('it is ready', async () => (await readiness.hindrance()) === undefined)
+  await eventually('so is the metric', async () => (await countedBy(runtime.metrics.wakeUpsStalled)) === 0)
+  // One line a reason, not one a try.
+  expect(new Set(failures().map(({ reason }) => reason)).size).toBe(failures().length)
+}, 60_000)

@@ -1,0 +1,64 @@
+import { maxMediaBytes } from '../../src/core/message-body.ts'
+
+/**
+ * What became of a fetch. `refused`: another one would end alike. `failed`: it may go better later. `put_off`: this worker
+ * could not fetch it now, whatever the media. Reasons are our own words: never the URL, which may hold secrets.
+ */
+export type FetchedMedia =
+  | { kind: 'media'; content: Buffer; mimetype: string | undefined }
+  | { kind: 'refused'; reason: string }
+  | { kind: 'failed'; reason: string }
+  | { kind: 'put_off'; reason: string; delayMs?: number }
+
+export const tooLarge = {
+  kind: 'refused',
+  reason: `the media is larger than ${maxMediaBytes} bytes`,
+} as const
+export const notInTime = { kind: 'failed', reason: 'the media did not come in time' } as const
+export const noMemory = {
+  kind: 'put_off',
+  reason: 'the worker has no memory free for its media now',
+} as const
+export const stopping = {
+  kind: 'put_off',
+  reason: 'the worker was stopped before its media had come',
+  delayMs: 0,
+} as const
+
+type Headers = Record<string, string | string[] | undefined>
+
+const passingStatuses = [408, 425, 429]
+
+/** What is wrong with an answer, by its head. */
+export function faultOf(status: number, headers: Headers): FetchedMedia | undefined {
+  if (status >= 500 || passingStatuses.includes(status)) {
+    return { kind: 'failed', reason: `the server of the media answered ${status}` }
+  }
+  if (status >= 400) return { kind: 'refused', reason: `the server of the media answered ${status}` }
+  if (status >= 300) {
+    return { kind: 'refused', reason: `the media's URL redirects (${status}), which is not followed` }
+  }
+  if (status === 206) return { kind: 'refused', reason: 'the server of the media gives only a part of it' }
+  if (isEncoded(headers)) {
+    return { kind: 'refused', reason: 'the server of the media compresses it, although asked not to' }
+  }
+  return Number(headerOf(headers, 'content-length')) > maxMediaBytes ? tooLarge : undefined
+}
+
+const plainEncodings = ['', 'identity', 'chunked']
+
+function isEncoded(headers: Headers): boolean {
+  const given = [headers['content-encoding'], headers['transfer-encoding']].flat().join(',').split(',')
+  return !given.every((encoding) => plainEncodings.includes(encoding.trim().toLowerCase()))
+}
+
+/** What the server says that it is; undefined where it says nothing that can be passed on. */
+export function mimetypeOf(headers: Headers): string | undefined {
+  const [bare = ''] = headerOf(headers, 'content-type')?.split(';') ?? []
+  const type = bare.trim()
+  return /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/.test(type) ? type : undefined
+}
+
+export function headerOf(headers: Headers, name: string): string | undefined {
+  return [headers[name]].flat()[0]?.trim().toLowerCase()
+}
