@@ -84,7 +84,7 @@ export const channels = pgTable('channels', {
 })
 
 /**
- * Turns of the sends of limited channels (db/turns.ts): one that has a turn may be claimed, and counts as in flight
+ * Turns of the sends of limited channels (db/delivery/permits.ts): one that has a turn may be claimed, and counts as in flight
  * until its attempt has ended.
  */
 export const turns = pgTable(

@@ -1,12 +1,12 @@
 import type { Runtime } from '../src/platform/runtime.ts'
-import { claimer, type OwnSend } from './claim.ts'
-import { conversationCloser } from './close-conversation.ts'
-import { dispatcher } from './dispatch.ts'
-import type { Heartbeat } from './heartbeat.ts'
 import type { Providers } from './providers/index.ts'
-import { outcomeRecorder } from './record-outcome.ts'
-import { traceAttempt } from './trace.ts'
-import type { Turns } from './turns.ts'
+import { claimer, type OwnSend } from './sends/claim.ts'
+import { conversationCloser } from './sends/close-conversation.ts'
+import { dispatcher } from './sends/dispatch.ts'
+import type { Turns } from './sends/permits.ts'
+import { outcomeRecorder } from './sends/record-outcome.ts'
+import { traceAttempt } from './sends/trace.ts'
+import type { Heartbeat } from './upkeep/heartbeat.ts'
 
 /** A claimed send in its conversation. */
 export type EnteredSend = OwnSend & { conversationId: string }

@@ -8,7 +8,7 @@ import { Readiness } from '../src/platform/readiness.ts'
 import { openRuntime } from '../src/platform/runtime.ts'
 import { readSettings } from '../src/platform/settings.ts'
 import { checkDatabase } from '../src/platform/start-check.ts'
-import { WakeUpFlow } from './wake-up-flow.ts'
+import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
 import { startWorker } from './worker.ts'
 
 /**

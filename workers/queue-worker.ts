@@ -3,13 +3,13 @@ import { DelayedError, type Job } from 'bullmq'
 import pLimit from 'p-limit'
 import { keyPrefix, overflowQueueName, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
 import { logFault } from '../src/platform/logger.ts'
-import { leaveNothing } from '../src/platform/queue.ts'
 import type { Runtime } from '../src/platform/runtime.ts'
+import { leaveNothing } from '../src/queue/queue.ts'
 import type { NextWakeUp } from './deliver.ts'
-import { laneWaker } from './lanes.ts'
-import { queueFaults } from './queue-faults.ts'
+import { laneWaker } from './sends/lanes.ts'
 import { SteadyWorker, tryAgainAfterMs } from './steady-worker.ts'
-import { WakeUpFlow } from './wake-up-flow.ts'
+import { queueFaults } from './upkeep/queue-faults.ts'
+import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
 
 /** A killed worker's jobs are taken up again within lock and check together. */
 const lockDurationMs = 8_000

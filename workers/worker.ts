@@ -1,12 +1,12 @@
 import type { Runtime } from '../src/platform/runtime.ts'
 import { deliverer } from './deliver.ts'
-import { startHeartbeat } from './heartbeat.ts'
 import { openProviders } from './providers/index.ts'
 import { startQueueWorker } from './queue-worker.ts'
-import { startReconciler } from './reconcile.ts'
-import { startSweeps } from './sweep.ts'
-import { turnGiver } from './turns.ts'
-import { WakeUpFlow } from './wake-up-flow.ts'
+import { turnGiver } from './sends/permits.ts'
+import { startHeartbeat } from './upkeep/heartbeat.ts'
+import { startReconciler } from './upkeep/reconcile.ts'
+import { startSweeps } from './upkeep/sweep.ts'
+import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
 
 export interface Worker {
   /** Resolves when it takes wake-ups from the queue and may claim their sends. */

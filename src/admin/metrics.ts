@@ -1,11 +1,11 @@
-import { type Backlog, readBacklog } from '../../db/backlog.ts'
+import { type Backlog, readBacklog } from '../../db/support/backlog.ts'
 import { providerNames } from '../core/providers/index.ts'
+import { WaitBudget } from '../platform/deadline.ts'
 import { logWarning } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import type { SendQueue } from '../platform/queue.ts'
 import { readyWithin } from '../platform/redis.ts'
 import { scrape } from '../platform/scrape.ts'
-import { WaitBudget } from '../platform/wait-budget.ts'
+import type { SendQueue } from '../queue/queue.ts'
 import { type AdminRuntime, factory } from './context.ts'
 
 /** However many ask, the stores are asked once in this time. */

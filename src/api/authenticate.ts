@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Context } from 'hono'
 import { LRUCache } from 'lru-cache'
-import { type Caller, findCallers } from '../../db/api-keys.ts'
+import { type Caller, findCallers } from '../../db/accounts/api-keys.ts'
 import { hashApiKey, type Permission, wasMintedHere } from '../core/api-key.ts'
 import { subscriber } from '../core/subscriber.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'

@@ -1,8 +1,8 @@
 import type { HttpBindings } from '@hono/node-server'
 import { createFactory } from 'hono/factory'
-import type { Caller } from '../../db/api-keys.ts'
+import type { Caller } from '../../db/accounts/api-keys.ts'
 import type { SendRequest } from '../core/send-request.ts'
-import type { WaitBudget } from '../platform/wait-budget.ts'
+import type { WaitBudget } from '../platform/deadline.ts'
 
 /** What the steps of a request hand on. */
 export interface ApiEnv {

@@ -3,12 +3,12 @@ import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { isConflict, isUnavailable } from '../../db/errors.ts'
+import { WaitBudgetSpent } from '../platform/deadline.ts'
 import { type Logger, logFault, logWarning } from '../platform/logger.ts'
 import { NotAcquired } from '../platform/semaphore.ts'
-import { WaitBudgetSpent } from '../platform/wait-budget.ts'
 import { answerJson } from './answer.ts'
+import { notJson } from './body/parse-body.ts'
 import type { ApiEnv } from './context.ts'
-import { notJson } from './judge-body.ts'
 
 /** An answer other than the asked-for one. Its message is for the client: it says what to fix and shows no internals. */
 export class ApiError extends Error {

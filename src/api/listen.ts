@@ -10,8 +10,8 @@ import { listenAt } from '../platform/listen-at.ts'
 import { logEvent } from '../platform/logger.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import type { ApiApp } from './app.ts'
+import { patience } from './client-timeouts.ts'
 import { errorBody, notHttp } from './errors.ts'
-import { patience } from './patience.ts'
 
 const looksPerTimeout = 10
 /** Longer than the 60 s of common load balancers, so that the balancer is the one that closes an idle connection. */

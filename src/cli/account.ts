@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { createAccount, listAccounts, type RateLimit, updateRateLimit } from '../../db/accounts.ts'
+import { createAccount, listAccounts, type RateLimit, updateRateLimit } from '../../db/accounts/accounts.ts'
 import { answer } from './answer.ts'
 import { existingAccount, name, rateLimit } from './arguments.ts'
 

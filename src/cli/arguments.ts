@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { z } from 'zod'
-import { accountExists, type RateLimit } from '../../db/accounts.ts'
+import { accountExists, type RateLimit } from '../../db/accounts/accounts.ts'
 import type { Database } from '../../db/client.ts'
 import { type Permission, permissions } from '../core/api-key.ts'
 import { isLongerThan, isStorable } from '../core/characters.ts'

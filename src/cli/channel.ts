@@ -8,8 +8,8 @@ import {
   listChannels,
   resumeChannel,
   updateChannel,
-} from '../../db/channels.ts'
-import { deleteChannel } from '../../db/deleted-channels.ts'
+} from '../../db/accounts/channels.ts'
+import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { addressFault } from '../core/config-address.ts'
 import { describeFaults, describeIssue } from '../core/faults.ts'
 import { type Ordering, orderings } from '../core/lane.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { eraseContact } from '../../db/erase.ts'
+import { eraseContact } from '../../db/support/erase.ts'
 import type { ContactType } from '../core/contact.ts'
 import { answer } from './answer.ts'
 import { contact, existingAccount } from './arguments.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { listConversations } from '../../db/conversations.ts'
+import { listConversations } from '../../db/delivery/conversations.ts'
 import type { ContactType } from '../core/contact.ts'
 import { answer } from './answer.ts'
 import { contact, existingAccount } from './arguments.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { rotateConfigs } from '../../db/sealed-configs.ts'
+import { rotateConfigs } from '../../db/accounts/sealed-configs.ts'
 import { answer, CliError } from './answer.ts'
 
 export function credentialsCommands(program: Command): void {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { createFlow, listFlows } from '../../db/flows.ts'
+import { createFlow, listFlows } from '../../db/accounts/flows.ts'
 import { answer } from './answer.ts'
 import { existingAccount, name } from './arguments.ts'
 

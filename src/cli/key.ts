@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { createApiKey, listApiKeys, revokeApiKey } from '../../db/api-keys.ts'
+import { createApiKey, listApiKeys, revokeApiKey } from '../../db/accounts/api-keys.ts'
 import { mintApiKey, type Permission } from '../core/api-key.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { answer, CliError } from './answer.ts'

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { Database } from '../../db/client.ts'
-import { findStory } from '../../db/story.ts'
+import { findStory } from '../../db/support/explanation.ts'
+import { type Story, type StoryEntry, tellStory } from '../core/explanation.ts'
 import { explainUnknownId, findRequestId } from '../core/request-id.ts'
-import { type Story, type StoryEntry, tellStory } from '../core/story.ts'
 import { buildTimeline, type Timeline } from '../core/timeline.ts'
 import { answer, type CliContext, CliError } from './answer.ts'
-import { renderAdvice, renderEnd, renderEntry, renderHead, renderStory } from './render-story.ts'
+import { renderAdvice, renderEnd, renderEntry, renderHead, renderStory } from './render-explanation.ts'
 
 const lookEveryMs = 500
 

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
  * How long a provider can fetch the media. It does so after it has taken the message, so that the media is kept for as
- * long after the end of its send (db/retention.ts).
+ * long after the end of its send (db/support/retention.ts).
  */
 export const mediaLinkMs = 3_600_000
 

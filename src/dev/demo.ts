@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectDatabase, type Database } from '../../db/client.ts'
-import { renderStory } from '../cli/render-story.ts'
+import { renderStory } from '../cli/render-explanation.ts'
 import { lookUp } from '../cli/trace.ts'
 import type { Timeline } from '../core/timeline.ts'
 import { runProcess } from '../platform/process.ts'

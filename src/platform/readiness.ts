@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
+import { WaitBudget } from './deadline.ts'
 import type { Runtime } from './runtime.ts'
-import { WaitBudget } from './wait-budget.ts'
 
 const answerWithinMs = 1000
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
+import { WaitBudget } from './deadline.ts'
 import { type Logger, logWarning } from './logger.ts'
 import type { Metrics } from './metrics.ts'
-import { WaitBudget } from './wait-budget.ts'
 
 const failuresToOpen = 2
 const tryAgainAfterMs = 1000

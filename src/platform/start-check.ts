@@ -1,7 +1,7 @@
 import { connectionFault } from '../../db/connection-faults.ts'
+import { WaitBudget } from './deadline.ts'
 import { logWarning } from './logger.ts'
 import type { Runtime } from './runtime.ts'
-import { WaitBudget } from './wait-budget.ts'
 
 /** Through a pooler the check takes about 20 round trips (db/pooler.ts); where it ended later, the process would start. */
 const waitForDatabaseMs = 5000

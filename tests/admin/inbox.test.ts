@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { setTemplate } from '../../db/templates.ts'
+import { setTemplate } from '../../db/accounts/templates.ts'
 import { samples } from '../api/media-samples.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { type Account, accept, buildAccount, newContact, textBody } from '../support/builders.ts'

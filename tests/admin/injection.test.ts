@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createAccount } from '../../db/accounts.ts'
-import { updateChannel } from '../../db/channels.ts'
-import { createFlow } from '../../db/flows.ts'
-import { setTemplate } from '../../db/templates.ts'
+import { createAccount } from '../../db/accounts/accounts.ts'
+import { updateChannel } from '../../db/accounts/channels.ts'
+import { createFlow } from '../../db/accounts/flows.ts'
+import { setTemplate } from '../../db/accounts/templates.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import {
   type Account,

@@ -1,6 +1,6 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { updateChannel } from '../../db/channels.ts'
+import { updateChannel } from '../../db/accounts/channels.ts'
 import { samples } from '../api/media-samples.ts'
 import { openBrowser, openPage, type WatchedPage } from '../support/browser.ts'
 import {

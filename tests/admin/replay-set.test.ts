@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { updateChannel } from '../../db/channels.ts'
+import { updateChannel } from '../../db/accounts/channels.ts'
 import { sends } from '../../db/schema.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { buildSendRow, rowOf } from '../support/attempts.ts'

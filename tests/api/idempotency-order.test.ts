@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { setTemplate } from '../../db/templates.ts'
+import { setTemplate } from '../../db/accounts/templates.ts'
 import { type Account, type Answer, buildAccount, buildKey, post, sameBody } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'

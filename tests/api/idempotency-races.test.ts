@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { insertSends, type NewSend } from '../../db/accepts.ts'
+import { insertSends, type NewSend } from '../../db/admission/accepts.ts'
 import { media } from '../../db/schema.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { type Account, type Answer, buildAccount, post, sameBody } from '../support/builders.ts'

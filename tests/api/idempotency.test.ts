@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { setTemplate } from '../../db/accounts/templates.ts'
 import { media, sandboxMessages } from '../../db/schema.ts'
-import { setTemplate } from '../../db/templates.ts'
 import { type Account, buildAccount, buildKey, post, sameBody } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { holdings } from './expect-error.ts'

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type BodyForm, bodyJudge } from '../../src/api/judge-body.ts'
-import { judgeLarge } from '../../src/api/judge-large.ts'
+import { type BodyForm, bodyJudge } from '../../src/api/body/parse-body.ts'
+import { judgeLarge } from '../../src/api/body/parse-large-body.ts'
 import { maxMediaBytes } from '../../src/core/message-body.ts'
 
 const judge = bodyJudge([])

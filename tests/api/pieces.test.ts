@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { inOne, lengthOf, Pieces } from '../../src/api/pieces.ts'
+import { inOne, lengthOf, Pieces } from '../../src/api/body/pieces.ts'
 
 const kibibyte = 1024
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { setTemplate } from '../../db/templates.ts'
+import { setTemplate } from '../../db/accounts/templates.ts'
 import { type Account, buildAccount, post } from '../support/builders.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { startTestService, type TestService } from '../support/service.ts'

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { setTemplate } from '../../db/accounts/templates.ts'
 import { sends } from '../../db/schema.ts'
-import { setTemplate } from '../../db/templates.ts'
 import { type Account, buildAccount, buildChannel, post, request } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectError, expectFault, expectNothingAccepted } from './expect-error.ts'

@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs'
 import { v7 as uuidv7 } from 'uuid'
-import { createChannel } from '../../db/channels.ts'
+import { createChannel } from '../../db/accounts/channels.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { smallBytes } from '../../src/api/large-bodies.ts'
-import { patience } from '../../src/api/patience.ts'
+import { smallBytes } from '../../src/api/body/large-bodies.ts'
+import { patience } from '../../src/api/client-timeouts.ts'
 
 const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((path) => join('docs', path))
 const pages = ['README.md', 'SECURITY.md', ...docs.filter((path) => path.endsWith('.md'))]
@@ -98,7 +98,7 @@ test('what is wrong is to be fixed, in these words', () => {
 })
 
 test('docs/support.md tells what each sentence on top of the support page means', () => {
-  const source = readFileSync('src/core/story/headline.ts', 'utf8')
+  const source = readFileSync('src/core/explanation/summary.ts', 'utf8')
   const begin = 'Accepted|Not delivered:|Given up|Not certain|On its way|Waiting'
   const quoted = new RegExp(`return ([\`'"])((?:${begin})(?:(?!\\1)[^$])*)`, 'g')
   const sentences = [...source.matchAll(quoted)].map(([, , sentence = '']) => sentence)

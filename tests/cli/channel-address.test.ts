@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listChannels } from '../../db/channels.ts'
+import { listChannels } from '../../db/accounts/channels.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
 import { startTestService, type TestService } from '../support/service.ts'

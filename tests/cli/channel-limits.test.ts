@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createAccount } from '../../db/accounts.ts'
-import { listChannels } from '../../db/channels.ts'
+import { createAccount } from '../../db/accounts/accounts.ts'
+import { listChannels } from '../../db/accounts/channels.ts'
 import { callRate, limit } from '../../src/cli/arguments.ts'
 import { buildChannel } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'

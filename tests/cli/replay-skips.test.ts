@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { updateChannel } from '../../db/channels.ts'
-import { replaySends, tryReplay } from '../../db/replay-sets.ts'
+import { updateChannel } from '../../db/accounts/channels.ts'
 import { sends } from '../../db/schema.ts'
+import { replaySends, tryReplay } from '../../db/support/replay-sets.ts'
 import type { AttemptResult } from '../../src/core/outcome.ts'
 import {
   attemptedSend,

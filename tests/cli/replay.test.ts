@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { updateChannel } from '../../db/channels.ts'
+import { updateChannel } from '../../db/accounts/channels.ts'
 import type { Database } from '../../db/client.ts'
-import { replaySend } from '../../db/replays.ts'
 import { sends } from '../../db/schema.ts'
+import { replaySend } from '../../db/support/replays.ts'
 import type { AttemptResult } from '../../src/core/outcome.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findTemplate } from '../../db/templates.ts'
+import { findTemplate } from '../../db/accounts/templates.ts'
 import { type Account, buildAccount, buildChannel, post } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { startTestService, type TestService } from '../support/service.ts'

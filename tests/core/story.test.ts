@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { type Advice, type StoryFacts, tellStory } from '../../src/core/explanation.ts'
 import type { Fault } from '../../src/core/outcome.ts'
 import type { ProviderRules } from '../../src/core/provider.ts'
 import { providerNames, providerRules } from '../../src/core/providers/index.ts'
 import { twilioCodes } from '../../src/core/providers/twilio-codes.ts'
 import { whatsAppCodes } from '../../src/core/providers/whatsapp-cloud-codes.ts'
-import { type Advice, type StoryFacts, tellStory } from '../../src/core/story.ts'
 import {
   type AttemptRecord,
   buildTimeline,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listChannels, updateChannel } from '../../db/channels.ts'
+import { listChannels, updateChannel } from '../../db/accounts/channels.ts'
 import { providerNames } from '../../src/core/providers/index.ts'
 import { type Emulators, startEmulators, stopEmulators } from '../../src/dev/emulators/index.ts'
 import { type EmulatedChannels, seedDemoAccount, seedEmulatedChannels } from '../../src/dev/seed.ts'

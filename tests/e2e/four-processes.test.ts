@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { revokeApiKey } from '../../db/api-keys.ts'
+import { revokeApiKey } from '../../db/accounts/api-keys.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { type Reaper, startReaper } from '../../src/dev/embedded/index.ts'
 import { type ServiceProcess, startService } from '../../src/dev/service-process.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listChannels } from '../../db/channels.ts'
+import { listChannels } from '../../db/accounts/channels.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { startTwilioEmulator, type TwilioEmulator } from '../../src/dev/emulators/twilio.ts'

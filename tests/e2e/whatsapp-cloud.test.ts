@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listChannels } from '../../db/channels.ts'
+import { listChannels } from '../../db/accounts/channels.ts'
 import type { Emulator } from '../../src/dev/emulators/emulator.ts'
 import {
   openWhatsAppEmulator,

@@ -1,4 +1,4 @@
-import { setTemplate } from '../../db/templates.ts'
+import { setTemplate } from '../../db/accounts/templates.ts'
 import { type ProviderName, providerNames } from '../../src/core/providers/index.ts'
 import { accept, buildAccount, buildKey, textBody } from '../support/builders.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'

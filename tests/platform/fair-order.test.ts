@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { keyPrefix, overflowQueueName } from '../../src/core/send-job.ts'
-import { fairTags } from '../../src/platform/fair-order.ts'
-import { addWakeUps } from '../../src/platform/queue.ts'
+import { fairTags } from '../../src/queue/fair-order.ts'
+import { addWakeUps } from '../../src/queue/queue.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService

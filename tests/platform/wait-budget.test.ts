@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { WaitBudget, WaitBudgetSpent } from '../../src/platform/wait-budget.ts'
+import { WaitBudget, WaitBudgetSpent } from '../../src/platform/deadline.ts'
 
 test('work that is not done in time is given up', async () => {
   await expect(new WaitBudget(20).spend(new Promise(() => {}))).rejects.toThrow(WaitBudgetSpent)

@@ -3,7 +3,7 @@ import { type ContactType, contactTypes } from '../../src/core/contact.ts'
 import type { Message, MessageType } from '../../src/core/message.ts'
 import { type Fault, faults, type Outcome } from '../../src/core/outcome.ts'
 import { type ProviderName, providerRules } from '../../src/core/providers/index.ts'
-import type { Delivery, Provider } from '../../workers/provider.ts'
+import type { Delivery, Provider } from '../../workers/providers/provider.ts'
 import { buildDelivery } from '../support/deliveries.ts'
 import { expectSooner, timed, unlessStoodStill } from '../support/standstill.ts'
 

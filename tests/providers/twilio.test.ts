@@ -9,8 +9,8 @@ import {
   type TwilioEmulator,
 } from '../../src/dev/emulators/twilio.ts'
 import { twilioError } from '../../src/dev/emulators/twilio-message.ts'
-import type { Delivery } from '../../workers/provider.ts'
 import { createHttpClient } from '../../workers/providers/http.ts'
+import type { Delivery } from '../../workers/providers/provider.ts'
 import { twilio } from '../../workers/providers/twilio.ts'
 import { buildDelivery } from '../support/deliveries.ts'
 import { describeProvider, type FarSide } from './contract.ts'

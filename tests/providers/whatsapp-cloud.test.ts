@@ -9,8 +9,8 @@ import {
   type WhatsAppAnswer,
   type WhatsAppCall,
 } from '../../src/dev/emulators/whatsapp.ts'
-import type { Delivery } from '../../workers/provider.ts'
 import { createHttpClient, type HttpClient } from '../../workers/providers/http.ts'
+import type { Delivery } from '../../workers/providers/provider.ts'
 import { whatsappCloud } from '../../workers/providers/whatsapp-cloud.ts'
 import { buildDelivery } from '../support/deliveries.ts'
 import { expectSooner, timed } from '../support/standstill.ts'

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
-import { insertSends, type NewSend } from '../../db/accepts.ts'
-import { addWakeUps } from '../../src/platform/queue.ts'
+import { insertSends, type NewSend } from '../../db/admission/accepts.ts'
+import { addWakeUps } from '../../src/queue/queue.ts'
 import { newContact } from './builders.ts'
 import type { TestService } from './service.ts'
 

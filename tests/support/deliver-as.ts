@@ -1,6 +1,6 @@
 import { deliverer } from '../../workers/deliver.ts'
 import type { Providers } from '../../workers/providers/index.ts'
-import { turnGiver } from '../../workers/turns.ts'
+import { turnGiver } from '../../workers/sends/permits.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
 

@@ -2,7 +2,7 @@ import { openRuntime } from '../../src/platform/runtime.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import { startQueueWorker } from '../../workers/queue-worker.ts'
-import { turnGiver } from '../../workers/turns.ts'
+import { turnGiver } from '../../workers/sends/permits.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
 

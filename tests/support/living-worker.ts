@@ -1,5 +1,5 @@
-import { beat } from '../../db/workers.ts'
-import type { Heartbeat } from '../../workers/heartbeat.ts'
+import { beat } from '../../db/delivery/workers.ts'
+import type { Heartbeat } from '../../workers/upkeep/heartbeat.ts'
 import type { TestService } from './service.ts'
 
 const leaseMs = 3_600_000

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { createChannel } from '../../db/channels.ts'
+import { createChannel } from '../../db/accounts/channels.ts'
 import { type ProviderName, providerRules } from '../../src/core/providers/index.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import { inAnswer, type Registry } from './builders.ts'

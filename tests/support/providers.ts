@@ -1,6 +1,6 @@
 import { providerNames } from '../../src/core/providers/index.ts'
-import type { Provider } from '../../workers/provider.ts'
 import type { Providers } from '../../workers/providers/index.ts'
+import type { Provider } from '../../workers/providers/provider.ts'
 
 /** Every provider sends like this one. */
 export function alikeProviders(provider: Provider): Providers {

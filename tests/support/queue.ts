@@ -1,4 +1,4 @@
-import { addWakeUps, type SendQueue } from '../../src/platform/queue.ts'
+import { addWakeUps, type SendQueue } from '../../src/queue/queue.ts'
 import type { TestService } from './service.ts'
 
 /** The send's wake-up, in whichever queue it is. */

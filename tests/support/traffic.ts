@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { expect } from 'vitest'
-import type { ChannelFields } from '../../db/channels.ts'
+import type { ChannelFields } from '../../db/accounts/channels.ts'
 import { channels } from '../../db/schema.ts'
 import { type Account, accept, buildAccount, buildWebhookChannel, newContact, textBody } from './builders.ts'
 import { finishedTimeline, startTestService, type TestService } from './service.ts'

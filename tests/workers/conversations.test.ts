@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { enterConversations, listConversations } from '../../db/conversations.ts'
+import { enterConversations, listConversations } from '../../db/delivery/conversations.ts'
 import { insertBatch } from '../support/batches.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { holdChannel, resumeChannel } from '../../db/channels.ts'
+import { holdChannel, resumeChannel } from '../../db/accounts/channels.ts'
 import { beginAttempt, loseAttempt, rowOf } from '../support/attempts.ts'
 import { newContact } from '../support/builders.ts'
 import { wake, wakeUpOf } from '../support/queue.ts'

@@ -1,13 +1,13 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findLostClaims } from '../../db/lost-claims.ts'
+import { findLostClaims } from '../../db/delivery/lost-claims.ts'
+import { beat, findDeadWorkers, forgetDeadWorkers, retire } from '../../db/delivery/workers.ts'
 import { sends, workers } from '../../db/schema.ts'
-import { beat, findDeadWorkers, forgetDeadWorkers, retire } from '../../db/workers.ts'
 import { deliverer } from '../../workers/deliver.ts'
-import type { Heartbeat } from '../../workers/heartbeat.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
-import { startSweeps } from '../../workers/sweep.ts'
-import { turnGiver } from '../../workers/turns.ts'
+import { turnGiver } from '../../workers/sends/permits.ts'
+import type { Heartbeat } from '../../workers/upkeep/heartbeat.ts'
+import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import {
   beginAttempt,
   endAttempt,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openBreaker } from '../../db/breakers.ts'
+import { openBreaker } from '../../db/delivery/breakers.ts'
 import { channels, turns } from '../../db/schema.ts'
 import { insertBatch, manyOf } from '../support/batches.ts'
 import { startFollower } from '../support/follower.ts'

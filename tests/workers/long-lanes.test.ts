@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { updateChannel } from '../../db/channels.ts'
+import { updateChannel } from '../../db/accounts/channels.ts'
 import { rowOf } from '../support/attempts.ts'
 import { acceptBatch, type BatchedSend, insertBatch, laneOf } from '../support/batches.ts'
 import { buildAccount, newContact } from '../support/builders.ts'

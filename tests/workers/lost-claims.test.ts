@@ -1,10 +1,10 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findLostClaims, giveUpClaims } from '../../db/lost-claims.ts'
+import { findLostClaims, giveUpClaims } from '../../db/delivery/lost-claims.ts'
+import { beat } from '../../db/delivery/workers.ts'
 import { sends } from '../../db/schema.ts'
-import { beat } from '../../db/workers.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
-import { startSweeps } from '../../workers/sweep.ts'
+import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import {
   beginAttempt,
   buildSendRow,

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listConversations } from '../../db/conversations.ts'
-import { findLostClaims, giveUpClaims } from '../../db/lost-claims.ts'
-import { replaySend } from '../../db/replays.ts'
-import { findStory } from '../../db/story.ts'
-import { tellStory } from '../../src/core/story.ts'
+import { listConversations } from '../../db/delivery/conversations.ts'
+import { findLostClaims, giveUpClaims } from '../../db/delivery/lost-claims.ts'
+import { findStory } from '../../db/support/explanation.ts'
+import { replaySend } from '../../db/support/replays.ts'
+import { tellStory } from '../../src/core/explanation.ts'
 import { buildTimeline } from '../../src/core/timeline.ts'
 import { startReaper } from '../../src/dev/embedded/index.ts'
 import { startService } from '../../src/dev/service-process.ts'
-import { conversationCloser } from '../../workers/close-conversation.ts'
+import { conversationCloser } from '../../workers/sends/close-conversation.ts'
 import {
   attemptedSend,
   beginAttempt,

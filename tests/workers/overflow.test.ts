@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { replaySend } from '../../db/replays.ts'
-import { restoreWakeUps } from '../../src/platform/queue.ts'
-import { startReconciler } from '../../workers/reconcile.ts'
-import { turnGiver } from '../../workers/turns.ts'
+import { replaySend } from '../../db/support/replays.ts'
+import { restoreWakeUps } from '../../src/queue/queue.ts'
+import { turnGiver } from '../../workers/sends/permits.ts'
+import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { beginAttempt, endAttempt, rowOf } from '../support/attempts.ts'
 import { acceptBatch, manyOf } from '../support/batches.ts'
 import {

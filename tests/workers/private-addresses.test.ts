@@ -1,6 +1,6 @@
 import { promises as dns } from 'node:dns'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { listChannels } from '../../db/channels.ts'
+import { listChannels } from '../../db/accounts/channels.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { emulatedProviders, startEmulators, stopEmulators } from '../../src/dev/emulators/index.ts'

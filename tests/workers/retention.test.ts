@@ -10,7 +10,7 @@ import {
   turns,
 } from '../../db/schema.ts'
 import { mediaLinkMs } from '../../src/core/media-link.ts'
-import { startSweeps } from '../../workers/sweep.ts'
+import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import { buildSendRow, sweepOnce } from '../support/attempts.ts'
 import { type Account, buildAccount, request } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listChannels } from '../../db/channels.ts'
-import { setTemplate } from '../../db/templates.ts'
+import { listChannels } from '../../db/accounts/channels.ts'
+import { setTemplate } from '../../db/accounts/templates.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { openSmtpEmulator, type SmtpEmulator } from '../../src/dev/emulators/smtp.ts'
 import { type Account, accept, buildAccount, request } from '../support/builders.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { resumeChannel } from '../../db/channels.ts'
-import { listConversations } from '../../db/conversations.ts'
+import { resumeChannel } from '../../db/accounts/channels.ts'
+import { listConversations } from '../../db/delivery/conversations.ts'
 import {
   type Account,
   accept,

@@ -1,4 +1,4 @@
-import type { Moved } from '../time-limit.ts'
+import type { Moved } from '../sends/time-limit.ts'
 
 /**
  * All of it is in memory, and its length is declared, before the call begins: the server can tell a body that broke off

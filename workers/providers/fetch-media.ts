@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from 'undici'
 import { maxMediaBytes } from '../../src/core/message-body.ts'
 import { NotAcquired, Semaphore } from '../../src/platform/semaphore.ts'
-import type { Moved } from '../time-limit.ts'
+import type { Moved } from '../sends/time-limit.ts'
 import { addressNotAllowed, type ConnectorOptions, guardedConnector } from './guarded-connector.ts'
 import { describe, userAgent } from './http.ts'
 import {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../db/client.ts'
 import { isNotConnected, isUnavailable } from '../../db/errors.ts'
-import { keepSandboxMessage } from '../../db/sandbox-messages.ts'
+import { keepSandboxMessage } from '../../db/support/sandbox-messages.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
-import type { Delivery, Provider } from '../provider.ts'
+import type { Delivery, Provider } from './provider.ts'
 
 const slowMs = 3000
 const retriesBeforeSent = 2

@@ -5,7 +5,7 @@ import type { MediaDescription } from '../../src/core/message.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { domainOf, parseMailbox, type SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { renderMail } from '../../src/core/providers/smtp-template.ts'
-import type { Delivery } from '../provider.ts'
+import type { Delivery } from './provider.ts'
 
 export interface Mail {
   from: string

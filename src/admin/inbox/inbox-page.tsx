@@ -1,4 +1,4 @@
-import type { ReceivedMessage } from '../../../db/sandbox-messages.ts'
+import type { ReceivedMessage } from '../../../db/support/sandbox-messages.ts'
 import { maskContact } from '../../core/contact.ts'
 import { Layout } from '../layout.tsx'
 import { MessageContent } from '../message-content.tsx'

@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
-import { findChannelIds } from '../../../db/channels.ts'
+import { findChannelIds } from '../../../db/accounts/channels.ts'
 import { databaseNow } from '../../../db/clock.ts'
-import { type ReplaySet, replaySends, tryReplay } from '../../../db/replay-sets.ts'
-import { replaysPerSecond } from '../../../db/replays.ts'
+import { type ReplaySet, replaySends, tryReplay } from '../../../db/support/replay-sets.ts'
+import { replaysPerSecond } from '../../../db/support/replays.ts'
 import { isStorable } from '../../core/characters.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
@@ -15,7 +15,7 @@ const limit = 1000
 const longestReason = 500
 
 /**
- * Replays the sends of a search, as the command `replay` does a set, by the same rules (db/replay-sets.ts): shows first
+ * Replays the sends of a search, as the command `replay` does a set, by the same rules (db/support/replay-sets.ts): shows first
  * what would be replayed and what left out, and then does exactly that, on a second form.
  */
 export function replaySet({ db, log }: AdminRuntime): AdminApp {

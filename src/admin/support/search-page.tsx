@@ -1,4 +1,4 @@
-import type { FoundSend, SearchPage as Page } from '../../../db/search.ts'
+import type { FoundSend, SearchPage as Page } from '../../../db/support/search.ts'
 import { maskContact } from '../../core/contact.ts'
 import { sendStatuses } from '../../core/timeline.ts'
 import { Layout } from '../layout.tsx'

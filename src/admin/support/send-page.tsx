@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx'
-import type { SendContext } from '../../../db/send-context.ts'
-import type { Advice, Story, StoryEntry, StoryFacts } from '../../core/story.ts'
+import type { SendContext } from '../../../db/support/send-context.ts'
+import type { Advice, Story, StoryEntry, StoryFacts } from '../../core/explanation.ts'
 import type { Timeline } from '../../core/timeline.ts'
 import { Layout } from '../layout.tsx'
 import { MessageContent } from '../message-content.tsx'

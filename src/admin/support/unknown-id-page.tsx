@@ -1,4 +1,4 @@
-import { mostLookedAt, type SearchPage as Page } from '../../../db/search.ts'
+import { mostLookedAt, type SearchPage as Page } from '../../../db/support/search.ts'
 import type { UnknownId } from '../../core/request-id.ts'
 import { Layout } from '../layout.tsx'
 import { WithCommands } from '../words.tsx'

@@ -1,5 +1,5 @@
 import type { Database } from '../../../db/client.ts'
-import { type SearchPage, searchSends } from '../../../db/search.ts'
+import { type SearchPage, searchSends } from '../../../db/support/search.ts'
 import { type Asked, readSearchForm } from './search-form.ts'
 
 export interface LookedUp {

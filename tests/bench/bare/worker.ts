@@ -2,8 +2,8 @@ import { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Pool } from 'undici'
 import { keyPrefix, queueName, type SendJob } from '../../../src/core/send-job.ts'
-import { leaveNothing } from '../../../src/platform/queue.ts'
 import { readSettings } from '../../../src/platform/settings.ts'
+import { leaveNothing } from '../../../src/queue/queue.ts'
 
 /**
  * What BullMQ and HTTP themselves take: each job is a call to the provider, of which nothing is recorded. The provider

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Database } from '../../../db/client.ts'
 import { isoText } from '../../../db/statement.ts'
 import { overflowQueueName, queueName } from '../../../src/core/send-job.ts'
-import { addWakeUps, createQueue } from '../../../src/platform/queue.ts'
+import { addWakeUps, createQueue } from '../../../src/queue/queue.ts'
 import type { Stage } from '../stage.ts'
 
 export interface Past {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { overflowQueueName, queueName } from '../../../src/core/send-job.ts'
-import { createQueue } from '../../../src/platform/queue.ts'
+import { createQueue } from '../../../src/queue/queue.ts'
 import { alternate } from '../benchmark.ts'
 import type { Figure } from '../figures.ts'
 import type { Post } from '../post.ts'

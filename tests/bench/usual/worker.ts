@@ -6,8 +6,8 @@ import { pino } from 'pino'
 import type { WebhookConfig } from '../../../src/core/providers/webhook.ts'
 import { openConfig } from '../../../src/core/sealed-config.ts'
 import { keyPrefix, queueName, type SendJob } from '../../../src/core/send-job.ts'
-import { leaveNothing } from '../../../src/platform/queue.ts'
 import { credentialsKeys, readSettings } from '../../../src/platform/settings.ts'
+import { leaveNothing } from '../../../src/queue/queue.ts'
 import { type ClaimedSend, claimSend, connectPool, recordOutcome } from './queries.ts'
 
 /**

@@ -1,0 +1,42 @@
+import { asc, eq } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import type { Database } from '../client.ts'
+import { accounts } from '../schema.ts'
+
+export interface RateLimit {
+  points: number
+  seconds: number
+}
+
+export async function createAccount(db: Database, name: string, limit?: RateLimit): Promise<string> {
+  const id = uuidv7()
+  await db.insert(accounts).values({ id, name, ...limitColumns(limit) })
+  return id
+}
+
+export async function updateRateLimit(db: Database, id: string, limit: RateLimit): Promise<void> {
+  await db.update(accounts).set(limitColumns(limit)).where(eq(accounts.id, id))
+}
+
+/** All of them, the oldest first. */
+export function listAccounts(db: Database) {
+  return db
+    .select({
+      accountId: accounts.id,
+      name: accounts.name,
+      rateLimitPoints: accounts.rateLimitPoints,
+      rateLimitSeconds: accounts.rateLimitSeconds,
+      createdAt: accounts.createdAt,
+    })
+    .from(accounts)
+    .orderBy(asc(accounts.createdAt), asc(accounts.id))
+}
+
+export async function accountExists(db: Database, id: string): Promise<boolean> {
+  const found = await db.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, id))
+  return found.length === 1
+}
+
+function limitColumns(limit?: RateLimit) {
+  return limit ? { rateLimitPoints: limit.points, rateLimitSeconds: limit.seconds } : {}
+}

@@ -1,0 +1,82 @@
+import { and, asc, eq, isNull, sql } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import type { Permission } from '../../src/core/api-key.ts'
+import type { Database } from '../client.ts'
+import { apiKeys } from '../schema.ts'
+import { prepared } from '../statement.ts'
+import type { RateLimit } from './accounts.ts'
+
+/** Who calls, as told by a key. */
+export interface Caller {
+  keyId: string
+  accountId: string
+  permissions: readonly Permission[]
+  /** By PostgreSQL's clock, when the key was looked up; null: never. */
+  expiresInMs: number | null
+  /** The account's own, where it has one. */
+  rateLimit: RateLimit | undefined
+}
+
+type CallerRow = Omit<Caller, 'rateLimit'> & { hash: string; points: number | null; seconds: number | null }
+
+const findStatement = prepared<CallerRow>(
+  'find_callers',
+  `select encode(k.hash, 'hex') as hash, k.id as "keyId", k.account_id as "accountId", k.permissions,
+          extract(epoch from k.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
+          a.rate_limit_points as points, a.rate_limit_seconds as seconds
+   from api_keys k join accounts a on a.id = k.account_id
+   where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
+     and k.revoked_at is null and coalesce(k.expires_at > clock_timestamp(), true)`,
+)
+
+/** The callers whose keys have these hashes, in hex. Revoked and expired keys have none. */
+export async function findCallers(db: Database, hashes: readonly string[]): Promise<Map<string, Caller>> {
+  const rows = await findStatement(db, [JSON.stringify(hashes)])
+  return new Map(
+    rows.map(({ hash, points, seconds, ...caller }) => [
+      hash,
+      { ...caller, rateLimit: points === null || seconds === null ? undefined : { points, seconds } },
+    ]),
+  )
+}
+
+export async function createApiKey(
+  db: Database,
+  key: {
+    accountId: string
+    hash: Buffer
+    displayPrefix: string
+    permissions: Permission[]
+    expiresInSeconds: number | undefined
+  },
+): Promise<string> {
+  const id = uuidv7()
+  const { expiresInSeconds, ...rest } = key
+  const expiresAt = expiresInSeconds === undefined ? null : sql`now() + ${expiresInSeconds} * interval '1 s'`
+  await db.insert(apiKeys).values({ id, ...rest, expiresAt })
+  return id
+}
+
+export function listApiKeys(db: Database, accountId: string) {
+  return db
+    .select({
+      keyId: apiKeys.id,
+      displayPrefix: apiKeys.displayPrefix,
+      permissions: apiKeys.permissions,
+      createdAt: apiKeys.createdAt,
+      expiresAt: apiKeys.expiresAt,
+      revokedAt: apiKeys.revokedAt,
+    })
+    .from(apiKeys)
+    .where(eq(apiKeys.accountId, accountId))
+    .orderBy(asc(apiKeys.createdAt))
+}
+
+/** @returns whether there is such a key; revoking one again keeps the first moment. */
+export async function revokeApiKey(db: Database, id: string): Promise<boolean> {
+  await db
+    .update(apiKeys)
+    .set({ revokedAt: sql`now()` })
+    .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)))
+  return (await db.select({ id: apiKeys.id }).from(apiKeys).where(eq(apiKeys.id, id))).length === 1
+}

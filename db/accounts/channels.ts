@@ -1,0 +1,152 @@
+import { and, asc, eq, isNull, or, sql } from 'drizzle-orm'
+import type { Ordering } from '../../src/core/lane.ts'
+import type { OnUncertain } from '../../src/core/outcome.ts'
+import type { ProviderName } from '../../src/core/providers/index.ts'
+import { type Database, inTransaction } from '../client.ts'
+import { channels } from '../schema.ts'
+import { prepared } from '../statement.ts'
+
+/** What an accept needs of a channel; its config stays sealed in the database. */
+export interface Channel {
+  channelId: string
+  provider: ProviderName
+  ordering: Ordering
+  /** How long its sends may wait; null: without an end. */
+  expireAfterSeconds: number | null
+  /** It takes no sends any more, and looks absent but to the repeat of a request that it took. */
+  isDeleted: boolean
+}
+
+/** Whose channel it is to be. */
+export interface ChannelOwner {
+  channelId: string
+  accountId: string
+}
+
+/** One by one from the index: joined with a batch of unknown length, all channels would be read. */
+const findOwnStatement = prepared<Channel & ChannelOwner>(
+  'find_own_channels',
+  `select own.*
+   from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
+   cross join lateral (
+     select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
+       deleted_at is not null as "isDeleted"
+     from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own`,
+)
+
+/**
+ * Those of the channels that are their accounts'. One statement whether a channel is absent or another account's, so
+ * that nothing tells them apart.
+ */
+export function findOwnChannels(
+  db: Database,
+  asked: readonly ChannelOwner[],
+): Promise<(Channel & ChannelOwner)[]> {
+  return findOwnStatement(db, [JSON.stringify(asked)])
+}
+
+export interface ChannelFields {
+  name: string
+  sealedConfig: string
+  onUncertain: OnUncertain
+  ordering?: Ordering
+  expireAfterSeconds?: number | null
+  rateCalls?: number | null
+  rateSeconds?: number | null
+  maxInFlight?: number | null
+}
+
+export async function createChannel(
+  db: Database,
+  channel: ChannelFields & { id: string; accountId: string; provider: ProviderName },
+): Promise<void> {
+  await db.insert(channels).values(channel)
+}
+
+const isPresent = (id: string) => and(eq(channels.id, id), isNull(channels.deletedAt))
+
+export async function findProvider(db: Database, id: string): Promise<ProviderName | undefined> {
+  const [channel] = await db.select({ provider: channels.provider }).from(channels).where(isPresent(id))
+  return channel?.provider
+}
+
+export async function updateChannel(db: Database, id: string, fields: Partial<ChannelFields>): Promise<void> {
+  // A new rate counts at once, not after the calls that the old one had dealt out.
+  const anew = 'rateCalls' in fields ? { nextCallAt: null } : {}
+  await db
+    .update(channels)
+    .set({ ...fields, ...anew })
+    .where(eq(channels.id, id))
+}
+
+/** Holds a channel: its sends wait, and take up no attempts, until it is resumed. One that is held keeps its reason. */
+export async function holdChannel(db: Database, id: string, reason: string): Promise<boolean> {
+  await db
+    .update(channels)
+    .set({ heldAt: sql`now()`, heldReason: reason })
+    .where(and(eq(channels.id, id), isNull(channels.heldAt)))
+  return (await findProvider(db, id)) !== undefined
+}
+
+/**
+ * Its sends are found and woken by the workers' reconcilers within seconds. The turns that they had are void: those of a
+ * rate may have been used, for the call with which the provider refused the channel.
+ */
+export async function resumeChannel(db: Database, id: string): Promise<boolean> {
+  return await inTransaction(db, async (transaction) => {
+    const [before] = await transaction
+      .select({ heldAt: channels.heldAt })
+      .from(channels)
+      .where(isPresent(id))
+      .for('no key update')
+    if (!before) return false
+    await transaction
+      .update(channels)
+      .set({
+        heldAt: null,
+        heldReason: null,
+        breakerOpenUntil: null,
+        breakerOpenedAt: null,
+        breakerOpenings: 0,
+      })
+      .where(eq(channels.id, id))
+    // In one that wasn't held, some may be about to be used.
+    if (before.heldAt) {
+      await transaction.execute(sql`
+        delete from turns t using sends s
+        where t.channel_id = ${id} and s.request_id = t.request_id and s.status = 'queued'`)
+    }
+    return true
+  })
+}
+
+export function listChannels(db: Database, accountId: string) {
+  return db
+    .select({
+      channelId: channels.id,
+      provider: channels.provider,
+      name: channels.name,
+      onUncertain: channels.onUncertain,
+      ordering: channels.ordering,
+      expireAfterSeconds: channels.expireAfterSeconds,
+      rateCalls: channels.rateCalls,
+      rateSeconds: channels.rateSeconds,
+      maxInFlight: channels.maxInFlight,
+      breakerOpenUntil: channels.breakerOpenUntil,
+      heldAt: channels.heldAt,
+      heldReason: channels.heldReason,
+      createdAt: channels.createdAt,
+    })
+    .from(channels)
+    .where(and(eq(channels.accountId, accountId), isNull(channels.deletedAt)))
+    .orderBy(asc(channels.createdAt))
+}
+
+/** The channels that a text names, by id or by name, deleted ones too: names needn't be unique. */
+export async function findChannelIds(db: Database, idOrName: string): Promise<string[]> {
+  const found = await db
+    .select({ id: channels.id })
+    .from(channels)
+    .where(or(eq(sql`${channels.id}::text`, idOrName), eq(channels.name, idOrName)))
+  return found.map(({ id }) => id)
+}

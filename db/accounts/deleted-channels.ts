@@ -1,0 +1,72 @@
+import { and, count, eq, isNull, sql } from 'drizzle-orm'
+import { ownReasons } from '../../src/core/own-reasons.ts'
+import { type Database, inTransaction, type Transaction } from '../client.ts'
+import { failQueued } from '../delivery/fail-queued.ts'
+import { channels, sends, templates, turns } from '../schema.ts'
+
+/** What came of a deletion: how many waiting sends failed by it, or how many are being sent and are in its way. */
+export type Deletion = { failed: number } | { sending: number }
+
+const pageSize = 1000
+
+const failWaitingStatement = failQueued(
+  'fail_waiting_of_deleted',
+  `'${ownReasons.channelDeleted}'`,
+  'channel_id = any(array(select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))',
+)
+
+/**
+ * Fails what waits in deleted channels: sends that were accepted while their channel was being deleted, and those that
+ * came back for a retry since.
+ */
+export async function failSendsOfDeletedChannels(db: Database, limit: number): Promise<string[]> {
+  return (await failWaitingStatement(db, [limit, null])).map(({ requestId }) => requestId)
+}
+
+/**
+ * Deletes a channel, unless a send of it is being sent: its waiting sends fail, its templates and credentials go. Its row
+ * stays for the timelines of its sends.
+ *
+ * @returns undefined where there is no such channel, or not any more.
+ */
+export async function deleteChannel(db: Database, id: string): Promise<Deletion | undefined> {
+  const sending = await inTransaction(db, (transaction) => markDeleted(transaction, id))
+  if (sending === undefined) return undefined
+  if (sending > 0) return { sending }
+  let failed = 0
+  for (;;) {
+    const { length } = await failWaitingStatement(db, [pageSize, id])
+    failed += length
+    if (length < pageSize) return { failed }
+  }
+}
+
+/** @returns how many of its sends are being sent: where there are any, it stays as it is. */
+async function markDeleted(transaction: Transaction, id: string): Promise<number | undefined> {
+  const isIt = and(eq(channels.id, id), isNull(channels.deletedAt))
+  const [channel] = await transaction
+    .select({ id: channels.id })
+    .from(channels)
+    .where(isIt)
+    .for('no key update')
+  if (!channel) return undefined
+  const isSending = and(eq(sends.channelId, id), isNull(sends.finishedAt), eq(sends.status, 'sending'))
+  const [found] = await transaction.select({ sending: count() }).from(sends).where(isSending)
+  if (found && found.sending > 0) return found.sending
+  await transaction
+    .update(channels)
+    .set({
+      deletedAt: sql`clock_timestamp()`,
+      // Held, so that no claim takes a send of it: not even one by a worker of the release before.
+      heldAt: sql`coalesce(${channels.heldAt}, clock_timestamp())`,
+      heldReason: ownReasons.channelDeleted,
+      sealedConfig: '',
+      breakerOpenUntil: null,
+      breakerOpenedAt: null,
+      breakerOpenings: 0,
+    })
+    .where(eq(channels.id, id))
+  await transaction.delete(turns).where(eq(turns.channelId, id))
+  await transaction.delete(templates).where(eq(templates.channelId, id))
+  return 0
+}

@@ -1,0 +1,27 @@
+import { and, asc, eq } from 'drizzle-orm'
+import { v7 as uuidv7 } from 'uuid'
+import type { Database } from '../client.ts'
+import { flows } from '../schema.ts'
+
+/** One statement whether the flow is absent or another account's. */
+export async function isOwnFlow(db: Database, flowId: string, accountId: string): Promise<boolean> {
+  const found = await db
+    .select({ id: flows.id })
+    .from(flows)
+    .where(and(eq(flows.id, flowId), eq(flows.accountId, accountId)))
+  return found.length === 1
+}
+
+export async function createFlow(db: Database, accountId: string, name: string): Promise<string> {
+  const id = uuidv7()
+  await db.insert(flows).values({ id, accountId, name })
+  return id
+}
+
+export function listFlows(db: Database, accountId: string) {
+  return db
+    .select({ flowId: flows.id, name: flows.name, createdAt: flows.createdAt })
+    .from(flows)
+    .where(eq(flows.accountId, accountId))
+    .orderBy(asc(flows.createdAt))
+}

@@ -1,0 +1,78 @@
+import { and, asc, eq, gt, isNull } from 'drizzle-orm'
+import { NIL } from 'uuid'
+import { isSealedWith, openConfig, sealConfig } from '../../src/core/sealed-config.ts'
+import type { Database } from '../client.ts'
+import { channels } from '../schema.ts'
+
+const pageSize = 100
+
+/** By the ids of the channels. */
+interface Rotation {
+  rotated: string[]
+  /** Sealed with the current key before. */
+  already: string[]
+  /** None of the keys opens them. */
+  unopened: string[]
+}
+
+/**
+ * Seals all channels' configs (deleted ones have none) with the current key, a config at a time: what is done stays done wherever it ends.
+ *
+ * @param keys the current one, and others that may have sealed them.
+ */
+export async function rotateConfigs(
+  db: Database,
+  keys: readonly [current: Buffer, ...others: Buffer[]],
+): Promise<Rotation> {
+  const rotation: Rotation = { rotated: [], already: [], unopened: [] }
+  for (let after: string | undefined = NIL; after !== undefined; ) {
+    const page: Channel[] = await findPage(db, after)
+    for (const channel of page) rotation[await rotate(db, channel, keys)].push(channel.id)
+    after = page.at(-1)?.id
+  }
+  return rotation
+}
+
+interface Channel {
+  id: string
+  sealedConfig: string
+}
+
+const columns = { id: channels.id, sealedConfig: channels.sealedConfig }
+
+function findPage(db: Database, after: string): Promise<Channel[]> {
+  return db
+    .select(columns)
+    .from(channels)
+    .where(and(gt(channels.id, after), isNull(channels.deletedAt)))
+    .orderBy(asc(channels.id))
+    .limit(pageSize)
+}
+
+/** Opens also what needs no other seal: when nothing is unopened, no other key is needed any more. */
+async function rotate(
+  db: Database,
+  { id, sealedConfig }: Channel,
+  keys: readonly [Buffer, ...Buffer[]],
+): Promise<keyof Rotation> {
+  const opened = tryOpening(sealedConfig, id, keys)
+  if (!opened) return 'unopened'
+  const [current] = keys
+  if (isSealedWith(sealedConfig, current)) return 'already'
+  const { rowCount } = await db
+    .update(channels)
+    .set({ sealedConfig: sealConfig(opened.config, id, current) })
+    .where(and(eq(channels.id, id), eq(channels.sealedConfig, sealedConfig)))
+  if (rowCount === 1) return 'rotated'
+  // Somebody has given it another config at this moment: that one counts.
+  const [now] = await db.select(columns).from(channels).where(eq(channels.id, id))
+  return now?.sealedConfig ? await rotate(db, now, keys) : 'already'
+}
+
+function tryOpening(sealedConfig: string, channelId: string, keys: readonly Buffer[]) {
+  try {
+    return { config: openConfig(sealedConfig, channelId, keys) }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,25 @@
+import type { Database } from '../client.ts'
+import { prepared } from '../statement.ts'
+
+export const idempotencyKeptHours = 24
+
+/** A send that was accepted under an Idempotency-Key. */
+export interface KeptKey {
+  /** In hex, like the fingerprint. */
+  hash: string
+  fingerprint: string
+  requestId: string
+}
+
+const findStatement = prepared<KeptKey>(
+  'find_idempotency_keys',
+  `select encode(hash, 'hex') as hash, encode(fingerprint, 'hex') as fingerprint, request_id as "requestId"
+   from idempotency_keys
+   where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
+     and created_at >= clock_timestamp() - interval '${idempotencyKeptHours} hours'`,
+)
+
+/** @param hashes in hex. Those that stand for no send are missing from the answer. */
+export function findIdempotencyKeys(db: Database, hashes: readonly string[]): Promise<KeptKey[]> {
+  return findStatement(db, [JSON.stringify(hashes)])
+}

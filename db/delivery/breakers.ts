@@ -1,0 +1,69 @@
+import type { Database } from '../client.ts'
+import { prepared } from '../statement.ts'
+import { failQueued } from './fail-queued.ts'
+
+export const firstSeconds = 10
+export const longestSeconds = 300
+
+const openStatement = prepared<{ openSeconds: number }>(
+  'open_breaker',
+  `update channels
+   set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breaker_opened_at, clock_timestamp()),
+       breaker_open_until = clock_timestamp() +
+         least(${longestSeconds}, ${firstSeconds} * 2 ^ least(breaker_openings, 10)) * interval '1 s'
+   where id = $1 and (breaker_open_until is null or $2)
+   returning round(extract(epoch from breaker_open_until - clock_timestamp()))::int as "openSeconds"`,
+)
+
+/**
+ * Opens a channel's circuit breaker: for 10 seconds, then for twice as long each time, 5 minutes at the most.
+ *
+ * @param isAgain after a probe; else one that is open already stays as it is.
+ * @returns for how many seconds; undefined where it was open already.
+ */
+export async function openBreaker(
+  db: Database,
+  { channelId, isAgain }: { channelId: string; isAgain: boolean },
+): Promise<number | undefined> {
+  const [row] = await openStatement(db, [channelId, isAgain])
+  return row?.openSeconds
+}
+
+const closeStatement = prepared<{ id: string }>(
+  'close_breaker',
+  `update channels set breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
+   where id = $1 and breaker_open_until is not null
+   returning id`,
+)
+
+/** @returns whether it was open. */
+export async function closeBreaker(db: Database, channelId: string): Promise<boolean> {
+  return (await closeStatement(db, [channelId])).length === 1
+}
+
+const nextProbeStatement = prepared<{ id: string }>(
+  'next_probe',
+  `update channels set breaker_open_until = clock_timestamp() where id = $1 and breaker_open_until is not null`,
+)
+
+/** Lets another call through at once, after a probe that did not reach the provider. */
+export async function allowNextProbe(db: Database, channelId: string): Promise<void> {
+  await nextProbeStatement(db, [channelId])
+}
+
+const failWaitingStatement = failQueued(
+  'fail_waiting',
+  '$4',
+  `channel_id = $2 and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
+   and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)`,
+)
+
+/** Fails those of a channel's sends that have been due for longer, where its breaker has been open for longer, too. */
+export async function failWaiting(
+  db: Database,
+  which: { channelId: string; longerThanSeconds: number; reason: string; limit: number },
+): Promise<string[]> {
+  const { channelId, longerThanSeconds, reason, limit } = which
+  const failed = await failWaitingStatement(db, [limit, channelId, longerThanSeconds, reason])
+  return failed.map(({ requestId }) => requestId)
+}

@@ -1,0 +1,129 @@
+import type { Contact } from '../../src/core/contact.ts'
+import type { Message } from '../../src/core/message.ts'
+import { newId } from '../../src/core/new-id.ts'
+import type { OnUncertain } from '../../src/core/outcome.ts'
+import type { ProviderName } from '../../src/core/providers/index.ts'
+import type { Database } from '../client.ts'
+import { isBehind } from '../lanes.ts'
+import { isGiven, prepared } from '../statement.ts'
+import { isItsTurn, isLimited } from './permits.ts'
+
+/** A send that this worker may now hand to its provider, with all that takes but the bytes of its media. */
+export interface ClaimedSend {
+  requestId: string
+  accountId: string
+  channelId: string
+  contact: Contact
+  message: Message
+  flowId: string | null
+  closeConversation: boolean
+  /** Null where the send has yet to enter a conversation. */
+  conversationId: string | null
+  /** Counted from 1. */
+  attempt: number
+  /** Of these, the ones before it was last replayed. */
+  attemptsBeforeReplay: number
+  worker: string
+  claimId: string
+  provider: ProviderName
+  sealedConfig: string
+  onUncertain: OnUncertain
+  /** Of the trace in which it was accepted. */
+  traceparent: string | null
+  /** Whether it needed a turn (db/delivery/permits.ts). */
+  isLimited: boolean
+  isOverflow: boolean
+  /** Whether it is the one call that an open circuit breaker lets through. */
+  isProbe: boolean
+  /** With a rate: how long until the call is to be made, and until it is too late for it. */
+  callInMs: number | null
+  tooLateInMs: number | null
+}
+
+const untilMs = (moment: string) => `
+  (select extract(epoch from t.${moment} - clock_timestamp())::float8 * 1000 from turns t where t.request_id = s.request_id)`
+
+/**
+ * Claims nothing for a worker without a lease: its claims would count as lost at once. Leaves out what has expired,
+ * which a sweep ends, what stands behind an unfinished send of its lane, and what has yet to get its turn. `skip
+ * locked`: a send that another worker is claiming at this moment is that worker's. A claim whose answer was lost is found
+ * again by its own id.
+ *
+ * A send that closes nothing joins its contact's open conversation here, or opens one; but where another transaction
+ * opens it at this moment, it is left without. All open theirs contact by contact, so that two never wait for each other.
+ */
+const claim = (lock: string) => `
+   with due as materialized (
+     select * from sends
+     where ${isGiven('request_id')}
+       and ((status = 'queued' and next_attempt_at <= clock_timestamp()
+             and (expires_at is null or expires_at > clock_timestamp())
+             and (select alive_until > clock_timestamp() from workers where name = $2)) or
+            (status = 'sending' and claim_id = $3))
+     order by request_id
+     for no key update ${lock}),
+   mine as materialized (
+     select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
+            ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
+            s.conversation_id is null and not s.close_conversation and open.id is null as opens
+     from due s join channels on channels.id = s.channel_id
+     left join lateral (
+       select c.id from conversations c
+       where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
+         and c.contact_value = s.contact_value and c.closed_at is null) open on true
+     where s.status = 'sending' or (channels.held_at is null and not ${isBehind}
+                                    and (not ${isLimited} or ${isItsTurn}))),
+   opened as (
+     insert into conversations (id, account_id, contact_type, contact_value, opened_at)
+     select distinct new_id, account_id, contact_type, contact_value, now()
+     from mine where opens
+     order by account_id, contact_type, contact_value
+     on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
+     returning id)
+   update sends s
+   set status = 'sending', worker = $2, claim_id = $3,
+       attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
+       claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
+       conversation_id = coalesce(s.conversation_id, mine.open_id, opened.id)
+   from mine left join opened on opens and opened.id = new_id, channels
+   where s.request_id = mine.request_id and channels.id = s.channel_id
+   returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
+     jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
+                                          'name', s.contact_name)) as contact,
+     s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation",
+     s.conversation_id as "conversationId", s.attempt, s.traceparent,
+     s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
+     channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
+     ${isLimited} as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
+     case when channels.rate_calls is not null then ${untilMs('call_at')} end as "callInMs",
+     case when channels.rate_calls is not null then ${untilMs('valid_until')} end as "tooLateInMs"`
+
+const claimStatement = prepared<ClaimedSend>('claim_sends', claim('skip locked'))
+const reclaimStatement = prepared<ClaimedSend>('reclaim_sends', claim(''))
+
+export interface Claim {
+  id: string
+  worker: string
+}
+
+/**
+ * Claims those of the sends that are queued and due; the others are missing from the answer.
+ *
+ * @param by whose claim it is; its id is new for every batch.
+ */
+export function claimSends(db: Database, requestIds: readonly string[], by: Claim) {
+  return claimStatement(db, parametersOf(requestIds, by))
+}
+
+/**
+ * Claims them again, under the same id, after an answer that didn't come. The first statement may still be at work in
+ * PostgreSQL: what it is claiming is waited for, not passed by.
+ */
+export function reclaimSends(db: Database, requestIds: readonly string[], by: Claim) {
+  return reclaimStatement(db, parametersOf(requestIds, by))
+}
+
+/** With ids for the conversations that they may open. */
+function parametersOf(requestIds: readonly string[], by: Claim) {
+  return [requestIds, by.worker, by.id, requestIds.map(() => newId())]
+}

@@ -1,0 +1,161 @@
+import { and, asc, eq } from 'drizzle-orm'
+import type { Contact } from '../../src/core/contact.ts'
+import { newId } from '../../src/core/new-id.ts'
+import type { Database } from '../client.ts'
+import { conversations } from '../schema.ts'
+import { isOneOf, prepared } from '../statement.ts'
+
+/** A send on its way into a conversation with its contact. */
+export interface Entry {
+  requestId: string
+  /** The claim by which it is done. */
+  claimId: string
+  accountId: string
+  contact: Contact
+  closeConversation: boolean
+}
+
+export interface Entered {
+  requestId: string
+  conversationId: string
+  /** Null where none was open, or nothing was to be closed. */
+  closedConversationId: string | null
+  /**
+   * Whether the send had this claim when it was in its conversation. If not, the claim was given up as one that never
+   * called (db/delivery/lost-claims.ts), and must not call any more: the send may be another worker's by now.
+   */
+  holdsClaim: boolean
+}
+
+/**
+ * Closes, opens and joins in one statement. An attempt counts as started when its conversation is closed. A send that
+ * is in a conversation already stays in it: the statement can be repeated. Whether the claim still holds is read from the
+ * send's row under its lock, in the same moment in which the send enters: giving the claim up comes before or after.
+ *
+ * Two batches never wait for each other, since what a statement locks has one order. What is to be closed is locked
+ * contact by contact, and its successor opened only where the lock found it still open: nobody else can open one there.
+ * Where none was open, opening one may wait for another transaction that does the same, contact by contact again, and
+ * is therefore not done by a statement that closes as well. A send for which nothing could be done is left out.
+ */
+const enterStatement = prepared<Entered>(
+  'enter_conversations',
+  `with given as materialized (
+     select * from json_to_recordset($1) as e ("requestId" uuid, "claimId" uuid, "newId" uuid)),
+   entries as materialized (
+     select s.request_id, s.account_id, s.contact_type, s.contact_value, s.close_conversation, s.conversation_id,
+            given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
+     from given join sends s on s.request_id = given."requestId"
+     where ${isOneOf('s.request_id', 'given')}),
+   coming as (select * from entries where conversation_id is null),
+   open_already as materialized (
+     select c.id, e.request_id, e.close_conversation
+     from coming e join conversations c on c.account_id = e.account_id and c.contact_type = e.contact_type
+       and c.contact_value = e.contact_value and c.closed_at is null),
+   to_close as materialized (
+     select c.id, o.request_id
+     from open_already o join conversations c on c.id = o.id and c.closed_at is null
+     where o.close_conversation
+     order by c.account_id, c.contact_type, c.contact_value
+     for no key update of c),
+   closed as (
+     update conversations c set closed_at = now(), closed_by = t.request_id
+     from to_close t
+     where c.id = t.id
+     returning c.id, t.request_id),
+   to_open as (
+     select * from coming where request_id in (select request_id from closed)
+     union all
+     select * from coming
+     where request_id not in (select request_id from open_already)
+       and not exists (select from open_already where close_conversation)),
+   opened as (
+     insert into conversations (id, account_id, contact_type, contact_value, opened_at)
+     select new_id, account_id, contact_type, contact_value, now()
+     from to_open
+     order by account_id, contact_type, contact_value
+     on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
+     returning id),
+   entered as (
+     select e.request_id, e."claimId", coalesce(a.id, o.id) as conversation_id, closed.id as closed_id,
+            e.close_conversation
+     from coming e
+     left join open_already a on a.request_id = e.request_id and not a.close_conversation
+     left join opened o on o.id = e.new_id
+     left join closed on closed.request_id = e.request_id
+     where coalesce(a.id, o.id) is not null),
+   joined as (
+     update sends s
+     set conversation_id = entered.conversation_id,
+         claimed_at = case when entered.close_conversation and s.status = 'sending' then now() else s.claimed_at end
+     from entered where s.request_id = entered.request_id
+     returning s.request_id, s.conversation_id, entered.closed_id,
+               s.claim_id is not distinct from entered."claimId" as holds_claim),
+   told as (
+     insert into send_events (request_id, at, event, fields)
+     select request_id, now(), 'conversation_closed', json_build_object('conversationId', closed_id)
+     from entered where close_conversation)
+   select request_id as "requestId", conversation_id as "conversationId", closed_id as "closedConversationId",
+          holds_claim as "holdsClaim"
+   from joined
+   union all
+   select e.request_id, e.conversation_id, (
+     select (t.fields->>'conversationId')::uuid from send_events t
+     where t.request_id = e.request_id and t.event = 'conversation_closed'), e.holds_claim
+   from entries e where e.conversation_id is not null`,
+)
+
+/** More rounds than contention on one contact can take. */
+const maxRounds = 1000
+
+/**
+ * Brings sends into their contacts' conversations: closes the open one where that is asked, joins the open one, or
+ * opens one. It takes rounds: a send that closes is its contact's only one in a round, and what a round left out (see
+ * the statement) goes into the next.
+ */
+export async function enterConversations(db: Database, entries: readonly Entry[]): Promise<Entered[]> {
+  const entered = new Map<string, Entered>()
+  let waiting = entries
+  for (let round = 0; waiting.length > 0 && round < maxRounds; round++) {
+    const rows = nextOfEachContact(waiting).map(({ requestId, claimId }) => ({
+      requestId,
+      claimId,
+      newId: newId(),
+    }))
+    for (const one of await enterStatement(db, [JSON.stringify(rows)])) entered.set(one.requestId, one)
+    waiting = waiting.filter(({ requestId }) => !entered.has(requestId))
+  }
+  if (waiting.length > 0) throw new Error(`${waiting.length} sends found no conversation to enter`)
+  return entries.map(({ requestId }) => entered.get(requestId) as Entered)
+}
+
+/** Of each contact's sends the first, and those that follow it as long as none of them closes. */
+function nextOfEachContact(entries: readonly Entry[]): Entry[] {
+  const begun = new Map<string, 'joining' | 'over'>()
+  return entries.filter(({ accountId, contact, closeConversation }) => {
+    const key = `${accountId} ${contact.type} ${contact.value}`
+    const state = begun.get(key)
+    const isNext = state === undefined || (state === 'joining' && !closeConversation)
+    begun.set(key, isNext && !closeConversation ? 'joining' : 'over')
+    return isNext
+  })
+}
+
+/** All conversations with a contact, the oldest first. */
+export function listConversations(db: Database, accountId: string, contact: Pick<Contact, 'type' | 'value'>) {
+  return db
+    .select({
+      conversationId: conversations.id,
+      openedAt: conversations.openedAt,
+      closedAt: conversations.closedAt,
+      closedBy: conversations.closedBy,
+    })
+    .from(conversations)
+    .where(
+      and(
+        eq(conversations.accountId, accountId),
+        eq(conversations.contactType, contact.type),
+        eq(conversations.contactValue, contact.value),
+      ),
+    )
+    .orderBy(asc(conversations.openedAt))
+}

@@ -1,0 +1,147 @@
+import { NIL } from 'uuid'
+import type { WakeUp } from '../../src/core/send-job.ts'
+import { overflowOf } from '../admission/quota.ts'
+import type { Database } from '../client.ts'
+import { isBehind, isUnfinished, laneOf } from '../lanes.ts'
+import { isGiven, prepared } from '../statement.ts'
+import { hasLimits, isLimited, isSilent, turnInMs } from './permits.ts'
+
+/** Why a send could not be claimed: when it can be, or what it waits for. */
+export interface Refusal {
+  requestId: string
+  /** Until it is due; null where something else than time is in its way, or nothing is left to do. */
+  dueInMs: number | null
+  /** It has ended, or waits for an earlier send of its lane: then the lane's head is to be looked after. */
+  leavesLane: boolean
+  /** The limited channel in which it waits for its turn. */
+  waitsForTurnOf: string | null
+}
+
+const mayGo = `s.status = 'queued' and channels.held_at is null
+  and (s.expires_at is null or s.expires_at > clock_timestamp()) and not ${isBehind}`
+
+const refusalsStatement = prepared<Refusal>(
+  'refusals',
+  `select s.request_id as "requestId",
+          s.finished_at is not null or (s.status = 'queued' and ${isBehind}) as "leavesLane",
+          case when ${mayGo} then
+            ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, turn.in_ms, 0))::float8
+          end as "dueInMs",
+          case when ${mayGo} and s.next_attempt_at <= clock_timestamp() and turn.is_missing then channels.id
+          end as "waitsForTurnOf"
+   from sends s join channels on channels.id = s.channel_id
+     cross join lateral (select in_ms, ${isLimited} and in_ms is null as is_missing
+                         from (select case when ${isLimited} then ${turnInMs} end as in_ms) its) turn
+   where ${isGiven('s.request_id')}`,
+)
+
+/** What keeps sends from being claimed; unknown ones are missing from the answer. */
+export function findRefusals(db: Database, requestIds: readonly string[]): Promise<Refusal[]> {
+  return refusalsStatement(db, [requestIds])
+}
+
+const readyHeadsStatement = prepared<WakeUp>(
+  'ready_heads',
+  `select distinct s.request_id as "requestId", ${overflowOf('s')} as "overflowOf", turn.in_ms as "inMs"
+   from sends asked
+     cross join lateral ((${laneOf('asked')} limit 1) union all select asked.* where asked.lane is null) s
+     join channels on channels.id = s.channel_id
+     cross join lateral (select case when ${isLimited} then ${turnInMs} else 0 end as in_ms) turn
+   where ${isGiven('asked.request_id')} and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+     and channels.held_at is null and turn.in_ms is not null`,
+)
+
+/** Wake-ups for the heads of the lanes of these sends, where they may go now; a send without a lane is its own head. */
+export function findReadyHeads(db: Database, requestIds: readonly string[]): Promise<WakeUp[]> {
+  return readyHeadsStatement(db, [requestIds])
+}
+
+/** A channel, not held, some of whose sends are overdue. */
+export interface BusyChannel {
+  channelId: string
+  /** Whether some of its sends, or all, wait for turns. */
+  givesTurns: boolean
+  /** Which of its sends go without a turn. */
+  without: 'all' | 'ordinary' | 'none'
+}
+
+/** With its limit, PostgreSQL looks for one in the channel, and doesn't read all that wait. */
+const hasOverdue = (which = '') => `coalesce((
+  select true from sends s where s.channel_id = channels.id and s.finished_at is null ${which}
+    and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms' limit 1), false)`
+
+/** One by one from the index, not from all their sends. */
+const busyChannelsStatement = prepared<BusyChannel>(
+  'busy_channels',
+  `with recursive waiting as (
+     (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
+     union all
+     select (select channel_id from sends where finished_at is null and channel_id > waiting.id
+             order by channel_id limit 1)
+     from waiting where waiting.id is not null)
+   select id as "channelId",
+          ${hasLimits} or (${isSilent} and ${hasOverdue('and s.overflow')}) as "givesTurns",
+          case when ${hasLimits} then 'none' when ${isSilent} then 'ordinary' else 'all' end as without
+   from waiting join channels using (id)
+   where held_at is null and ${hasOverdue()}
+   order by id`,
+)
+
+export function findBusyChannels(db: Database, overdueByMs: number): Promise<BusyChannel[]> {
+  return busyChannelsStatement(db, [overdueByMs])
+}
+
+/** A queued send that is overdue. */
+export interface DueSend extends WakeUp {
+  channelId: string
+  /** As PostgreSQL writes it: a Date would lose its microseconds. */
+  dueAt: string
+  /** Whether nothing stands before it in its lane. */
+  isHead: boolean
+}
+
+const dueSends = (name: string, which: string) =>
+  prepared<DueSend>(
+    name,
+    `select due.*
+     from json_to_recordset($1) as asked ("channelId" uuid, "dueAt" timestamptz, "requestId" uuid)
+     cross join lateral (
+       select asked."channelId", s.request_id as "requestId", ${overflowOf('s')} as "overflowOf",
+              s.next_attempt_at::text as "dueAt", not ${isBehind} as "isHead"
+       from sends s
+       where s.channel_id = asked."channelId" and s.status = 'queued' and ${which}
+         and s.next_attempt_at < now() - $2 * interval '1 ms'
+         and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
+       order by s.next_attempt_at, s.request_id
+       limit $3) due`,
+  )
+
+const dueSendsStatements = {
+  all: dueSends('due_sends', 's.finished_at is null'),
+  // By the account's places, not by the channel's backlog.
+  ordinary: dueSends(
+    'due_sends_in_places',
+    `${isUnfinished('s')} and not s.overflow
+     and s.account_id = (select account_id from channels where id = asked."channelId")`,
+  ),
+}
+
+/** A channel, and where among its overdue sends to begin. */
+export interface DueSendsOf {
+  channelId: string
+  after: DueSend | undefined
+}
+
+/** Of each of the channels a page of its overdue sends, in the order in which they fell due. */
+export function findDueSends(
+  db: Database,
+  which: { channels: readonly DueSendsOf[]; without: 'all' | 'ordinary'; overdueByMs: number; limit: number },
+): Promise<DueSend[]> {
+  const { channels, without, overdueByMs, limit } = which
+  const asked = channels.map(({ channelId, after }) => ({
+    channelId,
+    dueAt: after?.dueAt ?? '-infinity',
+    requestId: after?.requestId ?? NIL,
+  }))
+  return dueSendsStatements[without](db, [JSON.stringify(asked), overdueByMs, limit])
+}

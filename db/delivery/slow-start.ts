@@ -1,0 +1,35 @@
+import type { WakeUp } from '../../src/core/send-job.ts'
+import { overflowOf } from '../admission/quota.ts'
+import type { Database } from '../client.ts'
+import { isBehind } from '../lanes.ts'
+import { prepared } from '../statement.ts'
+import { isSilent } from './permits.ts'
+
+const noteStatement = prepared<{ wasSilent: boolean }>(
+  'note_answer',
+  `with channels as materialized (
+     select id, ${isSilent} as was_silent from channels where id = $1 for no key update)
+   update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
+   returning was_silent as "wasSilent"`,
+)
+
+/** Notes that a send of the channel's overflow has got an answer. @returns whether it is the first after a silence. */
+export async function noteAnswer(db: Database, channelId: string): Promise<boolean> {
+  const [row] = await noteStatement(db, [channelId])
+  return row?.wasSilent ?? false
+}
+
+const waitingStatement = prepared<WakeUp>(
+  'waiting_overflow',
+  `select s.request_id as "requestId", ${overflowOf('s')} as "overflowOf"
+   from sends s
+   where s.channel_id = $1 and s.finished_at is null and s.status = 'queued' and s.overflow
+     and s.next_attempt_at <= clock_timestamp() and not ${isBehind}
+   order by s.next_attempt_at, s.seq
+   limit $2`,
+)
+
+/** The channel's overflow that is due, in that order. */
+export function findWaitingOverflow(db: Database, channelId: string, limit: number): Promise<WakeUp[]> {
+  return waitingStatement(db, [channelId, limit])
+}

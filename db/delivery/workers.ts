@@ -1,0 +1,50 @@
+import type { Database } from '../client.ts'
+import { prepared } from '../statement.ts'
+
+const beatStatement = prepared<{ aliveUntil: Date }>(
+  'beat',
+  `insert into workers (name, alive_until) values ($1, clock_timestamp() + $2 * interval '1 ms')
+   on conflict (name) do update set alive_until = excluded.alive_until
+   returning alive_until as "aliveUntil"`,
+)
+
+/**
+ * Says that the worker lives: its lease, and with it those of its claims, begins anew.
+ *
+ * @returns the end of the lease, by PostgreSQL's clock.
+ */
+export async function beat(db: Database, name: string, leaseMs: number): Promise<Date> {
+  const [row] = await beatStatement(db, [name, leaseMs])
+  if (!row) throw new Error('The beat was not recorded')
+  return row.aliveUntil
+}
+
+const retireStatement = prepared(
+  'retire_worker',
+  `update workers set alive_until = '-infinity' where name = $1`,
+)
+
+/** Ends the worker's lease, now that it works no more. What it leaves unfinished counts as lost at once. */
+export async function retire(db: Database, name: string): Promise<void> {
+  await retireStatement(db, [name])
+}
+
+const findDeadStatement = prepared<{ name: string }>(
+  'find_dead_workers',
+  'select name from workers where alive_until < clock_timestamp()',
+)
+
+/** The workers whose lease has run out. */
+export async function findDeadWorkers(db: Database): Promise<string[]> {
+  return (await findDeadStatement(db, [])).map(({ name }) => name)
+}
+
+const forgetStatement = prepared(
+  'forget_dead_workers',
+  'delete from workers where name = any($1) and alive_until < clock_timestamp()',
+)
+
+/** Forgets those of them that are still dead; their claims have to be given up before. */
+export async function forgetDeadWorkers(db: Database, names: readonly string[]): Promise<void> {
+  await forgetStatement(db, [names])
+}

@@ -1,0 +1,75 @@
+import type { Database } from '../client.ts'
+import { claimIsLost } from '../delivery/lost-claims.ts'
+import { isoText, prepared } from '../statement.ts'
+
+/** What sends may be replayed: those that have ended other than well. */
+export type ReplayableStatus = 'failed' | 'uncertain'
+
+/** Of a set, how many become due each second: a channel that has just recovered isn't flooded. */
+export const replaysPerSecond = 20
+
+/** SQL that is true of a send `s` that has ended so and can be replayed: not erased, its media and its channel still there. */
+export const canBeReplayed = (statuses: string) => `(
+  s.status = any(${statuses}) and s.failure is not null and
+  (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
+  exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))`
+
+/** Within so many a worker has found a replayed send, which comes without a wake-up: it must not expire before. */
+const foundWithinSeconds = 30
+
+/**
+ * SQL of CTEs that queue sends again, up to `replayed`, which has their `seq`. The attempt that ended a send moves to
+ * send_events: the row is free for the next one, whose retries begin anew.
+ *
+ * @param chosen the rows of the sends, locked.
+ * @param before how many of the same set have been replayed already.
+ */
+export const replaying = (chosen: string, before: string) => `
+  chosen as materialized (${chosen}),
+  due as (
+    select chosen.*, clock_timestamp() as replayed_at,
+           clock_timestamp() + (${before} + row_number() over (order by seq) - 1) / ${replaysPerSecond}::float8 * interval '1 s' as due_at
+    from chosen),
+  told as (
+    insert into send_events (request_id, at, event, fields)
+    select s.request_id, story.at, story.event, story.fields
+    from due s cross join lateral (values
+      (1, s.claimed_at is not null, s.claimed_at, 'attempt_started', json_build_object('attempt', s.attempt, 'worker', s.worker)),
+      (2, ${claimIsLost}, s.finished_at, 'attempt_lost', json_build_object('attempt', s.attempt, 'reason', s.failure)),
+      (3, s.attempt_record is not null, s.finished_at, 'attempt_finished', s.attempt_record),
+      (4, true, s.finished_at, s.status, json_build_object('reason', s.failure)),
+      (5, true, s.replayed_at, 'replayed', json_build_object('nextAttemptAt', ${isoText('s.due_at')}))
+    ) as story (place, is_told, at, event, fields)
+    where story.is_told
+    order by s.seq, story.place),
+  replayed as (
+    update sends s
+    set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
+        attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
+        attempt_record = null, provider_message_id = null,
+        expires_at = case when channels.expire_after_seconds is not null then
+          due.due_at + greatest(channels.expire_after_seconds, ${foundWithinSeconds}) * interval '1 s' end
+    from due join channels on channels.id = due.channel_id
+    where s.request_id = due.request_id
+    returning s.seq)`
+
+// Waits where another replay of the same send is under way, so as to see what came of it.
+const replayOneStatement = prepared<{ seq: string }>(
+  'replay_send',
+  `with ${replaying(
+    `select s.* from sends s
+     where s.request_id = $1 and ${canBeReplayed("'{failed,uncertain}'")}
+     for no key update of s`,
+    '0',
+  )}
+   select seq from replayed`,
+)
+
+/**
+ * Queues a failed or uncertain send again, whatever the reason: an operator who names a single send has looked at it.
+ *
+ * @returns whether there was such a one, with its media and its channel.
+ */
+export async function replaySend(db: Database, requestId: string): Promise<boolean> {
+  return (await replayOneStatement(db, [requestId])).length === 1
+}

@@ -1,0 +1,102 @@
+import { extname } from 'node:path'
+import { Semaphore } from '../../platform/semaphore.ts'
+import type { Settings } from '../../platform/settings.ts'
+import { Thread } from '../../platform/thread.ts'
+import type { Patience } from '../client-timeouts.ts'
+import { asApiError } from '../errors.ts'
+import type { BodyForm, Judged } from './parse-body.ts'
+import type { JudgeAsked, JudgeGiven } from './parser-thread.ts'
+import { lengthOf } from './pieces.ts'
+
+const mebibyte = 1024 * 1024
+/** What bodies may be without being large: to judge one takes a millisecond or two. */
+export const smallBytes = 128 * 1024
+/** Of large bodies that come or have come, until they are answered. */
+const heldBytes = 192 * mebibyte
+/** Of those that have come, what is judged and recorded at a time: one that PostgreSQL writes, and the next. */
+const workedOnBytes = 48 * mebibyte
+
+/** What takes longer hangs. */
+const judgedWithinMs = 10_000
+
+/** A place for one body; it has none before it needs one. */
+export interface Place {
+  /** @throws NotAcquired, which is a 503, where none is free in time; the signal's reason where that comes first. */
+  take(bytes: number, signal: AbortSignal): Promise<void>
+  leave(): void
+}
+
+export type LargeBodies = ReturnType<typeof openLargeBodies>
+
+/**
+ * What keeps large bodies from filling the memory and from holding up the small ones
+ * (docs/decisions/0037-large-bodies.md).
+ */
+export function openLargeBodies(
+  settings: Pick<Settings, 'MAX_BODY_BYTES' | 'ALLOWED_PRIVATE_NETWORKS'>,
+  { turnMs }: Patience,
+) {
+  const held = budgetOf(Math.max(heldBytes, settings.MAX_BODY_BYTES))
+  const workedOn = budgetOf(Math.max(workedOnBytes, settings.MAX_BODY_BYTES))
+  const given: JudgeGiven = {
+    allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS.map(([base, bits]) => `${base}/${bits}`),
+  }
+  const thread = new Thread<JudgeAsked, Judged>(threadFile(), {
+    workerData: given,
+    taskMs: judgedWithinMs,
+    resourceLimits: { maxOldGenerationSizeMb: 128 + 8 * Math.ceil(settings.MAX_BODY_BYTES / mebibyte) },
+  })
+
+  return {
+    placeOf(owner: string): Place {
+      let leave = () => {}
+      return {
+        async take(bytes, signal) {
+          leave = await held.acquire({ units: bytes, owner }, turnMs, signal)
+        },
+        leave: () => leave(),
+      }
+    },
+    /**
+     * Judges the body in the thread, where its pieces are moved to, then does the rest with what it asks for; few bodies
+     * have come so far at a time.
+     */
+    async judge(
+      pieces: readonly Buffer[],
+      form: BodyForm,
+      owner: string,
+      rest: (judged: Judged) => Promise<void>,
+    ) {
+      const leave = await workedOn.acquire({ units: lengthOf(pieces), owner }, turnMs)
+      try {
+        const judged = await thread.ask(
+          { pieces, form },
+          pieces.map(({ buffer }) => buffer as ArrayBuffer),
+        )
+        await rest(withBuffer(judged))
+      } catch (error) {
+        // Those who wait would find the same, one after the other.
+        if (asApiError(error as Error).statusCode === 503) workedOn.refuseWaiting()
+        throw error
+      } finally {
+        leave()
+      }
+    },
+  }
+}
+
+function budgetOf(bytes: number): Semaphore {
+  return new Semaphore({ units: bytes, unitsOfOwner: bytes / 2 })
+}
+
+/** Beside this one, as it is written or as it is built. */
+function threadFile(): URL {
+  return new URL(`./judge-thread${extname(import.meta.url)}`, import.meta.url)
+}
+
+/** On its way from the thread a Buffer becomes a bare array. */
+function withBuffer(judged: Judged): Judged {
+  if (!('asked' in judged) || !judged.asked.mediaContent) return judged
+  const { buffer, byteOffset, byteLength } = judged.asked.mediaContent
+  return { asked: { ...judged.asked, mediaContent: Buffer.from(buffer, byteOffset, byteLength) } }
+}

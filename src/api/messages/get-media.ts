@@ -1,0 +1,45 @@
+import { findMedia } from '../../../db/support/sends.ts'
+import { withCommonName } from '../../core/media-content.ts'
+import { readMediaToken } from '../../core/media-link.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import type { Runtime } from '../../platform/runtime.ts'
+import { credentialsKeys } from '../../platform/settings.ts'
+import { factory } from '../context.ts'
+import { ApiError } from '../errors.ts'
+
+export const mediaNotFound = () => new ApiError(404, 'No such media, or its link has expired.')
+
+/** Hands a send's media to a provider that was given a link to it (docs/api.md#media-links). */
+export function getMedia({ db, clock, settings }: Runtime) {
+  const keys = credentialsKeys(settings)
+  return factory.createHandlers(async (c) => {
+    const token = c.req.param('token') ?? ''
+    const requestId = readMediaToken(token, keys, new Date(clock.nowMs()))
+    const media =
+      requestId !== undefined && canBeRecordId(requestId)
+        ? await c.var.budget.spend(findMedia(db, requestId, c.req.method !== 'HEAD'))
+        : undefined
+    if (!media) throw mediaNotFound()
+    const { content, sizeBytes, description } = media
+    const { mimetype = 'application/octet-stream', filename } = description
+    return c.body(content as Buffer<ArrayBuffer>, 200, {
+      ...c.get('headers'),
+      'Content-Length': String(sizeBytes),
+      // Providers refuse types by their names, image/jpg for one.
+      'Content-Type': withCommonName(mimetype),
+      'Content-Disposition': `attachment; filename*=UTF-8''${encodeFilename(filename ?? 'media')}`,
+      'Cache-Control': 'private, no-store',
+      'X-Content-Type-Options': 'nosniff',
+      // A page among the media must not act in this origin.
+      'Content-Security-Policy': "default-src 'none'; sandbox",
+    })
+  })
+}
+
+/** As RFC 8187 has it, which allows less than encodeURIComponent leaves. */
+function encodeFilename(name: string): string {
+  return encodeURIComponent(name).replace(
+    /['()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}

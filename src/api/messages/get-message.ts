@@ -1,0 +1,24 @@
+import type { MiddlewareHandler } from 'hono'
+import { findSend } from '../../../db/support/sends.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import { buildTimeline } from '../../core/timeline.ts'
+import type { Runtime } from '../../platform/runtime.ts'
+import { answerJson } from '../answer.ts'
+import { permit } from '../authenticate.ts'
+import { type ApiEnv, factory } from '../context.ts'
+import { ApiError } from '../errors.ts'
+
+export const messageNotFound = () => new ApiError(404, 'Message not found')
+
+/** Tells the owning account what became of a send (docs/api.md#timeline). */
+export function getMessage({ db }: Runtime, authenticate: MiddlewareHandler<ApiEnv>) {
+  return factory.createHandlers(authenticate, permit('messages:read'), async (c) => {
+    const { caller, budget } = c.var
+    const requestId = c.req.param('requestId') ?? ''
+    const found = canBeRecordId(requestId)
+      ? await budget.spend(findSend(db, requestId, caller.accountId))
+      : undefined
+    if (!found) throw messageNotFound()
+    return answerJson(c, buildTimeline(found.send, found.events, 'whole'))
+  })
+}

@@ -1,0 +1,38 @@
+import type { Context } from 'hono'
+import type { Channel } from '../../../db/accounts/channels.ts'
+import { findTemplate } from '../../../db/accounts/templates.ts'
+import { joinFaults } from '../../core/faults.ts'
+import type { Message } from '../../core/message.ts'
+import type { ProviderRules } from '../../core/provider.ts'
+import { providerRules } from '../../core/providers/index.ts'
+import { variableFaults } from '../../core/template.ts'
+import type { Runtime } from '../../platform/runtime.ts'
+import type { ApiEnv } from '../context.ts'
+import { ApiError } from '../errors.ts'
+
+/**
+ * Holds a template's variables against its registration with the channel, and keeps with the message what the template
+ * is at this moment (docs/api.md#templates). A template that isn't registered passes as it is, where the provider takes it.
+ */
+export function templateApplier({ db }: Runtime) {
+  return async (c: Context<ApiEnv>, message: Message, channel: Channel): Promise<Message> => {
+    if (message.type !== 'template') return message
+    const { name, variables } = message.template
+    const definition = await c.var.budget.spend(findTemplate(db, channel.channelId, name))
+    const { template: rules }: ProviderRules = providerRules[channel.provider]
+    const nameFault = definition ? undefined : rules.unregisteredFault?.(name)
+    if (nameFault) throw new ApiError(400, `message.template.name: ${nameFault}`)
+    const needed = definition && rules.variablesOf(definition)
+    const faults = variableFaults(
+      needed,
+      variables,
+      (variable) => rules.valueFault?.(variable, definition),
+      (key) => rules.unregisteredKeyFault?.(key),
+    )
+    if (faults.length > 0) {
+      // The keys are the client's words: not for the log.
+      throw new ApiError(400, joinFaults(faults), {}, 'message.template.variables: not those of the template')
+    }
+    return definition ? { type: 'template', template: { name, variables, definition } } : message
+  }
+}

@@ -1,0 +1,24 @@
+import { contentFault, recognise, typeOfContent } from '../../core/media-content.ts'
+import { mimetypeFault } from '../../core/mimetype-fault.ts'
+import type { SendRequest } from '../../core/send-request.ts'
+import { ApiError } from '../errors.ts'
+
+/**
+ * Holds the bytes of base64 media against the `mediaType` and the `mimetype` that they were sent as (docs/api.md#media).
+ *
+ * @returns the request with what they were recognised as, also as the media's mimetype where none was given.
+ */
+export async function checkMediaContent(
+  request: SendRequest,
+): Promise<SendRequest & { contentType?: string | undefined }> {
+  const { message, mediaContent } = request
+  if (message.type !== 'media' || !mediaContent) return request
+  const { media } = message
+  const contentType = await recognise(mediaContent)
+  const fault = contentFault(media.mediaType, contentType)
+  if (fault) throw new ApiError(400, `message.media.base64: ${fault}`)
+  const contradiction = media.mimetype && mimetypeFault(media.mimetype, contentType)
+  if (contradiction) throw new ApiError(400, `message.media.mimetype: ${contradiction}`)
+  const mimetype = media.mimetype ?? typeOfContent(media.mediaType, contentType)
+  return { ...request, contentType, message: { type: 'media', media: { ...media, mimetype } } }
+}

@@ -1,0 +1,51 @@
+import type { Context } from 'hono'
+import { findReadyHeads } from '../../../db/delivery/due-sends.ts'
+import type { WakeUp } from '../../core/send-job.ts'
+import { logWarning } from '../../platform/logger.ts'
+import { MicroBatch } from '../../platform/micro-batch.ts'
+import type { Runtime } from '../../platform/runtime.ts'
+import { addWakeUps, restoreWakeUps } from '../../queue/queue.ts'
+import type { ApiEnv } from '../context.ts'
+
+const maxJobsPerAdd = 200
+
+/**
+ * Adds the send's wake-up to the queue, together with those of concurrent sends. The send is committed by now: if the
+ * queue can't take it, the send is still accepted, and a worker's reconciler adds the wake-up later.
+ */
+export function enqueuer(runtime: Runtime) {
+  const { throughBreaker, log, metrics } = runtime
+  const adds = new MicroBatch<WakeUp, void>({
+    maxItems: maxJobsPerAdd,
+    mayOverlap: true,
+    isItemsFault: () => false,
+    flush: async (wakeUps) => {
+      await throughBreaker(() => addWakeUps(runtime, wakeUps))
+      for (const { requestId, isBehind } of wakeUps) if (isBehind) void bringForward.add(requestId)
+      return wakeUps.map(() => undefined)
+    },
+  })
+  /** Those whose predecessors have ended just now, too soon to see them. */
+  const bringForward = new MicroBatch<string, void>({
+    maxItems: maxJobsPerAdd,
+    isItemsFault: () => false,
+    flush: async (requestIds) => {
+      try {
+        const heads = await findReadyHeads(runtime.db, requestIds)
+        if (heads.length > 0) await throughBreaker(() => restoreWakeUps(runtime, heads))
+      } catch (error) {
+        logWarning(log, 'lane_not_woken', error)
+      }
+      return requestIds.map(() => undefined)
+    },
+  })
+
+  return async (c: Context<ApiEnv>, wakeUp: WakeUp): Promise<void> => {
+    try {
+      await c.get('budget').spend(adds.add(wakeUp))
+    } catch (error) {
+      logWarning(log, 'enqueue_failed', error, { requestId: wakeUp.requestId })
+      metrics.enqueueFailures.inc()
+    }
+  }
+}

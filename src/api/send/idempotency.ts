@@ -1,0 +1,89 @@
+import type { Context } from 'hono'
+import type { Channel } from '../../../db/accounts/channels.ts'
+import { findIdempotencyKeys, type KeptKey } from '../../../db/admission/idempotency-keys.ts'
+import { fingerprint, hashIdempotencyKey, parseIdempotencyKey } from '../../core/idempotency-key.ts'
+import type { SendRequest } from '../../core/send-request.ts'
+import { logEvent } from '../../platform/logger.ts'
+import { MicroBatch } from '../../platform/micro-batch.ts'
+import type { Runtime } from '../../platform/runtime.ts'
+import { answerJson } from '../answer.ts'
+import type { ApiEnv } from '../context.ts'
+import { ApiError } from '../errors.ts'
+import { channelNotFound } from './own-channel.ts'
+
+const header = 'Idempotency-Key'
+const field = header.toLowerCase()
+const maxKeysPerLookup = 200
+
+/** A request's Idempotency-Key and what was asked for with it, as they are kept. */
+export interface Idempotency {
+  hash: string
+  fingerprint: string
+}
+
+/** What the request's Idempotency-Key stands for (docs/api.md#idempotency); undefined where it has none. */
+export function idempotencyOf(
+  c: Context<ApiEnv>,
+  request: SendRequest,
+  { channelId }: Channel,
+): Idempotency | undefined {
+  const { incoming } = c.env
+  // Most have none; the others are worth a list of each header's values.
+  if (incoming.headers[field] === undefined) return undefined
+  const values = incoming.headersDistinct[field] ?? []
+  if (values.length > 1) throw new ApiError(400, `${header}: send it once`)
+  const key = parseIdempotencyKey(values[0] ?? '')
+  if (key === undefined)
+    throw new ApiError(400, `${header}: has to be 1 to 255 characters, bare or in double quotes`)
+  const { accountId } = c.get('caller')
+  return { hash: hashIdempotencyKey(accountId, key), fingerprint: fingerprint(request, channelId) }
+}
+
+export const keyUsedBefore = () =>
+  new ApiError(422, `${header}: was used for another request; use a new key for each send`)
+
+/**
+ * Finds the send that was accepted under the same key before, if any. Then the request uses up no rate limit.
+ *
+ * @throws ApiError 422 where something else was asked for then.
+ */
+export function earlierSends({ db }: Runtime, spareRateLimit: (c: Context<ApiEnv>) => Promise<void>) {
+  const lookups = new MicroBatch<string, KeptKey | undefined>({
+    maxItems: maxKeysPerLookup,
+    isItemsFault: () => false,
+    flush: async (hashes) => {
+      const kept = new Map((await findIdempotencyKeys(db, hashes)).map((key) => [key.hash, key]))
+      return hashes.map((hash) => kept.get(hash))
+    },
+  })
+  return async (c: Context<ApiEnv>, idempotency: Idempotency | undefined): Promise<string | undefined> => {
+    if (!idempotency) return undefined
+    const kept = await c.var.budget.spend(lookups.add(idempotency.hash))
+    if (!kept) return undefined
+    await spareRateLimit(c)
+    if (kept.fingerprint !== idempotency.fingerprint) throw keyUsedBefore()
+    return kept.requestId
+  }
+}
+
+/** Answers as the first request with the key was answered. */
+export function replayAnswer({ log, metrics }: Runtime) {
+  return (c: Context<ApiEnv>, requestId: string): Response => {
+    const { caller, requestId: repeatId } = c.var
+    logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })
+    metrics.idempotentReplays.inc()
+    return answerJson(c, { requestId }, 202, { 'X-Request-Id': requestId, 'Idempotent-Replayed': 'true' })
+  }
+}
+
+/** Answers for a deleted channel: it looks absent, but to the repeat of a request that was answered before. */
+export function repeatsOnly(
+  findEarlier: ReturnType<typeof earlierSends>,
+  replay: ReturnType<typeof replayAnswer>,
+) {
+  return async (c: Context<ApiEnv>, request: SendRequest, channel: Channel): Promise<Response> => {
+    const earlier = await findEarlier(c, idempotencyOf(c, request, channel))
+    if (earlier === undefined) throw channelNotFound()
+    return replay(c, earlier)
+  }
+}

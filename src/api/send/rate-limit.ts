@@ -1,0 +1,53 @@
+import type { Context } from 'hono'
+import type { RateLimit } from '../../../db/accounts/accounts.ts'
+import type { Runtime } from '../../platform/runtime.ts'
+import { type Count, type SharedLimiter, sharedLimiters } from '../../platform/shared-limiter.ts'
+import type { ApiEnv } from '../context.ts'
+import { ApiError } from '../errors.ts'
+
+export const tooManyRequests = (limit: RateLimit, { resetSeconds }: Pick<Count, 'resetSeconds'>) =>
+  new ApiError(429, `More than ${limit.points} requests in ${limit.seconds} s. Slow down.`, {
+    'Retry-After': String(resetSeconds),
+  })
+
+/** What a request uses up of its account's limit (docs/api.md#rate-limit). */
+export function rateLimiter(runtime: Runtime) {
+  const { settings, metrics } = runtime
+  const ours = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
+  const createLimiter = sharedLimiters(runtime)
+  const limiters = new Map<string, SharedLimiter>()
+  const limiterFor = (limit: RateLimit) => {
+    const policy = `${limit.points}/${limit.seconds}`
+    const limiter = limiters.get(policy) ?? createLimiter('rate', limit)
+    limiters.set(policy, limiter)
+    return limiter
+  }
+
+  const tell = (c: Context<ApiEnv>, limit: RateLimit, { remaining, resetSeconds }: Count) => {
+    const headers = c.get('headers')
+    headers['RateLimit-Policy'] = `"default";q=${limit.points};w=${limit.seconds}`
+    headers.RateLimit = `"default";r=${remaining};t=${resetSeconds}`
+  }
+
+  return {
+    /** @throws ApiError 429 beyond the limit. */
+    async rateLimit(c: Context<ApiEnv>): Promise<void> {
+      const caller = c.get('caller')
+      const limit = caller.rateLimit ?? ours
+      const count = await c.get('budget').spend(limiterFor(limit).useUp(caller.accountId))
+      c.set('hasUsedRateLimit', true)
+      tell(c, limit, count)
+      if (!count.isOver) return
+      metrics.rateLimited.inc({ limit: 'account' })
+      throw tooManyRequests(limit, count)
+    },
+
+    /** Gives back what the request has used up, if it has: nothing new came of it. */
+    async spareRateLimit(c: Context<ApiEnv>): Promise<void> {
+      const { caller, budget, hasUsedRateLimit } = c.var
+      const limit = caller.rateLimit ?? ours
+      const points = hasUsedRateLimit ? 1 : 0
+      tell(c, limit, await budget.spend(limiterFor(limit).giveBack(caller.accountId, points)))
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import type { Context } from 'hono'
+import type { Channel } from '../../../db/accounts/channels.ts'
+import {
+  insertSends,
+  insertSendWithMedia,
+  type NewSend,
+  type RecordedSend,
+} from '../../../db/admission/accepts.ts'
+import { isRowFault, isTooLate } from '../../../db/errors.ts'
+import { maskContact } from '../../core/contact.ts'
+import type { WakeUp } from '../../core/send-job.ts'
+import type { SendRequest } from '../../core/send-request.ts'
+import { freeMemory } from '../../platform/free-memory.ts'
+import { logEvent } from '../../platform/logger.ts'
+import { MicroBatch } from '../../platform/micro-batch.ts'
+import type { Runtime } from '../../platform/runtime.ts'
+import type { ApiEnv } from '../context.ts'
+import { unavailable } from '../errors.ts'
+import type { earlierSends, Idempotency } from './idempotency.ts'
+import { traceparentOf } from './trace-request.ts'
+
+const maxRowsPerInsert = 200
+/** What is kept of the request's wait between the last moment of an insert and the answer that must tell of it. */
+const answerMarginMs = 200
+/** And for media, whose commit takes longer. */
+const mediaBytesPerMs = 200_000
+
+/** With the last moment of its insert as `performance.now()` tells it. */
+type AcceptedSend = Omit<NewSend, 'recordBy'> & { recordByMs: number }
+
+/** The send's wake-up; or the id of another send that has come first with the same Idempotency-Key. */
+type Recorded = { wakeUp: WakeUp } | { concurrent: string }
+
+/** Commits the send in PostgreSQL, or answers 503 (docs/api.md#errors). */
+export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlierSends>) {
+  const { clock, log, metrics } = runtime
+  const insert = inserter(runtime)
+  return async (
+    c: Context<ApiEnv>,
+    request: SendRequest,
+    channel: Channel,
+    idempotency: Idempotency | undefined,
+  ): Promise<Recorded> => {
+    const requestId = c.get('requestId')
+    const budget = c.get('budget')
+    const { contact, message, mediaContent } = request
+    const { accountId } = c.get('caller')
+    const { channelId } = channel
+    const mediaBytes = mediaContent?.length ?? 0
+    const marginMs = answerMarginMs + mediaBytes / mediaBytesPerMs
+    const row: AcceptedSend = {
+      requestId,
+      accountId,
+      channelId,
+      contact,
+      message,
+      flowId: request.flowId,
+      closeConversation: request.closeConversation,
+      ordering: channel.ordering,
+      expireAfterSeconds: channel.expireAfterSeconds ?? undefined,
+      idempotency,
+      traceparent: traceparentOf(c),
+      recordByMs: performance.now() + budget.leftMs - marginMs,
+    }
+    const recorded = await budget.spend(insert(row, mediaContent))
+    if (!recorded) {
+      const concurrent = await findEarlier(c, idempotency)
+      if (concurrent === undefined) {
+        // Too late by PostgreSQL's clock, which may have been set: then the next one isn't.
+        void clock.read().catch(() => {})
+        throw unavailable()
+      }
+      return { concurrent }
+    }
+    const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type }
+    logEvent(log, requestId, 'accepted', fields)
+    metrics.accepted.inc({ message_type: message.type })
+    if (mediaContent) metrics.acceptedMediaBytes.inc(mediaBytes)
+    const { overflowOf, isBehind } = recorded
+    return { wakeUp: { requestId, overflowOf, isBehind } }
+  }
+}
+
+/** Concurrent sends share one insert; one with media goes alone, so that nobody waits for its bytes. */
+function inserter({ db, clock, metrics }: Runtime) {
+  const inserts = new MicroBatch<AcceptedSend, RecordedSend | undefined>({
+    maxItems: maxRowsPerInsert,
+    isItemsFault: isRowFault,
+    flush: async (rows) => {
+      metrics.acceptBatch.observe(rows.length)
+      const aheadMs = await clock.aheadMs()
+      const inserted = await insertSends(
+        db,
+        rows.map((row) => inDatabaseTime(row, aheadMs)),
+      )
+      const recorded = new Map(inserted.map((row) => [row.requestId, row]))
+      return rows.map(({ requestId }) => recorded.get(requestId))
+    },
+  })
+  return async (row: AcceptedSend, content: Buffer | undefined): Promise<RecordedSend | undefined> => {
+    if (!content) return await inserts.add(row)
+    try {
+      const recorded = await insertSendWithMedia(db, inDatabaseTime(row, await clock.aheadMs()), content)
+      freeMemory(content)
+      return recorded
+    } catch (error) {
+      if (isTooLate(error)) return undefined
+      throw error
+    }
+  }
+}
+
+function inDatabaseTime({ recordByMs, ...row }: AcceptedSend, aheadMs: number): NewSend {
+  return { ...row, recordBy: new Date(recordByMs + aheadMs) }
+}

@@ -1,0 +1,33 @@
+import { keyPrefix, overflowQueueName } from '../core/send-job.ts'
+import type { Runtime } from '../platform/runtime.ts'
+
+/** BullMQ's own bound: beyond it, wake-ups are taken in the order in which they came. */
+const lastTag = 2 ** 21 - 1
+const forgottenAfterMs = 86_400_000
+
+/**
+ * Start-time fair queueing: a channel's next wake-up comes one after its last one, or one after what is being served
+ * where that is later. So the channels take turns, however much each of them has waiting. BullMQ keeps a priority in
+ * the upper half of the score.
+ */
+const tagScript = `
+  local first = redis.call('zrange', KEYS[1], 0, 0, 'withscores')
+  local served = 0
+  if first[2] then served = math.floor(tonumber(first[2]) / 0x100000000) else redis.call('del', KEYS[2]) end
+  local tags = {}
+  for i, channel in ipairs(ARGV) do
+    local last = tonumber(redis.call('hget', KEYS[2], channel) or 0)
+    tags[i] = math.min(math.max(served, last) + 1, ${lastTag})
+    redis.call('hset', KEYS[2], channel, tags[i])
+  end
+  redis.call('pexpire', KEYS[2], ${forgottenAfterMs})
+  return tags`
+
+/** A priority for each wake-up in the overflow, by its channel. */
+export async function fairTags(
+  { redis, overflow }: Pick<Runtime, 'redis' | 'overflow'>,
+  channelIds: readonly string[],
+): Promise<number[]> {
+  const keys = [overflow.toKey('prioritized'), `${keyPrefix}:${overflowQueueName}:last-tags`]
+  return (await redis.eval(tagScript, keys.length, ...keys, ...channelIds)) as number[]
+}

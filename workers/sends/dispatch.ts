@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AttemptResult, Outcome } from '../../src/core/outcome.ts'
+import { logEvent, logFault } from '../../src/platform/logger.ts'
+import type { Runtime } from '../../src/platform/runtime.ts'
+import type { EnteredSend } from '../deliver.ts'
+import type { Providers } from '../providers/index.ts'
+import type { Heartbeat } from '../upkeep/heartbeat.ts'
+import { mediaFetching } from './fetch-media.ts'
+import { deliveryPreparer } from './prepare-delivery.ts'
+import { type Moved, withinTimeLimit } from './time-limit.ts'
+import { traceCall } from './trace.ts'
+
+export interface Attempt {
+  outcome: AttemptResult
+  durationMs: number
+}
+
+const leftBehind: Outcome = {
+  outcome: 'uncertain',
+  fault: 'provider',
+  reason: 'the provider did not answer in time',
+}
+
+/**
+ * Calls the channel's provider once, within its time limit. Without a lease it calls nobody: others may have given this
+ * worker's claims up.
+ */
+export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: Heartbeat) {
+  const { settings, log, metrics } = runtime
+  const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
+  const prepare = deliveryPreparer(runtime)
+  const withMedia = mediaFetching(runtime, providers)
+
+  return async (send: EnteredSend): Promise<Attempt> => {
+    const { attempt: number, worker, conversationId } = send
+    logEvent(log, send.requestId, 'attempt_started', { attempt: number, worker, conversationId })
+    // Without the wait for the moment of its call.
+    const startedAt = Math.max(performance.now(), send.callAt ?? 0)
+    const outcome = await attempt(send)
+    const durationMs = Math.max(0, performance.now() - startedAt)
+    const { provider } = send
+    metrics.dispatches.inc({ provider, outcome: outcome.outcome })
+    if (outcome.outcome !== 'not_called') metrics.dispatchDuration.observe({ provider }, durationMs / 1000)
+    return { outcome, durationMs: Math.round(durationMs) }
+  }
+
+  async function attempt(send: EnteredSend): Promise<AttemptResult> {
+    const { requestId } = send
+    const prepared = await prepare(send)
+    if ('outcome' in prepared) return prepared
+    const delivery = await withMedia(send, prepared)
+    if ('outcome' in delivery) return delivery
+    // After the fetch, which would delay the call until it comes too close to the next ones.
+    const isInTime = await waitForTurn(send)
+    if (!isInTime) {
+      return { outcome: 'not_called', reason: "the moment for it had passed, by its channel's rate" }
+    }
+    if (!heartbeat.holdsLease()) {
+      return {
+        outcome: 'not_called',
+        reason: 'the worker had lost its lease; the provider was not called',
+      }
+    }
+    try {
+      const call = (signal: AbortSignal, moved: Moved) =>
+        providers[send.provider].send(delivery, signal, moved)
+      return await traceCall(send, () => withinTimeLimit(timeoutMs, call, leftBehind))
+    } catch (error) {
+      logFault(log, 'dispatch_fault', error, { requestId })
+      return {
+        outcome: 'uncertain',
+        fault: 'provider',
+        reason: 'the call to the provider broke off; see the log',
+      }
+    }
+  }
+}
+
+/** Where the channel has a rate: waits for the moment of the call. @returns whether it isn't over. */
+async function waitForTurn({ callAt, tooLateAt }: EnteredSend): Promise<boolean> {
+  if (callAt === undefined || tooLateAt === undefined) return true
+  await sleep(Math.max(0, callAt - performance.now()))
+  return performance.now() < tooLateAt
+}

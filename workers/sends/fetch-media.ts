@@ -1,0 +1,130 @@
+import { LRUCache } from 'lru-cache'
+import { contentFault, recognise, typeOfContent } from '../../src/core/media-content.ts'
+import type { MediaDescription } from '../../src/core/message.ts'
+import { maxMediaBytes } from '../../src/core/message-body.ts'
+import { mimetypeFault } from '../../src/core/mimetype-fault.ts'
+import type { AttemptResult, Outcome } from '../../src/core/outcome.ts'
+import { NotAcquired, Semaphore } from '../../src/platform/semaphore.ts'
+import type { Settings } from '../../src/platform/settings.ts'
+import type { EnteredSend } from '../deliver.ts'
+import type { MediaFetcher } from '../providers/fetch-media.ts'
+import { type FetchedMedia, notInTime } from '../providers/media-answer.ts'
+import type { Delivery, Provider } from '../providers/provider.ts'
+import { withinTimeLimit } from './time-limit.ts'
+
+/**
+ * Of a worker's slots, those that may be fetching media at a time: for one account, and for all together. An account's
+ * first fetch is always permitted, or a few accounts whose media hang would hold up all others' media.
+ */
+const shareOfAccount = 0.2
+const shareOfAll = 0.6
+/** So long a send waits in its slot for its account's turn to fetch; then it goes back to the queue. */
+const waitInSlotMs = 200
+const firstDelayMs = 1000
+const longestDelayMs = 60_000
+const watchedSends = 10_000
+/** For sends of a channel with a rate whose media came after the moment of the call: the next attempt finds them here. */
+const late = { maxSize: 4 * maxMediaBytes, ttl: 600_000 }
+
+const accountIsBusy = 'its account is fetching as much media as it may at a time'
+const workerIsBusy = 'the worker is fetching as much media as it may at a time'
+
+/** Media that came, as it is sent. */
+interface Taken {
+  media: MediaDescription
+  content: Buffer
+}
+
+type Fetch = (
+  send: Pick<EnteredSend, 'requestId' | 'accountId' | 'provider' | 'tooLateAt'>,
+  delivery: Delivery<unknown>,
+) => Promise<Delivery<unknown> | AttemptResult>
+
+/**
+ * Fetches the media of a link where the provider takes content only (docs/providers/smtp.md#the-mail). A fetch may hang
+ * for as long as a call may take, and holds its slot meanwhile: an account may have few of them under way, and what is
+ * more goes back to the queue, so that its media delay nobody else's sends (docs/delivery.md#fetching-media).
+ *
+ * @returns the delivery with the content; without it what the attempt comes to: the provider is not to be called.
+ */
+export function mediaFetching(
+  { settings }: { settings: Pick<Settings, 'PROVIDER_TIMEOUT_SECONDS' | 'WORKER_CONCURRENCY'> },
+  providers: Readonly<Record<string, Provider>>,
+): Fetch {
+  const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
+  const part = (share: number) => Math.max(1, Math.floor(settings.WORKER_CONCURRENCY * share))
+  const permits = new Semaphore({
+    units: part(shareOfAll),
+    unitsOfOwner: part(shareOfAccount),
+    alwaysGrantsFirst: true,
+  })
+  const delays = new LRUCache<string, number>({ max: watchedSends })
+  const lateMedia = new LRUCache<string, Taken>({
+    ...late,
+    sizeCalculation: ({ content }) => Math.max(1, content.length),
+  })
+  const putOff = (requestId: string, reason: string): AttemptResult => {
+    const delayMs = delays.get(requestId) ?? firstDelayMs
+    delays.set(requestId, Math.min(2 * delayMs, longestDelayMs))
+    return { outcome: 'not_called', reason, delayMs }
+  }
+  const take = async (
+    { requestId, accountId }: Pick<EnteredSend, 'requestId' | 'accountId'>,
+    fetcher: MediaFetcher,
+    media: MediaDescription,
+  ): Promise<Taken | AttemptResult> => {
+    const release = await permitOf(permits, accountId)
+    if (!release) return putOff(requestId, permits.holdsShare(accountId) ? accountIsBusy : workerIsBusy)
+    const link = { url: media.mediaUrl ?? '', owner: accountId }
+    const fetched = await fetchInTime(fetcher, link, timeoutMs).finally(release)
+    if (fetched.kind === 'put_off') {
+      const { reason, delayMs } = fetched
+      return delayMs === undefined ? putOff(requestId, reason) : { outcome: 'not_called', reason, delayMs }
+    }
+    delays.delete(requestId)
+    return await mediaOf(media, fetched)
+  }
+
+  return async (send, delivery) => {
+    const { media: fetcher } = providers[send.provider] ?? {}
+    const { message } = delivery
+    if (!fetcher || message.type !== 'media' || delivery.mediaContent) return delivery
+    const { requestId, tooLateAt = Number.POSITIVE_INFINITY } = send
+    const taken = lateMedia.get(requestId) ?? (await take(send, fetcher, message.media))
+    if ('outcome' in taken) return taken
+    if (performance.now() < tooLateAt) lateMedia.delete(requestId)
+    else lateMedia.set(requestId, taken)
+    return { ...delivery, message: { type: 'media', media: taken.media }, mediaContent: taken.content }
+  }
+}
+
+async function permitOf(permits: Semaphore, owner: string): Promise<(() => void) | undefined> {
+  return await permits.acquire({ units: 1, owner }, waitInSlotMs).catch((error: unknown) => {
+    if (error instanceof NotAcquired) return undefined
+    throw error
+  })
+}
+
+const fetchInTime = (fetcher: MediaFetcher, media: { url: string; owner: string }, timeoutMs: number) =>
+  withinTimeLimit<FetchedMedia>(timeoutMs, (signal, moved) => fetcher.fetch(media, signal, moved), notInTime)
+
+/** Holds what came against what the send says that it is, as the API does with content in base64. */
+async function mediaOf(
+  described: MediaDescription,
+  fetched: Exclude<FetchedMedia, { kind: 'put_off' }>,
+): Promise<Taken | Outcome> {
+  if (fetched.kind === 'failed') return { outcome: 'retry_later', fault: 'message', reason: fetched.reason }
+  if (fetched.kind === 'refused') return refused(fetched.reason)
+  const { content, mimetype: served } = fetched
+  const { mediaType, mimetype: declared } = described
+  const recognised = await recognise(content)
+  const fault = contentFault(mediaType, recognised)
+  if (fault) return refused(`the content of the mediaUrl ${fault}`)
+  const contradiction = declared && mimetypeFault(declared, recognised)
+  if (contradiction) return refused(`the mimetype ${contradiction}`)
+  const trusted = served && !mimetypeFault(served, recognised) ? served : undefined
+  const mimetype = declared ?? trusted ?? typeOfContent(mediaType, recognised)
+  return { media: { ...described, mimetype }, content }
+}
+
+const refused = (reason: string): Outcome => ({ outcome: 'rejected', fault: 'message', reason })

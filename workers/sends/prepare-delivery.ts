@@ -1,0 +1,65 @@
+import { LRUCache } from 'lru-cache'
+import { findMediaContent } from '../../db/support/sends.ts'
+import type { AttemptResult } from '../../src/core/outcome.ts'
+import { ownReasons } from '../../src/core/own-reasons.ts'
+import type { ProviderRules } from '../../src/core/provider.ts'
+import { providerRules } from '../../src/core/providers/index.ts'
+import { openConfig } from '../../src/core/sealed-config.ts'
+import { logFault } from '../../src/platform/logger.ts'
+import type { Runtime } from '../../src/platform/runtime.ts'
+import { credentialsKeys } from '../../src/platform/settings.ts'
+import type { EnteredSend } from '../deliver.ts'
+import type { Delivery } from '../providers/provider.ts'
+import { patient } from '../retry-until-available.ts'
+
+const cachedConfigs = 10_000
+/** Time for a worker with the right settings to claim the send, or for an operator to correct them. */
+const otherWorkerDelayMs = 30_000
+const noConfig =
+  "the worker could not open the channel's config; set its CREDENTIALS_KEY to the key that sealed it (dispatch_fault in its log says more)"
+const noPublicUrl = 'the provider fetches media from this service: set PUBLIC_BASE_URL for the worker, too'
+const noContent = 'the worker could not read the media; see dispatch_fault in its log'
+
+/**
+ * Gathers what the claim doesn't hold: the channel's config, opened, and the bytes of media.
+ *
+ * @returns without a delivery, what the attempt comes to: the provider is not to be called.
+ */
+export function deliveryPreparer({ db, settings, log }: Runtime) {
+  const findContent = patient(log, (requestId: string) => findMediaContent(db, requestId))
+  const configOf = configOpener(credentialsKeys(settings))
+
+  return async (send: EnteredSend): Promise<Delivery<unknown> | AttemptResult> => {
+    const { requestId, message, provider } = send
+    const { fetchesMedia }: ProviderRules = providerRules[provider]
+    let missing = noConfig
+    try {
+      const config = configOf(send)
+      if (message.type !== 'media' || message.media.sizeBytes === undefined) {
+        return { ...send, config, mediaContent: undefined }
+      }
+      missing = noPublicUrl
+      if (fetchesMedia && !settings.PUBLIC_BASE_URL) throw new Error(noPublicUrl)
+      missing = noContent
+      const mediaContent = await findContent(requestId)
+      if (mediaContent) return { ...send, config, mediaContent }
+      return { outcome: 'rejected', fault: 'message', reason: ownReasons.mediaGone }
+    } catch (error) {
+      logFault(log, 'dispatch_fault', error, { requestId })
+      // No attempt is counted and no channel held: another worker may have the right settings.
+      return { outcome: 'not_called', reason: missing, delayMs: otherWorkerDelayMs }
+    }
+  }
+}
+
+function configOpener(keys: readonly Buffer[]) {
+  const configs = new LRUCache<string, object>({ max: cachedConfigs })
+  return ({ provider, sealedConfig, channelId }: EnteredSend): object => {
+    const known = configs.get(sealedConfig)
+    if (known) return known
+    const opened = openConfig(sealedConfig, channelId, keys)
+    const config = providerRules[provider].config.parse(opened)
+    configs.set(sealedConfig, config)
+    return config
+  }
+}

@@ -1,0 +1,110 @@
+import { type LateOutcome, recordLateOutcome } from '../../db/delivery/late-outcomes.ts'
+import { type AttemptOutcome, type RecordedOutcome, recordOutcomes } from '../../db/delivery/outcomes.ts'
+import { isRowFault } from '../../db/errors.ts'
+import { type AttemptResult, judge, judgeLate, tidy } from '../../src/core/outcome.ts'
+import type { AttemptRecord } from '../../src/core/timeline.ts'
+import { logEvent } from '../../src/platform/logger.ts'
+import type { Metrics } from '../../src/platform/metrics.ts'
+import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import type { Runtime } from '../../src/platform/runtime.ts'
+import type { EnteredSend, NextWakeUp } from '../deliver.ts'
+import { patient } from '../retry-until-available.ts'
+import { channelBreakers } from './breaker.ts'
+import type { Attempt } from './dispatch.ts'
+import { type LaneWaker, laneWaker } from './lanes.ts'
+import type { Turns } from './permits.ts'
+
+const maxOutcomesPerFlush = 200
+
+/** What a verdict leaves out. */
+const nothingMore = { reason: undefined, delayMs: undefined, isUncounted: false, holdsChannel: false }
+
+type Recorded = RecordedOutcome | undefined
+
+/** Decides what follows from an attempt, commits it, and tells the log and the queue. */
+export function outcomeRecorder(runtime: Runtime, turns: Turns) {
+  const { db, log, metrics, settings } = runtime
+  const lanes = laneWaker(runtime)
+  const tellBreaker = channelBreakers(runtime)
+  const recordLate = lateRecorder(runtime, lanes)
+  const outcomes = new MicroBatch<AttemptOutcome, Recorded>({
+    maxItems: maxOutcomesPerFlush,
+    isItemsFault: isRowFault,
+    flush: patient(log, async (batch) => {
+      metrics.outcomeBatch.observe(batch.length)
+      const recorded = new Map((await recordOutcomes(db, batch)).map((row) => [row.requestId, row]))
+      return batch.map(({ requestId }) => recorded.get(requestId))
+    }),
+  })
+
+  return async (send: EnteredSend, attemptMade: Attempt): Promise<NextWakeUp> => {
+    const { durationMs } = attemptMade
+    const outcome = tidy(attemptMade.outcome)
+    const { requestId, attempt, attemptsBeforeReplay, claimId, sealedConfig, onUncertain } = send
+    const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
+    const rules = { retryDelaysSeconds, onUncertain, random: Math.random() }
+    const verdict = { ...nothingMore, ...judge(outcome, attempt - attemptsBeforeReplay, rules) }
+    const { status, reason, delayMs, holdsChannel } = verdict
+    const record = recordOf(attempt, outcome, durationMs)
+    const configUsed = holdsChannel ? sealedConfig : undefined
+    const recorded = await outcomes.add({ requestId, claimId, record, ...verdict, sealedConfig: configUsed })
+    if (!recorded) return await recordLate(send, outcome, record)
+
+    logEvent(log, requestId, 'attempt_finished', record)
+    if (holdsChannel) logEvent(log, requestId, 'channel_held', { reason, channelId: send.channelId })
+    else if (status !== 'queued') logEvent(log, requestId, status, { reason })
+    else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
+    count(metrics, send, verdict, recorded)
+    const wakeOthers = async () => {
+      await tellBreaker(send, attemptMade)
+      if (send.isLimited) await turns.give(send.channelId)
+      if (recorded.nextInLane) await lanes.wake(recorded.nextInLane)
+      // One that was accepted at this moment: neither it nor this outcome has seen the other.
+      else if (status !== 'queued') void lanes.wakeHeadOf(requestId)
+    }
+    return { wakeInMs: delayMs, wakeOthers }
+  }
+}
+
+/** Records an outcome whose claim was given up while this worker was thought dead. */
+function lateRecorder({ db, log, metrics }: Runtime, lanes: LaneWaker) {
+  const record = patient(log, (late: LateOutcome) => recordLateOutcome(db, late))
+  return async (
+    { requestId, claimId }: EnteredSend,
+    outcome: AttemptResult,
+    attemptRecord: AttemptRecord,
+  ): Promise<NextWakeUp> => {
+    const late: AttemptRecord = { ...attemptRecord, late: true }
+    const verdict = judgeLate(outcome)
+    const status = await record({ requestId, claimId, record: late, verdict })
+    logEvent(log, requestId, 'attempt_finished', late)
+    if (status) logEvent(log, requestId, status, { reason: late.reason })
+    if (status) metrics.ended.inc({ status })
+    return { wakeOthers: () => lanes.wakeHeadOf(requestId) }
+  }
+}
+
+function count(
+  { ended, retries, acceptToSent }: Metrics,
+  { provider, attemptsBeforeReplay }: EnteredSend,
+  { status, holdsChannel }: Pick<AttemptOutcome, 'status' | 'holdsChannel'>,
+  { tookSeconds }: RecordedOutcome,
+): void {
+  const isReplay = attemptsBeforeReplay > 0
+  if (status !== 'queued') ended.inc({ status })
+  else if (!holdsChannel) retries.inc()
+  if (status === 'sent' && tookSeconds !== null && !isReplay) acceptToSent.observe({ provider }, tookSeconds)
+}
+
+function recordOf(attempt: number, outcome: AttemptResult, durationMs: number): AttemptRecord {
+  return {
+    attempt,
+    outcome: outcome.outcome,
+    durationMs,
+    providerStatus: outcome.providerStatus ?? null,
+    providerCode: outcome.providerCode ?? null,
+    providerMessageId: outcome.outcome === 'sent' ? (outcome.providerMessageId ?? null) : null,
+    ...('fault' in outcome && { fault: outcome.fault }),
+    ...(outcome.outcome !== 'sent' && { reason: outcome.reason }),
+  }
+}

@@ -1,0 +1,80 @@
+import { SpanKind, trace } from '@opentelemetry/api'
+import type { AttemptResult } from '../../src/core/outcome.ts'
+import { queueName } from '../../src/core/send-job.ts'
+import { failSpan, inSpan, remoteContext } from '../../src/platform/tracing.ts'
+import type { EnteredSend } from '../deliver.ts'
+import type { HttpClient } from '../providers/http.ts'
+import type { OwnSend } from './claim.ts'
+
+/** An attempt, from its claim to its recorded outcome, as a span of the trace in which the send was accepted. */
+export function traceAttempt<Result>(send: OwnSend, advance: () => Promise<Result>): Promise<Result> {
+  return inSpan(
+    {
+      name: `process ${queueName}`,
+      kind: SpanKind.CONSUMER,
+      parent: remoteContext(send.traceparent) ?? null,
+      attributes: {
+        'messaging.system': 'bullmq',
+        'messaging.operation.type': 'process',
+        'messaging.operation.name': 'process',
+        'messaging.destination.name': queueName,
+        ...aboutSend(send),
+      },
+    },
+    advance,
+  )
+}
+
+/** The call to the provider, with what came of it. */
+export function traceCall(send: EnteredSend, call: () => Promise<AttemptResult>): Promise<AttemptResult> {
+  const { provider } = send
+  return inSpan(
+    {
+      name: `send ${provider}`,
+      kind: SpanKind.CLIENT,
+      attributes: {
+        'messaging.system': provider,
+        'messaging.operation.type': 'send',
+        'messaging.operation.name': 'send',
+        'messaging.destination.name': send.channelId,
+        ...aboutSend(send),
+      },
+    },
+    async (span) => {
+      const result = await call()
+      if (!span.isRecording()) return result
+      const { outcome, providerStatus, providerCode } = result
+      span.setAttribute('outbound.outcome', outcome)
+      if (providerStatus !== undefined) span.setAttribute('outbound.provider.status', providerStatus)
+      if (providerCode !== undefined) span.setAttribute('outbound.provider.code', providerCode)
+      if (outcome !== 'sent') failSpan(span, outcome)
+      return result
+    },
+  )
+}
+
+const aboutSend = ({ requestId, attempt }: OwnSend) => ({
+  'messaging.message.id': requestId,
+  'outbound.attempt': attempt,
+})
+
+/** Tells the span of the provider's call what went over HTTP; never a path, which may hold secrets. */
+export function traceHttp(client: HttpClient): HttpClient {
+  return {
+    ...client,
+    async post(request, signal, moved) {
+      const result = await client.post(request, signal, moved)
+      const span = trace.getActiveSpan()
+      if (!span?.isRecording()) return result
+      const { protocol, hostname, port } = new URL(request.url)
+      span.setAttributes({
+        'http.request.method': 'POST',
+        'url.scheme': protocol.slice(0, -1),
+        'server.address': hostname,
+        'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+        ...(result.kind === 'answer' && { 'http.response.status_code': result.status }),
+      })
+      return result
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import {
+  type BusyChannel,
+  type DueSend,
+  findBusyChannels,
+  findDueSends,
+} from '../../db/delivery/due-sends.ts'
+import type { Runtime } from '../../src/platform/runtime.ts'
+import type { Turns } from '../sends/permits.ts'
+import { wake } from '../sends/wake.ts'
+import { type Rounds, startRounds } from './periodic-task.ts'
+import { WakeUpFlow } from './wake-up-flow.ts'
+
+/** Of all channels together; of each, however many there are, a little. */
+const sendsPerPass = 10_000
+const fewestPerChannel = 100
+const pageSize = 1000
+/** Of several channels that have few each. */
+const sendsAtOnce = 2000
+/** Those who wait for turns of other channels are not to stand behind all of these. */
+const channelsAtOnce = 20
+const pauseMs = 3000
+const pauseInBacklogMs = 1500
+/** Between passes over a backlog that is longer than one pass looks at, where wake-ups were missing. */
+const shortPauseMs = 500
+/** Younger ones are most likely on their way into the queue. */
+const overdueByMs = 2000
+
+/**
+ * Gives back their wake-ups to sends that are queued and due but have none, or a later one: because Redis was away when
+ * they were accepted, or lost what it held, or because they were replayed. Any number of workers may do it at once, since
+ * adding a wake-up again changes nothing.
+ */
+export function startReconciler(
+  runtime: Runtime,
+  turns: Turns,
+  flow = new WakeUpFlow(runtime.metrics),
+): Rounds {
+  /** Where each channel goes on that has more overdue sends than a pass looks at. */
+  const stoppedAt = new Map<string, DueSend>()
+  return startRounds({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
+    const channels = await findBusyChannels(runtime.db, overdueByMs)
+    await giveTurns(turns, channels)
+    const most = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
+    let restored = 0
+    let foundSome = false
+    // At once: what follows waits for Redis, which may be what is broken.
+    const onDue = () => {
+      foundSome = true
+      flow.searched(true)
+    }
+    const isRead = new Set(
+      channels.filter(({ without }) => without !== 'none').map(({ channelId }) => channelId),
+    )
+    for (const channelId of stoppedAt.keys()) if (!isRead.has(channelId)) stoppedAt.delete(channelId)
+    for (const without of ['all', 'ordinary'] as const) {
+      const ids = channels.filter((channel) => channel.without === without).map(({ channelId }) => channelId)
+      const atOnce = Math.ceil(sendsAtOnce / Math.min(most, pageSize))
+      for (let first = 0; first < ids.length; first += atOnce) {
+        const some = ids.slice(first, first + atOnce)
+        restored += await restoreSome(runtime, { channelIds: some, without, most, onDue }, stoppedAt)
+      }
+    }
+    if (!foundSome) flow.searched(false)
+    if (restored > 0) runtime.log.info({ event: 'reconciled', sends: restored })
+    runtime.metrics.reconciled.inc(restored)
+    if (stoppedAt.size === 0) return undefined
+    // Where nothing was missing, the rest isn't likely to be either.
+    return restored > 0 ? shortPauseMs : pauseInBacklogMs
+  })
+}
+
+async function giveTurns(turns: Turns, channels: readonly BusyChannel[]): Promise<void> {
+  const limited = channels.filter(({ givesTurns }) => givesTurns)
+  for (let first = 0; first < limited.length; first += channelsAtOnce) {
+    const some = limited.slice(first, first + channelsAtOnce)
+    await Promise.all(some.map(({ channelId }) => turns.give(channelId)))
+  }
+}
+
+interface Some {
+  channelIds: string[]
+  without: 'all' | 'ordinary'
+  most: number
+  /** Called when some are found that could go. */
+  onDue(): void
+}
+
+/**
+ * @param stoppedAt where each channel goes on, and then where it stopped, unless it came to the end of its overdue sends.
+ * @returns how many were woken.
+ */
+async function restoreSome(
+  runtime: Runtime,
+  { channelIds, without, most, onDue }: Some,
+  stoppedAt: Map<string, DueSend>,
+): Promise<number> {
+  let restored = 0
+  let unfinished = channelIds
+  for (let left = most; left > 0 && unfinished.length > 0; left -= pageSize) {
+    const limit = Math.min(left, pageSize)
+    const channels = unfinished.map((channelId) => ({ channelId, after: stoppedAt.get(channelId) }))
+    const due = await findDueSends(runtime.db, { channels, without, overdueByMs, limit })
+    const heads = due.filter(({ isHead }) => isHead)
+    if (heads.length > 0) onDue()
+    restored += await wake(runtime, heads)
+    unfinished = unfinished.filter((channelId) => {
+      const page = due.filter((send) => send.channelId === channelId)
+      const last = page.length < limit ? undefined : page.at(-1)
+      if (last) stoppedAt.set(channelId, last)
+      else stoppedAt.delete(channelId)
+      return last !== undefined
+    })
+  }
+  return restored
+}

@@ -1,0 +1,109 @@
+import { failSendsOfDeletedChannels } from '../../db/accounts/deleted-channels.ts'
+import { findLostClaims, giveUpClaims, type LostClaim, type Sweeper } from '../../db/delivery/lost-claims.ts'
+import { findDeadWorkers, forgetDeadWorkers } from '../../db/delivery/workers.ts'
+import { expireSends } from '../../db/expiry.ts'
+import { retentionTrims } from '../../db/support/retention.ts'
+import { judgeLoss } from '../../src/core/outcome.ts'
+import { ownReasons } from '../../src/core/own-reasons.ts'
+import { logEvent } from '../../src/platform/logger.ts'
+import type { Runtime } from '../../src/platform/runtime.ts'
+import { type LaneWaker, laneWaker } from '../sends/lanes.ts'
+import type { Heartbeat } from './heartbeat.ts'
+import { type Rounds, startRounds } from './periodic-task.ts'
+
+const secondMs = 1000
+const minuteMs = 60_000
+const pageSize = 500
+
+/**
+ * What has to be done beside the deliveries: give up the claims of workers that died, fail what has expired
+ * or whose channel was deleted, remove what is old. Every worker does all of it; what one is changing, the others pass by.
+ *
+ * @param inHand the sends that this worker is at work on.
+ */
+export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () => string[]): Rounds {
+  const { db, log, metrics, settings } = runtime
+  const trims = retentionTrims({ days: settings.RETENTION_DAYS, mediaHours: settings.MEDIA_RETENTION_HOURS })
+  const { worker } = heartbeat
+  const lanes = laneWaker(runtime)
+  let looksForOrphansAt = 0
+  const failingSweep = (failSome: () => Promise<string[]>, reason: string) =>
+    startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
+      const failed = await failSome()
+      for (const requestId of failed) {
+        logEvent(log, requestId, 'failed', { reason })
+        metrics.ended.inc({ status: 'failed' })
+        void lanes.wakeHeadOf(requestId)
+      }
+      return failed.length < pageSize ? secondMs : 0
+    })
+  const sweeps = [
+    startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
+      if (!heartbeat.canJudgeOthers()) return undefined
+      const sweeper = { worker, inHand: inHand(), judgesUntil: heartbeat.judgesUntil() }
+      const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)
+      // Claims that are orphaned otherwise are looked for now and then.
+      if (dead.length === 0 && performance.now() < looksForOrphansAt) return undefined
+      await giveUpLostClaims(runtime, lanes, sweeper)
+      // Else none may have been given up.
+      if (heartbeat.canJudgeOthers()) await forgetDeadWorkers(db, dead)
+      looksForOrphansAt = performance.now() + minuteMs
+      return undefined
+    }),
+    failingSweep(() => expireSends(db, pageSize), ownReasons.expired),
+    failingSweep(() => failSendsOfDeletedChannels(db, pageSize), ownReasons.channelDeleted),
+    startRounds({ log, event: 'sweep_failed', pauseMs: minuteMs }, async () => {
+      let isMoreLeft = false
+      for (const [what, trim] of Object.entries(trims)) {
+        const count = await trim(db, pageSize)
+        if (count > 0) log.info({ event: 'trimmed', what, count })
+        isMoreLeft ||= count === pageSize
+      }
+      return isMoreLeft ? 0 : minuteMs
+    }),
+  ]
+  return {
+    async stop() {
+      await Promise.all(sweeps.map((sweep) => sweep.stop()))
+    },
+  }
+}
+
+/**
+ * Of most nobody knows whether their providers were called: such sends are never simply sent again (docs/reliability.md).
+ */
+async function giveUpLostClaims(runtime: Runtime, lanes: LaneWaker, sweeper: Sweeper): Promise<void> {
+  for (;;) {
+    const claims = await findLostClaims(runtime.db, sweeper, pageSize)
+    if (claims.length === 0) return
+    await giveUp(runtime, lanes, sweeper, claims)
+  }
+}
+
+async function giveUp(
+  { db, log, metrics, settings }: Runtime,
+  lanes: LaneWaker,
+  sweeper: Sweeper,
+  claims: readonly LostClaim[],
+): Promise<void> {
+  const retryDelaysSeconds = settings.RETRY_DELAYS_SECONDS
+  const verdicts = claims.map((claim) => {
+    const { requestId, claimId, attempt, onUncertain, mayHaveCalled } = claim
+    const verdict = judgeLoss(claim, { retryDelaysSeconds, onUncertain, random: Math.random() })
+    return { requestId, claimId, attempt, mayHaveCalled, delayMs: undefined, ...verdict }
+  })
+  const givenUp = new Map((await giveUpClaims(db, sweeper, verdicts)).map((row) => [row.requestId, row]))
+  const ours = verdicts.filter(({ requestId }) => givenUp.has(requestId))
+  for (const { requestId, attempt, mayHaveCalled, status, reason } of ours) {
+    const nextAttemptAt = givenUp.get(requestId)?.nextAttemptAt
+    const outcome = mayHaveCalled ? {} : { outcome: 'not_called' }
+    logEvent(log, requestId, 'attempt_lost', { attempt, ...outcome, reason })
+    metrics.lostClaims.inc()
+    if (status === 'queued') metrics.retries.inc()
+    else metrics.ended.inc({ status })
+    if (status === 'queued') logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt })
+    else logEvent(log, requestId, status, { reason })
+  }
+  // Not waited for: Redis may be away, and the reconciler adds what is missing.
+  for (const { requestId } of ours) void lanes.wakeHeadOf(requestId)
+}
