@@ -84,11 +84,11 @@ export const channels = pgTable('channels', {
 })
 
 /**
- * Turns of the sends of limited channels (db/delivery/permits.ts): one that has a turn may be claimed, and counts as in flight
+ * Permits of the sends of limited channels (db/delivery/permits.ts): one that has a permit may be claimed, and counts as in flight
  * until its attempt has ended.
  */
-export const turns = pgTable(
-  'turns',
+export const permits = pgTable(
+  'permits',
   {
     requestId: uuid('request_id').primaryKey(),
     channelId: uuid('channel_id').notNull(),
@@ -101,7 +101,7 @@ export const turns = pgTable(
     /** Whether it goes through an open circuit breaker, to see if the provider is back. */
     isProbe: boolean('is_probe').notNull(),
   },
-  (table) => [index('turns_of_channel').on(table.channelId)],
+  (table) => [index('permits_of_channel').on(table.channelId)],
 )
 
 /** Templates registered with a channel; others pass through to the provider as they are. */
@@ -205,7 +205,7 @@ export const sends = pgTable(
   (table) => [
     index('sends_waiting').on(table.channelId, table.nextAttemptAt).where(sql`finished_at is null`),
     // In words of their own (db/lanes.ts).
-    index('sends_of_places')
+    index('sends_in_quota')
       .on(table.accountId, table.channelId)
       .where(sql`coalesce(finished_at, 'infinity') = 'infinity' and not overflow`),
     index('sends_of_lanes')

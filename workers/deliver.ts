@@ -3,7 +3,7 @@ import type { Providers } from './providers/index.ts'
 import { claimer, type OwnSend } from './sends/claim.ts'
 import { conversationCloser } from './sends/close-conversation.ts'
 import { dispatcher } from './sends/dispatch.ts'
-import type { Turns } from './sends/permits.ts'
+import type { Permits } from './sends/permits.ts'
 import { outcomeRecorder } from './sends/record-outcome.ts'
 import { traceAttempt } from './sends/trace.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
@@ -26,11 +26,11 @@ export interface NextWakeUp {
  * (docs/api.md#delivery): the claim is committed before the provider is called and the outcome after, so that a call
  * is never repeated blindly, and the contact's conversation is closed before the contact sees the message.
  */
-export function deliverer(runtime: Runtime, providers: Providers, heartbeat: Heartbeat, turns: Turns) {
-  const claim = claimer(runtime, heartbeat.worker, turns)
+export function deliverer(runtime: Runtime, providers: Providers, heartbeat: Heartbeat, permits: Permits) {
+  const claim = claimer(runtime, heartbeat.worker, permits)
   const closeConversation = conversationCloser(runtime)
   const dispatch = dispatcher(runtime, providers, heartbeat)
-  const recordOutcome = outcomeRecorder(runtime, turns)
+  const recordOutcome = outcomeRecorder(runtime, permits)
 
   return async (requestId: string): Promise<NextWakeUp> => {
     const claimed = await claim(requestId)

@@ -24,7 +24,7 @@ const keptForOrdinary = 0.6
 export interface QueueWorker {
   ready(): Promise<unknown>
   /** The sends that it is at work on. */
-  inHand(): string[]
+  inFlight(): string[]
   /** Takes no new wake-ups, and resolves when the sends in hand have their outcome recorded. */
   stop(): Promise<void>
 }
@@ -44,7 +44,7 @@ export function startQueueWorker(
   const slots = settings.WORKER_CONCURRENCY
   metrics.slots.set(slots)
   const onSlot = pLimit(slots)
-  const inHand = new Map<Promise<unknown>, string>()
+  const inFlight = new Map<Promise<unknown>, string>()
   let isStopping = false
   const follow = async (job: Job<SendJob>, token?: string): Promise<NextWakeUp> => {
     const { requestId } = sendJobSchema.parse(job.data)
@@ -54,10 +54,10 @@ export function startQueueWorker(
       logFault(log, 'wake_up_failed', error, { requestId })
       return { wakeInMs: wakeAfterFaultMs }
     })
-    inHand.set(delivery, requestId)
-    flow.workingOn(inHand.size)
-    const next = await delivery.finally(() => inHand.delete(delivery))
-    flow.workingOn(inHand.size)
+    inFlight.set(delivery, requestId)
+    flow.workingOn(inFlight.size)
+    const next = await delivery.finally(() => inFlight.delete(delivery))
+    flow.workingOn(inFlight.size)
     // Should the worker die in the middle of it, this wake-up comes back, and the head of the lane is looked for.
     await next
       .wakeOthers?.()
@@ -91,15 +91,15 @@ export function startQueueWorker(
   ]
   return {
     ready: () => Promise.all(workers.map((worker) => worker.waitUntilReady())),
-    inHand: () => [...inHand.values()],
+    inFlight: () => [...inFlight.values()],
     async stop() {
       isStopping = true
       const closed = Promise.all(workers.map((worker) => worker.close()))
-      while (inHand.size > 0) await Promise.allSettled(inHand.keys())
+      while (inFlight.size > 0) await Promise.allSettled(inFlight.keys())
       // All is recorded in PostgreSQL. What Redis, being away, isn't told now, the next worker finds out.
       if (await isDoneWithin(closed, tellRedisWithinMs)) return
       redis.disconnect()
-      while (inHand.size > 0) await Promise.allSettled(inHand.keys())
+      while (inFlight.size > 0) await Promise.allSettled(inFlight.keys())
     },
   }
 }

@@ -9,7 +9,7 @@ const tryAgainEveryMs = 500
  * statement. Around a claim nothing may be given up for such a reason: the send would stay claimed, with nobody at
  * work on it. The work has to be repeatable.
  */
-export function patient<In, Out>(
+export function retryUntilAvailable<In, Out>(
   log: Logger,
   work: (input: In) => Promise<Out>,
 ): (input: In) => Promise<Out> {

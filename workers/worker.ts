@@ -2,7 +2,7 @@ import type { Runtime } from '../src/platform/runtime.ts'
 import { deliverer } from './deliver.ts'
 import { openProviders } from './providers/index.ts'
 import { startQueueWorker } from './queue-worker.ts'
-import { turnGiver } from './sends/permits.ts'
+import { permitGranter } from './sends/permits.ts'
 import { startHeartbeat } from './upkeep/heartbeat.ts'
 import { startReconciler } from './upkeep/reconcile.ts'
 import { startSweeps } from './upkeep/sweep.ts'
@@ -23,13 +23,16 @@ export interface Worker {
 export function startWorker(runtime: Runtime, name: string, flow = new WakeUpFlow(runtime.metrics)): Worker {
   const heartbeat = startHeartbeat(runtime, name)
   const { providers, stopFetching, close: closeProviders } = openProviders(runtime)
-  const turns = turnGiver(runtime)
-  const queueWorker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, turns), flow)
-  const beside = [startReconciler(runtime, turns, flow), startSweeps(runtime, heartbeat, queueWorker.inHand)]
+  const permits = permitGranter(runtime)
+  const queueWorker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, permits), flow)
+  const beside = [
+    startReconciler(runtime, permits, flow),
+    startSweeps(runtime, heartbeat, queueWorker.inFlight),
+  ]
   return {
     ready: () => Promise.all([queueWorker.ready(), heartbeat.begun]),
     async stop() {
-      turns.stop()
+      permits.stop()
       // A fetch and the call after it may take longer than a worker has to end.
       stopFetching()
       await Promise.all([queueWorker.stop(), ...beside.map((rounds) => rounds.stop())])

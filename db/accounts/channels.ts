@@ -89,7 +89,7 @@ export async function holdChannel(db: Database, id: string, reason: string): Pro
 }
 
 /**
- * Its sends are found and woken by the workers' reconcilers within seconds. The turns that they had are void: those of a
+ * Its sends are found and woken by the workers' reconcilers within seconds. The permits that they had are void: those of a
  * rate may have been used, for the call with which the provider refused the channel.
  */
 export async function resumeChannel(db: Database, id: string): Promise<boolean> {
@@ -113,7 +113,7 @@ export async function resumeChannel(db: Database, id: string): Promise<boolean> 
     // In one that wasn't held, some may be about to be used.
     if (before.heldAt) {
       await transaction.execute(sql`
-        delete from turns t using sends s
+        delete from permits t using sends s
         where t.channel_id = ${id} and s.request_id = t.request_id and s.status = 'queued'`)
     }
     return true

@@ -2,7 +2,7 @@ import { and, count, eq, isNull, sql } from 'drizzle-orm'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { failQueued } from '../delivery/fail-queued.ts'
-import { channels, sends, templates, turns } from '../schema.ts'
+import { channels, permits, sends, templates } from '../schema.ts'
 
 /** What came of a deletion: how many waiting sends failed by it, or how many are being sent and are in its way. */
 export type Deletion = { failed: number } | { sending: number }
@@ -66,7 +66,7 @@ async function markDeleted(transaction: Transaction, id: string): Promise<number
       breakerOpenings: 0,
     })
     .where(eq(channels.id, id))
-  await transaction.delete(turns).where(eq(turns.channelId, id))
+  await transaction.delete(permits).where(eq(permits.channelId, id))
   await transaction.delete(templates).where(eq(templates.channelId, id))
   return 0
 }

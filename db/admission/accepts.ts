@@ -8,14 +8,7 @@ import { media } from '../schema.ts'
 import { prepared } from '../statement.ts'
 import { copyMedia } from './copy-media.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
-import {
-  isBeyondChannel,
-  isLoneOverflow,
-  isOverflow,
-  overflowOf,
-  placesTaken,
-  withPlacesTaken,
-} from './quota.ts'
+import { isBeyondChannel, isLoneOverflow, isOverflow, overflowOf, quotaUsed, withQuotaUsed } from './quota.ts'
 
 /** A send as it is recorded at accept. */
 export interface NewSend {
@@ -76,7 +69,7 @@ const returned = `
 const givenAndTaken = `
   given as materialized (
     select given.* from rows from (jsonb_to_recordset($1) as (${columns})) with ordinality as given where ${isInTime}),
-  taken as materialized (${placesTaken})`
+  taken as materialized (${quotaUsed})`
 
 /** SQL that inserts rows of `given`, in their order. */
 const givenIntoSends = (which: string) => `
@@ -85,8 +78,8 @@ const givenIntoSends = (which: string) => `
       coalesce(lag("requestId") over (partition by lane order by ordinality), ${lastOfLane}) end`,
     overflow: isOverflow,
   })}
-  from (select given.*, of_account.places as "placesOfAccount", ${isBeyondChannel} as "isBeyondChannel", ${lane} as lane
-        from given ${withPlacesTaken} ${which}) one
+  from (select given.*, of_account.places as "usedByAccount", ${isBeyondChannel} as "isBeyondChannel", ${lane} as lane
+        from given ${withQuotaUsed} ${which}) one
   order by ordinality`
 
 /**

@@ -6,7 +6,7 @@ import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Database } from '../client.ts'
 import { isBehind } from '../lanes.ts'
 import { isGiven, prepared } from '../statement.ts'
-import { isItsTurn, isLimited } from './permits.ts'
+import { hasPermit, isLimited } from './permits.ts'
 
 /** A send that this worker may now hand to its provider, with all that takes but the bytes of its media. */
 export interface ClaimedSend {
@@ -30,7 +30,7 @@ export interface ClaimedSend {
   onUncertain: OnUncertain
   /** Of the trace in which it was accepted. */
   traceparent: string | null
-  /** Whether it needed a turn (db/delivery/permits.ts). */
+  /** Whether it needed a permit (db/delivery/permits.ts). */
   isLimited: boolean
   isOverflow: boolean
   /** Whether it is the one call that an open circuit breaker lets through. */
@@ -41,11 +41,11 @@ export interface ClaimedSend {
 }
 
 const untilMs = (moment: string) => `
-  (select extract(epoch from t.${moment} - clock_timestamp())::float8 * 1000 from turns t where t.request_id = s.request_id)`
+  (select extract(epoch from t.${moment} - clock_timestamp())::float8 * 1000 from permits t where t.request_id = s.request_id)`
 
 /**
  * Claims nothing for a worker without a lease: its claims would count as lost at once. Leaves out what has expired,
- * which a sweep ends, what stands behind an unfinished send of its lane, and what has yet to get its turn. `skip
+ * which a sweep ends, what stands behind an unfinished send of its lane, and what has yet to get its permit. `skip
  * locked`: a send that another worker is claiming at this moment is that worker's. A claim whose answer was lost is found
  * again by its own id.
  *
@@ -72,7 +72,7 @@ const claim = (lock: string) => `
        where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
          and c.contact_value = s.contact_value and c.closed_at is null) open on true
      where s.status = 'sending' or (channels.held_at is null and not ${isBehind}
-                                    and (not ${isLimited} or ${isItsTurn}))),
+                                    and (not ${isLimited} or ${hasPermit}))),
    opened as (
      insert into conversations (id, account_id, contact_type, contact_value, opened_at)
      select distinct new_id, account_id, contact_type, contact_value, now()

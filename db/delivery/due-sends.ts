@@ -4,7 +4,7 @@ import { overflowOf } from '../admission/quota.ts'
 import type { Database } from '../client.ts'
 import { isBehind, isUnfinished, laneOf } from '../lanes.ts'
 import { isGiven, prepared } from '../statement.ts'
-import { hasLimits, isLimited, isSilent, turnInMs } from './permits.ts'
+import { hasLimits, isInSlowStart, isLimited, permitInMs } from './permits.ts'
 
 /** Why a send could not be claimed: when it can be, or what it waits for. */
 export interface Refusal {
@@ -13,8 +13,8 @@ export interface Refusal {
   dueInMs: number | null
   /** It has ended, or waits for an earlier send of its lane: then the lane's head is to be looked after. */
   leavesLane: boolean
-  /** The limited channel in which it waits for its turn. */
-  waitsForTurnOf: string | null
+  /** The limited channel in which it waits for its permit. */
+  waitsForPermitOf: string | null
 }
 
 const mayGo = `s.status = 'queued' and channels.held_at is null
@@ -25,13 +25,13 @@ const refusalsStatement = prepared<Refusal>(
   `select s.request_id as "requestId",
           s.finished_at is not null or (s.status = 'queued' and ${isBehind}) as "leavesLane",
           case when ${mayGo} then
-            ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, turn.in_ms, 0))::float8
+            ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
           end as "dueInMs",
-          case when ${mayGo} and s.next_attempt_at <= clock_timestamp() and turn.is_missing then channels.id
-          end as "waitsForTurnOf"
+          case when ${mayGo} and s.next_attempt_at <= clock_timestamp() and permit.is_missing then channels.id
+          end as "waitsForPermitOf"
    from sends s join channels on channels.id = s.channel_id
      cross join lateral (select in_ms, ${isLimited} and in_ms is null as is_missing
-                         from (select case when ${isLimited} then ${turnInMs} end as in_ms) its) turn
+                         from (select case when ${isLimited} then ${permitInMs} end as in_ms) its) permit
    where ${isGiven('s.request_id')}`,
 )
 
@@ -42,13 +42,13 @@ export function findRefusals(db: Database, requestIds: readonly string[]): Promi
 
 const readyHeadsStatement = prepared<WakeUp>(
   'ready_heads',
-  `select distinct s.request_id as "requestId", ${overflowOf('s')} as "overflowOf", turn.in_ms as "inMs"
+  `select distinct s.request_id as "requestId", ${overflowOf('s')} as "overflowOf", permit.in_ms as "inMs"
    from sends asked
      cross join lateral ((${laneOf('asked')} limit 1) union all select asked.* where asked.lane is null) s
      join channels on channels.id = s.channel_id
-     cross join lateral (select case when ${isLimited} then ${turnInMs} else 0 end as in_ms) turn
+     cross join lateral (select case when ${isLimited} then ${permitInMs} else 0 end as in_ms) permit
    where ${isGiven('asked.request_id')} and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
-     and channels.held_at is null and turn.in_ms is not null`,
+     and channels.held_at is null and permit.in_ms is not null`,
 )
 
 /** Wake-ups for the heads of the lanes of these sends, where they may go now; a send without a lane is its own head. */
@@ -59,9 +59,9 @@ export function findReadyHeads(db: Database, requestIds: readonly string[]): Pro
 /** A channel, not held, some of whose sends are overdue. */
 export interface BusyChannel {
   channelId: string
-  /** Whether some of its sends, or all, wait for turns. */
-  givesTurns: boolean
-  /** Which of its sends go without a turn. */
+  /** Whether some of its sends, or all, wait for permits. */
+  grantsPermits: boolean
+  /** Which of its sends go without a permit. */
   without: 'all' | 'ordinary' | 'none'
 }
 
@@ -80,8 +80,8 @@ const busyChannelsStatement = prepared<BusyChannel>(
              order by channel_id limit 1)
      from waiting where waiting.id is not null)
    select id as "channelId",
-          ${hasLimits} or (${isSilent} and ${hasOverdue('and s.overflow')}) as "givesTurns",
-          case when ${hasLimits} then 'none' when ${isSilent} then 'ordinary' else 'all' end as without
+          ${hasLimits} or (${isInSlowStart} and ${hasOverdue('and s.overflow')}) as "grantsPermits",
+          case when ${hasLimits} then 'none' when ${isInSlowStart} then 'ordinary' else 'all' end as without
    from waiting join channels using (id)
    where held_at is null and ${hasOverdue()}
    order by id`,
@@ -120,7 +120,7 @@ const dueSendsStatements = {
   all: dueSends('due_sends', 's.finished_at is null'),
   // By the account's places, not by the channel's backlog.
   ordinary: dueSends(
-    'due_sends_in_places',
+    'due_sends_in_quota',
     `${isUnfinished('s')} and not s.overflow
      and s.account_id = (select account_id from channels where id = asked."channelId")`,
   ),

@@ -14,7 +14,7 @@ export interface LateOutcome {
 }
 
 /**
- * An uncertain send takes the late verdict over. One that waits for its next attempt, or is parked, takes only a
+ * An uncertain send takes the late verdict over. One that waits for its next attempt, or was given up, takes only a
  * success, which spares it further attempts. Any other send, say one that a further attempt has ended, has the late
  * attempt told in its timeline and stays as it is. What is recorded already, its answer lost, is found again. Of an
  * erased send the bones are told, and what the sandbox took of it meanwhile is erased, too.

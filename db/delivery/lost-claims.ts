@@ -27,12 +27,12 @@ const isOrphaned = `(
 export interface Sweeper {
   worker: string
   /** The sends that it is at work on. */
-  inHand: readonly string[]
+  inFlight: readonly string[]
   /**
    * By PostgreSQL's clock. A statement that comes later, because PostgreSQL was away, counts no worker as dead: it may
    * have kept the others from beating, too.
    */
-  judgesUntil: Date
+  sweepsUntil: Date
 }
 
 /** A send in `sending` that nobody is at work on: its provider may have been called or not. */
@@ -62,7 +62,7 @@ const findStatement = prepared<LostClaim>(
 )
 
 export function findLostClaims(db: Database, sweeper: Sweeper, limit: number): Promise<LostClaim[]> {
-  return findStatement(db, [limit, sweeper.worker, sweeper.inHand, sweeper.judgesUntil])
+  return findStatement(db, [limit, sweeper.worker, sweeper.inFlight, sweeper.sweepsUntil])
 }
 
 /** What becomes of a send whose claim is given up. */
@@ -126,5 +126,5 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
 
 /** Ends lost claims. Those that another sweep has ended, or whose worker lives after all, are missing from the answer. */
 export function giveUpClaims(db: Database, sweeper: Sweeper, claims: readonly GivenUp[]) {
-  return giveUpStatement(db, [JSON.stringify(claims), sweeper.worker, sweeper.inHand, sweeper.judgesUntil])
+  return giveUpStatement(db, [JSON.stringify(claims), sweeper.worker, sweeper.inFlight, sweeper.sweepsUntil])
 }

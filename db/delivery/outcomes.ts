@@ -78,9 +78,9 @@ const outcomeStatement = prepared<RecordedOutcome>(
            from ours join outcomes o on o."requestId" = ours.request_id where o."holdsChannel") refusal
      where channels.id = refusal.channel_id and held_at is null
        and channels.sealed_config = refusal."sealedConfig"),
-   -- The attempt's number is used again, its turn isn't: the call may have been made.
+   -- The attempt's number is used again, its permit isn't: the call may have been made.
    used as (
-     delete from turns t using ours join outcomes o on o."requestId" = ours.request_id
+     delete from permits t using ours join outcomes o on o."requestId" = ours.request_id
      where o."isUncounted" and t.request_id = ours.request_id),
    retried as (
      insert into send_events (request_id, at, event, fields)

@@ -4,37 +4,37 @@ import { type Database, inTransaction } from '../client.ts'
 import { isBehind } from '../lanes.ts'
 
 /** A provider that doesn't answer is to hold few of the slots that are for all accounts' overflow. */
-const placesInSilence = 4
-const silentAfterSeconds = 10
+const permitsDuringSlowStart = 4
+const slowStartAfterSeconds = 10
 
-/** SQL that is true of a row of `channels` all of whose sends need turns. */
+/** SQL that is true of a row of `channels` all of whose sends need permits. */
 export const hasLimits = `(channels.rate_calls is not null or channels.max_in_flight is not null
   or channels.breaker_open_until is not null)`
 
 /** SQL that is true of a row of `channels` in which no send of the overflow has got an answer lately. */
-export const isSilent = `coalesce(channels.answered_at < clock_timestamp() - interval '${silentAfterSeconds} s', true)`
+export const isInSlowStart = `coalesce(channels.answered_at < clock_timestamp() - interval '${slowStartAfterSeconds} s', true)`
 
-/** SQL that is true of a send `s` that needs a turn before it may be claimed, by its row of `channels`. */
-export const isLimited = `(${hasLimits} or (s.overflow and ${isSilent}))`
+/** SQL that is true of a send `s` that needs a permit before it may be claimed, by its row of `channels`. */
+export const isLimited = `(${hasLimits} or (s.overflow and ${isInSlowStart}))`
 
-/** SQL that is true of a turn `t` that the next attempt of a send `s` may still use. */
+/** SQL that is true of a permit `t` that the next attempt of a send `s` may still use. */
 const isUsable = `t.request_id = s.request_id and t.attempt = s.attempt + 1 and t.valid_until > clock_timestamp()`
 
 /** So long before its call a send is woken: it waits for the moment with all prepared. */
 export const headStartMs = 100
 
 /**
- * SQL of how long until the wake-up of a send `s` that has its turn, also against the circuit breaker of its row of
+ * SQL of how long until the wake-up of a send `s` that has its permit, also against the circuit breaker of its row of
  * `channels`; null where it has none.
  */
-export const turnInMs = `(
+export const permitInMs = `(
   select ceil(greatest(0, coalesce(extract(epoch from t.call_at - clock_timestamp()) * 1000, 0) - ${headStartMs}))::float8
-  from turns t where ${isUsable} and (t.is_probe or channels.breaker_open_until is null))`
+  from permits t where ${isUsable} and (t.is_probe or channels.breaker_open_until is null))`
 
-/** SQL that is true of a send `s` whose turn it is. One that came long before would take up a slot until its call. */
-export const isItsTurn = `coalesce(${turnInMs} < ${headStartMs}, false)`
+/** SQL that is true of a send `s` whose permit it is. One that came long before would take up a slot until its call. */
+export const hasPermit = `coalesce(${permitInMs} < ${headStartMs}, false)`
 
-/** SQL that is true of a turn `t` of a send `s` that is under way, or being claimed, or may yet be. */
+/** SQL that is true of a permit `t` of a send `s` that is under way, or being claimed, or may yet be. */
 const isLive = `((s.status = 'sending' and s.attempt = t.attempt) or
   (s.status = 'queued' and s.attempt = t.attempt - 1 and t.valid_until > clock_timestamp() - interval '1 s'))`
 
@@ -46,7 +46,7 @@ const startSeconds = 0.05
 const leeway = 0.05
 /** Without a rate: for the way through the queue. */
 const validSeconds = 10
-const mostTurnsAtOnce = 200
+const maxPermitsAtOnce = 200
 /**
  * While nothing is known of the provider, a call is to tell something of it. So a probe, and the first calls of a silent
  * channel, are chosen among so many due sends: those first that are in no doubt, if there are any.
@@ -60,21 +60,21 @@ const candidates = 1000
 const isDoubtful = `(s.attempt > s.attempts_before_replay or
   (s.message->'media'->>'mediaUrl' is not null and s.message->'media'->>'sizeBytes' is null))`
 /** In flight, or in a second: so few don't flood the ordinary queue. */
-const fewTurns = 16
+const fewPermits = 16
 
-/** A send's turn. */
-export interface Turn {
+/** A send's permit. */
+export interface Permit {
   requestId: string
-  /** Where its wake-up goes: in channels with few turns, these don't wait behind an overflow. */
+  /** Where its wake-up goes: in channels with few permits, these don't wait behind an overflow. */
   overflowOf: string | null
   /** Until its call. */
   inMs: number
 }
 
 /** What a channel's sends were given. */
-export interface GivenTurns {
+export interface GrantedPermits {
   channelId: string
-  turns: Turn[]
+  permits: Permit[]
   /** Whether there were no more; then whoever ends one gives the next. */
   isFull: boolean
   /** When there may be more; null where that depends on other things than time, or nobody waits. */
@@ -82,7 +82,7 @@ export interface GivenTurns {
 }
 
 /**
- * The first of a channel's due sends get the turns that there are: as many as its rate has calls until a moment ahead,
+ * The first of a channel's due sends get the permits that there are: as many as its rate has calls until a moment ahead,
  * as `max_in_flight` leaves free, and as its circuit breaker lets through; where it has none of these, but is silent, a
  * few of its overflow.
  */
@@ -90,24 +90,24 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
   with pace as materialized (
     select *, ${sql.raw(hasLimits)} as has_limits,
            ${sql.raw(hasLimits)} and
-             coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= ${fewTurns} as are_few,
+             coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= ${fewPermits} as are_few,
            greatest(next_call_at, at + ${startSeconds} * interval '1 s') as first_at,
            rate_seconds * ${1 + leeway}::float8 / rate_calls as spacing
     from channels, clock_timestamp() as at
-    where id in ${channelIds} and held_at is null and (${sql.raw(hasLimits)} or ${sql.raw(isSilent)})),
+    where id in ${channelIds} and held_at is null and (${sql.raw(hasLimits)} or ${sql.raw(isInSlowStart)})),
   limits as materialized (
     select pace.*,
-           case when rate_calls is not null then least(${mostTurnsAtOnce}, greatest(
+           case when rate_calls is not null then least(${maxPermitsAtOnce}, greatest(
              0, 1 + floor((${dealtOutSeconds} - extract(epoch from first_at - at)) / spacing))) end as by_rate,
            max_in_flight - in_flight as by_flight,
-           case when not has_limits then ${placesInSilence} - in_flight end as by_silence,
+           case when not has_limits then ${permitsDuringSlowStart} - in_flight end as by_slow_start,
            case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end as by_breaker
     from pace cross join lateral (
-      select count(*) as in_flight from turns t join sends s using (request_id)
+      select count(*) as in_flight from permits t join sends s using (request_id)
       where t.channel_id = pace.id and ${sql.raw(isLive)}) now),
   room as materialized (
-    select limits.*, least(${mostTurnsAtOnce}, by_rate, by_flight, by_silence, by_breaker)::int as places,
-           coalesce(by_breaker = 1, by_silence is not null) as is_first
+    select limits.*, least(${maxPermitsAtOnce}, by_rate, by_flight, by_slow_start, by_breaker)::int as places,
+           coalesce(by_breaker = 1, by_slow_start is not null) as is_first
     from limits),
   chosen as materialized (
     select room.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
@@ -120,13 +120,13 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
         from sends s
         where s.channel_id = room.id and s.finished_at is null and s.status = 'queued' and (has_limits or s.overflow)
           and s.next_attempt_at <= room.at and (s.expires_at is null or s.expires_at > room.at)
-          and not ${sql.raw(isBehind)} and not exists (select from turns t where ${sql.raw(isUsable)})
+          and not ${sql.raw(isBehind)} and not exists (select from permits t where ${sql.raw(isUsable)})
         order by s.next_attempt_at, s.seq
         limit case when is_first and room.places > 0 then ${candidates} else greatest(room.places, 0) end) due
       order by due.comes_last, due.next_attempt_at, due.seq
       limit greatest(room.places, 0)) s),
   given as (
-    insert into turns (request_id, channel_id, attempt, call_at, valid_until, is_probe)
+    insert into permits (request_id, channel_id, attempt, call_at, valid_until, is_probe)
     select request_id, id, attempt, call_at,
            coalesce(call_at + least(${validSeconds}, ${leeway}::float8 * rate_seconds) * interval '1 s',
                     at + ${validSeconds} * interval '1 s'),
@@ -147,11 +147,11 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
          coalesce(json_agg(json_build_object(
            'requestId', chosen.request_id, 'overflowOf', chosen.overflow_of,
            'inMs', coalesce(ceil(extract(epoch from chosen.call_at - chosen.at) * 1000), 0))
-           order by chosen.call_at) filter (where chosen.request_id is not null), '[]') as turns,
+           order by chosen.call_at) filter (where chosen.request_id is not null), '[]') as permits,
          count(chosen.request_id) >= room.places as "isFull",
          ceil(1000 * case
            when room.by_breaker = 0 then extract(epoch from room.breaker_open_until - room.at)
-           when count(chosen.request_id) = ${mostTurnsAtOnce} then 0
+           when count(chosen.request_id) = ${maxPermitsAtOnce} then 0
            when count(chosen.request_id) = room.by_rate then
              greatest(0, extract(epoch from coalesce(moved.next_call_at, room.first_at) - room.at) - ${dealtOutSeconds / 2}) end)::float8 as "moreInMs"
   from room left join chosen using (id) left join moved using (id)
@@ -159,25 +159,25 @@ const give = (channelIds: readonly string[], probeSeconds: number) => sql`
            moved.next_call_at`
 
 /**
- * Gives the sends that wait in these channels the turns that there are, each channel's in the order in which they fell
- * due. Exact across any number of workers: who deals out a channel's turns has locked its row, and only then looks how
+ * Gives the sends that wait in these channels the permits that there are, each channel's in the order in which they fell
+ * due. Exact across any number of workers: who deals out a channel's permits has locked its row, and only then looks how
  * many there are.
  *
  * @param probeSeconds how long a circuit breaker that lets a call through waits for what comes of it.
  */
-export async function giveTurns(
+export async function grantPermits(
   db: Database,
   channelIds: readonly string[],
   probeSeconds: number,
-): Promise<GivenTurns[]> {
+): Promise<GrantedPermits[]> {
   return await inTransaction(db, async (transaction) => {
     await transaction.execute(
       sql`select from channels where id in ${channelIds} order by id for no key update`,
     )
     await transaction.execute(sql`
-      delete from turns t where channel_id in ${channelIds}
+      delete from permits t where channel_id in ${channelIds}
         and not exists (select from sends s where s.request_id = t.request_id and ${sql.raw(isLive)})`)
-    const { rows } = await transaction.execute<GivenTurns & Record<string, unknown>>(
+    const { rows } = await transaction.execute<GrantedPermits & Record<string, unknown>>(
       give(channelIds, probeSeconds),
     )
     return rows

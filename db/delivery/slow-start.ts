@@ -3,20 +3,20 @@ import { overflowOf } from '../admission/quota.ts'
 import type { Database } from '../client.ts'
 import { isBehind } from '../lanes.ts'
 import { prepared } from '../statement.ts'
-import { isSilent } from './permits.ts'
+import { isInSlowStart } from './permits.ts'
 
-const noteStatement = prepared<{ wasSilent: boolean }>(
+const noteStatement = prepared<{ wasInSlowStart: boolean }>(
   'note_answer',
   `with channels as materialized (
-     select id, ${isSilent} as was_silent from channels where id = $1 for no key update)
+     select id, ${isInSlowStart} as was_in_slow_start from channels where id = $1 for no key update)
    update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
-   returning was_silent as "wasSilent"`,
+   returning was_in_slow_start as "wasInSlowStart"`,
 )
 
 /** Notes that a send of the channel's overflow has got an answer. @returns whether it is the first after a silence. */
 export async function noteAnswer(db: Database, channelId: string): Promise<boolean> {
   const [row] = await noteStatement(db, [channelId])
-  return row?.wasSilent ?? false
+  return row?.wasInSlowStart ?? false
 }
 
 const waitingStatement = prepared<WakeUp>(

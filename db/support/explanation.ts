@@ -1,4 +1,4 @@
-import { mostCountedAhead, type StoryFacts } from '../../src/core/explanation.ts'
+import { mostCountedAhead, type SendFacts } from '../../src/core/explanation.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
@@ -27,7 +27,7 @@ interface FactsRow {
 }
 
 const factsStatement = prepared<FactsRow>(
-  'story_facts',
+  'send_facts',
   `select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.expires_at as "expiresAt",
           ahead.count as "countAhead", ahead.first as "firstAhead",
           s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
@@ -45,17 +45,17 @@ const factsStatement = prepared<FactsRow>(
 )
 
 /** All that is told of a send: its row, its events, and what it waits for or has waited for. */
-export async function findStory(
+export async function findExplanation(
   db: Database,
   requestId: string,
-): Promise<{ send: SendRecord; events: StoredEvent[]; facts: StoryFacts } | undefined> {
+): Promise<{ send: SendRecord; events: StoredEvent[]; facts: SendFacts } | undefined> {
   const found = await findSend(db, requestId)
   if (!found) return undefined
   const [row] = await factsStatement(db, [requestId])
   return row && { ...found, facts: factsOf(row) }
 }
 
-function factsOf(row: FactsRow): StoryFacts {
+function factsOf(row: FactsRow): SendFacts {
   const {
     now,
     nextAttemptAt,

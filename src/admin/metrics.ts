@@ -1,6 +1,6 @@
 import { type Backlog, readBacklog } from '../../db/support/backlog.ts'
 import { providerNames } from '../core/providers/index.ts'
-import { WaitBudget } from '../platform/deadline.ts'
+import { Deadline } from '../platform/deadline.ts'
 import { logWarning } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { readyWithin } from '../platform/redis.ts'
@@ -71,7 +71,7 @@ function collector<T>({ log, metrics: gauges }: AdminRuntime, collected: Collect
       reading ??= read().finally(() => {
         reading = undefined
       })
-      show(await new WaitBudget(answerWithinMs).spend(reading))
+      show(await new Deadline(answerWithinMs).spend(reading))
       gauges.collectorUp.set({ collector: name }, 1)
     } catch (error) {
       forget()

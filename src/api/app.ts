@@ -3,14 +3,14 @@ import { type Context, Hono } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { routePath } from 'hono/route'
 import { newId } from '../core/new-id.ts'
-import { WaitBudget } from '../platform/deadline.ts'
+import { Deadline } from '../platform/deadline.ts'
 import { logEvent } from '../platform/logger.ts'
 import { Readiness } from '../platform/readiness.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import { answerJson } from './answer.ts'
 import { authenticator } from './authenticate.ts'
 import { unknownProxyWarner } from './client-address.ts'
-import { patience as defaultPatience } from './client-timeouts.ts'
+import { timeouts as defaultClientTimeouts } from './client-timeouts.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { answerError, notReady, routeNotFound, wrongMethod } from './errors.ts'
 import { index } from './index-route.ts'
@@ -21,7 +21,7 @@ import { traceRequest } from './send/trace-request.ts'
 import { sendMessage } from './send-message.ts'
 
 /** What one request may wait for the stores; leaves room below the 1.5 s within which every answer is due. */
-const waitBudgetMs = 1100
+const answerWithinMs = 1100
 
 export type ApiApp = Hono<ApiEnv>
 
@@ -29,11 +29,11 @@ export type ApiApp = Hono<ApiEnv>
 export function createApp(
   runtime: Runtime,
   readiness = new Readiness(runtime),
-  patience = defaultPatience,
+  timeouts = defaultClientTimeouts,
 ): ApiApp {
   const { log } = runtime
   const authenticate = authenticator(runtime)
-  const send = sendMessage(runtime, authenticate, patience)
+  const send = sendMessage(runtime, authenticate, timeouts)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use('/v1/*', traceRequest)
@@ -79,7 +79,7 @@ const trackRequest = (runtime: Runtime) => {
     warnOfUnknownProxy(c)
     const requestId = newId()
     c.set('requestId', requestId)
-    c.set('budget', new WaitBudget(waitBudgetMs))
+    c.set('deadline', new Deadline(answerWithinMs))
     c.set('headers', { 'X-Request-Id': requestId })
     await next()
     const { status: statusCode } = c.res

@@ -63,7 +63,7 @@ export function authenticator(runtime: Runtime) {
     const apiKey = bearer.exec(c.env.incoming.headers.authorization ?? '')?.[1] ?? ''
     let caller = callers.get(cacheKeyOf(apiKey))
     if (!caller && wasMintedHere(apiKey, settings.API_KEY_PEPPER)) {
-      caller = await c.get('budget').spend(lookUp(apiKey))
+      caller = await c.get('deadline').spend(lookUp(apiKey))
     }
     if (!caller || caller === 'nobody') return refuse(c)
     c.set('caller', caller)
@@ -93,7 +93,7 @@ function refuser(runtime: Runtime) {
   const limit = { points: runtime.settings.AUTH_FAILURE_LIMIT, seconds: failureWindowSeconds }
   const failures = sharedLimiters(runtime)('auth-failures', limit)
   return async (c: Context<ApiEnv>): Promise<never> => {
-    const { isOver, resetSeconds } = await c.var.budget.spend(failures.useUp(subscriber(clientAddress(c))))
+    const { isOver, resetSeconds } = await c.var.deadline.spend(failures.useUp(subscriber(clientAddress(c))))
     runtime.metrics.authFailures.inc()
     if (isOver) runtime.metrics.rateLimited.inc({ limit: 'address' })
     throw isOver ? tooManyFaultyKeys(resetSeconds) : unauthorized()

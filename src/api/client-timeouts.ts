@@ -1,5 +1,5 @@
 /** How slow a client may be before it is let go (docs/api.md#connections). */
-export interface Patience {
+export interface ClientTimeouts {
   /** From the start of a connection, or of a later request on it, to the end of the headers. */
   headersMs: number
   /** In which a body may come at any pace. */
@@ -7,18 +7,18 @@ export interface Patience {
   /** What the body's average has to be from then on. */
   bodyBytesPerSecond: number
   /** In which a large body has its turn, or is told to come again. Waiting for it doesn't count as slow, nor as silence. */
-  turnMs: number
+  queuedMs: number
   /** While a request or its answer is on its way and nothing moves. */
-  silenceMs: number
+  idleMs: number
   /** Between an answer that came before the end of its request, and the end of the connection. */
   lingerMs: number
 }
 
-export const patience: Patience = {
+export const timeouts: ClientTimeouts = {
   headersMs: 10_000,
   bodyGraceMs: 10_000,
   bodyBytesPerSecond: 32 * 1024,
-  turnMs: 30_000,
-  silenceMs: 30_000,
+  queuedMs: 30_000,
+  idleMs: 30_000,
   lingerMs: 500,
 }

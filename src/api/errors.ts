@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { isConflict, isUnavailable } from '../../db/errors.ts'
-import { WaitBudgetSpent } from '../platform/deadline.ts'
+import { DeadlinePassed } from '../platform/deadline.ts'
 import { type Logger, logFault, logWarning } from '../platform/logger.ts'
 import { NotAcquired } from '../platform/semaphore.ts'
 import { answerJson } from './answer.ts'
@@ -70,7 +70,7 @@ export function asApiError(error: Error): ApiError {
   // Hono's validator throws one where the body doesn't parse; its own text names no field.
   if (error instanceof HTTPException) return new ApiError(400, notJson.fault)
   if (
-    error instanceof WaitBudgetSpent ||
+    error instanceof DeadlinePassed ||
     error instanceof NotAcquired ||
     isUnavailable(error) ||
     isConflict(error)

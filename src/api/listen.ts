@@ -10,7 +10,7 @@ import { listenAt } from '../platform/listen-at.ts'
 import { logEvent } from '../platform/logger.ts'
 import type { Runtime } from '../platform/runtime.ts'
 import type { ApiApp } from './app.ts'
-import { patience } from './client-timeouts.ts'
+import { timeouts } from './client-timeouts.ts'
 import { errorBody, notHttp } from './errors.ts'
 
 const looksPerTimeout = 10
@@ -64,7 +64,7 @@ export async function listen(
   app: ApiApp,
   runtime: Answering,
   at: { host: string; port: number },
-  { headersMs, silenceMs, lingerMs } = patience,
+  { headersMs, idleMs, lingerMs } = timeouts,
 ): Promise<Server> {
   const options = {
     headersTimeout: headersMs,
@@ -85,7 +85,7 @@ export async function listen(
   const server = createServer(options, (request, response) => {
     if (!isFarAhead(request)) void answer(request, response)
   })
-  server.setTimeout(silenceMs)
+  server.setTimeout(idleMs)
   // Node would drop what comes behind the 2,000th, say a proxy's X-Forwarded-For; their size is limited all the same.
   server.maxHeadersCount = 0
   trackConnections(server, lingerMs)

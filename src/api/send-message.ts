@@ -6,7 +6,7 @@ import { permit } from './authenticate.ts'
 import { openLargeBodies } from './body/large-bodies.ts'
 import type { BodyForm } from './body/parse-body.ts'
 import { readBody, refuseDeclaredOversize } from './body/read-body.ts'
-import type { Patience } from './client-timeouts.ts'
+import type { ClientTimeouts } from './client-timeouts.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { templateApplier } from './send/apply-template.ts'
 import { channelChecks } from './send/check-against-channel.ts'
@@ -24,10 +24,14 @@ import { validate } from './send/validate.ts'
  * (docs/api.md#order-of-checks): who may not send learns nothing of channels, only good requests use up rate limit,
  * and a 202 means that the send is committed in PostgreSQL, whether or not the queue could take its wake-up.
  */
-export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<ApiEnv>, patience: Patience) {
+export function sendMessage(
+  runtime: Runtime,
+  authenticate: MiddlewareHandler<ApiEnv>,
+  timeouts: ClientTimeouts,
+) {
   const { settings } = runtime
   const schemas = sendRequestSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
-  const large = openLargeBodies(settings, patience)
+  const large = openLargeBodies(settings, timeouts)
   const ownChannel = channelLookup(runtime)
   const checkAgainstChannel = channelChecks(runtime)
   const applyTemplate = templateApplier(runtime)
@@ -43,7 +47,7 @@ export function sendMessage(runtime: Runtime, authenticate: MiddlewareHandler<Ap
       refuseDeclaredOversize(settings.MAX_BODY_BYTES),
       authenticate,
       permit('messages:send'),
-      readBody(settings.MAX_BODY_BYTES, patience, large),
+      readBody(settings.MAX_BODY_BYTES, timeouts, large),
       validate(form, schemas, large),
       async (c) => {
         const asked = c.get('asked')

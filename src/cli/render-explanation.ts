@@ -1,12 +1,12 @@
-import type { Advice, Story, StoryEntry } from '../core/explanation.ts'
+import type { Advice, Explanation, ExplanationEntry } from '../core/explanation.ts'
 import type { Timeline } from '../core/timeline.ts'
 
 const timeWidth = '2026-01-01T12:00:00.000Z'.length
 const eventWidth = 'conversation_closed'.length
 
 /** A send's story for a terminal. */
-export function renderStory(story: Story, timeline: Timeline): string {
-  return [renderHead(timeline), story.headline, ...story.entries.map(renderEntry), ...renderEnd(story)].join(
+export function renderExplanation(story: Explanation, timeline: Timeline): string {
+  return [renderHead(timeline), story.summary, ...story.entries.map(renderEntry), ...renderEnd(story)].join(
     '\n',
   )
 }
@@ -16,7 +16,7 @@ export function renderHead({ requestId, status, messageType, contact }: Timeline
 }
 
 /** Under the name of the event, which is its name in the logs and in the API, too. */
-export function renderEntry({ at, event, gap, text, answer }: StoryEntry): string {
+export function renderEntry({ at, event, gap, text, answer }: ExplanationEntry): string {
   const margin = ' '.repeat(timeWidth + eventWidth + 6)
   const lines = [
     ...(gap ? [`${margin}(${gap.text})`] : []),
@@ -26,7 +26,12 @@ export function renderEntry({ at, event, gap, text, answer }: StoryEntry): strin
   return lines.join('\n')
 }
 
-function renderAnswer({ status, code, meaning, messageId }: NonNullable<StoryEntry['answer']>): string[] {
+function renderAnswer({
+  status,
+  code,
+  meaning,
+  messageId,
+}: NonNullable<ExplanationEntry['answer']>): string[] {
   const numbers = [status !== null && `status ${status}`, code !== null && `code ${code}`]
     .filter(Boolean)
     .join(', ')
@@ -37,7 +42,7 @@ function renderAnswer({ status, code, meaning, messageId }: NonNullable<StoryEnt
 }
 
 /** What comes next, and what there is to do. */
-export function renderEnd({ next, advice, forCustomer }: Story): string[] {
+export function renderEnd({ next, advice, forCustomer }: Explanation): string[] {
   return [
     ...(next ? [`  Next: ${next.at === null ? '' : `${next.at}  `}${next.text}`] : []),
     ...(advice ? [`  To do: ${renderAdvice(advice)}`] : []),

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { Database } from '../../db/client.ts'
-import { findStory } from '../../db/support/explanation.ts'
-import { type Story, type StoryEntry, tellStory } from '../core/explanation.ts'
+import { findExplanation } from '../../db/support/explanation.ts'
+import { type Explanation, type ExplanationEntry, explain } from '../core/explanation.ts'
 import { explainUnknownId, findRequestId } from '../core/request-id.ts'
 import { buildTimeline, type Timeline } from '../core/timeline.ts'
 import { answer, type CliContext, CliError } from './answer.ts'
-import { renderAdvice, renderEnd, renderEntry, renderHead, renderStory } from './render-explanation.ts'
+import { renderAdvice, renderEnd, renderEntry, renderExplanation, renderHead } from './render-explanation.ts'
 
 const lookEveryMs = 500
 
 interface Told {
   timeline: Timeline
-  story: Story
+  story: Explanation
 }
 
 export function traceCommand(program: Command): void {
@@ -48,30 +48,30 @@ async function tell(context: CliContext, pasted: string): Promise<Told> {
 
 /** A send's timeline, with the contact masked, and its story. */
 export async function lookUp(db: Database, requestId: string): Promise<Told | undefined> {
-  const found = await findStory(db, requestId)
+  const found = await findExplanation(db, requestId)
   if (!found) return undefined
   const timeline = buildTimeline(found.send, found.events, 'masked')
-  return { timeline, story: tellStory(timeline, found.facts) }
+  return { timeline, story: explain(timeline, found.facts) }
 }
 
 /** Prints what is new, and what it waits for where that has changed. */
 async function followToEnd(db: Database, first: Told, print: (line: string) => void): Promise<Told> {
   const shown = new Set<string>()
   let told = first
-  let headline: string | undefined
+  let summary: string | undefined
   print(renderHead(told.timeline))
   for (;;) {
     for (const entry of newEntries(told.story.entries, shown)) print(renderEntry(entry))
     if (told.timeline.finishedAt !== null) return told
-    if (told.story.headline !== headline) print(told.story.headline)
-    headline = told.story.headline
+    if (told.story.summary !== summary) print(told.story.summary)
+    summary = told.story.summary
     await sleep(lookEveryMs)
     told = (await lookUp(db, told.timeline.requestId)) ?? told
   }
 }
 
 /** By name and number: the moment at which an attempt counts as begun may still change. */
-function newEntries(entries: readonly StoryEntry[], shown: Set<string>): StoryEntry[] {
+function newEntries(entries: readonly ExplanationEntry[], shown: Set<string>): ExplanationEntry[] {
   const counts = new Map<string, number>()
   return entries.filter(({ event }) => {
     const number = (counts.get(event) ?? 0) + 1
@@ -84,8 +84,8 @@ function newEntries(entries: readonly StoryEntry[], shown: Set<string>): StoryEn
 }
 
 function renderTold({ story, timeline }: Told, isFollowed: boolean): string {
-  return isFollowed ? [story.headline, ...renderEnd(story)].join('\n') : renderStory(story, timeline)
+  return isFollowed ? [story.summary, ...renderEnd(story)].join('\n') : renderExplanation(story, timeline)
 }
 
-const oneLine = ({ headline, advice }: Story) =>
-  [headline, advice && renderAdvice(advice)].filter(Boolean).join(' ')
+const oneLine = ({ summary, advice }: Explanation) =>
+  [summary, advice && renderAdvice(advice)].filter(Boolean).join(' ')

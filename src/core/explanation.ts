@@ -1,13 +1,20 @@
-import { standingOf } from './explanation/condition.ts'
+import { conditionOf } from './explanation/condition.ts'
 import { lineForCustomer } from './explanation/customer.ts'
 import { tellEvent } from './explanation/events.ts'
-import type { Story, StoryEntry, StoryFacts, Tone } from './explanation/model.ts'
-import { adviceOn, headlineOf, nextOf } from './explanation/summary.ts'
+import type { Explanation, ExplanationEntry, SendFacts, Tone } from './explanation/model.ts'
+import { adviceOn, nextOf, summaryOf } from './explanation/summary.ts'
 import { gapBefore } from './explanation/waits.ts'
 import type { SendStatus, Timeline, TimelineEvent } from './timeline.ts'
 
 export { mayHaveGotThrough } from './explanation/condition.ts'
-export type { Advice, Story, StoryAnswer, StoryEntry, StoryFacts, Tone } from './explanation/model.ts'
+export type {
+  Advice,
+  Explanation,
+  ExplanationAnswer,
+  ExplanationEntry,
+  SendFacts,
+  Tone,
+} from './explanation/model.ts'
 export { mostCountedAhead } from './explanation/model.ts'
 
 const tones: Record<SendStatus, Tone> = {
@@ -23,20 +30,20 @@ const tones: Record<SendStatus, Tone> = {
  *
  * @param timeline with the contact masked.
  */
-export function tellStory(timeline: Timeline, facts: StoryFacts): Story {
-  const standing = standingOf(timeline, facts)
-  const next = nextOf(standing, facts)
-  const advice = adviceOn(standing, timeline, facts)
+export function explain(timeline: Timeline, facts: SendFacts): Explanation {
+  const condition = conditionOf(timeline, facts)
+  const next = nextOf(condition, facts)
+  const advice = adviceOn(condition, timeline, facts)
   return {
     requestId: timeline.requestId,
     tone: tones[timeline.status],
-    headline: headlineOf(standing, timeline, facts),
+    summary: summaryOf(condition, timeline, facts),
     entries: timeline.events.map((event, index) =>
       entryOf(event, timeline.events[index - 1], timeline, facts),
     ),
     ...(next && { next }),
     ...(advice && { advice }),
-    forCustomer: lineForCustomer(standing, timeline, facts),
+    forCustomer: lineForCustomer(condition, timeline, facts),
   }
 }
 
@@ -44,8 +51,8 @@ function entryOf(
   event: TimelineEvent,
   before: TimelineEvent | undefined,
   timeline: Timeline,
-  facts: StoryFacts,
-): StoryEntry {
+  facts: SendFacts,
+): ExplanationEntry {
   const gap = before && gapBefore(before, event, facts)
   return { at: event.at, event: event.event, ...(gap && { gap }), ...tellEvent(event, timeline, facts) }
 }

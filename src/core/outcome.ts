@@ -72,7 +72,7 @@ export interface RetryRules {
 const notCalledDelayMs = 1000
 
 /** @param attempt the attempt that just ended, counted from 1 anew where the send was replayed. */
-export function judge(outcome: AttemptResult, attempt: number, rules: RetryRules): Verdict {
+export function decide(outcome: AttemptResult, attempt: number, rules: RetryRules): Verdict {
   switch (outcome.outcome) {
     case 'sent':
       return { status: 'sent' }
@@ -84,7 +84,7 @@ export function judge(outcome: AttemptResult, attempt: number, rules: RetryRules
       return { status: 'failed', reason: `${outcome.reason} ${lastAttempt}` }
     }
     case 'uncertain':
-      return judgeUncertain(outcome.reason, attempt, rules)
+      return decideUncertain(outcome.reason, attempt, rules)
     case 'channel_refused':
       return { status: 'queued', reason: outcome.reason, delayMs: 0, isUncounted: true, holdsChannel: true }
     case 'not_called':
@@ -99,14 +99,14 @@ export function judge(outcome: AttemptResult, attempt: number, rules: RetryRules
   }
 }
 
-function judgeUncertain(reason: string, attempt: number, rules: RetryRules) {
+function decideUncertain(reason: string, attempt: number, rules: RetryRules) {
   const delayMs = rules.onUncertain === 'resend' ? retryDelayMs(attempt, rules) : undefined
   if (delayMs === undefined) return { status: 'uncertain', reason } as const
   return { status: 'queued', reason, delayMs } as const
 }
 
 /** What a late outcome makes of a send that was given up as uncertain; undefined where it doesn't know either. */
-export function judgeLate(
+export function decideLate(
   outcome: AttemptResult,
 ): { status: 'sent' } | { status: 'failed'; reason: string } | undefined {
   switch (outcome.outcome) {
@@ -127,8 +127,8 @@ export function judgeLate(
 
 export const mostLosses = 5
 
-/** What becomes of a send whose worker was lost in the middle of an attempt; one that kills its workers is parked. */
-export function judgeLoss(
+/** What becomes of a send whose worker was lost in the middle of an attempt; one on which workers keep crashing is given up. */
+export function decideLoss(
   claim: {
     worker: string
     losses: number
@@ -141,7 +141,7 @@ export function judgeLoss(
   if (claim.losses + 1 >= mostLosses) {
     return {
       status: 'failed',
-      reason: `${ownReasons.parked}: ${mostLosses} workers were lost in the middle of it`,
+      reason: ownReasons.givenUp,
     } as const
   }
   if (!claim.mayHaveCalled) {
@@ -149,7 +149,7 @@ export function judgeLoss(
     return { status: 'queued', reason, delayMs: notCalledDelayMs } as const
   }
   const reason = `worker ${claim.worker} was lost before it could tell what the provider answered`
-  return judgeUncertain(reason, claim.attempt - claim.attemptsBeforeReplay, rules)
+  return decideUncertain(reason, claim.attempt - claim.attemptsBeforeReplay, rules)
 }
 
 /** Longer ones are as good as never. */

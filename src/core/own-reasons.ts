@@ -3,8 +3,7 @@ export const ownReasons = {
   expired: 'expired',
   mediaGone: 'the media is no longer kept',
   channelDeleted: 'its channel was deleted',
-  /** Begins it. */
-  parked: 'parked',
+  givenUp: 'given up: workers kept crashing on it',
   /** Begins it; the provider's last answer follows. */
   providerAway: "the channel's provider kept failing",
 } as const

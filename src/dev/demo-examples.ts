@@ -12,7 +12,7 @@ export interface Example {
   /** Without it the sandbox. */
   channelId?: string
   /** What the emulator has of the send, on one line; undefined where it has nothing. */
-  farSide?(requestId: string): string | undefined
+  fakeServer?(requestId: string): string | undefined
 }
 
 const onePixelPng =
@@ -81,7 +81,7 @@ function whatsAppExample(channelId: string, { calls }: Emulators['whatsapp-cloud
     channelId,
     contact: ann,
     message: { type: 'text', text: { value: 'Hello from WhatsApp' } },
-    farSide: (requestId) =>
+    fakeServer: (requestId) =>
       JSON.stringify(calls.find(({ message }) => message?.biz_opaque_callback_data === requestId)?.message),
   }
 }
@@ -96,7 +96,7 @@ function twilioExample(channelId: string, { calls, fetched }: Emulators['twilio'
       type: 'media',
       media: { mediaType: 'image', base64: onePixelPng, filename: 'dot.png', caption: 'A dot from Twilio' },
     },
-    farSide(requestId) {
+    fakeServer(requestId) {
       const call = calls.find(({ form }) => form.MediaUrl?.includes(requestId))
       const media = fetched.find(({ url, method }) => method === 'GET' && url.includes(requestId))
       if (!call || media?.status !== 200) return undefined
@@ -121,7 +121,7 @@ function smtpExample(channelId: string, { calls }: Emulators['smtp']): Example {
         caption: 'Hello from a mail',
       },
     },
-    farSide(requestId) {
+    fakeServer(requestId) {
       const { mail } = calls.find(({ mail }) => mail?.headers['message-id']?.includes(requestId)) ?? {}
       const attached = mail?.parts.at(-1)
       if (!mail || !attached) return undefined
@@ -138,6 +138,6 @@ function webhookExample(channelId: string, { taken }: Emulators['webhook']): Exa
     channelId,
     contact: ann,
     message: { type: 'text', text: { value: 'Hello from a webhook' } },
-    farSide: (requestId) => JSON.stringify(taken.get(requestId)?.message),
+    fakeServer: (requestId) => JSON.stringify(taken.get(requestId)?.message),
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectDatabase, type Database } from '../../db/client.ts'
-import { renderStory } from '../cli/render-explanation.ts'
+import { renderExplanation } from '../cli/render-explanation.ts'
 import { lookUp } from '../cli/trace.ts'
 import type { Timeline } from '../core/timeline.ts'
 import { runProcess } from '../platform/process.ts'
@@ -10,7 +10,7 @@ import { type Seed, seedDemoAccount, seedEmulatedChannels } from './seed.ts'
 import { type Stack, startStack } from './stack.ts'
 
 const finishWithinMs = 30_000
-const farSideWithinMs = 2000
+const fakeServerWithinMs = 2000
 const queryTimeoutMs = 10_000
 
 let stack: Stack<Seed>
@@ -44,7 +44,7 @@ async function playAll(emulators: Emulators): Promise<void> {
 }
 
 async function play(example: Example, seed: Seed, db: Database): Promise<boolean> {
-  const { title, contact, message, ends, attempts, farSide } = example
+  const { title, contact, message, ends, attempts, fakeServer } = example
   const { channelId = seed.channelId } = example
   const { requestId } = await call<{ requestId: string }>('/v1/messages', seed, {
     channelId,
@@ -52,20 +52,20 @@ async function play(example: Example, seed: Seed, db: Database): Promise<boolean
     message,
   })
   const timeline = await finished(requestId, seed)
-  const told = farSide && (await eventuallyTold(() => farSide(requestId)))
+  const told = fakeServer && (await eventuallyTold(() => fakeServer(requestId)))
   const isEndRight = timeline.status === ends && timeline.attempts === attempts
-  const isFarSideRight = !farSide || told !== undefined
+  const isFakeServerRight = !fakeServer || told !== undefined
   const verdict = isEndRight ? '' : `  EXPECTED ${ends} after ${attempts} attempts`
   const found = await lookUp(db, requestId)
-  console.log(`${title}${verdict}\n${found ? renderStory(found.story, found.timeline) : requestId}`)
-  if (farSide) console.log(`  the emulator got  ${told ?? 'NOTHING OF IT'}`)
+  console.log(`${title}${verdict}\n${found ? renderExplanation(found.story, found.timeline) : requestId}`)
+  if (fakeServer) console.log(`  the emulator got  ${told ?? 'NOTHING OF IT'}`)
   console.log()
-  return isEndRight && isFarSideRight
+  return isEndRight && isFakeServerRight
 }
 
 /** A provider may fetch media after it has answered. */
 async function eventuallyTold(tell: () => string | undefined): Promise<string | undefined> {
-  for (const deadline = Date.now() + farSideWithinMs; ; await sleep(20)) {
+  for (const deadline = Date.now() + fakeServerWithinMs; ; await sleep(20)) {
     const told = tell()
     if (told !== undefined || Date.now() > deadline) return told
   }

@@ -1,5 +1,5 @@
 /** Thrown when what was waited for took longer than it might. */
-export class WaitBudgetSpent extends Error {
+export class DeadlinePassed extends Error {
   constructor(waitedFor: string) {
     super(`${waitedFor} did not answer in time`)
   }
@@ -9,24 +9,24 @@ export class WaitBudgetSpent extends Error {
 class Wait {
   readonly overAt: number
   readonly #startedAt = performance.now()
-  readonly #budget: WaitBudget
+  readonly #deadline: Deadline
   readonly #reject: (error: Error) => void
 
-  constructor(budget: WaitBudget, reject: (error: Error) => void) {
-    this.#budget = budget
+  constructor(deadline: Deadline, reject: (error: Error) => void) {
+    this.#deadline = deadline
     this.#reject = reject
-    this.overAt = this.#startedAt + budget.leftMs
+    this.overAt = this.#startedAt + deadline.leftMs
   }
 
   end(): void {
     // Whether it ended here: what comes after its time is over, comes too late.
     if (!waits.delete(this)) return
-    this.#budget.use(performance.now() - this.#startedAt)
+    this.#deadline.use(performance.now() - this.#startedAt)
   }
 
   refuse(): void {
     this.end()
-    this.#reject(new WaitBudgetSpent(this.#budget.waitsFor))
+    this.#reject(new DeadlinePassed(this.#deadline.waitsFor))
   }
 }
 
@@ -56,7 +56,7 @@ function look(): void {
  * How long one request, or one piece of work, may wait for the stores, all its calls together. Time that passes between the
  * calls, such as a client's slow upload, doesn't count.
  */
-export class WaitBudget {
+export class Deadline {
   readonly waitsFor: string
   #leftMs: number
 
@@ -73,7 +73,7 @@ export class WaitBudget {
     this.#leftMs -= ms
   }
 
-  /** @throws WaitBudgetSpent when nothing is left before the work is done; the work itself is not stopped. */
+  /** @throws DeadlinePassed when nothing is left before the work is done; the work itself is not stopped. */
   spend<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const wait = new Wait(this, reject)

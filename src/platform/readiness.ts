@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { WaitBudget } from './deadline.ts'
+import { Deadline } from './deadline.ts'
 import type { Runtime } from './runtime.ts'
 
 const answerWithinMs = 1000
@@ -39,7 +39,7 @@ export class Readiness {
 
   async #askDatabase(): Promise<string | undefined> {
     try {
-      await new WaitBudget(answerWithinMs).spend(this.#runtime.db.execute(sql`select 1`))
+      await new Deadline(answerWithinMs).spend(this.#runtime.db.execute(sql`select 1`))
       return undefined
     } catch {
       return hindrances.noDatabase

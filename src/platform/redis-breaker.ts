@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { WaitBudget } from './deadline.ts'
+import { Deadline } from './deadline.ts'
 import { type Logger, logWarning } from './logger.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -34,7 +34,7 @@ export function createRedisBreaker(
   /** As `performance.now()` tells: by a clock that is set back, Redis wouldn't be asked until the old time comes again. */
   let openUntil = 0
   let trying: Promise<unknown> | undefined
-  const ask = <T>(work: () => Promise<T>) => new WaitBudget(timeoutMs, 'Redis').spend(work())
+  const ask = <T>(work: () => Promise<T>) => new Deadline(timeoutMs, 'Redis').spend(work())
   const open = (error: unknown) => {
     // Logged once, though every try that fails opens it again.
     if (!isOpen) logWarning(log, 'redis_given_up', error, { tryingAgainEveryMs: tryAgainAfterMs })
@@ -86,7 +86,7 @@ export function createRedisBreaker(
  * For workers: work first waits for a Redis that is away. What is asked for meanwhile would pile up in the client, to be done
  * when nobody waits for it any more.
  */
-export function createPatientBreaker(
+export function createWaitingBreaker(
   redis: Redis,
   log: Logger,
   metrics: Pick<Metrics, 'redisBreakerOpen'>,

@@ -22,7 +22,7 @@ const defaultTimeoutMs = 300
 export const longestWaitSeconds = 2
 
 /** For callers that have to answer soon: a command fails rather than waits for a Redis that is gone. */
-const impatient = { enableOfflineQueue: false, maxRetriesPerRequest: 1 }
+const withShortTimeouts = { enableOfflineQueue: false, maxRetriesPerRequest: 1 }
 
 /**
  * For the API. Work that takes longer than `timeoutOf` is given up as a whole (redis-breaker.ts): a timer for each command
@@ -30,12 +30,12 @@ const impatient = { enableOfflineQueue: false, maxRetriesPerRequest: 1 }
  * scripts that the connection knows, and BullMQ's are many.
  */
 export function connectForRequests(url: string, log: Logger, metrics: RedisMetrics): Redis {
-  return connect(url, log, metrics, impatient)
+  return connect(url, log, metrics, withShortTimeouts)
 }
 
 /** For the admin process, whose commands are mostly a library's: each is given up by itself. */
 export function connectForAdmin(url: string, log: Logger, metrics: RedisMetrics): Redis {
-  const redis = connect(url, log, metrics, impatient)
+  const redis = connect(url, log, metrics, withShortTimeouts)
   redis.options.commandTimeout = timeoutOf(redis)
   return redis
 }

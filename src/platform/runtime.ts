@@ -6,7 +6,7 @@ import { createQueue, type SendQueue } from '../queue/queue.ts'
 import { type Logger, logWarning } from './logger.ts'
 import { createMetrics, type Metrics, type ProcessKind } from './metrics.ts'
 import { connectForAdmin, connectForRequests, connectForWorkers, timeoutOf } from './redis.ts'
-import { createPatientBreaker, createRedisBreaker, type RedisBreaker } from './redis-breaker.ts'
+import { createRedisBreaker, createWaitingBreaker, type RedisBreaker } from './redis-breaker.ts'
 import type { Settings } from './settings.ts'
 
 /** What a process runs on: built once at its entry point, passed down, closed at its end. */
@@ -66,7 +66,7 @@ export function openRuntime<Needed extends StoreSettings>(
     redis,
     throughBreaker:
       kind === 'worker'
-        ? createPatientBreaker(redis, log, metrics, workersGiveUpAfterMs)
+        ? createWaitingBreaker(redis, log, metrics, workersGiveUpAfterMs)
         : createRedisBreaker(log, metrics, timeoutOf(redis)),
     queue,
     overflow,

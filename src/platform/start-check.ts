@@ -1,5 +1,5 @@
 import { connectionFault } from '../../db/connection-faults.ts'
-import { WaitBudget } from './deadline.ts'
+import { Deadline } from './deadline.ts'
 import { logWarning } from './logger.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -14,7 +14,7 @@ const waitForDatabaseMs = 5000
  */
 export async function checkDatabase({ db, log }: Pick<Runtime, 'db' | 'log'>): Promise<void> {
   try {
-    await new WaitBudget(waitForDatabaseMs, 'PostgreSQL').spend(db.$client.query('select 1'))
+    await new Deadline(waitForDatabaseMs, 'PostgreSQL').spend(db.$client.query('select 1'))
   } catch (error) {
     if (connectionFault(error) !== undefined) throw error
     logWarning(log, 'database_away', error, { check: 'DATABASE_URL, and that PostgreSQL runs' })

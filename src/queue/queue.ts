@@ -96,9 +96,9 @@ export async function restoreWakeUps(queues: SendQueues, wakeUps: readonly WakeU
     const late = part.filter(
       ({ inMs = 0 }, index) => Number(states[index]) / delayedScale > Date.now() + inMs + slackMs,
     )
-    // One that has come by itself meanwhile can't be hastened, and needn't be.
-    const hastened = await Promise.allSettled(late.map((wakeUp) => hasten(of, wakeUp)))
-    return missing.length + hastened.filter(({ status }) => status === 'fulfilled').length
+    // One that has come by itself meanwhile can't be promoted, and needn't be.
+    const promoted = await Promise.allSettled(late.map((wakeUp) => promote(of, wakeUp)))
+    return missing.length + promoted.filter(({ status }) => status === 'fulfilled').length
   }
   const [ordinary, flood] = await Promise.all([
     restore(
@@ -113,7 +113,7 @@ export async function restoreWakeUps(queues: SendQueues, wakeUps: readonly WakeU
   return ordinary + flood
 }
 
-async function hasten(queue: SendQueue, { requestId, inMs }: WakeUp): Promise<void> {
+async function promote(queue: SendQueue, { requestId, inMs }: WakeUp): Promise<void> {
   const job = await queue.getJob(requestId)
   await (inMs ? job?.changeDelay(inMs) : job?.promote())
 }

@@ -51,7 +51,7 @@ afterEach(async () => {
 })
 
 const open = (path: string, on = page) => on.goto(service.adminUrl + path)
-const headline = (on = page) => on.getByRole('heading', { level: 1 })
+const summary = (on = page) => on.getByRole('heading', { level: 1 })
 
 async function finished(body: object, channel = account): Promise<string> {
   const requestId = await accept(service, channel, body)
@@ -69,7 +69,7 @@ describe('the one box', () => {
     await page.getByRole('button', { name: 'Find' }).click()
 
     await page.waitForURL(`${service.adminUrl}/support/${requestId}`)
-    expect(await headline().innerText()).toMatch(/^Accepted by the provider at /)
+    expect(await summary().innerText()).toMatch(/^Accepted by the provider at /)
     const timeline = await page.getByRole('region', { name: 'Timeline' }).innerText()
     expect(timeline.match(/^Provider status\s+503$/gm)).toHaveLength(2)
     expect(timeline).toMatch(/Means\s+it is out of service or overloaded/)
@@ -140,7 +140,7 @@ test('a send on its way updates by itself, until it has ended', async () => {
   const channelId = await buildWebhookChannel(service, account.accountId, receiver.at(held.behaviour), 'hold')
   const requestId = await accept(service, { ...account, channelId }, textBody())
   await open(`/support/${requestId}`)
-  expect(await headline().innerText()).not.toContain('Accepted')
+  expect(await summary().innerText()).not.toContain('Accepted')
   await page.getByText('Updates every 3 s.').waitFor()
 
   held.open()
@@ -153,9 +153,9 @@ test('a replay asks before: it can be left, or sends again and shows what comes 
   const requestId = await finished(textBody('Hello', rejected))
   const attempts = async () => (await finishedTimeline(service, requestId, account.apiKey)).attempts
   await open(`/support/${requestId}`)
-  expect(await headline().innerText()).toMatch(/^Not delivered: /)
+  expect(await summary().innerText()).toMatch(/^Not delivered: /)
   await page.getByRole('link', { name: 'Replay…' }).click()
-  expect(await headline().innerText()).toBe('Send this text again?')
+  expect(await summary().innerText()).toBe('Send this text again?')
   await page.getByRole('link', { name: 'Leave it as it is' }).click()
   await page.waitForURL(`${service.adminUrl}/support/${requestId}`)
   expect(await attempts()).toBe(1)
@@ -171,13 +171,13 @@ test('a list is replayed from its search: first what would be, then others asked
   await finished(textBody('Hello', rejected), channel)
   await open(`/support/search?channel=${channel.channelId}&state=failed`)
   await page.getByRole('button', { name: 'Replay this list…' }).click()
-  expect(await headline().innerText()).toBe('Nothing to replay')
+  expect(await summary().innerText()).toBe('Nothing to replay')
   await page.getByText('1 refused for good').waitFor()
   await page.getByLabel('Also those that were refused for good').check()
   await page.getByRole('button', { name: 'Count again' }).click()
-  expect(await headline().innerText()).toBe('Send 1 message again?')
+  expect(await summary().innerText()).toBe('Send 1 message again?')
   await page.getByRole('button', { name: 'Replay 1' }).click()
-  expect(await headline().innerText()).toBe('Queued again: 1 message')
+  expect(await summary().innerText()).toBe('Queued again: 1 message')
   await page.getByRole('link', { name: 'Back to the search' }).click()
   await page.getByRole('heading', { name: 'Found, the newest first' }).waitFor()
 })

@@ -238,7 +238,7 @@ describe('more fields and items than any body has are refused unread', () => {
     await expectRefused(await post(service, account, body), /^body: more than 10000 fields and items$/)
   })
 
-  test('a thousand are still judged by name', async () => {
+  test('a thousand are still parsed by name', async () => {
     const variables = Array.from({ length: 1000 }, (_, n) => ({ key: `k${n}`, value: 'x' }))
     const message = { type: 'template', template: { name: 't', variables } }
     const answer = await post(service, account, { contact: { value: '+4915112345678' }, message })
@@ -342,7 +342,7 @@ describe.each([
   })
 })
 
-test('of a key given twice the last one is judged', async () => {
+test('of a key given twice the last one is parsed', async () => {
   const json =
     '{"contact":{"value":"+4915112345678","value":"1"},"message":{"type":"text","text":{"value":"x"}}}'
   await expectFault(service, await post(service, account, json), 'contact.value')

@@ -82,7 +82,7 @@ describe('base64', () => {
     await expectRefused({ base64 }, 'message.media.base64')
   })
 
-  test('a million line breaks are judged at once', async () => {
+  test('a million line breaks are parsed at once', async () => {
     // The thread takes a while to start from its sources.
     await expectTaken({ base64: Buffer.alloc(200_000, 'outbound').toString('base64') })
     const took = await cpuMsOf(async () => {

@@ -13,7 +13,7 @@ import {
   textBody,
 } from '../support/builders.ts'
 import { wakeUpOf } from '../support/queue.ts'
-import { startTestService, type TestService, withPatience } from '../support/service.ts'
+import { startTestService, type TestService, withTimeouts } from '../support/service.ts'
 import { expectSooner, type Span, StoodStill, timed } from '../support/standstill.ts'
 import { closedPort, startSilentServer, startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
@@ -126,7 +126,7 @@ describe.each<[string, () => Promise<number>]>([
 /**
  * A service whose stores can be frozen; warm: of PostgreSQL only the insert is still needed, for a while.
  *
- * @param redisUrlOf `withPatience` where only PostgreSQL is to be slow.
+ * @param redisUrlOf `withTimeouts` where only PostgreSQL is to be slow.
  */
 async function freezable(finished: typeof onTestFinished, redisUrlOf = (url: string) => url) {
   const database = await startTcpProxy(healthy.stores.databaseUrl)
@@ -171,7 +171,7 @@ function crowd(at: TestService) {
 
 describe.concurrent('a PostgreSQL that freezes', () => {
   test('is a 503 in time, and after it goes on the next send is taken', async ({ onTestFinished }) => {
-    const { at, database, settled } = await freezable(onTestFinished, withPatience)
+    const { at, database, settled } = await freezable(onTestFinished, withTimeouts)
     database.freeze()
     const answers = await Promise.all([...crowd(at), timed(() => read(at))])
     database.thaw()
@@ -184,7 +184,7 @@ describe.concurrent('a PostgreSQL that freezes', () => {
   test.for([400, 900, 1000, 1100, 1250])(
     'and goes on after %i ms: what was answered 202 is recorded and enqueued, what was answered 503 never',
     async (frozenMs, { onTestFinished }) => {
-      const { at, database, settled } = await freezable(onTestFinished, withPatience)
+      const { at, database, settled } = await freezable(onTestFinished, withTimeouts)
       database.freeze()
       setTimeout(database.thaw, frozenMs)
       const answers = await Promise.all(crowd(at))
@@ -218,7 +218,7 @@ test('an accept that loses a deadlock is a 503, and recorded once it is repeated
 })
 
 test('a stall while the clocks are compared lets no send be recorded after its 503', async () => {
-  const { at, database, settled } = await freezable(onTestFinished, withPatience)
+  const { at, database, settled } = await freezable(onTestFinished, withTimeouts)
   const upToTheFlow = async () => inTime([await post(at, account, { ...textBody(), flowId: absentId })])
   expect(await upToTheFlow()).toMatchObject([{ status: 400 }])
   database.stallOnce('extract(epoch from clock_timestamp())', 800)

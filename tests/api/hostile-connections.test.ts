@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { patience } from '../../src/api/client-timeouts.ts'
+import { timeouts } from '../../src/api/client-timeouts.ts'
 import { type Account, type Answer, accept, buildAccount, post, textBody } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectSooner, StoodStill, timed, unlessStoodStill } from '../support/standstill.ts'
@@ -13,22 +13,22 @@ import { eventually } from '../support/wait.ts'
 import { expectError } from './expect-error.ts'
 import { answersIn } from './raw-http.ts'
 
-const usual = { ...patience, lingerMs: 100 }
+const usual = { ...timeouts, lingerMs: 100 }
 const forHeads = { ...usual, headersMs: 500 }
 const forBodies = { ...usual, bodyGraceMs: 500 }
 let service: TestService
-/** Each is impatient in one thing only: with all else a machine that stands still is borne. */
-let impatientWithHeads: TestService
-let impatientWithBodies: TestService
+/** Each is withShortTimeouts in one thing only: with all else a machine that stands still is borne. */
+let withShortHeadTimeouts: TestService
+let withShortBodyTimeouts: TestService
 let account: Account
 
 beforeAll(async () => {
   service = await startTestService({}, undefined, usual)
-  impatientWithHeads = await startTestService({}, service.stores, forHeads)
-  impatientWithBodies = await startTestService({}, service.stores, forBodies)
+  withShortHeadTimeouts = await startTestService({}, service.stores, forHeads)
+  withShortBodyTimeouts = await startTestService({}, service.stores, forBodies)
   account = await buildAccount(service)
 })
-afterAll(() => Promise.all([service, impatientWithHeads, impatientWithBodies].map(({ stop }) => stop())))
+afterAll(() => Promise.all([service, withShortHeadTimeouts, withShortBodyTimeouts].map(({ stop }) => stop())))
 
 /** A client that sends what it likes, when it likes, and never ends its side of the connection by itself. */
 async function open({ url }: TestService = service) {
@@ -104,8 +104,8 @@ function garbageCollector(): () => void {
 }
 
 test('a thousand slow clients at once slow nobody down, hold no connection to a store, and are let go', async () => {
-  const patient = { ...patience, headersMs: 5000, bodyGraceMs: 5000 }
-  const beset = await startTestService({}, undefined, patient)
+  const retryUntilAvailable = { ...timeouts, headersMs: 5000, bodyGraceMs: 5000 }
+  const beset = await startTestService({}, undefined, retryUntilAvailable)
   onTestFinished(() => beset.stop())
   const [victim, attacker] = [await buildAccount(beset), await buildAccount(beset)]
   await accept(beset, victim, textBody())
@@ -144,7 +144,7 @@ describe.concurrent('a client that is slow', () => {
     ['to say anything', ''],
     ['after its first words', 'POST /v1/messages HTTP/1.1\r\nHost: a\r\n'],
   ])('%s is answered 400, and let go', async (_when, bytes) => {
-    const { socket, answers, closed } = await open(impatientWithHeads)
+    const { socket, answers, closed } = await open(withShortHeadTimeouts)
     if (bytes) socket.write(bytes)
     const closedAfterMs = await closed()
     expect(closedAfterMs).toBeGreaterThan(forHeads.headersMs * 0.9)
@@ -152,7 +152,7 @@ describe.concurrent('a client that is slow', () => {
   })
 
   test('with its headers, byte by byte, is answered 400, and let go', async () => {
-    const { socket, answers, closed } = await open(impatientWithHeads)
+    const { socket, answers, closed } = await open(withShortHeadTimeouts)
     socket.write('POST /v1/messages HTTP/1.1\r\nHost: a\r\nX-Slow: ')
     void trickle(socket, 'x', 20)
     await closed()
@@ -160,7 +160,7 @@ describe.concurrent('a client that is slow', () => {
   })
 
   test('with the headers of its second request is let go too', async () => {
-    const { socket, answers, closed } = await open(impatientWithHeads)
+    const { socket, answers, closed } = await open(withShortHeadTimeouts)
     socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\nX-Slow: ')
     void trickle(socket, 'x', 20)
     await closed()
@@ -171,7 +171,7 @@ describe.concurrent('a client that is slow', () => {
     ['declared', ['Content-Length: 100000'], ' '],
     ['chunked', ['Transfer-Encoding: chunked'], '1\r\n \r\n'],
   ])('with a %s body, byte by byte, is answered 400, and let go', async (_how, lines, piece) => {
-    const { socket, answers, closed } = await open(impatientWithBodies)
+    const { socket, answers, closed } = await open(withShortBodyTimeouts)
     socket.write(head(lines))
     void trickle(socket, piece, 20)
     const closedAfterMs = await closed()
@@ -180,16 +180,16 @@ describe.concurrent('a client that is slow', () => {
   })
 
   test('with a body that began fast is let go when its average falls', async () => {
-    const { socket, answers, closed } = await open(impatientWithBodies)
+    const { socket, answers, closed } = await open(withShortBodyTimeouts)
     socket.write(head(['Content-Length: 100000']) + ' '.repeat(20_000))
     void trickle(socket, ' ', 20)
     const closedAfterMs = await closed()
-    expect(closedAfterMs).toBeGreaterThan((20_000 / patience.bodyBytesPerSecond) * 1000)
+    expect(closedAfterMs).toBeGreaterThan((20_000 / timeouts.bodyBytesPerSecond) * 1000)
     expectOneRefusal(answers(), /32768 bytes a second/)
   })
 
   test('but keeps the pace is served, however long it takes', async () => {
-    const { socket, answers } = await open(impatientWithBodies)
+    const { socket, answers } = await open(withShortBodyTimeouts)
     const pieceBytes = 12_000
     const body = JSON.stringify(textBody()) + ' '.repeat(30 * pieceBytes)
     socket.write(head([`Content-Length: ${body.length}`]))
@@ -221,9 +221,9 @@ describe.concurrent('a client that is slow', () => {
   })
 
   test('that sends a large part at once and then nothing is let go', async ({ onTestFinished }) => {
-    const impatient = await startTestService({}, service.stores, { ...usual, silenceMs: 1000 })
-    onTestFinished(() => impatient.stop())
-    const { socket, closed } = await open(impatient)
+    const withShortTimeouts = await startTestService({}, service.stores, { ...usual, idleMs: 1000 })
+    onTestFinished(() => withShortTimeouts.stop())
+    const { socket, closed } = await open(withShortTimeouts)
     socket.write(head(['Content-Length: 10000000']) + ' '.repeat(1_000_000))
     await closed()
   })

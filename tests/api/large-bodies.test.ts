@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { smallBytes } from '../../src/api/body/large-bodies.ts'
-import { patience } from '../../src/api/client-timeouts.ts'
+import { timeouts } from '../../src/api/client-timeouts.ts'
 import { type Account, buildAccount, post, textBody } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -113,11 +113,11 @@ test('however many large bodies come at a time, only so much of them is read', a
   expect(readOf()).toBeLessThan(7 * sent + clients * 4 * smallBytes)
 })
 
-describe('with little patience', () => {
-  const start = async (more: Partial<typeof patience>) => {
-    const impatient = await startTestService({}, undefined, { ...patience, ...more })
-    onTestFinished(() => impatient.stop())
-    return { impatient, account: await buildAccount(impatient) }
+describe('with little timeouts', () => {
+  const start = async (more: Partial<typeof timeouts>) => {
+    const withShortTimeouts = await startTestService({}, undefined, { ...timeouts, ...more })
+    onTestFinished(() => withShortTimeouts.stop())
+    return { withShortTimeouts, account: await buildAccount(withShortTimeouts) }
   }
   const trickle = async (sockets: Socket[]) => {
     while (sockets.some(({ destroyed }) => !destroyed)) {
@@ -127,14 +127,14 @@ describe('with little patience', () => {
   }
 
   test('who has a place and is slow is let go; who waits for it is neither slow nor silent', async () => {
-    const [bodyBytesPerSecond, silenceMs] = [smallBytes / 2, 2000]
-    const { impatient, account } = await start({ bodyGraceMs: 400, silenceMs, bodyBytesPerSecond })
+    const [bodyBytesPerSecond, idleMs] = [smallBytes / 2, 2000]
+    const { withShortTimeouts, account } = await start({ bodyGraceMs: 400, idleMs, bodyBytesPerSecond })
     // Those that have a place keep it for four seconds from here, whenever the other one comes.
     const startedAt = performance.now()
-    const holders = await fill(account, impatient)
+    const holders = await fill(account, withShortTimeouts)
     void trickle(holders.map(({ socket }) => socket))
-    const answer = await post(impatient, account, largeText(largest))
-    expect(performance.now() - startedAt).toBeGreaterThan(silenceMs + 500)
+    const answer = await post(withShortTimeouts, account, largeText(largest))
+    expect(performance.now() - startedAt).toBeGreaterThan(idleMs + 500)
     expect(answer.status).toBe(202)
     for (const { answers } of holders) {
       const [refused] = await eventually('an answer', async () => answers().length > 0 && answers())
@@ -143,15 +143,15 @@ describe('with little patience', () => {
   })
 
   test('who waits too long is told to come again, and nothing is accepted', async () => {
-    const { impatient, account } = await start({ turnMs: 300 })
-    const holders = await fill(account, impatient)
-    const answer = await post(impatient, account, largeText(largest))
+    const { withShortTimeouts, account } = await start({ queuedMs: 300 })
+    const holders = await fill(account, withShortTimeouts)
+    const answer = await post(withShortTimeouts, account, largeText(largest))
     expectError(answer, 503)
     expect(answer.headers.get('Retry-After')).toBe('1')
     for (const { socket } of holders) socket.destroy()
     await eventually(
       'a place',
-      async () => (await post(impatient, account, largeText(largest))).status === 202,
+      async () => (await post(withShortTimeouts, account, largeText(largest))).status === 202,
     )
   })
 })

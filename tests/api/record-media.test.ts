@@ -10,7 +10,7 @@ import { isTooLate, isUnavailable } from '../../db/errors.ts'
 import { media, sends } from '../../db/schema.ts'
 import type { ApiEnv } from '../../src/api/context.ts'
 import { recorder } from '../../src/api/send/record.ts'
-import { WaitBudget } from '../../src/platform/deadline.ts'
+import { Deadline } from '../../src/platform/deadline.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { type Account, accept, buildAccount } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -136,7 +136,7 @@ async function recordByStep(content: Buffer, db = service.runtime.db): Promise<b
   const record = recorder({ ...service.runtime, db }, async () => undefined)
   const app = new Hono<ApiEnv>().post('/', async (c) => {
     c.set('requestId', uuidv7())
-    c.set('budget', new WaitBudget(20_000))
+    c.set('deadline', new Deadline(20_000))
     c.set('caller', { accountId: account.accountId } as Caller)
     const { contact, message, flowId, closeConversation } = buildRow()
     const request = { contact, message, flowId, closeConversation, mediaContent: content }

@@ -9,7 +9,7 @@ import { readSettings } from '../../src/platform/settings.ts'
 import { leaveNothing } from '../../src/queue/queue.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
-import { turnGiver } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/permits.ts'
 import { startHeartbeat } from '../../workers/upkeep/heartbeat.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
@@ -24,8 +24,8 @@ await runProcess(async () => {
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
   const heartbeat = startHeartbeat(runtime, name)
   const { providers, close: closeProviders } = openProviders(runtime)
-  const turns = turnGiver(runtime)
-  const deliver = deliverer(runtime, providers, heartbeat, turns)
+  const permits = permitGranter(runtime)
+  const deliver = deliverer(runtime, providers, heartbeat, permits)
   const concurrency = settings.WORKER_CONCURRENCY
   const worker = new Worker<SendJob>(
     queueName,
@@ -38,7 +38,7 @@ await runProcess(async () => {
     },
     { connection: runtime.redis, prefix: keyPrefix, concurrency, ...leaveNothing },
   )
-  const beside = [startReconciler(runtime, turns), startSweeps(runtime, heartbeat, () => [])]
+  const beside = [startReconciler(runtime, permits), startSweeps(runtime, heartbeat, () => [])]
   log.info({ event: 'working', worker: name, concurrency })
   closeOnSignal(log, drainMs, async () => {
     await Promise.all([worker.close(), ...beside.map((rounds) => rounds.stop())])

@@ -62,7 +62,7 @@ export function requestIdsTold({ answers }: ClientSend): string[] {
 }
 
 /**
- * Sends at a steady rate, whatever comes back, and resolves when each client was told a 202 or has lost patience. A
+ * Sends at a steady rate, whatever comes back, and resolves when each client was told a 202 or has lost timeouts. A
  * client that gets no answer, a 429 or a 5xx asks again with the same key.
  */
 export async function load(phase: Phase, options: LoadOptions): Promise<void> {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ownReasons } from '../../src/core/own-reasons.ts'
 import { type CallEffect, compareLedgers, type Ledgers, type SendRow, type ToldSend } from './ledgers.ts'
 
 const told: ToldSend = { key: 'key-1', contact: '+4915112345678', requestIds: ['send-1'], isRefused: false }
@@ -34,10 +35,10 @@ test.each<[string, Partial<Ledgers>]>([
   ],
   ['a client that was refused', { told: [refusedClient], calls: [], rows: [] }],
   [
-    'a parked send',
+    'a send that was given up',
     {
       calls: [unknown, unknown],
-      rows: [{ ...row, status: 'failed', failure: 'parked: it lost', onUncertain: 'resend' }],
+      rows: [{ ...row, status: 'failed', failure: ownReasons.givenUp, onUncertain: 'resend' }],
     },
   ],
   ['a repeat under resend', { calls: [unknown, call], rows: [{ ...row, onUncertain: 'resend' }] }],

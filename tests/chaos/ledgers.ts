@@ -1,4 +1,5 @@
 import type { OnUncertain } from '../../src/core/outcome.ts'
+import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { SendStatus } from '../../src/core/timeline.ts'
 import { groupBy } from '../support/group-by.ts'
 import type { Effect } from './provider.ts'
@@ -57,7 +58,7 @@ export interface Comparison {
  * - acknowledged: a client was told its requestId with a 202.
  * - lost: acknowledged, and absent from the database; or recorded, and unfinished, or `sent` although no call was
  *   accepted, or `failed` although one was accepted, or `failed` before the provider has refused as many calls as there
- *   are attempts; but for a parked send, and for one of which the service says, rightly, that its provider was not called.
+ *   are attempts; but for a send that was given up, and for one of which the service says, rightly, that its provider was not called.
  * - doubled: more than one call that was not definitely refused, under `hold`; or more than one send for a key, be it
  *   that its client was told two requestIds or that the database has two.
  * - contradicted: a call for a send that isn't recorded, or to another contact than its; a client that was told the
@@ -101,7 +102,7 @@ function lossOf(
   if (isAccepted) return lost('failed, but the provider accepted a call')
   const isRefused = effects.length === attempts && effects.every((effect) => effect === 'refused')
   const isNotCalled = effects.length === 0 && failure?.endsWith('the provider was not called')
-  return isRefused || isNotCalled || failure?.startsWith('parked')
+  return isRefused || isNotCalled || failure?.startsWith(ownReasons.givenUp)
     ? []
     : lost(`failed without ${attempts} refusals: ${failure}`)
 }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { smallBytes } from '../../src/api/body/large-bodies.ts'
-import { patience } from '../../src/api/client-timeouts.ts'
+import { timeouts } from '../../src/api/client-timeouts.ts'
 
 const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((path) => join('docs', path))
 const pages = ['README.md', 'SECURITY.md', ...docs.filter((path) => path.endsWith('.md'))]
@@ -39,8 +39,8 @@ test('docs/decisions/README.md lists all records, in the order of their numbers'
 test('docs/api.md says how slow a client may be', () => {
   const page = readFileSync('docs/api.md', 'utf8')
   expect(smallBytes).toBe(128 * 1024)
-  expect(patience).toEqual({
-    ...{ headersMs: 10_000, turnMs: 30_000, silenceMs: 30_000, lingerMs: 500 },
+  expect(timeouts).toEqual({
+    ...{ headersMs: 10_000, queuedMs: 30_000, idleMs: 30_000, lingerMs: 500 },
     ...{ bodyGraceMs: 10_000, bodyBytesPerSecond: 32 * 1024 },
   })
   for (const row of [

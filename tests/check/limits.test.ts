@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { idempotencyKeptHours } from '../../db/admission/idempotency-keys.ts'
-import { placesPerAccount, placesPerChannel } from '../../db/admission/quota.ts'
+import { quotaPerAccount, quotaPerChannel } from '../../db/admission/quota.ts'
 import { firstSeconds, longestSeconds } from '../../db/delivery/breakers.ts'
 import { replaysPerSecond } from '../../db/support/replays.ts'
 import { mostLookedAt, pageSize } from '../../db/support/search.ts'
@@ -31,11 +31,11 @@ const delays = settings.RETRY_DELAYS_SECONDS.map(spoken)
 
 /** What the docs say of limits that are written down in the code alone, or are the defaults of settings. */
 const sayings: [page: string, words: string][] = [
-  ['api', `beyond ${placesPerChannel} sends in a channel or ${placesPerAccount} in all takes turns`],
-  ['delivery', `has ${placesPerChannel} places for each of its channels, ${placesPerAccount} in all,`],
-  ['delivery', `${placesPerChannel} a channel, ${placesPerAccount} in all`],
-  ['delivery', `An account whose ${placesPerChannel} sends in a channel wait`],
-  ['delivery', `the slots of a worker, ${placesPerChannel} sends for each channel`],
+  ['api', `beyond ${quotaPerChannel} sends in a channel or ${quotaPerAccount} in all takes turns`],
+  ['delivery', `has ${quotaPerChannel} places for each of its channels, ${quotaPerAccount} in all,`],
+  ['delivery', `${quotaPerChannel} a channel, ${quotaPerAccount} in all`],
+  ['delivery', `An account whose ${quotaPerChannel} sends in a channel wait`],
+  ['delivery', `the slots of a worker, ${quotaPerChannel} sends for each channel`],
   ['api', `After ${mostFailures} calls in a row that failed, over ${seconds(failingForMs)} or more,`],
   [
     'api',

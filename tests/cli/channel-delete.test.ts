@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { holdChannel, resumeChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { deleteChannel, failSendsOfDeletedChannels } from '../../db/accounts/deleted-channels.ts'
-import { channels, templates, turns } from '../../db/schema.ts'
+import { channels, permits, templates } from '../../db/schema.ts'
 import { readBacklog } from '../../db/support/backlog.ts'
 import { newKey, postKeyed } from '../api/keyed.ts'
 import { startTestAdmin } from '../support/admin.ts'
@@ -107,8 +107,8 @@ test('what it had beside its sends goes with it: templates, permits, an open bre
   const { db } = service.runtime
   await db.insert(templates).values({ channelId, name: 'hello', definition: { text: 'Hello' } })
   const [requestId = ''] = await acceptBatch(service, manyOf(1, account))
-  const turn = { requestId, channelId, attempt: 1, isProbe: true, validUntil: new Date('2100-01-01') }
-  await db.insert(turns).values(turn)
+  const permit = { requestId, channelId, attempt: 1, isProbe: true, validUntil: new Date('2100-01-01') }
+  await db.insert(permits).values(permit)
   await db
     .update(channels)
     .set({ breakerOpenUntil: new Date('2100-01-01') })
@@ -118,7 +118,7 @@ test('what it had beside its sends goes with it: templates, permits, an open bre
   await deleteChannel(db, channelId)
 
   expect(await db.select().from(templates).where(eq(templates.channelId, channelId))).toEqual([])
-  expect(await db.select().from(turns).where(eq(turns.channelId, channelId))).toEqual([])
+  expect(await db.select().from(permits).where(eq(permits.channelId, channelId))).toEqual([])
   const [row] = await db.select().from(channels).where(eq(channels.id, channelId))
   expect(row).toMatchObject({ breakerOpenUntil: null, sealedConfig: '', deletedAt: expect.any(Date) })
   const after = await readBacklog(db)

@@ -50,7 +50,7 @@ beforeAll(async () => {
   db = connectDatabase(databaseUrl, { poolSize: 3, queryTimeoutMs: 10_000, onConnectionLost: () => {} })
 })
 beforeEach(async () => {
-  const tables = 'sends, send_events, turns, media, sandbox_messages, conversations, idempotency_keys'
+  const tables = 'sends, send_events, permits, media, sandbox_messages, conversations, idempotency_keys'
   await db.$client.query(`truncate ${tables}`)
   account = await buildAccount(service)
 })

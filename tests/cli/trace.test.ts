@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { channels } from '../../db/schema.ts'
-import { findStory } from '../../db/support/explanation.ts'
-import { tellStory } from '../../src/core/explanation.ts'
+import { findExplanation } from '../../db/support/explanation.ts'
+import { explain } from '../../src/core/explanation.ts'
 import { buildTimeline } from '../../src/core/timeline.ts'
 import { insertBatch, laneOf } from '../support/batches.ts'
 import {
@@ -52,12 +52,12 @@ async function ended(running: Running): Promise<Running & { status: number | nul
   return { ...running, status: running.child.exitCode }
 }
 
-async function storyOf(requestId: string) {
-  const found = await findStory(service.runtime.db, requestId)
+async function explanationOf(requestId: string) {
+  const found = await findExplanation(service.runtime.db, requestId)
   if (!found) throw new Error(`No send ${requestId}`)
   return {
     facts: found.facts,
-    story: tellStory(buildTimeline(found.send, found.events, 'masked'), found.facts),
+    story: explain(buildTimeline(found.send, found.events, 'masked'), found.facts),
   }
 }
 
@@ -67,14 +67,14 @@ test('while a send stands behind earlier ones, its story names the first and cou
   // In two requests at once, which may share an insert or not.
   const next = await Promise.all(['2', '3'].map((text) => accept(service, account, textBody(text, contact))))
   const alone = await accept(service, account, textBody())
-  const stories = await Promise.all(next.map(storyOf))
+  const stories = await Promise.all(next.map(explanationOf))
 
-  expect((await storyOf(first)).facts).toMatchObject({ ahead: null, waitedFor: null })
-  expect((await storyOf(alone)).facts).toMatchObject({ ahead: null, waitedFor: null })
+  expect((await explanationOf(first)).facts).toMatchObject({ ahead: null, waitedFor: null })
+  expect((await explanationOf(alone)).facts).toMatchObject({ ahead: null, waitedFor: null })
   const counts = stories.map(({ facts }) => facts.ahead?.count).sort()
   expect(counts).toEqual([1, 2])
   const last = stories.find(({ facts }) => facts.ahead?.count === 2)
-  expect(last?.story.headline).toBe('Waiting: behind an earlier message to this contact.')
+  expect(last?.story.summary).toBe('Waiting: behind an earlier message to this contact.')
   expect(last?.facts.ahead?.first).toEqual({ requestId: first, status: 'queued' })
   const waited = stories.map(({ facts }) => facts.waitedFor?.requestId)
   expect(waited).toContain(first)
@@ -83,8 +83,8 @@ test('while a send stands behind earlier ones, its story names the first and cou
   const worker = await service.startWorker('first-worker')
   for (const requestId of next) {
     await finishedTimeline(service, requestId, account.apiKey)
-    const { facts } = await storyOf(requestId)
-    const before = await storyOf(facts.waitedFor?.requestId ?? '')
+    const { facts } = await explanationOf(requestId)
+    const before = await explanationOf(facts.waitedFor?.requestId ?? '')
     expect(facts.ahead).toBeNull()
     expect(facts.waitedFor?.finishedAt?.toISOString()).toBe(before.story.entries.at(-1)?.at)
   }
@@ -96,7 +96,7 @@ test('sends that one insert accepts stand one behind the other, the first behind
   const [there] = await insertBatch(service, lane.slice(0, 1))
   const [first, second] = await insertBatch(service, lane.slice(1))
   const waitedFor = async (send = { requestId: '' }) =>
-    (await storyOf(send.requestId)).facts.waitedFor?.requestId
+    (await explanationOf(send.requestId)).facts.waitedFor?.requestId
   expect(await waitedFor(there)).toBeUndefined()
   expect(await waitedFor(first)).toBe(there?.requestId)
   expect(await waitedFor(second)).toBe(first?.requestId)
@@ -108,7 +108,7 @@ test('sends of a channel without an order stand behind nobody', async () => {
   const contact = newContact()
   await accept(service, { ...account, channelId }, textBody('1', contact))
   const second = await accept(service, { ...account, channelId }, textBody('2', contact))
-  expect((await storyOf(second)).facts).toMatchObject({ ahead: null, waitedFor: null })
+  expect((await explanationOf(second)).facts).toMatchObject({ ahead: null, waitedFor: null })
 })
 
 test('a send of a held channel tells by whose words it is held, and with which limits', async () => {
@@ -117,11 +117,9 @@ test('a send of a held channel tells by whose words it is held, and with which l
   const limits = { rateCalls: 80, rateSeconds: 1, maxInFlight: 5 }
   const held = { heldAt: new Date(), heldReason: 'The token is void', ...limits }
   await service.runtime.db.update(channels).set(held).where(eq(channels.id, channelId))
-  const { facts, story } = await storyOf(requestId)
+  const { facts, story } = await explanationOf(requestId)
   expect(facts.channel).toMatchObject({ channelId, rate: { calls: 80, seconds: 1 }, maxInFlight: 5 })
-  expect(story.headline).toMatch(
-    /^Waiting: the channel Test has been held since .* UTC: The token is void\.$/,
-  )
+  expect(story.summary).toMatch(/^Waiting: the channel Test has been held since .* UTC: The token is void\.$/)
   expect(story.advice?.command).toBe(`channel resume ${channelId}`)
 })
 
@@ -153,14 +151,14 @@ test('of a send that failed, trace tells the story; with --follow it ends with 1
     runCli(service, 'trace', requestId, '--follow'),
   ])
   expect({ status: plain.status, stderr: plain.stderr }).toEqual({ status: 0, stderr: '' })
-  const headline =
+  const summary =
     /^Not delivered: the provider refused it: the sandbox refuses this recipient, always; 1 attempt, at .* UTC( on [\d-]+)?\.$/m
-  expect(plain.stdout).toMatch(headline)
+  expect(plain.stdout).toMatch(summary)
   expect(plain.stdout).toContain('status 400, code rejected: the sandbox refuses this recipient, always')
   expect(plain.stdout).not.toContain('15550100103')
   expect(followed.status).toBe(1)
   expect(followed.stderr).toMatch(/^Not delivered: .*\n$/)
-  expect(followed.stdout).toMatch(headline)
+  expect(followed.stdout).toMatch(summary)
   expect(json.status).toBe(1)
   expect(JSON.parse(json.stdout)).toMatchObject({ requestId, status: 'failed', events: expect.any(Array) })
 })

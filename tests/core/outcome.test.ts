@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import {
   type AttemptResult,
-  judge,
-  judgeLate,
-  judgeLoss,
+  decide,
+  decideLate,
+  decideLoss,
   type OnUncertain,
   type Outcome,
   type RetryRules,
 } from '../../src/core/outcome.ts'
+import { ownReasons } from '../../src/core/own-reasons.ts'
 
 const schedule = [1, 5, 25, 120, 600, 2400, 7200]
 
@@ -24,13 +25,13 @@ const later = (retryAfterMs?: number): Outcome => ({
 const uncertain: Outcome = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
 
 test('sent ends a send', () => {
-  expect(judge({ outcome: 'sent', providerMessageId: 'x' }, 1, rules())).toEqual({ status: 'sent' })
+  expect(decide({ outcome: 'sent', providerMessageId: 'x' }, 1, rules())).toEqual({ status: 'sent' })
 })
 
 test('a refusal ends it at once, whatever the attempt', () => {
   for (const attempt of [1, 3, 8]) {
     expect(
-      judge({ outcome: 'rejected', fault: 'recipient', reason: 'no such number' }, attempt, rules()),
+      decide({ outcome: 'rejected', fault: 'recipient', reason: 'no such number' }, attempt, rules()),
     ).toEqual({
       status: 'failed',
       reason: 'no such number',
@@ -42,7 +43,7 @@ describe('a retry', () => {
   test.each(schedule.map((seconds, index) => [index + 1, seconds] as const))(
     'after attempt %i waits %i s',
     (attempt, seconds) => {
-      expect(judge(later(), attempt, rules())).toEqual({
+      expect(decide(later(), attempt, rules())).toEqual({
         status: 'queued',
         reason: 'HTTP 503',
         delayMs: seconds * 1000,
@@ -57,7 +58,7 @@ describe('a retry', () => {
     [1, 1.2],
   ])('is spread by a fifth to either side: at random %d it waits %d of the delay', (random, part) => {
     for (const [index, seconds] of schedule.entries()) {
-      expect(judge(later(), index + 1, rules({ random }))).toMatchObject({
+      expect(decide(later(), index + 1, rules({ random }))).toMatchObject({
         delayMs: Math.round(seconds * 1000 * part),
       })
     }
@@ -65,7 +66,7 @@ describe('a retry', () => {
 
   test('never leaves those bounds', () => {
     for (let i = 0; i < 1000; i++) {
-      const verdict = judge(later(), 3, rules({ random: Math.random() }))
+      const verdict = decide(later(), 3, rules({ random: Math.random() }))
       const delayMs = verdict.status === 'queued' ? verdict.delayMs : Number.NaN
       expect(delayMs).toBeGreaterThanOrEqual(20_000)
       expect(delayMs).toBeLessThanOrEqual(30_000)
@@ -79,18 +80,18 @@ describe('a retry', () => {
     ['one of nothing changes nothing', 0, 5000],
     ['a negative one changes nothing', -1000, 5000],
   ])('%s', (_what, retryAfterMs, delayMs) => {
-    expect(judge(later(retryAfterMs), 2, rules())).toMatchObject({ status: 'queued', delayMs })
+    expect(decide(later(retryAfterMs), 2, rules())).toMatchObject({ status: 'queued', delayMs })
   })
 
   test('a longer Retry-After is not shortened by the spread', () => {
     for (const random of [0, 0.5, 1]) {
-      expect(judge(later(60_000), 2, rules({ random }))).toMatchObject({ delayMs: 60_000 })
+      expect(decide(later(60_000), 2, rules({ random }))).toMatchObject({ delayMs: 60_000 })
     }
   })
 
   test('its wait is a whole number of milliseconds', () => {
     for (const retryAfterMs of [undefined, 5000.4, 1234.567]) {
-      const verdict = judge(later(retryAfterMs), 1, rules({ random: 0.123456 }))
+      const verdict = decide(later(retryAfterMs), 1, rules({ random: 0.123456 }))
       expect(verdict).toMatchObject({ status: 'queued' })
       expect(verdict.status === 'queued' && Number.isInteger(verdict.delayMs)).toBe(true)
     }
@@ -99,29 +100,29 @@ describe('a retry', () => {
 
 test('a limit that lasts until the next day costs one attempt a day, however short the delays are', () => {
   const day = 24 * 3_600_000
-  const verdicts = schedule.map((_, index) => judge(later(day), index + 1, rules()))
+  const verdicts = schedule.map((_, index) => decide(later(day), index + 1, rules()))
   expect(verdicts).toEqual(schedule.map(() => ({ status: 'queued', reason: 'HTTP 503', delayMs: day })))
-  expect(judge(later(day), schedule.length + 1, rules()).status).toBe('failed')
+  expect(decide(later(day), schedule.length + 1, rules()).status).toBe('failed')
 })
 
 describe('the last attempt', () => {
   test('is one more than there are delays, and then the send has failed', () => {
-    expect(judge(later(), 7, rules()).status).toBe('queued')
-    const verdict = judge(later(), 8, rules())
+    expect(decide(later(), 7, rules()).status).toBe('queued')
+    const verdict = decide(later(), 8, rules())
     expect(verdict.status).toBe('failed')
     expect(verdict).toMatchObject({ reason: expect.stringMatching(/^HTTP 503.* \(the last attempt\)$/) })
   })
 
   test('is the first where there are no delays', () => {
-    expect(judge(later(), 1, rules({ retryDelaysSeconds: [] })).status).toBe('failed')
+    expect(decide(later(), 1, rules({ retryDelaysSeconds: [] })).status).toBe('failed')
   })
 
   test('is the last whatever Retry-After says', () => {
-    expect(judge(later(1000), 8, rules()).status).toBe('failed')
+    expect(decide(later(1000), 8, rules()).status).toBe('failed')
   })
 
   test('a delay of 0 s is a delay', () => {
-    expect(judge(later(), 1, rules({ retryDelaysSeconds: [0] }))).toMatchObject({
+    expect(decide(later(), 1, rules({ retryDelaysSeconds: [0] }))).toMatchObject({
       status: 'queued',
       delayMs: 0,
     })
@@ -131,12 +132,12 @@ describe('the last attempt', () => {
 describe('an uncertain call', () => {
   test('is held where the channel holds, for good', () => {
     for (const attempt of [1, 8]) {
-      expect(judge(uncertain, attempt, rules())).toEqual({ status: 'uncertain', reason: 'connection lost' })
+      expect(decide(uncertain, attempt, rules())).toEqual({ status: 'uncertain', reason: 'connection lost' })
     }
   })
 
   test('is made again, after the delay, where the channel resends', () => {
-    expect(judge(uncertain, 2, rules({ onUncertain: 'resend' }))).toEqual({
+    expect(decide(uncertain, 2, rules({ onUncertain: 'resend' }))).toEqual({
       status: 'queued',
       reason: 'connection lost',
       delayMs: 5000,
@@ -145,14 +146,14 @@ describe('an uncertain call', () => {
 
   test('a resend that may be made no more leaves it uncertain, not failed', () => {
     // The provider may have it: nothing says that it failed.
-    expect(judge(uncertain, 8, rules({ onUncertain: 'resend' })).status).toBe('uncertain')
+    expect(decide(uncertain, 8, rules({ onUncertain: 'resend' })).status).toBe('uncertain')
   })
 })
 
 test.each<[OnUncertain]>([['hold'], ['resend']])(
   'a plain retry is the same where the channel would %s',
   (onUncertain) => {
-    expect(judge(later(), 1, rules({ onUncertain }))).toMatchObject({ status: 'queued', delayMs: 1000 })
+    expect(decide(later(), 1, rules({ onUncertain }))).toMatchObject({ status: 'queued', delayMs: 1000 })
   },
 )
 
@@ -161,7 +162,7 @@ describe('a call that was not made after all', () => {
 
   test.each([1, 7, 8, 100])('is made a second later, and does not count, also at attempt %i', (attempt) => {
     for (const onUncertain of ['hold', 'resend'] as const) {
-      expect(judge(notCalled, attempt, rules({ onUncertain }))).toEqual({
+      expect(decide(notCalled, attempt, rules({ onUncertain }))).toEqual({
         status: 'queued',
         reason: 'no lease',
         delayMs: 1000,
@@ -171,17 +172,19 @@ describe('a call that was not made after all', () => {
   })
 
   test('does not hold the channel, unlike a refusal of the channel', () => {
-    expect(judge(notCalled, 1, rules())).not.toHaveProperty('holdsChannel')
-    expect(judge({ outcome: 'channel_refused', fault: 'sender', reason: 'gone' }, 1, rules())).toMatchObject({
-      holdsChannel: true,
-      isUncounted: true,
-    })
+    expect(decide(notCalled, 1, rules())).not.toHaveProperty('holdsChannel')
+    expect(decide({ outcome: 'channel_refused', fault: 'sender', reason: 'gone' }, 1, rules())).toMatchObject(
+      {
+        holdsChannel: true,
+        isUncounted: true,
+      },
+    )
   })
 })
 
 describe('a late outcome', () => {
   test('that was sent makes the send sent', () => {
-    expect(judgeLate({ outcome: 'sent', providerMessageId: 'x' })).toEqual({ status: 'sent' })
+    expect(decideLate({ outcome: 'sent', providerMessageId: 'x' })).toEqual({ status: 'sent' })
   })
 
   test.each<AttemptResult>([
@@ -190,11 +193,11 @@ describe('a late outcome', () => {
     { outcome: 'channel_refused', fault: 'sender', reason: 'why' },
     { outcome: 'not_called', reason: 'why' },
   ])('that was $outcome makes it failed, and never tries it again', (outcome) => {
-    expect(judgeLate(outcome)).toEqual({ status: 'failed', reason: 'why' })
+    expect(decideLate(outcome)).toEqual({ status: 'failed', reason: 'why' })
   })
 
   test('that is uncertain tells nothing new', () => {
-    expect(judgeLate(uncertain)).toBeUndefined()
+    expect(decideLate(uncertain)).toBeUndefined()
   })
 })
 
@@ -204,39 +207,42 @@ describe('a loss of the worker', () => {
   const reason = expect.stringContaining('w1')
 
   test('is held where the channel holds, and names the worker', () => {
-    expect(judgeLoss(claim, rules())).toEqual({ status: 'uncertain', reason })
+    expect(decideLoss(claim, rules())).toEqual({ status: 'uncertain', reason })
   })
 
   test('is followed by another attempt, after the delay, where the channel resends', () => {
     const second = { ...claim, attempt: 2 }
-    expect(judgeLoss(second, rules(resend))).toEqual({ status: 'queued', reason, delayMs: 5000 })
+    expect(decideLoss(second, rules(resend))).toEqual({ status: 'queued', reason, delayMs: 5000 })
   })
 
   test('leaves the send uncertain in the last attempt', () => {
-    expect(judgeLoss({ ...claim, attempt: 7 }, rules(resend)).status).toBe('queued')
-    expect(judgeLoss({ ...claim, attempt: 8 }, rules(resend)).status).toBe('uncertain')
+    expect(decideLoss({ ...claim, attempt: 7 }, rules(resend)).status).toBe('queued')
+    expect(decideLoss({ ...claim, attempt: 8 }, rules(resend)).status).toBe('uncertain')
   })
 
   test.each<[OnUncertain]>([['hold'], ['resend']])(
     'before the call is followed by the same attempt soon, whatever the delays: %s',
     (onUncertain) => {
       const before = { ...claim, mayHaveCalled: false }
-      expect(judgeLoss(before, rules({ onUncertain }))).toEqual({ status: 'queued', reason, delayMs: 1000 })
-      const last = judgeLoss({ ...before, losses: 4 }, rules({ onUncertain }))
-      expect(last).toEqual({ status: 'failed', reason: expect.stringMatching(/^parked/) })
+      expect(decideLoss(before, rules({ onUncertain }))).toEqual({ status: 'queued', reason, delayMs: 1000 })
+      const last = decideLoss({ ...before, losses: 4 }, rules({ onUncertain }))
+      expect(last).toEqual({ status: 'failed', reason: expect.stringMatching(ownReasons.givenUp) })
     },
   )
 
   test('counts attempts anew after a replay', () => {
     const replayed = { ...claim, attempt: 10, attemptsBeforeReplay: 8 }
-    expect(judgeLoss(replayed, rules(resend))).toMatchObject({ status: 'queued', delayMs: 5000 })
+    expect(decideLoss(replayed, rules(resend))).toMatchObject({ status: 'queued', delayMs: 5000 })
   })
 
   test.each<[OnUncertain]>([['hold'], ['resend']])('for the fifth time parks the send: %s', (onUncertain) => {
-    const judgeAfter = (losses: number) => judgeLoss({ ...claim, losses }, rules({ onUncertain }))
-    for (const losses of [0, 1, 2, 3]) expect(judgeAfter(losses).status).not.toBe('failed')
+    const decisionAfter = (losses: number) => decideLoss({ ...claim, losses }, rules({ onUncertain }))
+    for (const losses of [0, 1, 2, 3]) expect(decisionAfter(losses).status).not.toBe('failed')
     for (const losses of [4, 5]) {
-      expect(judgeAfter(losses)).toEqual({ status: 'failed', reason: expect.stringMatching(/^parked/) })
+      expect(decisionAfter(losses)).toEqual({
+        status: 'failed',
+        reason: expect.stringMatching(ownReasons.givenUp),
+      })
     }
   })
 })

@@ -5,7 +5,7 @@ import { connectDatabase, type Database } from '../../db/client.ts'
 import { type Reaper, startReaper } from '../../src/dev/embedded/index.ts'
 import { type ServiceProcess, startService } from '../../src/dev/service-process.ts'
 import { type Account, buildAccount, buildKey, type Registry, textBody } from '../support/builders.ts'
-import { testSecrets, withPatience } from '../support/service.ts'
+import { testSecrets, withTimeouts } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 import { freshStores } from '../support/stores.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
@@ -29,7 +29,7 @@ beforeAll(async () => {
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_SIZE: '4',
     // On a busy machine Redis would else be taken for hanging, and stood in for.
-    REDIS_URL: withPatience(redis.url),
+    REDIS_URL: withTimeouts(redis.url),
     HOST: '127.0.0.1',
     PORT: '0',
     METRICS_PORT: '0',

@@ -38,7 +38,7 @@ afterAll(async () => {
 })
 
 /** What every way of asking has to tell. */
-interface Story {
+interface Explanation {
   status: string | undefined
   attempts: number
   /** What the provider answered to each attempt. */
@@ -51,7 +51,7 @@ interface Story {
 
 const ends = ['sent', 'failed', 'uncertain']
 
-function storyOf(events: LogLine[] | Timeline['events'], conversationId: string | null): Story {
+function explanationOf(events: LogLine[] | Timeline['events'], conversationId: string | null): Explanation {
   const finished = events.filter(({ event }) => event === 'attempt_finished')
   return {
     status: events.map(({ event }) => event).findLast((event) => ends.includes(event)),
@@ -108,13 +108,13 @@ async function askAll(requestId: string): Promise<Told> {
 }
 
 /** Four ways, one story. */
-function expectOneStory({ logs, api, trace, html, text }: Told): Story {
+function expectOneTimeline({ logs, api, trace, html, text }: Told): Explanation {
   const { contact, ...told } = api
   expect({ ...trace, contact }).toEqual({ ...told, contact })
 
-  const story = storyOf(api.events, api.conversationId)
+  const story = explanationOf(api.events, api.conversationId)
   const joined = logs.find(({ event }) => event === 'attempt_started')?.conversationId as string
-  expect(storyOf(logs, joined)).toEqual(story)
+  expect(explanationOf(logs, joined)).toEqual(story)
   expect(story).toMatchObject({
     status: api.status,
     attempts: api.attempts,
@@ -156,7 +156,7 @@ test('a send that closes a conversation: logs, trace, API and page tell the same
   const body = { ...textBody('Hello again', contact), closeConversation: true }
   const requestId = await accept(service, channel, body)
 
-  const story = expectOneStory(await askAll(requestId))
+  const story = expectOneTimeline(await askAll(requestId))
   expect(story).toMatchObject({
     status: 'sent',
     attempts: 1,
@@ -176,7 +176,7 @@ test('a send that closes a conversation: logs, trace, API and page tell the same
 
 test('a send that is retried: all tell of both attempts', async () => {
   const requestId = await accept(service, await channelTo(failingOnce()), textBody())
-  const story = expectOneStory(await askAll(requestId))
+  const story = expectOneTimeline(await askAll(requestId))
   expect(story).toMatchObject({ status: 'sent', attempts: 2, providerMessageId: 'received-1' })
   expect(story.answers.map(({ providerStatus }) => providerStatus)).toEqual([503, 200])
   expect(story.events).toContain('retry_scheduled')
@@ -186,7 +186,7 @@ test('a send that is retried: all tell of both attempts', async () => {
 test('a send that is refused: all tell that it failed, and why', async () => {
   const requestId = await accept(service, await channelTo(answer(422)), textBody())
   const told = await askAll(requestId)
-  expect(expectOneStory(told)).toMatchObject({ status: 'failed', attempts: 1, providerMessageId: null })
+  expect(expectOneTimeline(told)).toMatchObject({ status: 'failed', attempts: 1, providerMessageId: null })
   const reason = told.api.events.at(-1)?.reason
   expect(told.logs.at(-1)).toMatchObject({ event: 'failed', reason })
   expect(told.text).toContain(reason)

@@ -33,7 +33,7 @@ export async function runRound(seed: number, count: number, coverage: Coverage):
     if (answered >= count) return
     const exchanges = (await Promise.all(batch.map((request) => exchange(client, request)))).flat()
     answered += exchanges.length
-    for (const one of exchanges) judge(one)
+    for (const one of exchanges) parse(one)
     const accepted = exchanges.filter(({ answer }) => answer.status === 202)
     for (const { json } of accepted) acceptedIds.add(String(json?.requestId))
     await expectRecorded(world, accepted)
@@ -79,7 +79,7 @@ async function ask(client: Client, request: HostileRequest, times = 4): Promise<
   return { request, answer, json: answer.body.length > 0 ? JSON.parse(answer.body.toString()) : undefined }
 }
 
-function judge(one: Exchange) {
+function parse(one: Exchange) {
   for (const [name, law] of Object.entries(laws)) {
     try {
       law(one)
@@ -91,7 +91,7 @@ function judge(one: Exchange) {
 }
 
 /**
- * What wasn't answered 202 left no row, but for a 503 on a machine that is too busy (docs/decisions/0012-wait-budget.md).
+ * What wasn't answered 202 left no row, but for a 503 on a machine that is too busy (docs/decisions/0012-wait-deadline.md).
  * The log tells of no fault, and holds nothing that was sent.
  */
 async function expectNothingElse({ service }: World, acceptedIds: Set<string>, undecidedIds: Set<string>) {

@@ -4,7 +4,7 @@ import type { AttemptResult } from '../../src/core/outcome.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
 import { scrape } from '../../src/platform/scrape.ts'
-import { turnGiver } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { rawBytes } from '../api/raw-http.ts'
 import { attemptedSend, beginAttempt, endAttempt, loseAttempt, sweepOnce } from '../support/attempts.ts'
@@ -149,7 +149,7 @@ test('sends that a search finds without a wake-up are counted', async () => {
     `update sends set next_attempt_at = clock_timestamp() - interval '1 minute' where request_id = $1`,
     [requestId],
   )
-  const search = () => startReconciler(service.runtime, turnGiver(service.runtime)).stop()
+  const search = () => startReconciler(service.runtime, permitGranter(service.runtime)).stop()
   const counts = { reconciled: () => countedBy(metrics.reconciled) }
   expect(await gains(counts, search)).toEqual({ reconciled: 1 })
   expect(await gains(counts, search)).toEqual({ reconciled: 0 })

@@ -4,13 +4,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../src/platform/logger.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { connectForAdmin, connectForRequests, readyWithin } from '../../src/platform/redis.ts'
-import { withPatience } from '../support/service.ts'
+import { withTimeouts } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
 test('the commands of one turn wait for its end, to be written together, also on a connection made anew', async () => {
   const { redisUrl } = await freshStores()
-  const redis = connectForRequests(withPatience(redisUrl), createLogger('silent'), createMetrics('api'))
+  const redis = connectForRequests(withTimeouts(redisUrl), createLogger('silent'), createMetrics('api'))
   onTestFinished(() => redis.disconnect())
   for (const _ of ['first', 'second']) {
     await readyWithin(redis, 20_000)
@@ -50,7 +50,7 @@ test('a connection on which Redis says nothing is made anew, and told of', async
   url.port = String((silentAtFirst.address() as AddressInfo).port)
   const lines: string[] = []
   const log = createLogger('info', { write: (line) => lines.push(line) })
-  const redis = connectForRequests(withPatience(url.href), log, createMetrics('api'))
+  const redis = connectForRequests(withTimeouts(url.href), log, createMetrics('api'))
   onTestFinished(() => {
     redis.disconnect()
     silentAtFirst.close()

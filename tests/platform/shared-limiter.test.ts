@@ -6,13 +6,13 @@ import { createMetrics } from '../../src/platform/metrics.ts'
 import { connectForRequests, readyWithin, timeoutOf } from '../../src/platform/redis.ts'
 import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
 import { sharedLimiters } from '../../src/platform/shared-limiter.ts'
-import { withPatience } from '../support/service.ts'
+import { withTimeouts } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 
 async function openLimiters(redisUrl?: string) {
   const url = redisUrl ?? (await freshStores()).redisUrl
   const log = createLogger('silent')
-  const redis = connectForRequests(withPatience(url), log, createMetrics('api'))
+  const redis = connectForRequests(withTimeouts(url), log, createMetrics('api'))
   onTestFinished(() => redis.disconnect())
   await readyWithin(redis, 20_000)
   const throughBreaker = createRedisBreaker(log, createMetrics('api'), timeoutOf(redis))

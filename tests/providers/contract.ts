@@ -8,7 +8,7 @@ import { buildDelivery } from '../support/deliveries.ts'
 import { expectSooner, timed, unlessStoodStill } from '../support/standstill.ts'
 
 /** What the emulator of a provider is to do with the next call. */
-export type FarSide =
+export type FakeServer =
   | 'accept'
   | 'reject'
   | 'fail_for_a_while'
@@ -23,7 +23,7 @@ export interface Harness {
   goodConfig: object
   badConfig: object
   /** A delivery that meets this behaviour: a recipient for the sandbox, a prepared server for the others. */
-  arrange(behaviour: FarSide, delivery: Delivery<unknown>): Promise<Delivery<unknown>>
+  arrange(behaviour: FakeServer, delivery: Delivery<unknown>): Promise<Delivery<unknown>>
   /** The calls that the emulator took for a send, as far as it tells. */
   taken(requestId: string): Promise<unknown[]>
   /** Its protocol has no way to say when to try again. */
@@ -52,7 +52,7 @@ export function describeProvider(name: ProviderName, open: () => Promise<Harness
     })
     afterAll(() => harness.stop())
 
-    async function call(behaviour: FarSide, changes: Partial<Delivery<unknown>> = {}, withinMs = 10_000) {
+    async function call(behaviour: FakeServer, changes: Partial<Delivery<unknown>> = {}, withinMs = 10_000) {
       const delivery = await harness.arrange(behaviour, buildDelivery(rules, harness.goodConfig, changes))
       const sent = await timed(async () => ({
         outcome: await harness.provider.send(delivery, AbortSignal.timeout(withinMs)),
@@ -104,7 +104,7 @@ export function describeProvider(name: ProviderName, open: () => Promise<Harness
       expect((outcome as Extract<Outcome, { outcome: 'retry_later' }>).retryAfterMs).toBeGreaterThan(0)
     })
 
-    test.each<[FarSide, readonly Fault[]]>([
+    test.each<[FakeServer, readonly Fault[]]>([
       ['reject', ['recipient', 'message']],
       ['fail_for_a_while', ['provider']],
       ['limit_rate', faults],

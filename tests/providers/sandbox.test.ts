@@ -8,9 +8,9 @@ import { buildDelivery } from '../support/deliveries.ts'
 import { freshStores, waitingForLocks } from '../support/stores.ts'
 import { closedPort, startSilentServer } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
-import { describeProvider, type FarSide } from './contract.ts'
+import { describeProvider, type FakeServer } from './contract.ts'
 
-const recipients: Record<FarSide, string | undefined> = {
+const recipients: Record<FakeServer, string | undefined> = {
   accept: undefined,
   reject: '+15550100103',
   fail_for_a_while: '+15550100102',

@@ -25,7 +25,7 @@ import {
   openWebhookReceiver,
   type WebhookReceiver,
 } from '../support/webhook-receiver.ts'
-import { describeProvider, type FarSide } from './contract.ts'
+import { describeProvider, type FakeServer } from './contract.ts'
 
 const timeoutMs = 500
 const timeToHeedMs = 1000
@@ -54,7 +54,7 @@ const serve =
   (_request, response) =>
     response.writeHead(200, contentType ? { 'content-type': contentType } : {}).end(content)
 
-const farSides: Record<FarSide, SmtpAnswer | undefined> = {
+const fakeServers: Record<FakeServer, SmtpAnswer | undefined> = {
   accept: undefined,
   reject: { at: 'RCPT', reply: '550 5.1.1 <ann@example.com>: Recipient address rejected' },
   fail_for_a_while: { at: 'MAIL', reply: '451 4.3.0 Try again later' },
@@ -71,7 +71,7 @@ describeProvider('smtp', async () => ({
   goodConfig: { host: 'mail.example.com', from: 'ann@example.com' },
   badConfig: { host: 'mail.example.com' },
   async arrange(behaviour, delivery) {
-    const told = farSides[behaviour]
+    const told = fakeServers[behaviour]
     if (told) emulator.answerNext(told)
     return await asDispatched({
       ...delivery,

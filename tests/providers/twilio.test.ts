@@ -13,7 +13,7 @@ import { createHttpClient } from '../../workers/providers/http.ts'
 import type { Delivery } from '../../workers/providers/provider.ts'
 import { twilio } from '../../workers/providers/twilio.ts'
 import { buildDelivery } from '../support/deliveries.ts'
-import { describeProvider, type FarSide } from './contract.ts'
+import { describeProvider, type FakeServer } from './contract.ts'
 
 const accountSid = `AC${'0a'.repeat(16)}`
 const messagingServiceSid = `MG${'0c'.repeat(16)}`
@@ -26,7 +26,7 @@ const loopback = [parseNetwork('127.0.0.0/8')]
 const linkTo = (requestId: string) => `https://messages.example.com/media/${requestId}.1.signature`
 const twilioWords = "The 'To' number +4915112345678 is not a valid phone number."
 
-const farSides: Record<FarSide, TwilioAnswer[]> = {
+const fakeServers: Record<FakeServer, TwilioAnswer[]> = {
   accept: [],
   reject: [twilioError(400, 21211, twilioWords)],
   fail_for_a_while: [{ status: 503 }],
@@ -52,7 +52,7 @@ describeProvider('twilio', async () => {
     badConfig: { accountSid, authToken },
     async arrange(behaviour, delivery) {
       before = emulator.calls.length
-      emulator.answerNext(...farSides[behaviour])
+      emulator.answerNext(...fakeServers[behaviour])
       return { ...delivery, message: withDefinition(delivery.message), config: emulator.config }
     },
     taken: async () => emulator.calls.slice(before),

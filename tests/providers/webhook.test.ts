@@ -29,13 +29,13 @@ import {
   trickle,
   type WebhookReceiver,
 } from '../support/webhook-receiver.ts'
-import { describeProvider, type FarSide } from './contract.ts'
+import { describeProvider, type FakeServer } from './contract.ts'
 
 const loopback = [parseNetwork('127.0.0.0/8')]
 const timeoutMs = 400
 const timeToHeedMs = 1000
 
-const farSides: Record<FarSide, WebhookAnswer | undefined> = {
+const fakeServers: Record<FakeServer, WebhookAnswer | undefined> = {
   accept: undefined,
   reject: { status: 400 },
   fail_for_a_while: { status: 503 },
@@ -52,7 +52,7 @@ describeProvider('webhook', async () => {
     goodConfig: { url: 'https://example.com/messages?from=us', secret },
     badConfig: { url: 'https://example.com/messages' },
     arrange: async (behaviour, delivery) => {
-      const answer = farSides[behaviour]
+      const answer = fakeServers[behaviour]
       if (answer) emulator.answerNext(answer)
       return { ...delivery, config: emulator.config }
     },

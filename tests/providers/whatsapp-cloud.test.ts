@@ -15,14 +15,14 @@ import { whatsappCloud } from '../../workers/providers/whatsapp-cloud.ts'
 import { buildDelivery } from '../support/deliveries.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 import { eventually } from '../support/wait.ts'
-import { describeProvider, type FarSide } from './contract.ts'
+import { describeProvider, type FakeServer } from './contract.ts'
 
 const loopback = [parseNetwork('127.0.0.0/8')]
 // The fixtures of errors: https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
 const error = (status: number, code: number, title: string, details = 'Some details.') =>
   graphError(status, code, `(#${code}) ${title}`, { details })
 
-const farSides: Record<FarSide, WhatsAppAnswer[]> = {
+const fakeServers: Record<FakeServer, WhatsAppAnswer[]> = {
   accept: [],
   reject: [error(400, 131026, 'Message undeliverable')],
   fail_for_a_while: [error(500, 131016, 'Service unavailable')],
@@ -39,7 +39,7 @@ describeProvider('whatsapp-cloud', async () => {
     goodConfig: { phoneNumberId: '106540352242922', accessToken: 'EAAJB' },
     badConfig: { phoneNumberId: '+15550783881', accessToken: 'EAAJB' },
     async arrange(behaviour, delivery) {
-      far.answerNext(...farSides[behaviour])
+      far.answerNext(...fakeServers[behaviour])
       return { ...delivery, config: rules.config.parse(far.config) }
     },
     taken: async (requestId) =>

@@ -3,7 +3,7 @@ import { listen } from '../../src/admin/listen.ts'
 import { readyWithin } from '../../src/platform/redis.ts'
 import { openRuntime } from '../../src/platform/runtime.ts'
 import { readAdminSettings } from '../../src/platform/settings.ts'
-import { longestWaitMs, openConnections, type TestService, withPatience } from './service.ts'
+import { longestWaitMs, openConnections, type TestService, withTimeouts } from './service.ts'
 
 export interface TestAdmin {
   url: string
@@ -22,7 +22,7 @@ export async function startTestAdmin(
   const { databaseUrl, redisUrl } = service.stores
   const read = readAdminSettings({
     DATABASE_URL: databaseUrl,
-    REDIS_URL: withPatience(redisUrl),
+    REDIS_URL: withTimeouts(redisUrl),
     DATABASE_POOL_SIZE: '4',
     ADMIN_PORT: '0',
     ...settings,

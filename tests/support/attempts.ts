@@ -7,7 +7,7 @@ import { buildTimeline, type Timeline } from '../../src/core/timeline.ts'
 import type { EnteredSend, NextWakeUp } from '../../workers/deliver.ts'
 import { claimer, type OwnSend } from '../../workers/sends/claim.ts'
 import { conversationCloser } from '../../workers/sends/close-conversation.ts'
-import { turnGiver } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/permits.ts'
 import { outcomeRecorder } from '../../workers/sends/record-outcome.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import { type Account, accept, textBody } from './builders.ts'
@@ -17,7 +17,7 @@ import type { TestService } from './service.ts'
 /** A living worker's claim, at the moment before it closes the conversation. */
 export async function claimBy(service: TestService, requestId: string, worker: string): Promise<OwnSend> {
   await livingWorker(service, worker)
-  const { send } = await claimer(service.runtime, worker, turnGiver(service.runtime))(requestId)
+  const { send } = await claimer(service.runtime, worker, permitGranter(service.runtime))(requestId)
   if (!send) throw new Error(`${worker} could not claim ${requestId}`)
   return send
 }
@@ -40,7 +40,7 @@ export async function endAttempt(
   send: EnteredSend,
   outcome: AttemptResult,
 ): Promise<NextWakeUp> {
-  const record = outcomeRecorder(service.runtime, turnGiver(service.runtime))
+  const record = outcomeRecorder(service.runtime, permitGranter(service.runtime))
   const { wakeOthers, ...next } = await record(send, { outcome, durationMs: 5 })
   await wakeOthers?.()
   return next
@@ -54,9 +54,9 @@ export async function lapse(service: TestService, worker: string): Promise<void>
 }
 
 /** One that has nothing in hand. */
-export const idleSweeper = { worker: 'sweeper', inHand: [], judgesUntil: new Date('2100-01-01') }
+export const idleSweeper = { worker: 'sweeper', inFlight: [], sweepsUntil: new Date('2100-01-01') }
 
-/** One round of all sweeps, by a worker that may judge others. */
+/** One round of all sweeps, by a worker that may declare others dead. */
 export async function sweepOnce(service: TestService): Promise<void> {
   await startSweeps(service.runtime, await livingWorker(service, idleSweeper.worker), () => []).stop()
 }

@@ -1,11 +1,11 @@
 import { deliverer } from '../../workers/deliver.ts'
 import type { Providers } from '../../workers/providers/index.ts'
-import { turnGiver } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/permits.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
 
 /** How a living worker of this name follows a wake-up: the whole way of a send, by the send's id. */
 export async function deliverAs(service: TestService, worker: string, providers: Providers) {
   const heartbeat = await livingWorker(service, worker)
-  return deliverer(service.runtime, providers, heartbeat, turnGiver(service.runtime))
+  return deliverer(service.runtime, providers, heartbeat, permitGranter(service.runtime))
 }

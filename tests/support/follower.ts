@@ -2,7 +2,7 @@ import { openRuntime } from '../../src/platform/runtime.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import { startQueueWorker } from '../../workers/queue-worker.ts'
-import { turnGiver } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/permits.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
 
@@ -20,10 +20,10 @@ export async function startFollower(
   const runtime = openRuntime('worker', settings, log)
   const heartbeat = await livingWorker(service, name)
   const { providers, close } = openProviders(runtime)
-  const turns = turnGiver(runtime)
-  const worker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, turns))
+  const permits = permitGranter(runtime)
+  const worker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, permits))
   test.onTestFinished(async () => {
-    turns.stop()
+    permits.stop()
     await worker.stop()
     await close()
     await runtime.close()

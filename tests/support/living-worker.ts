@@ -11,8 +11,8 @@ export async function livingWorker(service: TestService, worker: string): Promis
     worker,
     begun: Promise.resolve(),
     holdsLease: () => true,
-    canJudgeOthers: () => true,
-    judgesUntil: () => new Date('2100-01-01'),
+    maySweep: () => true,
+    sweepsUntil: () => new Date('2100-01-01'),
     stop: async () => {},
   }
 }

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { Redis } from 'ioredis'
 import { connectDatabase } from '../../db/client.ts'
 import { createApp } from '../../src/api/app.ts'
-import { patience as production } from '../../src/api/client-timeouts.ts'
+import { timeouts as production } from '../../src/api/client-timeouts.ts'
 import { listen, portOf, stopListening } from '../../src/api/listen.ts'
 import { overflowQueueName, queueName } from '../../src/core/send-job.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
@@ -47,12 +47,12 @@ export interface TestService {
  * The API of this process, on a port of its own, with stores of its own; workers where a test starts them.
  *
  * @param settings by their names in the environment, over defaults that suit tests.
- * @param patience with slow clients, where a test can't wait as long as production does.
+ * @param timeouts with slow clients, where a test can't wait as long as production does.
  */
 export async function startTestService(
   settings: Record<string, string> = {},
   stores?: Stores,
-  patience = production,
+  timeouts = production,
 ): Promise<TestService> {
   const own = stores ?? (await freshStores())
   const logs: LogLine[] = []
@@ -69,16 +69,16 @@ export async function startTestService(
     ...settings,
   }
   const read = readSettings(undefined, environment)
-  const REDIS_URL = settings.REDIS_URL ?? withPatience(own.redisUrl)
+  const REDIS_URL = settings.REDIS_URL ?? withTimeouts(own.redisUrl)
   const api = openRuntime('api', { ...read, REDIS_URL }, log)
   if (settings.DATABASE_URL === undefined) await openConnections(api)
   if (settings.REDIS_URL === undefined) await readyWithin(api.redis, longestWaitMs)
   const runtime = { ...api, settings: read, ...openPatientStores(own) }
   const server = await listen(
-    createApp(api, undefined, patience),
+    createApp(api, undefined, timeouts),
     api,
     { host: read.HOST, port: read.PORT },
-    patience,
+    timeouts,
   )
   const stops: (() => Promise<void>)[] = []
   return {
@@ -111,7 +111,7 @@ export async function startTestService(
 export const longestWaitMs = 20_000
 
 /** A machine that stands still for a moment doesn't make an API count for itself; where Redis is to hang, a test gives its own URL. */
-export const withPatience = (redisUrl: string) => `${redisUrl}?commandTimeout=${longestWaitMs}`
+export const withTimeouts = (redisUrl: string) => `${redisUrl}?commandTimeout=${longestWaitMs}`
 
 /** So that a file's first requests wait for none. */
 export async function openConnections({ db: { $client } }: Pick<Runtime, 'db'>): Promise<void> {

@@ -12,7 +12,7 @@ import type { AttemptRecord } from '../../src/core/timeline.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
 import { claimer } from '../../workers/sends/claim.ts'
-import { turnGiver } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/permits.ts'
 import { lapse } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
@@ -114,7 +114,7 @@ test('a send that is claimed, finished or unknown is not claimed again, and asks
   await recordOutcomes(db, [{ requestId, claimId: claim.id, ...sent }])
   expect(await claimSends(db, [requestId], by('b'))).toEqual([])
   expect(await findRefusals(db, [requestId, unknown])).toEqual([
-    { requestId, dueInMs: null, leavesLane: true, waitsForTurnOf: null },
+    { requestId, dueInMs: null, leavesLane: true, waitsForPermitOf: null },
   ])
 })
 
@@ -190,7 +190,7 @@ test.each([60_000, 2_592_000_000])(
       service.runtime,
       providers,
       await livingWorker(service, 'b'),
-      turnGiver(service.runtime),
+      permitGranter(service.runtime),
     )(requestId)
     expect(wakeInMs).toBeGreaterThan(delayMs - 1000)
     expect(wakeInMs).toBeLessThanOrEqual(delayMs)
@@ -202,7 +202,7 @@ test('ten wake-ups of one send call the provider once', async () => {
     service.runtime,
     providers,
     await livingWorker(service, 'a'),
-    turnGiver(service.runtime),
+    permitGranter(service.runtime),
   )
   const requestId = await acceptText()
   await Promise.all(Array.from({ length: 10 }, () => deliver(requestId)))
@@ -219,7 +219,7 @@ test('a send that was woken twice while PostgreSQL was away calls the provider o
         : Reflect.get(pool, name, pool),
   })
   const cutOff = { ...runtime, db: { $client: client } as unknown as Database }
-  const claim = claimer(cutOff, 'a', turnGiver(service.runtime))
+  const claim = claimer(cutOff, 'a', permitGranter(service.runtime))
   const [other, twice] = [await acceptText(), await acceptText()]
   const claims = [claim(other), claim(twice), claim(twice)]
   await sleep(50)

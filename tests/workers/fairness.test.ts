@@ -28,7 +28,7 @@ async function startService(test: TestContext, concurrency: number, settings: Re
       return { ...account, channelId: await buildHook(account, behaviour) }
     },
     /** As if the overflow of every channel had got answers until now: else it has few calls under way. */
-    breakSilence: () => service.runtime.db.$client.query('update channels set answered_at = now()'),
+    endSlowStart: () => service.runtime.db.$client.query('update channels set answered_at = now()'),
     /** The ids of the calls until now. */
     called: () => receiver.calls.map(({ headers }) => String(headers['webhook-id'])),
     calledOf: orderOf,
@@ -42,7 +42,7 @@ async function startService(test: TestContext, concurrency: number, settings: Re
 }
 
 /** In each row of twenty calls while both have some left, each has seven at the least. */
-function expectTurns(calls: readonly string[], first: readonly string[], second: readonly string[]): void {
+function expectPermits(calls: readonly string[], first: readonly string[], second: readonly string[]): void {
   const owners = calls.flatMap((id) =>
     first.includes(id) ? ['first'] : second.includes(id) ? ['second'] : [],
   )
@@ -98,7 +98,7 @@ test('two accounts that flood take turns, although one of them has come with all
   const ofSecond = await acceptBatch(service, manyOf(150, second))
   await service.startWorker()
   await allCalled([...ofFirst, ...ofSecond])
-  expectTurns(called(), ofFirst.slice(16), ofSecond.slice(16))
+  expectPermits(called(), ofFirst.slice(16), ofSecond.slice(16))
 })
 
 test('they take turns also where the second begins in the middle of the flood of the first', async (context) => {
@@ -109,16 +109,16 @@ test('they take turns also where the second begins in the middle of the flood of
   await eventually('a third of the flood', async () => called().length > 80)
   const ofSecond = await acceptBatch(service, manyOf(80, second))
   await allCalled([...ofFirst, ...ofSecond])
-  expectTurns(called(), ofFirst.slice(16), ofSecond.slice(16))
+  expectPermits(called(), ofFirst.slice(16), ofSecond.slice(16))
 })
 
 test("a provider that never answers takes no other channel's slots: of the same account, and of another", async (context) => {
-  const { service, buildHook, buildSender, breakSilence, allCalled } = await startService(context, 30)
+  const { service, buildHook, buildSender, endSlowStart, allCalled } = await startService(context, 30)
   const hung = gate()
   const flooder = await buildSender(hung.behaviour)
   const neighbour = { ...flooder, channelId: await buildHook(flooder, accepting) }
   const other = await buildSender(accepting)
-  await breakSilence()
+  await endSlowStart()
   await service.startWorker()
   const flood = await acceptBatch(service, manyOf(60, flooder))
   await eventually('all that hangs', async () => hung.waiting === 28)
@@ -173,14 +173,14 @@ test.for<[number, number]>([
 ])(
   'of %i slots the overflow takes %i, and the rest stays free for others',
   async ([concurrency, forOverflow], context) => {
-    const { service, buildSender, breakSilence, allCalled } = await startService(context, concurrency)
+    const { service, buildSender, endSlowStart, allCalled } = await startService(context, concurrency)
     const hung = gate()
     const flooder = await buildSender(hung.behaviour)
     const ids = await acceptBatch(service, manyOf(60, flooder))
     await service.runtime.db.$client.query(
       "update sends set status = 'failed', finished_at = now() where not overflow",
     )
-    await breakSilence()
+    await endSlowStart()
     await service.startWorker()
     await eventually('all that the overflow may take', async () => hung.waiting === forOverflow)
     await sleep(200)

@@ -66,15 +66,15 @@ test("a worker counts others as dead only when its own beats have gone through f
 
   const startedAt = Date.now()
   const observed = startHeartbeat(service.runtime, 'observed')
-  await service.startWorker('judge')
+  await service.startWorker('observer')
   await eventually('the first beat', async () => observed.holdsLease())
-  expect(observed.canJudgeOthers()).toBe(false)
+  expect(observed.maySweep()).toBe(false)
   expect((await lostAt(dead, 20_000)) - startedAt).toBeGreaterThanOrEqual(almostALeaseMs)
-  await eventually('the judgement', async () => observed.canJudgeOthers())
+  await eventually('the judgement', async () => observed.maySweep())
 
   servers.freezePostgres()
   try {
-    await eventually('the doubt about others', async () => !observed.canJudgeOthers())
+    await eventually('the doubt about others', async () => !observed.maySweep())
     expect(observed.holdsLease()).toBe(true)
     await eventually('the end of the lease', async () => !observed.holdsLease())
   } finally {
@@ -84,9 +84,9 @@ test("a worker counts others as dead only when its own beats have gone through f
   // As if their beats hadn't gone through either.
   for (const worker of ['neighbour', 'survivor']) await lapse(service, worker)
   await eventually('the lease again', async () => observed.holdsLease())
-  expect(observed.canJudgeOthers()).toBe(false)
-  await renewed('judge')
-  await renewed('judge')
+  expect(observed.maySweep()).toBe(false)
+  await renewed('observer')
+  await renewed('observer')
   await beat(service.runtime.db, 'survivor', 60_000)
 
   expect((await lostAt(neighbour, 20_000)) - thawedAt).toBeGreaterThanOrEqual(almostALeaseMs)

@@ -5,7 +5,7 @@ import { beat, findDeadWorkers, forgetDeadWorkers, retire } from '../../db/deliv
 import { sends, workers } from '../../db/schema.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
-import { turnGiver } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/permits.ts'
 import type { Heartbeat } from '../../workers/upkeep/heartbeat.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import {
@@ -36,7 +36,7 @@ afterAll(() => service.stop())
 
 const acceptText = () => accept(service, account, textBody())
 const deliverAs = (heartbeat: Heartbeat) =>
-  deliverer(service.runtime, providers, heartbeat, turnGiver(service.runtime))
+  deliverer(service.runtime, providers, heartbeat, permitGranter(service.runtime))
 const lostClaims = async () =>
   (await findLostClaims(service.runtime.db, idleSweeper, 1000)).map(({ requestId }) => requestId)
 const knownWorkers = async () =>
@@ -119,7 +119,7 @@ test('a worker process that stops ends its lease', async () => {
 test('a claim of a living worker is never given up, however long its call takes', async () => {
   const requestId = await acceptText()
   const marker = await acceptText()
-  const send = await beginAttempt(service, requestId, 'patient')
+  const send = await beginAttempt(service, requestId, 'retryUntilAvailable')
   await beginAttempt(service, marker, 'marker')
   await age(requestId, 86_400)
   await lapse(service, 'marker')
@@ -147,12 +147,12 @@ test('a claim whose worker nobody knows is given up after a minute, and not befo
 
 test('a worker that cannot tell whether others live gives nothing up, and forgets nobody', async () => {
   const requestId = await acceptText()
-  await beginAttempt(service, requestId, 'unjudged')
-  await lapse(service, 'unjudged')
-  const unsteady = { ...(await livingWorker(service, 'unsteady')), canJudgeOthers: () => false }
+  await beginAttempt(service, requestId, 'undeclared')
+  await lapse(service, 'undeclared')
+  const unsteady = { ...(await livingWorker(service, 'unsteady')), maySweep: () => false }
   await startSweeps(service.runtime, unsteady, () => []).stop()
   expect((await rowOf(service, requestId)).status).toBe('sending')
-  expect(await knownWorkers()).toContain('unjudged')
+  expect(await knownWorkers()).toContain('undeclared')
   await sweepOnce(service)
   expect((await rowOf(service, requestId)).status).toBe('uncertain')
 })

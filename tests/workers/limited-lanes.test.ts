@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openBreaker } from '../../db/delivery/breakers.ts'
-import { channels, turns } from '../../db/schema.ts'
+import { channels, permits } from '../../db/schema.ts'
 import { insertBatch, manyOf } from '../support/batches.ts'
 import { startFollower } from '../support/follower.ts'
 import { startTraffic } from '../support/traffic.ts'
@@ -31,7 +31,7 @@ test.for<[string, Behaviour]>([
     await startFollower(context, service)
     const [first = '', second = ''] = await traffic.sendLane(channelId, 2)
     await eventually('the call of the first', async () => head.waiting === 1)
-    expect(await service.runtime.db.select().from(turns)).toMatchObject([{ requestId: first }])
+    expect(await service.runtime.db.select().from(permits)).toMatchObject([{ requestId: first }])
     head.open()
     expect(await traffic.ended(first)).toMatchObject({ status })
     await traffic.expectSent([second])
@@ -54,7 +54,7 @@ test.for<[string, Behaviour]>([
     const ids = await traffic.sendLane(channelId, 3)
     const [first = '', ...others] = ids
     await eventually('the probe', async () => probe.waiting === 1)
-    expect(await db.select().from(turns)).toMatchObject([{ requestId: first, isProbe: true }])
+    expect(await db.select().from(permits)).toMatchObject([{ requestId: first, isProbe: true }])
     probe.open()
     expect(await traffic.ended(first)).toMatchObject({ status })
     await traffic.expectSent(others)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
-import { giveTurns } from '../../db/delivery/permits.ts'
+import { grantPermits } from '../../db/delivery/permits.ts'
 import { beginAttempt, endAttempt, lapse, loseAttempt, rowOf, sweepOnce } from '../support/attempts.ts'
 import { startFollower } from '../support/follower.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
@@ -35,33 +35,34 @@ test('three workers together never have more calls in flight than the channel al
   expect(Math.max(...ids.map((id, place) => Math.abs(order.indexOf(id) - place)))).toBeLessThan(10)
 })
 
-test('a turn is a place in flight until its attempt has ended, claimed or not', async (context) => {
+test('a permit is a place in flight until its attempt has ended, claimed or not', async (context) => {
   const traffic = await startTraffic(context)
   const { service } = traffic
   const { db } = service.runtime
   const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 2 })
   const ids = await traffic.sendSome(channelId, 5)
-  const give = async () => (await giveTurns(db, [channelId], 30))[0]?.turns.map(({ requestId }) => requestId)
+  const give = async () =>
+    (await grantPermits(db, [channelId], 30))[0]?.permits.map(({ requestId }) => requestId)
   expect(await give()).toEqual(ids.slice(0, 2))
   expect(await give()).toEqual([])
   const send = await beginAttempt(service, ids[0] ?? '', 'busy')
   await beginAttempt(service, ids[1] ?? '', 'busy')
-  await db.execute(sql`update turns set valid_until = now() - interval '1 hour'`)
+  await db.execute(sql`update permits set valid_until = now() - interval '1 hour'`)
   expect(await give()).toEqual([])
   await endAttempt(service, send, { outcome: 'sent' })
-  // The end gave the turn, which is the third's.
+  // The end gave the permit, which is the third's.
   expect(await give()).toEqual([])
-  await db.execute(sql`update turns set valid_until = now() - interval '1 hour'`)
+  await db.execute(sql`update permits set valid_until = now() - interval '1 hour'`)
   expect(await give()).toEqual(ids.slice(2, 3))
 })
 
-test('the many that ask for turns at the same time get no more than there are', async (context) => {
+test('the many that ask for permits at the same time get no more than there are', async (context) => {
   const traffic = await startTraffic(context, { DATABASE_POOL_SIZE: '10' })
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 2 })
   await traffic.sendSome(channelId, 10)
-  const given = await Promise.all(Array.from({ length: 10 }, () => giveTurns(db, [channelId], 30)))
-  expect(given.flatMap(([channel]) => channel?.turns ?? [])).toHaveLength(2)
+  const given = await Promise.all(Array.from({ length: 10 }, () => grantPermits(db, [channelId], 30)))
+  expect(given.flatMap(([channel]) => channel?.permits ?? [])).toHaveLength(2)
 })
 
 test('the next one goes as soon as one ends', async (context) => {
@@ -74,7 +75,7 @@ test('the next one goes as soon as one ends', async (context) => {
   expectSooner(spanOf(traffic.callsOf(ids)), 11 * 600)
 })
 
-test('after a pause, however short, the next one goes at once: no turn outlives its attempt', async (context) => {
+test('after a pause, however short, the next one goes at once: no permit outlives its attempt', async (context) => {
   const { service, ...traffic } = await startTraffic(context)
   const { calls, behaviour } = gauge(20)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 1 })
@@ -86,7 +87,7 @@ test('after a pause, however short, the next one goes at once: no turn outlives 
       const row = await rowOf(service, id)
       return row.status === 'sent' && row
     }
-    // A turn lasts 10 s.
+    // A permit lasts 10 s.
     expectSooner(await timed(() => eventually('its end', sent)), 5000)
   }
   expect(calls.most).toBe(1)
@@ -119,17 +120,17 @@ test.concurrent('workers that die in the middle of calls neither widen nor narro
   expect(calls.most).toBe(3)
 })
 
-test.concurrent('a turn that nobody claims is given to others when its time is over', async (context) => {
+test.concurrent('a permit that nobody claims is given to others when its time is over', async (context) => {
   const traffic = await startTraffic(context)
   const { db, queue } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 1 })
   const ids = await traffic.sendSome(channelId, 3)
   for (const id of ids) await queue.remove(id)
-  await giveTurns(db, [channelId], 30)
+  await grantPermits(db, [channelId], 30)
   await traffic.startWorkers('a')
   await sleep(500)
   expect(traffic.callsOf(ids)).toEqual([])
-  await db.execute(sql`update turns set valid_until = now() - interval '2 s'`)
+  await db.execute(sql`update permits set valid_until = now() - interval '2 s'`)
   await traffic.expectSent(ids)
 })
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listConversations } from '../../db/delivery/conversations.ts'
 import { findLostClaims, giveUpClaims } from '../../db/delivery/lost-claims.ts'
-import { findStory } from '../../db/support/explanation.ts'
+import { findExplanation } from '../../db/support/explanation.ts'
 import { replaySend } from '../../db/support/replays.ts'
-import { tellStory } from '../../src/core/explanation.ts'
+import { explain } from '../../src/core/explanation.ts'
 import { buildTimeline } from '../../src/core/timeline.ts'
 import { startReaper } from '../../src/dev/embedded/index.ts'
 import { startService } from '../../src/dev/service-process.ts'
@@ -217,10 +217,10 @@ test('a send that loses five workers before the call is given up as failed, and 
   const round = ['attempt_started', 'attempt_lost']
   const rounds = Array.from({ length: 4 }, () => [...round, 'retry_scheduled']).flat()
   expect(namesOf(timeline)).toEqual(['accepted', ...rounds, ...round, 'failed'])
-  const found = await findStory(db, requestId)
+  const found = await findExplanation(db, requestId)
   if (!found) throw new Error('no story')
-  const story = tellStory(buildTimeline(found.send, found.events, 'masked'), found.facts)
-  expect(story.headline).toMatch(/^Not delivered.*5 workers.*no attempt was made/)
+  const story = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
+  expect(story.summary).toMatch(/^Not delivered.*5 workers.*no attempt was made/)
 
   await replaySend(db, requestId)
   await endAttempt(service, await beginAttempt(service, requestId, 'steady'), { outcome: 'sent' })
@@ -230,14 +230,14 @@ test('a send that loses five workers before the call is given up as failed, and 
 test('a send that was lost before its call tells so, and once called is in doubt like any other', async () => {
   const requestId = await accept(service, account, closing(newContact()))
   await loseBeforeCall(requestId, 'dead')
-  const found = await findStory(service.runtime.db, requestId)
+  const found = await findExplanation(service.runtime.db, requestId)
   if (!found) throw new Error('no story')
-  const story = tellStory(buildTimeline(found.send, found.events, 'masked'), found.facts)
+  const story = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
   const texts = story.entries.map(({ text }) => text)
   expect(texts).toContain(
     'The worker of attempt 1 was lost before it called the provider, so no attempt is counted.',
   )
-  expect(story.headline).toContain('the last one did not go through')
+  expect(story.summary).toContain('the last one did not go through')
   expect(story.forCustomer).not.toContain('may have delivered')
   await due(requestId)
   await loseAttempt(service, requestId, 'dead too')

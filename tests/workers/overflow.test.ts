@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { replaySend } from '../../db/support/replays.ts'
 import { restoreWakeUps } from '../../src/queue/queue.ts'
-import { turnGiver } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { beginAttempt, endAttempt, rowOf } from '../support/attempts.ts'
 import { acceptBatch, manyOf } from '../support/batches.ts'
@@ -52,11 +52,11 @@ const buildChannels = (count: number) =>
 
 /** One that has its rounds beside a worker's, but follows no wake-ups. @returns what it does until `isDone`. */
 async function reconcileUntil(what: string, isDone: () => Promise<boolean>): Promise<void> {
-  const turns = turnGiver(service.runtime)
-  const rounds = startReconciler(service.runtime, turns)
+  const permits = permitGranter(service.runtime)
+  const rounds = startReconciler(service.runtime, permits)
   await eventually(what, isDone)
   await rounds.stop()
-  turns.stop()
+  permits.stop()
 }
 
 /** As if they had been waiting for some time. */
@@ -191,7 +191,7 @@ test('an overflow send is replayed in the overflow', async () => {
   expect(await queueOf(service, id)).toBe('overflow')
 })
 
-test('a wake-up of the overflow that is to come much later is hastened, and keeps its turn', async () => {
+test('a wake-up of the overflow that is to come much later is promoted, and keeps its permit', async () => {
   const [id = ''] = (await acceptSome(17)).slice(16)
   const { overflow } = service.runtime
   await (await wakeUpOf(service, id))?.remove()

@@ -8,10 +8,10 @@ import { connectDatabase, type Database } from '../../db/client.ts'
 import { claimSends, reclaimSends } from '../../db/delivery/claims.ts'
 import { findBusyChannels, findDueSends, findReadyHeads, findRefusals } from '../../db/delivery/due-sends.ts'
 import { recordOutcomes } from '../../db/delivery/outcomes.ts'
-import { giveTurns } from '../../db/delivery/permits.ts'
+import { grantPermits } from '../../db/delivery/permits.ts'
 import { findWaitingOverflow } from '../../db/delivery/slow-start.ts'
 import { eraseContact } from '../../db/support/erase.ts'
-import { findStory } from '../../db/support/explanation.ts'
+import { findExplanation } from '../../db/support/explanation.ts'
 import { searchSends } from '../../db/support/search.ts'
 import { buildNewSend, manyOf } from '../support/batches.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
@@ -193,12 +193,12 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
       await expectFew(db, () => findWaitingOverflow(db, channelId, batch))
     })
 
-    test('turns', async () => {
+    test('permits', async () => {
       const { channelId } = account
       const limit = (calls: number | null) =>
         db.$client.query('update channels set max_in_flight = $2 where id = $1', [channelId, calls])
       await limit(batch)
-      await expectFew(db, () => giveTurns(db, [channelId], 30))
+      await expectFew(db, () => grantPermits(db, [channelId], 30))
       await limit(null)
     })
 
@@ -212,7 +212,7 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
 
     test('stories, and erasing a contact', async () => {
       const [first = ''] = await idsWhere('lane = 1')
-      await expectFew(db, () => findStory(db, first))
+      await expectFew(db, () => findExplanation(db, first))
       const contact = { type: 'phone', value: mode === 'force_custom_plan' ? '+4917' : '+4918' } as const
       await expectFew(db, () => eraseContact(db, { accountId: account.accountId, contact }))
     })

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { holdChannel, resumeChannel, updateChannel } from '../../db/accounts/channels.ts'
-import { giveTurns } from '../../db/delivery/permits.ts'
-import { turns } from '../../db/schema.ts'
+import { grantPermits } from '../../db/delivery/permits.ts'
+import { permits } from '../../db/schema.ts'
 import { claimer } from '../../workers/sends/claim.ts'
 import { laneWaker } from '../../workers/sends/lanes.ts'
-import { turnGiver } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/permits.ts'
 import { rowOf } from '../support/attempts.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { wakeUpOf } from '../support/queue.ts'
@@ -32,17 +32,17 @@ test('three workers together never exceed the rate, make use of it, and lose not
   expectOrder(calls, ids, 4)
 })
 
-test('turns are given in the order of accept, each at its moment, and no send gets two', async (context) => {
+test('permits are given in the order of accept, each at its moment, and no send gets two', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
-  // Ten a second, each turn valid for 3 s: none is over before they are all given.
+  // Ten a second, each permit valid for 3 s: none is over before they are all given.
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 600, rateSeconds: 60 })
   const ids = await traffic.sendSome(channelId, 30)
   const askedAt = Date.now()
-  const given = await Promise.all(Array.from({ length: 5 }, () => giveTurns(db, [channelId], 30)))
-  const rows = await db.select().from(turns).orderBy(turns.callAt)
+  const given = await Promise.all(Array.from({ length: 5 }, () => grantPermits(db, [channelId], 30)))
+  const rows = await db.select().from(permits).orderBy(permits.callAt)
   expect(rows.map(({ requestId }) => requestId)).toEqual(ids.slice(0, rows.length))
-  expect(given.flatMap(([channel]) => channel?.turns ?? [])).toHaveLength(rows.length)
+  expect(given.flatMap(([channel]) => channel?.permits ?? [])).toHaveLength(rows.length)
   expect(rows.length).toBeLessThan(12 + (Date.now() - askedAt) / 105)
   const moments = rows.map(({ callAt }) => Number(callAt))
   // There is time to claim the first one.
@@ -56,8 +56,8 @@ test('a send is claimed only shortly before its call, however early it is woken'
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 2, rateSeconds: 1 })
   const [, second = ''] = await traffic.sendSome(channelId, 2)
   await livingWorker(service, 'early')
-  await giveTurns(runtime.db, [channelId], 30)
-  const { send, ...early } = await claimer(runtime, 'early', turnGiver(runtime))(second)
+  await grantPermits(runtime.db, [channelId], 30)
+  const { send, ...early } = await claimer(runtime, 'early', permitGranter(runtime))(second)
   expect(send).toBeUndefined()
   expect('next' in early && early.next.wakeInMs).toBeGreaterThan(100)
   await runtime.queue.remove(second)
@@ -65,26 +65,26 @@ test('a send is claimed only shortly before its call, however early it is woken'
   expect((await wakeUpOf(service, second))?.delay).toBeGreaterThan(100)
 })
 
-test('more turns are given when their time comes, without anybody asking', async (context) => {
+test('more permits are given when their time comes, without anybody asking', async (context) => {
   const traffic = await startTraffic(context)
   const { runtime } = traffic.service
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 200, rateSeconds: 100 })
   const ids = await traffic.sendSome(channelId, 4)
-  const giver = turnGiver(runtime)
+  const giver = permitGranter(runtime)
   context.onTestFinished(() => giver.stop())
   expect(await giver.ask(channelId, ids[0] ?? '')).toBeDefined()
-  expect((await runtime.db.select().from(turns)).length).toBeLessThan(4)
-  await eventually('a turn for each', async () => (await runtime.db.select().from(turns)).length === 4)
+  expect((await runtime.db.select().from(permits)).length).toBeLessThan(4)
+  await eventually('a permit for each', async () => (await runtime.db.select().from(permits)).length === 4)
 })
 
-test('where the calls in flight are the limit, nobody asks for more turns before one has ended', async (context) => {
+test('where the calls in flight are the limit, nobody asks for more permits before one has ended', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { ...fiveASecond, maxInFlight: 1 })
   await traffic.sendSome(channelId, 3)
-  expect(await giveTurns(db, [channelId], 30)).toMatchObject([{ turns: [{}], moreInMs: null }])
+  expect(await grantPermits(db, [channelId], 30)).toMatchObject([{ permits: [{}], moreInMs: null }])
   await sleep(300)
-  expect(await giveTurns(db, [channelId], 30)).toMatchObject([{ turns: [], moreInMs: null }])
+  expect(await grantPermits(db, [channelId], 30)).toMatchObject([{ permits: [], moreInMs: null }])
 })
 
 test('each channel has a rate of its own, all at once', async (context) => {
@@ -100,7 +100,7 @@ test('each channel has a rate of its own, all at once', async (context) => {
   expect(shortestSpanMs(traffic.callsOf(sent.flat()), 5)).toBeLessThan(1000 - wayMs)
 })
 
-test('sends that wait for their turn take no slot: those of another channel go at once', async (context) => {
+test('sends that wait for their permit take no slot: those of another channel go at once', async (context) => {
   const traffic = await startTraffic(context, { WORKER_CONCURRENCY: '2' })
   const limited = await traffic.buildWebhook(accepting, { rateCalls: 20, rateSeconds: 10 })
   const free = await traffic.buildWebhook(accepting)
@@ -123,7 +123,7 @@ test('sends to one contact keep their order and the rate', async (context) => {
   expectRate(traffic.callsOf(ids), 5, 1000)
 })
 
-test('retries count, too: each has to have a turn of its own', async (context) => {
+test('retries count, too: each has to have a permit of its own', async (context) => {
   const traffic = await startTraffic(context)
   const channelId = await traffic.buildWebhook(failingOnce(), fiveASecond)
   await traffic.startWorkers('a', 'b')
@@ -159,22 +159,22 @@ test.concurrent('a Redis that loses all its wake-ups loses no send of a channel 
   expect(traffic.callsOf(ids)).toHaveLength(20)
 })
 
-test.concurrent('a turn whose wake-up has vanished is given again, and holds up the others no longer than that', async (context) => {
+test.concurrent('a permit whose wake-up has vanished is given again, and holds up the others no longer than that', async (context) => {
   const traffic = await startTraffic(context)
   const { db, queue } = traffic.service.runtime
   // Of this one, five hundredths are an hour and more.
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 86_400, rateSeconds: 86_400 })
   const ids = await traffic.sendSome(channelId, 3)
   for (const id of ids) await queue.remove(id)
-  const [given] = await giveTurns(db, [channelId], 30)
-  expect(given?.turns.map(({ requestId }) => requestId)).toEqual(ids.slice(0, given?.turns.length))
+  const [given] = await grantPermits(db, [channelId], 30)
+  expect(given?.permits.map(({ requestId }) => requestId)).toEqual(ids.slice(0, given?.permits.length))
   expect(await wakeUpOf(traffic.service, ids[0] ?? '')).toBeUndefined()
   await traffic.startWorkers('a')
   await eventually('all calls', async () => traffic.callsOf(ids).length === 3, 25_000)
   await traffic.expectSent(ids)
 })
 
-test.concurrent('on a held channel with a rate nobody gets a turn; resumed, it goes on in order, at its rate', async (context) => {
+test.concurrent('on a held channel with a rate nobody gets a permit; resumed, it goes on in order, at its rate', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 30, rateSeconds: 6 })
@@ -182,7 +182,7 @@ test.concurrent('on a held channel with a rate nobody gets a turn; resumed, it g
   await traffic.startWorkers('a')
   const ids = await traffic.sendSome(channelId, 8)
   await sleep(500)
-  expect(await db.select().from(turns)).toEqual([])
+  expect(await db.select().from(permits)).toEqual([])
   expect(traffic.callsOf(ids)).toEqual([])
   await resumeChannel(db, channelId)
   await traffic.expectSent(ids)
@@ -192,15 +192,15 @@ test.concurrent('on a held channel with a rate nobody gets a turn; resumed, it g
   expectRate(calls, 7, 1470 - 300)
 })
 
-test.concurrent('turns are void once their channel was held: the calls that they were for may have been made', async (context) => {
+test.concurrent('permits are void once their channel was held: the calls that they were for may have been made', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, oneADay)
   await traffic.sendSome(channelId, 1)
-  await giveTurns(db, [channelId], 30)
-  expect(await db.select().from(turns)).toHaveLength(1)
+  await grantPermits(db, [channelId], 30)
+  expect(await db.select().from(permits)).toHaveLength(1)
   await holdChannel(db, channelId, 'refused')
   await resumeChannel(db, channelId)
-  expect(await giveTurns(db, [channelId], 30)).toMatchObject([{ turns: [], isFull: true }])
-  expect(await db.select().from(turns)).toEqual([])
+  expect(await grantPermits(db, [channelId], 30)).toMatchObject([{ permits: [], isFull: true }])
+  expect(await db.select().from(permits)).toEqual([])
 })

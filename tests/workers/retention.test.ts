@@ -4,10 +4,10 @@ import {
   conversations,
   idempotencyKeys,
   media,
+  permits,
   sandboxMessages,
   sendEvents,
   sends,
-  turns,
 } from '../../db/schema.ts'
 import { mediaLinkMs } from '../../src/core/media-link.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
@@ -39,7 +39,7 @@ beforeAll(async () => {
   account = await buildAccount(service)
 })
 beforeEach(async () => {
-  const tables = 'sends, send_events, turns, media, sandbox_messages, conversations, idempotency_keys'
+  const tables = 'sends, send_events, permits, media, sandbox_messages, conversations, idempotency_keys'
   await service.runtime.db.$client.query(`truncate ${tables}`)
 })
 afterAll(async () => {
@@ -72,7 +72,7 @@ async function buildAged(
   const { requestId } = send
   await db.insert(sends).values(send)
   await db.insert(sendEvents).values({ requestId, event: 'retry_scheduled', fields: {}, at: acceptedAt })
-  await db.insert(turns).values({ ...send, attempt: 1, validUntil: acceptedAt, isProbe: false })
+  await db.insert(permits).values({ ...send, attempt: 1, validUntil: acceptedAt, isProbe: false })
   await db.insert(media).values({ requestId, content: Buffer.from('media') })
   await db.insert(sandboxMessages).values({ ...send, id: uuidv7(), conversationId: uuidv7() })
   return requestId
@@ -84,7 +84,7 @@ function buildFetching() {
   return buildProviderChannel(service, account.accountId, 'twilio', config)
 }
 
-const tables = { sends, sendEvents, turns, media, sandboxMessages }
+const tables = { sends, sendEvents, permits, media, sandboxMessages }
 
 /** Which tables still know of the send. */
 async function kept(requestId: string): Promise<string[]> {

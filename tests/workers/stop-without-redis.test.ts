@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { turns } from '../../db/schema.ts'
+import { permits } from '../../db/schema.ts'
 import { type Reaper, startReaper } from '../../src/dev/embedded/index.ts'
 import { rowOf } from '../support/attempts.ts'
 import { type BreakableServers, startBreakableServers } from '../support/breakable-servers.ts'
@@ -35,8 +35,8 @@ test('a worker whose Redis is away records what its calls come to and stops with
   expect(await stopped).toBeLessThan(10_000)
   expect(await statuses()).toEqual(['sent', 'queued', 'sent', 'queued'])
   await servers.startRedis()
-  // Nobody could be told of a turn that was given meanwhile.
-  await service.runtime.db.update(turns).set({ validUntil: new Date(0) })
+  // Nobody could be told of a permit that was given meanwhile.
+  await service.runtime.db.update(permits).set({ validUntil: new Date(0) })
   await service.startWorker('another')
   await traffic.expectSent([...limited, ...lane])
 }, 60_000)

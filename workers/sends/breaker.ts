@@ -5,9 +5,9 @@ import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import type { Runtime } from '../../src/platform/runtime.ts'
 import type { EnteredSend } from '../deliver.ts'
-import { patient } from '../retry-until-available.ts'
+import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { Attempt } from './dispatch.ts'
-import { silenceBreaker } from './slow-start.ts'
+import { slowStartEnder } from './slow-start.ts'
 
 /** A channel fails when so many calls in a row have, over so long a time. */
 export const mostFailures = 5
@@ -33,12 +33,14 @@ interface Streak {
 export function channelBreakers(runtime: Runtime) {
   const { db, log, metrics, settings } = runtime
   const streaks = new LRUCache<string, Streak>({ max: watchedChannels, ttl: longestGapMs })
-  const open = patient(log, (which: { channelId: string; isAgain: boolean }) => openBreaker(db, which))
-  const fail = patient(log, (which: Parameters<typeof failWaiting>[1]) => failWaiting(db, which))
-  const letAnother = patient(log, (channelId: string) => allowNextProbe(db, channelId))
-  const close = patient(log, (channelId: string) => closeBreaker(db, channelId))
+  const open = retryUntilAvailable(log, (which: { channelId: string; isAgain: boolean }) =>
+    openBreaker(db, which),
+  )
+  const fail = retryUntilAvailable(log, (which: Parameters<typeof failWaiting>[1]) => failWaiting(db, which))
+  const letAnother = retryUntilAvailable(log, (channelId: string) => allowNextProbe(db, channelId))
+  const close = retryUntilAvailable(log, (channelId: string) => closeBreaker(db, channelId))
 
-  const breakSilence = silenceBreaker(runtime)
+  const endSlowStart = slowStartEnder(runtime)
 
   return async (send: EnteredSend, { outcome, durationMs }: Attempt): Promise<void> => {
     const { channelId, isProbe, isOverflow } = send
@@ -50,7 +52,7 @@ export function channelBreakers(runtime: Runtime) {
     if (health === 'alive') {
       streaks.delete(channelId)
       if (isProbe && (await close(channelId))) log.info({ event: 'breaker_closed', channelId })
-      if (isOverflow) await breakSilence(channelId)
+      if (isOverflow) await endSlowStart(channelId)
       return
     }
     const streak = longer(streaks.get(channelId), performance.now() - durationMs)

@@ -6,8 +6,8 @@ import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Runtime } from '../../src/platform/runtime.ts'
 import type { NextWakeUp } from '../deliver.ts'
-import { patient } from '../retry-until-available.ts'
-import type { Turns } from './permits.ts'
+import { retryUntilAvailable } from '../retry-until-available.ts'
+import type { Permits } from './permits.ts'
 
 const maxSendsPerClaim = 200
 
@@ -30,22 +30,22 @@ type Tried = { send?: OwnSend; refusal?: Refusal }
 
 /**
  * Commits this worker's claim on the send: from here on it counts as `sending`. A send that can't be claimed needs
- * nothing more, be it finished or another worker's, behind in its lane or without its turn: whoever makes way for it
+ * nothing more, be it finished or another worker's, behind in its lane or without its permit: whoever makes way for it
  * wakes it. One that isn't due yet is to be woken again when it is.
  */
-export function claimer({ db, log, metrics }: Runtime, worker: string, turns: Turns) {
-  const claimPatiently = patient(log, (batch: ClaimBatch) => {
+export function claimer({ db, log, metrics }: Runtime, worker: string, permits: Permits) {
+  const claimWithRetry = retryUntilAvailable(log, (batch: ClaimBatch) => {
     const claim = batch.tries++ === 0 ? claimSends : reclaimSends
     return claim(db, batch.requestIds, batch.claim)
   })
-  const refusals = patient(log, (requestIds: readonly string[]) => findRefusals(db, requestIds))
+  const refusals = retryUntilAvailable(log, (requestIds: readonly string[]) => findRefusals(db, requestIds))
   const claims = new MicroBatch<string, Tried>({
     maxItems: maxSendsPerClaim,
     isItemsFault: isRowFault,
     flush: async (requestIds) => {
       metrics.claimBatch.observe(requestIds.length)
       const askedAt = performance.now()
-      const sends = await claimPatiently({ requestIds, claim: { id: uuidv7(), worker }, tries: 0 })
+      const sends = await claimWithRetry({ requestIds, claim: { id: uuidv7(), worker }, tries: 0 })
       const tried = new Map<string, Tried>(
         sends.map((send) => [send.requestId, { send: atItsMoment(send, askedAt) }]),
       )
@@ -65,8 +65,8 @@ export function claimer({ db, log, metrics }: Runtime, worker: string, turns: Tu
   const claim = async (requestId: string): Promise<Claimed> => {
     const { send, refusal } = await claims.add(requestId)
     if (send) return { send }
-    if (!refusal?.waitsForTurnOf) return { send, next: refusal ? afterRefusal(refusal) : {} }
-    const wakeInMs = await turns.ask(refusal.waitsForTurnOf, requestId)
+    if (!refusal?.waitsForPermitOf) return { send, next: refusal ? afterRefusal(refusal) : {} }
+    const wakeInMs = await permits.ask(refusal.waitsForPermitOf, requestId)
     if (wakeInMs === 0) return await claim(requestId)
     return { send, next: { wakeInMs, looksAgain: wakeInMs === undefined } }
   }

@@ -5,7 +5,7 @@ import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Runtime } from '../../src/platform/runtime.ts'
 import type { EnteredSend } from '../deliver.ts'
-import { patient } from '../retry-until-available.ts'
+import { retryUntilAvailable } from '../retry-until-available.ts'
 
 const maxSendsPerEntry = 200
 
@@ -20,7 +20,7 @@ export function conversationCloser({ db, log }: Runtime) {
   const entries = new MicroBatch<Entry, Entered>({
     maxItems: maxSendsPerEntry,
     isItemsFault: isRowFault,
-    flush: patient(log, (batch) => enterConversations(db, batch)),
+    flush: retryUntilAvailable(log, (batch) => enterConversations(db, batch)),
   })
   return async (send: ClaimedSend): Promise<EnteredSend | undefined> => {
     const { requestId, conversationId } = send

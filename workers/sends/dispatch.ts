@@ -51,7 +51,7 @@ export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: He
     const delivery = await withMedia(send, prepared)
     if ('outcome' in delivery) return delivery
     // After the fetch, which would delay the call until it comes too close to the next ones.
-    const isInTime = await waitForTurn(send)
+    const isInTime = await waitForCallTime(send)
     if (!isInTime) {
       return { outcome: 'not_called', reason: "the moment for it had passed, by its channel's rate" }
     }
@@ -77,7 +77,7 @@ export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: He
 }
 
 /** Where the channel has a rate: waits for the moment of the call. @returns whether it isn't over. */
-async function waitForTurn({ callAt, tooLateAt }: EnteredSend): Promise<boolean> {
+async function waitForCallTime({ callAt, tooLateAt }: EnteredSend): Promise<boolean> {
   if (callAt === undefined || tooLateAt === undefined) return true
   await sleep(Math.max(0, callAt - performance.now()))
   return performance.now() < tooLateAt

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import { giveTurns, headStartMs, type Turn } from '../../db/delivery/permits.ts'
+import { grantPermits, headStartMs, type Permit } from '../../db/delivery/permits.ts'
 import { logFault, logWarning } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Runtime } from '../../src/platform/runtime.ts'
-import { patient } from '../retry-until-available.ts'
+import { retryUntilAvailable } from '../retry-until-available.ts'
 import { wake } from './wake.ts'
 
 const maxChannelsPerBatch = 100
@@ -12,15 +12,15 @@ const probeMarginSeconds = 15
 const fullForMs = 100
 const watchedChannels = 10_000
 
-/** Gives the sends of limited channels their turns (docs/delivery.md#channels-with-limits). */
-export interface Turns {
+/** Gives the sends of limited channels their permits (docs/delivery.md#channels-with-limits). */
+export interface Permits {
   /**
-   * Gives the turns that there are in this channel now, and wakes the sends that have got one. Goes on by itself when
+   * Gives the permits that there are in this channel now, and wakes the sends that have got one. Goes on by itself when
    * there will be more.
    */
   give(channelId: string): Promise<unknown>
   /**
-   * The same for a send that asks for its turn, but not where there were none a moment ago.
+   * The same for a send that asks for its permit, but not where there were none a moment ago.
    *
    * @returns how long until the wake-up of this send, where it has got one.
    */
@@ -29,38 +29,40 @@ export interface Turns {
 }
 
 interface Given {
-  turns: readonly Turn[]
+  permits: readonly Permit[]
   /** Those who got them. */
   woken: Promise<unknown>
 }
 
-export function turnGiver(runtime: Runtime): Turns {
+export function permitGranter(runtime: Runtime): Permits {
   const { db, log, settings } = runtime
   const full = new LRUCache<string, true>({ max: watchedChannels, ttl: fullForMs })
   const timers = new Map<string, NodeJS.Timeout>()
   let isStopped = false
-  const givePatiently = patient(log, (channelIds: readonly string[]) =>
-    giveTurns(db, channelIds, settings.PROVIDER_TIMEOUT_SECONDS + probeMarginSeconds),
+  const grantWithRetry = retryUntilAvailable(log, (channelIds: readonly string[]) =>
+    grantPermits(db, channelIds, settings.PROVIDER_TIMEOUT_SECONDS + probeMarginSeconds),
   )
   const channels = new MicroBatch<string, Given>({
     maxItems: maxChannelsPerBatch,
     isItemsFault: () => false,
     flush: async (channelIds) => {
       const given = new Map(
-        (await givePatiently([...new Set(channelIds)])).map((one) => [one.channelId, one]),
+        (await grantWithRetry([...new Set(channelIds)])).map((one) => [one.channelId, one]),
       )
       for (const { channelId, isFull, moreInMs } of given.values()) {
         if (isFull) full.set(channelId, true)
         else full.delete(channelId)
         goOn(channelId, moreInMs)
       }
-      const wakeUps = [...given.values()].flatMap(({ turns }) =>
-        turns.map((turn) => ({ ...turn, inMs: wakeInMs(turn.inMs) })),
+      const wakeUps = [...given.values()].flatMap(({ permits }) =>
+        permits.map((permit) => ({ ...permit, inMs: wakeInMs(permit.inMs) })),
       )
       // One that waited for a retry may have a wake-up that is to come later. What fails here, the reconciler makes good
-      // when the turns have expired.
-      const woken = wake(runtime, wakeUps).catch((error: unknown) => logWarning(log, 'turn_not_woken', error))
-      return channelIds.map((channelId) => ({ turns: given.get(channelId)?.turns ?? [], woken }))
+      // when the permits have expired.
+      const woken = wake(runtime, wakeUps).catch((error: unknown) =>
+        logWarning(log, 'permit_not_woken', error),
+      )
+      return channelIds.map((channelId) => ({ permits: given.get(channelId)?.permits ?? [], woken }))
     },
   })
 
@@ -74,7 +76,7 @@ export function turnGiver(runtime: Runtime): Turns {
       channelId,
       setTimeout(() => {
         timers.delete(channelId)
-        give(channelId).catch((error: unknown) => logFault(log, 'turns_not_given', error, { channelId }))
+        give(channelId).catch((error: unknown) => logFault(log, 'permits_not_granted', error, { channelId }))
       }, moreInMs),
     )
   }
@@ -83,13 +85,13 @@ export function turnGiver(runtime: Runtime): Turns {
     give,
     async ask(channelId, requestId) {
       if (full.has(channelId)) {
-        // Another worker may give a turn back in this moment, and not see who has just been refused here.
+        // Another worker may give a permit back in this moment, and not see who has just been refused here.
         if (!timers.has(channelId)) goOn(channelId, fullForMs)
         return undefined
       }
-      const { turns } = await channels.add(channelId)
-      const turn = turns.find((one) => one.requestId === requestId)
-      return turn && wakeInMs(turn.inMs)
+      const { permits } = await channels.add(channelId)
+      const permit = permits.find((one) => one.requestId === requestId)
+      return permit && wakeInMs(permit.inMs)
     },
     stop() {
       isStopped = true

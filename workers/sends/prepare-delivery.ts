@@ -10,7 +10,7 @@ import type { Runtime } from '../../src/platform/runtime.ts'
 import { credentialsKeys } from '../../src/platform/settings.ts'
 import type { EnteredSend } from '../deliver.ts'
 import type { Delivery } from '../providers/provider.ts'
-import { patient } from '../retry-until-available.ts'
+import { retryUntilAvailable } from '../retry-until-available.ts'
 
 const cachedConfigs = 10_000
 /** Time for a worker with the right settings to claim the send, or for an operator to correct them. */
@@ -26,7 +26,7 @@ const noContent = 'the worker could not read the media; see dispatch_fault in it
  * @returns without a delivery, what the attempt comes to: the provider is not to be called.
  */
 export function deliveryPreparer({ db, settings, log }: Runtime) {
-  const findContent = patient(log, (requestId: string) => findMediaContent(db, requestId))
+  const findContent = retryUntilAvailable(log, (requestId: string) => findMediaContent(db, requestId))
   const configOf = configOpener(credentialsKeys(settings))
 
   return async (send: EnteredSend): Promise<Delivery<unknown> | AttemptResult> => {

@@ -1,18 +1,18 @@
 import { type LateOutcome, recordLateOutcome } from '../../db/delivery/late-outcomes.ts'
 import { type AttemptOutcome, type RecordedOutcome, recordOutcomes } from '../../db/delivery/outcomes.ts'
 import { isRowFault } from '../../db/errors.ts'
-import { type AttemptResult, judge, judgeLate, tidy } from '../../src/core/outcome.ts'
+import { type AttemptResult, decide, decideLate, tidy } from '../../src/core/outcome.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Runtime } from '../../src/platform/runtime.ts'
 import type { EnteredSend, NextWakeUp } from '../deliver.ts'
-import { patient } from '../retry-until-available.ts'
+import { retryUntilAvailable } from '../retry-until-available.ts'
 import { channelBreakers } from './breaker.ts'
 import type { Attempt } from './dispatch.ts'
 import { type LaneWaker, laneWaker } from './lanes.ts'
-import type { Turns } from './permits.ts'
+import type { Permits } from './permits.ts'
 
 const maxOutcomesPerFlush = 200
 
@@ -22,7 +22,7 @@ const nothingMore = { reason: undefined, delayMs: undefined, isUncounted: false,
 type Recorded = RecordedOutcome | undefined
 
 /** Decides what follows from an attempt, commits it, and tells the log and the queue. */
-export function outcomeRecorder(runtime: Runtime, turns: Turns) {
+export function outcomeRecorder(runtime: Runtime, permits: Permits) {
   const { db, log, metrics, settings } = runtime
   const lanes = laneWaker(runtime)
   const tellBreaker = channelBreakers(runtime)
@@ -30,7 +30,7 @@ export function outcomeRecorder(runtime: Runtime, turns: Turns) {
   const outcomes = new MicroBatch<AttemptOutcome, Recorded>({
     maxItems: maxOutcomesPerFlush,
     isItemsFault: isRowFault,
-    flush: patient(log, async (batch) => {
+    flush: retryUntilAvailable(log, async (batch) => {
       metrics.outcomeBatch.observe(batch.length)
       const recorded = new Map((await recordOutcomes(db, batch)).map((row) => [row.requestId, row]))
       return batch.map(({ requestId }) => recorded.get(requestId))
@@ -43,7 +43,7 @@ export function outcomeRecorder(runtime: Runtime, turns: Turns) {
     const { requestId, attempt, attemptsBeforeReplay, claimId, sealedConfig, onUncertain } = send
     const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
     const rules = { retryDelaysSeconds, onUncertain, random: Math.random() }
-    const verdict = { ...nothingMore, ...judge(outcome, attempt - attemptsBeforeReplay, rules) }
+    const verdict = { ...nothingMore, ...decide(outcome, attempt - attemptsBeforeReplay, rules) }
     const { status, reason, delayMs, holdsChannel } = verdict
     const record = recordOf(attempt, outcome, durationMs)
     const configUsed = holdsChannel ? sealedConfig : undefined
@@ -57,7 +57,7 @@ export function outcomeRecorder(runtime: Runtime, turns: Turns) {
     count(metrics, send, verdict, recorded)
     const wakeOthers = async () => {
       await tellBreaker(send, attemptMade)
-      if (send.isLimited) await turns.give(send.channelId)
+      if (send.isLimited) await permits.give(send.channelId)
       if (recorded.nextInLane) await lanes.wake(recorded.nextInLane)
       // One that was accepted at this moment: neither it nor this outcome has seen the other.
       else if (status !== 'queued') void lanes.wakeHeadOf(requestId)
@@ -68,14 +68,14 @@ export function outcomeRecorder(runtime: Runtime, turns: Turns) {
 
 /** Records an outcome whose claim was given up while this worker was thought dead. */
 function lateRecorder({ db, log, metrics }: Runtime, lanes: LaneWaker) {
-  const record = patient(log, (late: LateOutcome) => recordLateOutcome(db, late))
+  const record = retryUntilAvailable(log, (late: LateOutcome) => recordLateOutcome(db, late))
   return async (
     { requestId, claimId }: EnteredSend,
     outcome: AttemptResult,
     attemptRecord: AttemptRecord,
   ): Promise<NextWakeUp> => {
     const late: AttemptRecord = { ...attemptRecord, late: true }
-    const verdict = judgeLate(outcome)
+    const verdict = decideLate(outcome)
     const status = await record({ requestId, claimId, record: late, verdict })
     logEvent(log, requestId, 'attempt_finished', late)
     if (status) logEvent(log, requestId, status, { reason: late.reason })

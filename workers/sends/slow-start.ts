@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { findWaitingOverflow, noteAnswer } from '../../db/delivery/slow-start.ts'
 import { logWarning } from '../../src/platform/logger.ts'
 import type { Runtime } from '../../src/platform/runtime.ts'
-import { patient } from '../retry-until-available.ts'
+import { retryUntilAvailable } from '../retry-until-available.ts'
 import { wake } from './wake.ts'
 
 const notedEveryMs = 3000
@@ -16,10 +16,10 @@ const mostWoken = 1000
  *
  * @returns what to tell the channel of each answer to a send of the overflow.
  */
-export function silenceBreaker(runtime: Runtime) {
+export function slowStartEnder(runtime: Runtime) {
   const { db, log } = runtime
   const noted = new LRUCache<string, true>({ max: watchedChannels, ttl: notedEveryMs })
-  const note = patient(log, (channelId: string) => noteAnswer(db, channelId))
+  const note = retryUntilAvailable(log, (channelId: string) => noteAnswer(db, channelId))
 
   return async (channelId: string): Promise<void> => {
     if (noted.has(channelId)) return

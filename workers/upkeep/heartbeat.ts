@@ -2,7 +2,7 @@ import { connectDatabase } from '../../db/client.ts'
 import { beat, retire } from '../../db/delivery/workers.ts'
 import { logWarning } from '../../src/platform/logger.ts'
 import type { Runtime } from '../../src/platform/runtime.ts'
-import { type Rounds, startRounds } from './periodic-task.ts'
+import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
 /** Without a beat for so long a worker counts as dead, and its claims as lost. */
 export const leaseMs = 8000
@@ -25,9 +25,9 @@ export interface Heartbeat {
    * Whether this worker's own beats have gone through for a lease's time. Only then may it count others as dead: if
    * PostgreSQL was away, theirs couldn't go through either.
    */
-  canJudgeOthers(): boolean
+  maySweep(): boolean
   /** Until when it may, by PostgreSQL's clock, should no further beat go through. */
-  judgesUntil(): Date
+  sweepsUntil(): Date
   /** Ends the lease. To be called when the worker has nothing in hand any more. */
   stop(): Promise<void>
 }
@@ -47,7 +47,7 @@ export function startHeartbeat({ settings, log }: Runtime, worker: string): Hear
   let steadySince = Number.POSITIVE_INFINITY
   let aliveUntil = new Date(0)
   const isWithin = (ms: number) => performance.now() - lastBeatAt < ms
-  const rounds: Rounds = startRounds(
+  const rounds: PeriodicTask = startPeriodicTask(
     { log, event: 'heartbeat_failed', pauseMs: beatAgainAfterFaultMs },
     async () => {
       // PostgreSQL begins the lease later than this: it can only be longer there.
@@ -63,8 +63,8 @@ export function startHeartbeat({ settings, log }: Runtime, worker: string): Hear
     worker,
     begun,
     holdsLease: () => isWithin(leaseMs),
-    canJudgeOthers: () => isWithin(longestGapMs) && performance.now() - steadySince >= leaseMs,
-    judgesUntil: () => new Date(aliveUntil.getTime() - leaseMs + longestGapMs),
+    maySweep: () => isWithin(longestGapMs) && performance.now() - steadySince >= leaseMs,
+    sweepsUntil: () => new Date(aliveUntil.getTime() - leaseMs + longestGapMs),
     async stop() {
       await rounds.stop()
       await retire(db, worker).catch((error: unknown) => logWarning(log, 'heartbeat_failed', error))

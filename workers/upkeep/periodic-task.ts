@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Logger, logWarning } from '../../src/platform/logger.ts'
 import { safeError } from '../../src/platform/safe-error.ts'
 
-export interface Rounds {
+export interface PeriodicTask {
   /** Begins no further round, and resolves when the one under way has ended. */
   stop(): Promise<void>
 }
@@ -16,10 +16,10 @@ const logAgainAfterMs = 60_000
  *
  * @param round answers with its own pause, in ms, where the usual one doesn't suit.
  */
-export function startRounds(
+export function startPeriodicTask(
   options: { log: Logger; event: string; pauseMs: number },
   round: () => Promise<number | undefined>,
-): Rounds {
+): PeriodicTask {
   const { log, event, pauseMs } = options
   const stopping = new AbortController()
   let logged = { reason: '', untilMs: 0 }

@@ -5,9 +5,9 @@ import {
   findDueSends,
 } from '../../db/delivery/due-sends.ts'
 import type { Runtime } from '../../src/platform/runtime.ts'
-import type { Turns } from '../sends/permits.ts'
+import type { Permits } from '../sends/permits.ts'
 import { wake } from '../sends/wake.ts'
-import { type Rounds, startRounds } from './periodic-task.ts'
+import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 import { WakeUpFlow } from './wake-up-flow.ts'
 
 /** Of all channels together; of each, however many there are, a little. */
@@ -16,7 +16,7 @@ const fewestPerChannel = 100
 const pageSize = 1000
 /** Of several channels that have few each. */
 const sendsAtOnce = 2000
-/** Those who wait for turns of other channels are not to stand behind all of these. */
+/** Those who wait for permits of other channels are not to stand behind all of these. */
 const channelsAtOnce = 20
 const pauseMs = 3000
 const pauseInBacklogMs = 1500
@@ -32,14 +32,14 @@ const overdueByMs = 2000
  */
 export function startReconciler(
   runtime: Runtime,
-  turns: Turns,
+  permits: Permits,
   flow = new WakeUpFlow(runtime.metrics),
-): Rounds {
+): PeriodicTask {
   /** Where each channel goes on that has more overdue sends than a pass looks at. */
   const stoppedAt = new Map<string, DueSend>()
-  return startRounds({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
+  return startPeriodicTask({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
     const channels = await findBusyChannels(runtime.db, overdueByMs)
-    await giveTurns(turns, channels)
+    await grantPermits(permits, channels)
     const most = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
     let restored = 0
     let foundSome = false
@@ -69,11 +69,11 @@ export function startReconciler(
   })
 }
 
-async function giveTurns(turns: Turns, channels: readonly BusyChannel[]): Promise<void> {
-  const limited = channels.filter(({ givesTurns }) => givesTurns)
+async function grantPermits(permits: Permits, channels: readonly BusyChannel[]): Promise<void> {
+  const limited = channels.filter(({ grantsPermits }) => grantsPermits)
   for (let first = 0; first < limited.length; first += channelsAtOnce) {
     const some = limited.slice(first, first + channelsAtOnce)
-    await Promise.all(some.map(({ channelId }) => turns.give(channelId)))
+    await Promise.all(some.map(({ channelId }) => permits.give(channelId)))
   }
 }
 

@@ -3,13 +3,13 @@ import { findLostClaims, giveUpClaims, type LostClaim, type Sweeper } from '../.
 import { findDeadWorkers, forgetDeadWorkers } from '../../db/delivery/workers.ts'
 import { expireSends } from '../../db/expiry.ts'
 import { retentionTrims } from '../../db/support/retention.ts'
-import { judgeLoss } from '../../src/core/outcome.ts'
+import { decideLoss } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import type { Runtime } from '../../src/platform/runtime.ts'
 import { type LaneWaker, laneWaker } from '../sends/lanes.ts'
 import type { Heartbeat } from './heartbeat.ts'
-import { type Rounds, startRounds } from './periodic-task.ts'
+import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
 const secondMs = 1000
 const minuteMs = 60_000
@@ -19,16 +19,16 @@ const pageSize = 500
  * What has to be done beside the deliveries: give up the claims of workers that died, fail what has expired
  * or whose channel was deleted, remove what is old. Every worker does all of it; what one is changing, the others pass by.
  *
- * @param inHand the sends that this worker is at work on.
+ * @param inFlight the sends that this worker is at work on.
  */
-export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () => string[]): Rounds {
+export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inFlight: () => string[]): PeriodicTask {
   const { db, log, metrics, settings } = runtime
   const trims = retentionTrims({ days: settings.RETENTION_DAYS, mediaHours: settings.MEDIA_RETENTION_HOURS })
   const { worker } = heartbeat
   const lanes = laneWaker(runtime)
   let looksForOrphansAt = 0
   const failingSweep = (failSome: () => Promise<string[]>, reason: string) =>
-    startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
+    startPeriodicTask({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
       const failed = await failSome()
       for (const requestId of failed) {
         logEvent(log, requestId, 'failed', { reason })
@@ -38,21 +38,21 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inHand: () =
       return failed.length < pageSize ? secondMs : 0
     })
   const sweeps = [
-    startRounds({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
-      if (!heartbeat.canJudgeOthers()) return undefined
-      const sweeper = { worker, inHand: inHand(), judgesUntil: heartbeat.judgesUntil() }
+    startPeriodicTask({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
+      if (!heartbeat.maySweep()) return undefined
+      const sweeper = { worker, inFlight: inFlight(), sweepsUntil: heartbeat.sweepsUntil() }
       const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)
       // Claims that are orphaned otherwise are looked for now and then.
       if (dead.length === 0 && performance.now() < looksForOrphansAt) return undefined
       await giveUpLostClaims(runtime, lanes, sweeper)
       // Else none may have been given up.
-      if (heartbeat.canJudgeOthers()) await forgetDeadWorkers(db, dead)
+      if (heartbeat.maySweep()) await forgetDeadWorkers(db, dead)
       looksForOrphansAt = performance.now() + minuteMs
       return undefined
     }),
     failingSweep(() => expireSends(db, pageSize), ownReasons.expired),
     failingSweep(() => failSendsOfDeletedChannels(db, pageSize), ownReasons.channelDeleted),
-    startRounds({ log, event: 'sweep_failed', pauseMs: minuteMs }, async () => {
+    startPeriodicTask({ log, event: 'sweep_failed', pauseMs: minuteMs }, async () => {
       let isMoreLeft = false
       for (const [what, trim] of Object.entries(trims)) {
         const count = await trim(db, pageSize)
@@ -89,7 +89,7 @@ async function giveUp(
   const retryDelaysSeconds = settings.RETRY_DELAYS_SECONDS
   const verdicts = claims.map((claim) => {
     const { requestId, claimId, attempt, onUncertain, mayHaveCalled } = claim
-    const verdict = judgeLoss(claim, { retryDelaysSeconds, onUncertain, random: Math.random() })
+    const verdict = decideLoss(claim, { retryDelaysSeconds, onUncertain, random: Math.random() })
     return { requestId, claimId, attempt, mayHaveCalled, delayMs: undefined, ...verdict }
   })
   const givenUp = new Map((await giveUpClaims(db, sweeper, verdicts)).map((row) => [row.requestId, row]))

@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { findChannelIds } from '../../../db/accounts/channels.ts'
-import { findStory } from '../../../db/support/explanation.ts'
+import { findExplanation } from '../../../db/support/explanation.ts'
 import { searchSends } from '../../../db/support/search.ts'
 import { findSendContext } from '../../../db/support/send-context.ts'
-import { tellStory } from '../../core/explanation.ts'
+import { explain } from '../../core/explanation.ts'
 import { explainUnknownId, findRequestId } from '../../core/request-id.ts'
 import { buildTimeline } from '../../core/timeline.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
@@ -93,12 +93,12 @@ function handlers({ db, settings }: AdminRuntime) {
     async show(c: Context, given: string) {
       const requestId = findRequestId(given)
       if (requestId !== undefined && requestId !== given) return c.redirect(`/support/${requestId}`, 303)
-      const found = requestId === undefined ? undefined : await findStory(db, requestId)
+      const found = requestId === undefined ? undefined : await findExplanation(db, requestId)
       const context =
         found && (await findSendContext(db, found.send.requestId, settings.SUPPORT_SHOW_CONTENT))
       if (!found || !context) return otherwise(c, given)
       const timeline = buildTimeline(found.send, found.events, 'masked')
-      const story = tellStory(timeline, found.facts)
+      const story = explain(timeline, found.facts)
       const isStill = c.req.query('updates') === 'off'
       const refresh = story.tone === 'waiting' && !isStill ? refreshSeconds : undefined
       const { channel } = found.facts

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx'
 import type { SendContext } from '../../../db/support/send-context.ts'
-import type { Advice, Story, StoryEntry, StoryFacts } from '../../core/explanation.ts'
+import type { Advice, Explanation, ExplanationEntry, SendFacts } from '../../core/explanation.ts'
 import type { Timeline } from '../../core/timeline.ts'
 import { Layout } from '../layout.tsx'
 import { MessageContent } from '../message-content.tsx'
@@ -9,8 +9,8 @@ import { FindBox } from './find-box.tsx'
 
 interface SendPageProps {
   timeline: Timeline
-  story: Story
-  channel: StoryFacts['channel']
+  story: Explanation
+  channel: SendFacts['channel']
   context: SendContext
   showsContent: boolean
   refreshSeconds: number | undefined
@@ -27,7 +27,7 @@ export function SendPage(props: SendPageProps) {
         <p class="kicker">
           <State status={status} /> <span class="muted">{stateWords[status]}</span>
         </p>
-        <h1>{story.headline}</h1>
+        <h1>{story.summary}</h1>
         {story.next && <Next next={story.next} />}
         {story.advice && <Advised advice={story.advice} />}
         <Updates isMoving={story.tone === 'waiting'} requestId={requestId} refreshSeconds={refreshSeconds} />
@@ -57,7 +57,7 @@ export function SendPage(props: SendPageProps) {
   )
 }
 
-function Next({ next }: { next: NonNullable<Story['next']> }) {
+function Next({ next }: { next: NonNullable<Explanation['next']> }) {
   return (
     <p>
       <strong>Next: </strong>
@@ -107,7 +107,7 @@ function Updates({ isMoving, requestId, refreshSeconds }: UpdatesProps) {
   )
 }
 
-function Entry({ at, event, gap, text, answer }: StoryEntry) {
+function Entry({ at, event, gap, text, answer }: ExplanationEntry) {
   return (
     <>
       {gap && <li class="gap">{gap.text}</li>}

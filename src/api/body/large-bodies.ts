@@ -2,22 +2,22 @@ import { extname } from 'node:path'
 import { Semaphore } from '../../platform/semaphore.ts'
 import type { Settings } from '../../platform/settings.ts'
 import { Thread } from '../../platform/thread.ts'
-import type { Patience } from '../client-timeouts.ts'
+import type { ClientTimeouts } from '../client-timeouts.ts'
 import { asApiError } from '../errors.ts'
-import type { BodyForm, Judged } from './parse-body.ts'
-import type { JudgeAsked, JudgeGiven } from './parser-thread.ts'
+import type { BodyForm, Parsed } from './parse-body.ts'
+import type { ParseAsked, ParseGiven } from './parser-thread.ts'
 import { lengthOf } from './pieces.ts'
 
 const mebibyte = 1024 * 1024
-/** What bodies may be without being large: to judge one takes a millisecond or two. */
+/** What bodies may be without being large: to parse one takes a millisecond or two. */
 export const smallBytes = 128 * 1024
 /** Of large bodies that come or have come, until they are answered. */
 const heldBytes = 192 * mebibyte
-/** Of those that have come, what is judged and recorded at a time: one that PostgreSQL writes, and the next. */
+/** Of those that have come, what is parsed and recorded at a time: one that PostgreSQL writes, and the next. */
 const workedOnBytes = 48 * mebibyte
 
 /** What takes longer hangs. */
-const judgedWithinMs = 10_000
+const parsedWithinMs = 10_000
 
 /** A place for one body; it has none before it needs one. */
 export interface Place {
@@ -34,16 +34,16 @@ export type LargeBodies = ReturnType<typeof openLargeBodies>
  */
 export function openLargeBodies(
   settings: Pick<Settings, 'MAX_BODY_BYTES' | 'ALLOWED_PRIVATE_NETWORKS'>,
-  { turnMs }: Patience,
+  { queuedMs }: ClientTimeouts,
 ) {
-  const held = budgetOf(Math.max(heldBytes, settings.MAX_BODY_BYTES))
-  const workedOn = budgetOf(Math.max(workedOnBytes, settings.MAX_BODY_BYTES))
-  const given: JudgeGiven = {
+  const held = deadlineOf(Math.max(heldBytes, settings.MAX_BODY_BYTES))
+  const workedOn = deadlineOf(Math.max(workedOnBytes, settings.MAX_BODY_BYTES))
+  const given: ParseGiven = {
     allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS.map(([base, bits]) => `${base}/${bits}`),
   }
-  const thread = new Thread<JudgeAsked, Judged>(threadFile(), {
+  const thread = new Thread<ParseAsked, Parsed>(threadFile(), {
     workerData: given,
-    taskMs: judgedWithinMs,
+    taskMs: parsedWithinMs,
     resourceLimits: { maxOldGenerationSizeMb: 128 + 8 * Math.ceil(settings.MAX_BODY_BYTES / mebibyte) },
   })
 
@@ -52,28 +52,28 @@ export function openLargeBodies(
       let leave = () => {}
       return {
         async take(bytes, signal) {
-          leave = await held.acquire({ units: bytes, owner }, turnMs, signal)
+          leave = await held.acquire({ units: bytes, owner }, queuedMs, signal)
         },
         leave: () => leave(),
       }
     },
     /**
-     * Judges the body in the thread, where its pieces are moved to, then does the rest with what it asks for; few bodies
+     * Parses the body in the thread, where its pieces are moved to, then does the rest with what it asks for; few bodies
      * have come so far at a time.
      */
-    async judge(
+    async parse(
       pieces: readonly Buffer[],
       form: BodyForm,
       owner: string,
-      rest: (judged: Judged) => Promise<void>,
+      rest: (parsed: Parsed) => Promise<void>,
     ) {
-      const leave = await workedOn.acquire({ units: lengthOf(pieces), owner }, turnMs)
+      const leave = await workedOn.acquire({ units: lengthOf(pieces), owner }, queuedMs)
       try {
-        const judged = await thread.ask(
+        const parsed = await thread.ask(
           { pieces, form },
           pieces.map(({ buffer }) => buffer as ArrayBuffer),
         )
-        await rest(withBuffer(judged))
+        await rest(withBuffer(parsed))
       } catch (error) {
         // Those who wait would find the same, one after the other.
         if (asApiError(error as Error).statusCode === 503) workedOn.refuseWaiting()
@@ -85,18 +85,18 @@ export function openLargeBodies(
   }
 }
 
-function budgetOf(bytes: number): Semaphore {
+function deadlineOf(bytes: number): Semaphore {
   return new Semaphore({ units: bytes, unitsOfOwner: bytes / 2 })
 }
 
 /** Beside this one, as it is written or as it is built. */
 function threadFile(): URL {
-  return new URL(`./judge-thread${extname(import.meta.url)}`, import.meta.url)
+  return new URL(`./parse-thread${extname(import.meta.url)}`, import.meta.url)
 }
 
 /** On its way from the thread a Buffer becomes a bare array. */
-function withBuffer(judged: Judged): Judged {
-  if (!('asked' in judged) || !judged.asked.mediaContent) return judged
-  const { buffer, byteOffset, byteLength } = judged.asked.mediaContent
-  return { asked: { ...judged.asked, mediaContent: Buffer.from(buffer, byteOffset, byteLength) } }
+function withBuffer(parsed: Parsed): Parsed {
+  if (!('asked' in parsed) || !parsed.asked.mediaContent) return parsed
+  const { buffer, byteOffset, byteLength } = parsed.asked.mediaContent
+  return { asked: { ...parsed.asked, mediaContent: Buffer.from(buffer, byteOffset, byteLength) } }
 }

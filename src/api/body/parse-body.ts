@@ -15,7 +15,7 @@ export interface BodyFault {
 }
 
 /** What a body asks for, or why it is refused. */
-export type Judged = { asked: SendRequest } | BodyFault
+export type Parsed = { asked: SendRequest } | BodyFault
 
 export const notJson = { fault: 'body: not valid JSON' }
 export const tooDeep = { fault: `body: nested deeper than ${maxDepth}` }
@@ -39,9 +39,9 @@ export function faultOf({ issues }: { issues: Parameters<typeof describeFaults>[
 }
 
 /** Judges bodies by their bytes alone: their form, then their fields, each fault of which is named (docs/api.md#body). */
-export function bodyJudge(allowedPrivateNetworks: readonly Network[]) {
+export function bodyParser(allowedPrivateNetworks: readonly Network[]) {
   const schemas = sendRequestSchemas(allowedPrivateNetworks)
-  return (bytes: Buffer, form: BodyForm): Judged => {
+  return (bytes: Buffer, form: BodyForm): Parsed => {
     const body = textOf(bytes)
     if ('fault' in body) return body
     const json = parse(body.text)

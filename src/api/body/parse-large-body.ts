@@ -2,29 +2,29 @@ import { randomBytes } from 'node:crypto'
 import { decodeDigits } from '../../core/base64.ts'
 import { maxMediaBytes } from '../../core/message-body.ts'
 import type { SendRequest } from '../../core/send-request.ts'
-import type { BodyForm, bodyJudge, Judged } from './parse-body.ts'
+import type { BodyForm, bodyParser, Parsed } from './parse-body.ts'
 
 const quote = 0x22
 const comma = 0x2c
 const field = Buffer.from('"base64"')
 const longestDataUrlHead = 1024
-/** Judged in place of the content: no client can know it. */
+/** Parsed in place of the content: no client can know it. */
 const standIn = randomBytes(48)
 const standInDigits = Buffer.from(standIn.toString('base64'))
 
 /**
- * Judges a large body. Nearly all of one is content that only has to be decoded, for which it is taken out; a short one
- * is judged in its place. Where that comes out as the content of the send, it is exchanged. Any other body is judged as
+ * Parses a large body. Nearly all of one is content that only has to be decoded, for which it is taken out; a short one
+ * is parsed in its place. Where that comes out as the content of the send, it is exchanged. Any other body is parsed as
  * it is: this way refuses nothing.
  */
-export function judgeLarge(judge: ReturnType<typeof bodyJudge>, body: Buffer, form: BodyForm): Judged {
+export function parseLarge(parse: ReturnType<typeof bodyParser>, body: Buffer, form: BodyForm): Parsed {
   const digits = digitsOf(body)
   const content = digits && decodeDigits(body.subarray(digits.start, digits.end))
-  if (!content || content.length > maxMediaBytes) return judge(body, form)
+  if (!content || content.length > maxMediaBytes) return parse(body, form)
   const short = [body.subarray(0, digits.start), standInDigits, body.subarray(digits.end)]
-  const judged = judge(Buffer.concat(short), form)
-  const isStandIn = 'asked' in judged && judged.asked.mediaContent?.equals(standIn)
-  return isStandIn ? { asked: withContent(judged.asked, content) } : judge(body, form)
+  const parsed = parse(Buffer.concat(short), form)
+  const isStandIn = 'asked' in parsed && parsed.asked.mediaContent?.equals(standIn)
+  return isStandIn ? { asked: withContent(parsed.asked, content) } : parse(body, form)
 }
 
 /**

@@ -1,25 +1,25 @@
 import { parseNetwork } from '../../core/public-address.ts'
 import { serve } from '../../platform/thread.ts'
-import { type BodyForm, bodyJudge, type Judged } from './parse-body.ts'
-import { judgeLarge } from './parse-large-body.ts'
+import { type BodyForm, bodyParser, type Parsed } from './parse-body.ts'
+import { parseLarge } from './parse-large-body.ts'
 import { joiner } from './pieces.ts'
 
-export interface JudgeGiven {
+export interface ParseGiven {
   /** As CIDR. */
   allowedPrivateNetworks: string[]
 }
 
-export interface JudgeAsked {
+export interface ParseAsked {
   pieces: readonly Uint8Array[]
   form: BodyForm
 }
 
 /** The thread that judges large bodies. */
-serve<JudgeGiven, JudgeAsked, Judged>(({ allowedPrivateNetworks }) => {
-  const judge = bodyJudge(allowedPrivateNetworks.map(parseNetwork))
+serve<ParseGiven, ParseAsked, Parsed>(({ allowedPrivateNetworks }) => {
+  const parse = bodyParser(allowedPrivateNetworks.map(parseNetwork))
   const join = joiner()
   return ({ pieces, form }) => {
-    const answer = judgeLarge(judge, join(pieces), form)
+    const answer = parseLarge(parse, join(pieces), form)
     const content = 'asked' in answer ? answer.asked.mediaContent : undefined
     // What is small shares its memory with others, and is copied.
     const transfer = content && content.length > Buffer.poolSize ? [content.buffer as ArrayBuffer] : []

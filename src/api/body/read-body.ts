@@ -1,4 +1,4 @@
-import type { Patience } from '../client-timeouts.ts'
+import type { ClientTimeouts } from '../client-timeouts.ts'
 import { factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import type { LargeBodies } from './large-bodies.ts'
@@ -15,7 +15,7 @@ export function refuseDeclaredOversize(maxBytes: number) {
 }
 
 /** Reads the bytes of the body, for `validate`: cut at `maxBytes` however it is sent (docs/api.md#body). */
-export function readBody(maxBytes: number, patience: Patience, large: LargeBodies) {
+export function readBody(maxBytes: number, timeouts: ClientTimeouts, large: LargeBodies) {
   return factory.createMiddleware(async (c, next) => {
     const { headers } = c.env.incoming
     if (!jsonType.test(headers['content-type'] ?? '')) {
@@ -29,7 +29,7 @@ export function readBody(maxBytes: number, patience: Patience, large: LargeBodie
     }
     const place = large.placeOf(c.get('caller').accountId)
     try {
-      c.set('body', await receive(c.env.incoming, maxBytes, patience, place))
+      c.set('body', await receive(c.env.incoming, maxBytes, timeouts, place))
       await next()
     } finally {
       place.leave()

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Patience } from '../client-timeouts.ts'
+import type { ClientTimeouts } from '../client-timeouts.ts'
 import { ApiError } from '../errors.ts'
 import { type Place, smallBytes } from './large-bodies.ts'
 import { Pieces } from './pieces.ts'
@@ -17,7 +17,7 @@ const looksPerGrace = 10
 export async function receive(
   incoming: IncomingMessage,
   maxBytes: number,
-  patience: Patience,
+  timeouts: ClientTimeouts,
   place: Place,
 ): Promise<Buffer[]> {
   // Most bodies come with their head, and are there once that has been dealt with.
@@ -28,7 +28,7 @@ export async function receive(
     if (!incoming.complete) incoming.resume()
     return body ? [body] : []
   }
-  return await receiveByPieces(incoming, maxBytes, patience, place)
+  return await receiveByPieces(incoming, maxBytes, timeouts, place)
 }
 
 function isThere({ complete, headers, readableLength }: IncomingMessage): boolean {
@@ -38,10 +38,10 @@ function isThere({ complete, headers, readableLength }: IncomingMessage): boolea
 function receiveByPieces(
   incoming: IncomingMessage,
   maxBytes: number,
-  patience: Patience,
+  timeouts: ClientTimeouts,
   place: Place,
 ): Promise<Buffer[]> {
-  const { bodyGraceMs, bodyBytesPerSecond } = patience
+  const { bodyGraceMs, bodyBytesPerSecond } = timeouts
   const declared = Number(incoming.headers['content-length'] ?? maxBytes)
   const left = new AbortController()
   let startedAt = performance.now()
@@ -104,26 +104,26 @@ function receiveByPieces(
 /** Reads no more of the body: its client has to wait. @returns how to go on. */
 function holdBack(incoming: IncomingMessage): () => void {
   incoming.pause()
-  const endSilence = excuseSilence(incoming)
+  const endSlowStart = excuseSilence(incoming)
   return () => {
-    endSilence()
+    endSlowStart()
     incoming.resume()
   }
 }
 
 /** Connections on which nothing moves for our own sake: for how many of their requests, and how long they may be silent. */
-const excused = new WeakMap<Socket, { requests: number; silenceMs: number }>()
+const excused = new WeakMap<Socket, { requests: number; idleMs: number }>()
 
 /** While nothing moves on a connection for our own sake. @returns how to end it. */
 export function excuseSilence({ socket }: IncomingMessage): () => void {
-  const excuse = excused.get(socket) ?? { requests: 0, silenceMs: socket.timeout ?? 0 }
+  const excuse = excused.get(socket) ?? { requests: 0, idleMs: socket.timeout ?? 0 }
   excused.set(socket, excuse)
   excuse.requests++
   socket.setTimeout(0)
   return () => {
     if (--excuse.requests > 0) return
     excused.delete(socket)
-    socket.setTimeout(excuse.silenceMs)
+    socket.setTimeout(excuse.idleMs)
   }
 }
 

@@ -17,7 +17,7 @@ export function getMedia({ db, clock, settings }: Runtime) {
     const requestId = readMediaToken(token, keys, new Date(clock.nowMs()))
     const media =
       requestId !== undefined && canBeRecordId(requestId)
-        ? await c.var.budget.spend(findMedia(db, requestId, c.req.method !== 'HEAD'))
+        ? await c.var.deadline.spend(findMedia(db, requestId, c.req.method !== 'HEAD'))
         : undefined
     if (!media) throw mediaNotFound()
     const { content, sizeBytes, description } = media

@@ -13,10 +13,10 @@ export const messageNotFound = () => new ApiError(404, 'Message not found')
 /** Tells the owning account what became of a send (docs/api.md#timeline). */
 export function getMessage({ db }: Runtime, authenticate: MiddlewareHandler<ApiEnv>) {
   return factory.createHandlers(authenticate, permit('messages:read'), async (c) => {
-    const { caller, budget } = c.var
+    const { caller, deadline } = c.var
     const requestId = c.req.param('requestId') ?? ''
     const found = canBeRecordId(requestId)
-      ? await budget.spend(findSend(db, requestId, caller.accountId))
+      ? await deadline.spend(findSend(db, requestId, caller.accountId))
       : undefined
     if (!found) throw messageNotFound()
     return answerJson(c, buildTimeline(found.send, found.events, 'whole'))

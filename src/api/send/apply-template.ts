@@ -18,7 +18,7 @@ export function templateApplier({ db }: Runtime) {
   return async (c: Context<ApiEnv>, message: Message, channel: Channel): Promise<Message> => {
     if (message.type !== 'template') return message
     const { name, variables } = message.template
-    const definition = await c.var.budget.spend(findTemplate(db, channel.channelId, name))
+    const definition = await c.var.deadline.spend(findTemplate(db, channel.channelId, name))
     const { template: rules }: ProviderRules = providerRules[channel.provider]
     const nameFault = definition ? undefined : rules.unregisteredFault?.(name)
     if (nameFault) throw new ApiError(400, `message.template.name: ${nameFault}`)

@@ -18,8 +18,8 @@ export const flowNotFound = () => new ApiError(400, 'flowId: no such flow')
 export function channelChecks({ db, settings }: Runtime) {
   const hasPublicUrl = settings.PUBLIC_BASE_URL !== undefined
   const isOwn = (c: Context<ApiEnv>, flowId: string) => {
-    const { caller, budget } = c.var
-    return budget.spend(isOwnFlow(db, flowId, caller.accountId))
+    const { caller, deadline } = c.var
+    return deadline.spend(isOwnFlow(db, flowId, caller.accountId))
   }
   return async (c: Context<ApiEnv>, request: CheckedRequest, channel: Channel): Promise<void> => {
     const { flowId } = request

@@ -42,7 +42,7 @@ export function enqueuer(runtime: Runtime) {
 
   return async (c: Context<ApiEnv>, wakeUp: WakeUp): Promise<void> => {
     try {
-      await c.get('budget').spend(adds.add(wakeUp))
+      await c.get('deadline').spend(adds.add(wakeUp))
     } catch (error) {
       logWarning(log, 'enqueue_failed', error, { requestId: wakeUp.requestId })
       metrics.enqueueFailures.inc()

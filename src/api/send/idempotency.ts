@@ -58,7 +58,7 @@ export function earlierSends({ db }: Runtime, spareRateLimit: (c: Context<ApiEnv
   })
   return async (c: Context<ApiEnv>, idempotency: Idempotency | undefined): Promise<string | undefined> => {
     if (!idempotency) return undefined
-    const kept = await c.var.budget.spend(lookups.add(idempotency.hash))
+    const kept = await c.var.deadline.spend(lookups.add(idempotency.hash))
     if (!kept) return undefined
     await spareRateLimit(c)
     if (kept.fingerprint !== idempotency.fingerprint) throw keyUsedBefore()

@@ -41,7 +41,7 @@ export function channelLookup({ db }: Runtime) {
     const key = keyOf(owner)
     const known = channels.get(key)
     if (known) return known
-    const channel = canBeRecordId(channelId) && (await c.get('budget').spend(lookups.add(owner)))
+    const channel = canBeRecordId(channelId) && (await c.get('deadline').spend(lookups.add(owner)))
     if (!channel) throw channelNotFound()
     channels.set(key, channel)
     return channel

@@ -34,7 +34,7 @@ export function rateLimiter(runtime: Runtime) {
     async rateLimit(c: Context<ApiEnv>): Promise<void> {
       const caller = c.get('caller')
       const limit = caller.rateLimit ?? ours
-      const count = await c.get('budget').spend(limiterFor(limit).useUp(caller.accountId))
+      const count = await c.get('deadline').spend(limiterFor(limit).useUp(caller.accountId))
       c.set('hasUsedRateLimit', true)
       tell(c, limit, count)
       if (!count.isOver) return
@@ -44,10 +44,10 @@ export function rateLimiter(runtime: Runtime) {
 
     /** Gives back what the request has used up, if it has: nothing new came of it. */
     async spareRateLimit(c: Context<ApiEnv>): Promise<void> {
-      const { caller, budget, hasUsedRateLimit } = c.var
+      const { caller, deadline, hasUsedRateLimit } = c.var
       const limit = caller.rateLimit ?? ours
       const points = hasUsedRateLimit ? 1 : 0
-      tell(c, limit, await budget.spend(limiterFor(limit).giveBack(caller.accountId, points)))
+      tell(c, limit, await deadline.spend(limiterFor(limit).giveBack(caller.accountId, points)))
     },
   }
 }

@@ -42,7 +42,7 @@ export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlie
     idempotency: Idempotency | undefined,
   ): Promise<Recorded> => {
     const requestId = c.get('requestId')
-    const budget = c.get('budget')
+    const deadline = c.get('deadline')
     const { contact, message, mediaContent } = request
     const { accountId } = c.get('caller')
     const { channelId } = channel
@@ -60,9 +60,9 @@ export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlie
       expireAfterSeconds: channel.expireAfterSeconds ?? undefined,
       idempotency,
       traceparent: traceparentOf(c),
-      recordByMs: performance.now() + budget.leftMs - marginMs,
+      recordByMs: performance.now() + deadline.leftMs - marginMs,
     }
-    const recorded = await budget.spend(insert(row, mediaContent))
+    const recorded = await deadline.spend(insert(row, mediaContent))
     if (!recorded) {
       const concurrent = await findEarlier(c, idempotency)
       if (concurrent === undefined) {

@@ -6,7 +6,7 @@ import {
   type BodyForm,
   type BodySchemas,
   faultOf,
-  type Judged,
+  type Parsed,
   parseBody,
   textOf,
   tooDeep,
@@ -17,7 +17,7 @@ import { type ApiEnv, factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
 /**
- * Parses the body by its schema; a 400 names every faulty field (docs/api.md#body). A large body is judged in a thread
+ * Parses the body by its schema; a 400 names every faulty field (docs/api.md#body). A large body is parsed in a thread
  * of its own, in its turn.
  */
 export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodies) {
@@ -32,13 +32,13 @@ export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodie
   return factory.createMiddleware(async (c, next) => {
     const body = c.get('body')
     if (lengthOf(body) > smallBytes) {
-      const endSilence = excuseSilence(c.env.incoming)
-      const pass = (judged: Judged) => {
-        if ('fault' in judged) throw refusal(judged)
-        c.set('asked', judged.asked)
+      const endSlowStart = excuseSilence(c.env.incoming)
+      const pass = (parsed: Parsed) => {
+        if ('fault' in parsed) throw refusal(parsed)
+        c.set('asked', parsed.asked)
         return next()
       }
-      await large.judge(body, form, c.get('caller').accountId, pass).finally(endSilence)
+      await large.parse(body, form, c.get('caller').accountId, pass).finally(endSlowStart)
       return
     }
     const read = textOf(inOne(body))

@@ -3,10 +3,10 @@ import { lastAttempt, ownReasons } from '../own-reasons.ts'
 import type { Timeline, TimelineEvent } from '../timeline.ts'
 import { answerOf, text } from './answer.ts'
 import { faultOf } from './fault.ts'
-import type { ChannelFacts, StoryFacts } from './model.ts'
+import type { ChannelFacts, SendFacts } from './model.ts'
 
 /** How it stands with a send: decided once, and told in several ways. */
-export type Standing =
+export type Condition =
   /** `note`: what the provider does with it meanwhile, where it said so. */
   | { kind: 'sent'; at: string; note: string | null }
   /** The provider said no. */
@@ -20,7 +20,7 @@ export type Standing =
   | { kind: 'provider_away'; reason: string }
   | { kind: 'expired'; at: string }
   | { kind: 'channel_deleted' }
-  | { kind: 'parked'; reason: string }
+  | { kind: 'givenUp'; reason: string }
   | { kind: 'media_gone' }
   /** It isn't tried again, but the provider may have it of an earlier attempt. */
   | { kind: 'failed_in_doubt'; reason: string }
@@ -29,14 +29,14 @@ export type Standing =
   | { kind: 'uncertain'; reason: string }
   | { kind: 'sending'; since: string }
   | { kind: 'held'; since: Date; reason: string | null }
-  | { kind: 'behind'; ahead: NonNullable<StoryFacts['ahead']> }
+  | { kind: 'behind'; ahead: NonNullable<SendFacts['ahead']> }
   | { kind: 'retry'; at: Date; reason: string }
   | { kind: 'replayed'; at: Date }
   | { kind: 'breaker_open'; until: Date }
-  | { kind: 'waits_for_turn'; limits: Pick<ChannelFacts, 'rate' | 'maxInFlight'> }
+  | { kind: 'waits_for_permit'; limits: Pick<ChannelFacts, 'rate' | 'maxInFlight'> }
   | { kind: 'in_queue' }
 
-export function standingOf(timeline: Timeline, facts: StoryFacts): Standing {
+export function conditionOf(timeline: Timeline, facts: SendFacts): Condition {
   const { status, events, acceptedAt, finishedAt } = timeline
   switch (status) {
     case 'sent':
@@ -54,18 +54,18 @@ export function standingOf(timeline: Timeline, facts: StoryFacts): Standing {
   }
 }
 
-function noteOf({ events }: Timeline, { channel }: StoryFacts): string | null {
+function noteOf({ events }: Timeline, { channel }: SendFacts): string | null {
   const attempt = lastOf(events, 'attempt_finished')
   return attempt?.outcome === 'sent' ? answerOf(attempt, channel.provider).meaning : null
 }
 
-function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: StoryFacts): Standing {
+function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: SendFacts): Condition {
   const reason = text(lastOf(events, 'failed')?.reason)
   if (mayHaveGotThrough(events)) return { kind: 'failed_in_doubt', reason: reason.replace(lastAttempt, '') }
   if (reason === ownReasons.expired) return { kind: 'expired', at: finishedAt ?? acceptedAt }
   if (reason === ownReasons.mediaGone) return { kind: 'media_gone' }
   if (reason === ownReasons.channelDeleted) return { kind: 'channel_deleted' }
-  if (reason.startsWith(ownReasons.parked)) return { kind: 'parked', reason }
+  if (reason.startsWith(ownReasons.givenUp)) return { kind: 'givenUp', reason }
   if (reason.startsWith(ownReasons.providerAway)) return { kind: 'provider_away', reason }
   const attempt = lastOf(events, 'attempt_finished')
   if (!attempt) return { kind: 'failed_otherwise', reason }
@@ -80,7 +80,7 @@ function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: St
 }
 
 /** What is in the way of a queued send, the strongest first: while its channel is held, nothing else matters. */
-function waitOf(events: readonly TimelineEvent[], facts: StoryFacts): Standing {
+function waitOf(events: readonly TimelineEvent[], facts: SendFacts): Condition {
   const { now, channel, ahead, nextAttemptAt } = facts
   const { heldAt, heldReason, breakerOpenUntil, rate, maxInFlight } = channel
   if (channel.deletedAt) return { kind: 'channel_deleted' }
@@ -93,7 +93,7 @@ function waitOf(events: readonly TimelineEvent[], facts: StoryFacts): Standing {
       return { kind: 'retry', at: nextAttemptAt, reason: text(last.reason) }
   }
   if (breakerOpenUntil) return { kind: 'breaker_open', until: breakerOpenUntil }
-  if (rate || maxInFlight) return { kind: 'waits_for_turn', limits: { rate, maxInFlight } }
+  if (rate || maxInFlight) return { kind: 'waits_for_permit', limits: { rate, maxInFlight } }
   return { kind: 'in_queue' }
 }
 

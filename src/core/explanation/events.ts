@@ -2,11 +2,11 @@ import type { Timeline, TimelineEvent } from '../timeline.ts'
 import type { TimelineEventName } from '../timeline-events.ts'
 import { answerOf, text } from './answer.ts'
 import { effectOf, faultOf } from './fault.ts'
-import type { StoryEntry, StoryFacts } from './model.ts'
+import type { ExplanationEntry, SendFacts } from './model.ts'
 import { because, clock, duration } from './words.ts'
 
-type Told = Pick<StoryEntry, 'text' | 'answer'>
-type Teller = (event: TimelineEvent, timeline: Timeline, facts: StoryFacts) => Told
+type Told = Pick<ExplanationEntry, 'text' | 'answer'>
+type Teller = (event: TimelineEvent, timeline: Timeline, facts: SendFacts) => Told
 
 const withReason = (words: string, { reason }: TimelineEvent) => `${words}${because(text(reason))}.`
 
@@ -61,7 +61,7 @@ const tellers: Record<TimelineEventName, Teller> = {
 }
 
 /** An event in plain words; one of a later release, which isn't known here, keeps its name. */
-export function tellEvent(event: TimelineEvent, timeline: Timeline, facts: StoryFacts): Told {
+export function tellEvent(event: TimelineEvent, timeline: Timeline, facts: SendFacts): Told {
   const tell: Teller | undefined = tellers[event.event as TimelineEventName]
   return tell?.(event, timeline, facts) ?? { text: `${event.event}.` }
 }

@@ -1,8 +1,8 @@
 import type { ProviderName } from '../providers/index.ts'
 import type { SendStatus } from '../timeline.ts'
 
-/** What a story needs besides the timeline; `findStory` in db/support/explanation.ts looks it up. */
-export interface StoryFacts {
+/** What a story needs besides the timeline; `findExplanation` in db/support/explanation.ts looks it up. */
+export interface SendFacts {
   /** By the clock that wrote the timeline. */
   now: Date
   channel: ChannelFacts
@@ -37,13 +37,13 @@ export interface ChannelFacts {
 export type Tone = 'good' | 'bad' | 'unsure' | 'waiting'
 
 /** What became of a send, in plain words for those who are asked about it. */
-export interface Story {
+export interface Explanation {
   requestId: string
   tone: Tone
   /** One sentence. */
-  headline: string
+  summary: string
   /** Oldest first. */
-  entries: StoryEntry[]
+  entries: ExplanationEntry[]
   /** What comes next, and when, where that is known; absent where nothing comes. */
   next?: { at: string | null; text: string }
   /** What can be done, where something can. */
@@ -59,7 +59,7 @@ export interface Advice {
   command?: `replay ${string}` | `channel resume ${string}`
 }
 
-export interface StoryEntry {
+export interface ExplanationEntry {
   at: string
   /** Its name in the timeline. */
   event: string
@@ -67,10 +67,10 @@ export interface StoryEntry {
   gap?: { ms: number; text: string }
   text: string
   /** What the provider answered; absent where it has left nothing to show. */
-  answer?: StoryAnswer
+  answer?: ExplanationAnswer
 }
 
-export interface StoryAnswer {
+export interface ExplanationAnswer {
   status: number | null
   code: string | null
   /** What its code, or else its status, means; null where nobody knows, and mostly where it took the message. */

@@ -1,47 +1,47 @@
 import { heldByOperator, ownReasons } from '../own-reasons.ts'
 import type { Timeline } from '../timeline.ts'
-import { isErased, lastOf, mayHaveGotThrough, type Standing } from './condition.ts'
+import { type Condition, isErased, lastOf, mayHaveGotThrough } from './condition.ts'
 import { betterLuck } from './fault.ts'
-import { type Advice, mostCountedAhead, type Story, type StoryFacts } from './model.ts'
+import { type Advice, type Explanation, mostCountedAhead, type SendFacts } from './model.ts'
 import { because, clock, count } from './words.ts'
 
 /** One plain sentence, and another where the contact was erased. */
-export function headlineOf(standing: Standing, timeline: Timeline, facts: StoryFacts): string {
-  const sentence = sentenceOf(standing, timeline, facts)
+export function summaryOf(condition: Condition, timeline: Timeline, facts: SendFacts): string {
+  const sentence = sentenceOf(condition, timeline, facts)
   return isErased(timeline) ? `${sentence} Its contact and content were erased since.` : sentence
 }
 
-function sentenceOf(standing: Standing, timeline: Timeline, { now, channel }: StoryFacts): string {
+function sentenceOf(condition: Condition, timeline: Timeline, { now, channel }: SendFacts): string {
   const attempts = attemptsOf(timeline, now)
-  switch (standing.kind) {
+  switch (condition.kind) {
     case 'sent':
-      return `Accepted by the provider at ${clock(standing.at, now)}${because(standing.note ?? '')}; whether it reached the contact, the provider alone knows.`
+      return `Accepted by the provider at ${clock(condition.at, now)}${because(condition.note ?? '')}; whether it reached the contact, the provider alone knows.`
     case 'refused':
-      return `Not delivered: the provider refused it${because(standing.reason)}; ${attempts}.`
+      return `Not delivered: the provider refused it${because(condition.reason)}; ${attempts}.`
     case 'unsendable':
-      return `Not delivered: it could not be sent${because(standing.reason)}; ${attempts}.`
+      return `Not delivered: it could not be sent${because(condition.reason)}; ${attempts}.`
     case 'gave_up':
-      return `Not delivered: every attempt failed${because(standing.reason)}; ${attempts}.`
+      return `Not delivered: every attempt failed${because(condition.reason)}; ${attempts}.`
     case 'failed_late':
-      return `Not delivered: its outcome came late, so that it is not tried again${because(standing.reason)}; ${attempts}.`
+      return `Not delivered: its outcome came late, so that it is not tried again${because(condition.reason)}; ${attempts}.`
     case 'provider_away':
-    case 'parked':
+    case 'givenUp':
     case 'failed_otherwise':
-      return `Not delivered${because(standing.reason)}; ${attempts}.`
+      return `Not delivered${because(condition.reason)}; ${attempts}.`
     case 'expired':
-      return `Not delivered: it had waited longer than its channel lets it, and expired at ${clock(standing.at, now)}; ${attempts}.`
+      return `Not delivered: it had waited longer than its channel lets it, and expired at ${clock(condition.at, now)}; ${attempts}.`
     case 'channel_deleted':
       return `Not delivered: its channel was deleted while it waited; ${attempts}.`
     case 'media_gone':
       return 'Not delivered: its media is no longer kept, so the provider was not called.'
     case 'failed_in_doubt':
-      return `Given up, though an attempt may have got through${because(standing.reason)}; ${attempts}.`
+      return `Given up, though an attempt may have got through${because(condition.reason)}; ${attempts}.`
     case 'uncertain':
-      return `Not certain: the provider may or may not have it${because(standing.reason)}; ${attempts}.`
+      return `Not certain: the provider may or may not have it${because(condition.reason)}; ${attempts}.`
     case 'sending':
-      return `On its way: an attempt began at ${clock(standing.since, now)}, and the provider has yet to answer.`
+      return `On its way: an attempt began at ${clock(condition.since, now)}, and the provider has yet to answer.`
     case 'held': {
-      const { since, reason } = standing
+      const { since, reason } = condition
       const why = reason === heldByOperator ? ', by an operator' : because(reason ?? '')
       return `Waiting: the channel ${channel.name} has been held since ${clock(since, now)}${why}.`
     }
@@ -53,18 +53,18 @@ function sentenceOf(standing: Standing, timeline: Timeline, { now, channel }: St
         : lastOf(timeline.events, 'attempt_finished')?.outcome === 'not_called'
           ? 'the last one ended before the provider was called'
           : 'the last one did not go through'
-      return `Waiting for its next attempt, at ${clock(standing.at, now)}; ${before}${because(standing.reason)}.`
+      return `Waiting for its next attempt, at ${clock(condition.at, now)}; ${before}${because(condition.reason)}.`
     }
     case 'replayed':
-      return `Waiting: it was replayed, and is due at ${clock(standing.at, now)}.`
+      return `Waiting: it was replayed, and is due at ${clock(condition.at, now)}.`
     case 'breaker_open':
       return "Waiting: the calls of the channel's provider have been failing, so few are made."
-    case 'waits_for_turn':
-      return `Waiting for its turn: the channel makes ${limitsIn(standing.limits)}.`
+    case 'waits_for_permit':
+      return `Waiting for its turn: the channel makes ${limitsIn(condition.limits)}.`
     case 'in_queue':
       return 'Waiting in the queue for a worker.'
     default:
-      return standing satisfies never
+      return condition satisfies never
   }
 }
 
@@ -75,7 +75,7 @@ function attemptsOf({ attempts, events }: Timeline, now: Date): string {
   return `${count(attempts, 'attempt')}, ${attempts === 1 ? '' : 'the last '}at ${clock(last.at, now)}`
 }
 
-function limitsIn({ rate, maxInFlight }: Extract<Standing, { kind: 'waits_for_turn' }>['limits']): string {
+function limitsIn({ rate, maxInFlight }: Extract<Condition, { kind: 'waits_for_permit' }>['limits']): string {
   const limits = [
     rate && `at most ${count(rate.calls, 'call')} in ${rate.seconds} s`,
     maxInFlight && `at most ${count(maxInFlight, 'call')} at a time`,
@@ -84,21 +84,21 @@ function limitsIn({ rate, maxInFlight }: Extract<Standing, { kind: 'waits_for_tu
 }
 
 /** What comes next of itself. */
-export function nextOf(standing: Standing, facts: StoryFacts): Story['next'] {
-  const next = nextStep(standing)
+export function nextOf(condition: Condition, facts: SendFacts): Explanation['next'] {
+  const next = nextStep(condition)
   const { expiresAt, now } = facts
-  if (!next || !expiresAt || standing.kind === 'sending') return next
+  if (!next || !expiresAt || condition.kind === 'sending') return next
   return { ...next, text: `${next.text} It expires if it still waits at ${clock(expiresAt, now)}.` }
 }
 
-function nextStep(standing: Standing): Story['next'] {
-  switch (standing.kind) {
+function nextStep(condition: Condition): Explanation['next'] {
+  switch (condition.kind) {
     case 'sending':
       return { at: null, text: 'It ends, or is tried again, as the provider answers.' }
     case 'held':
       return { at: null, text: 'It goes on when the channel is resumed.' }
     case 'behind': {
-      const { count: number, first } = standing.ahead
+      const { count: number, first } = condition.ahead
       const least = number === mostCountedAhead ? 'at least ' : ''
       const others =
         number > 1 ? ` and ${least}${count(number - 1, 'more message')} to this contact have` : ' has'
@@ -106,13 +106,13 @@ function nextStep(standing: Standing): Story['next'] {
     }
     case 'retry':
     case 'replayed':
-      return { at: standing.at.toISOString(), text: 'The next attempt is due.' }
+      return { at: condition.at.toISOString(), text: 'The next attempt is due.' }
     case 'breaker_open':
       return {
-        at: standing.until.toISOString(),
+        at: condition.until.toISOString(),
         text: 'A single call is tried from then on; the others follow if it goes through.',
       }
-    case 'waits_for_turn':
+    case 'waits_for_permit':
       return { at: null, text: 'It goes when its turn comes.' }
     case 'in_queue':
       return { at: null, text: 'It goes when a worker takes it.' }
@@ -124,7 +124,7 @@ function nextStep(standing: Standing): Story['next'] {
 const lookIntoLogs = 'Look into the logs of the workers'
 
 /** A send of a deleted channel can't be replayed. */
-function adviceOnDeletedChannel({ kind }: Standing): Advice | undefined {
+function adviceOnDeletedChannel({ kind }: Condition): Advice | undefined {
   if (kind === 'sent' || kind === 'sending') return undefined
   return {
     text:
@@ -136,21 +136,21 @@ function adviceOnDeletedChannel({ kind }: Standing): Advice | undefined {
 
 /** What people can do. */
 export function adviceOn(
-  standing: Standing,
+  condition: Condition,
   timeline: Timeline,
-  { channel }: StoryFacts,
+  { channel }: SendFacts,
 ): Advice | undefined {
   if (isErased(timeline)) return undefined
   const { requestId } = timeline
-  if (channel.deletedAt) return adviceOnDeletedChannel(standing)
-  switch (standing.kind) {
+  if (channel.deletedAt) return adviceOnDeletedChannel(condition)
+  switch (condition.kind) {
     case 'refused':
     case 'unsendable':
       return { text: 'Fix the problem above and send a new message. A replay would be refused again.' }
     case 'gave_up':
     case 'failed_late':
       return {
-        text: `Replay it when ${betterLuck[standing.fault ?? 'provider']}.`,
+        text: `Replay it when ${betterLuck[condition.fault ?? 'provider']}.`,
         command: `replay ${requestId}`,
       }
     case 'provider_away':
@@ -159,11 +159,11 @@ export function adviceOn(
       return { text: 'Send a new message, if it is still worth anything.' }
     case 'media_gone':
       return { text: 'Send a new message. This one cannot be replayed.' }
-    case 'parked':
+    case 'givenUp':
       return { text: `${lookIntoLogs} before it is replayed: it may be what ended them.` }
     case 'failed_in_doubt': {
-      const isParked = standing.reason.startsWith(ownReasons.parked)
-      const logs = isParked ? ` ${lookIntoLogs}, too: it may be what ended them.` : ''
+      const isGivenUp = condition.reason.startsWith(ownReasons.givenUp)
+      const logs = isGivenUp ? ` ${lookIntoLogs}, too: it may be what ended them.` : ''
       return {
         text: `Look for the message at the provider before it is replayed or sent anew: the contact may get it twice.${logs}`,
       }
@@ -176,7 +176,7 @@ export function adviceOn(
     case 'held':
       return {
         text:
-          standing.reason === heldByOperator
+          condition.reason === heldByOperator
             ? 'Resume the channel when its messages may go again.'
             : 'Fix the problem above, then resume the channel.',
         command: `channel resume ${channel.channelId}`,

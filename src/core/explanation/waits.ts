@@ -1,18 +1,22 @@
 import type { TimelineEvent } from '../timeline.ts'
 import { text } from './answer.ts'
-import type { StoryEntry, StoryFacts } from './model.ts'
+import type { ExplanationEntry, SendFacts } from './model.ts'
 import { duration } from './words.ts'
 
 /** Shorter ones need no reason. */
 const leastGapMs = 1000
 
 /** The time between two entries that follow each other, and what went on in it. */
-export function gapBefore(before: TimelineEvent, event: TimelineEvent, facts: StoryFacts): StoryEntry['gap'] {
+export function gapBefore(
+  before: TimelineEvent,
+  event: TimelineEvent,
+  facts: SendFacts,
+): ExplanationEntry['gap'] {
   const ms = Date.parse(event.at) - Date.parse(before.at)
   return ms < leastGapMs ? undefined : { ms, text: nameOf(ms, before, event, facts) }
 }
 
-function nameOf(ms: number, before: TimelineEvent, event: TimelineEvent, facts: StoryFacts): string {
+function nameOf(ms: number, before: TimelineEvent, event: TimelineEvent, facts: SendFacts): string {
   if (event.event === 'attempt_finished') return callOf(ms, before, event)
   if (event.event === 'attempt_lost') {
     return `${duration(ms)} until it was clear that the worker had died and its claim had run out`
@@ -40,7 +44,7 @@ function callOf(ms: number, before: TimelineEvent, { durationMs, late }: Timelin
   return `waited ${duration(ms - callMs)} for its moment or for the database, and the provider took ${duration(callMs)}`
 }
 
-function waitAfterAccept(ms: number, { at }: TimelineEvent, { waitedFor }: StoryFacts): string {
+function waitAfterAccept(ms: number, { at }: TimelineEvent, { waitedFor }: SendFacts): string {
   if (!waitedFor) return `waited ${duration(ms)} in the queue`
   if (!waitedFor.finishedAt) return `waited ${duration(ms)} behind an earlier message to this contact`
   const behindMs = Math.min(ms, Math.max(0, waitedFor.finishedAt.getTime() - Date.parse(at)))

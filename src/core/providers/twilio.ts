@@ -63,7 +63,7 @@ export function contentOf(message: {
 
 // More is refused: https://www.twilio.com/docs/messaging/guides/accepted-mime-types
 const limits: MediaLimits = { maxBytes: 5 * 1024 * 1024, hasCaption: true }
-// Of the other types it takes some by one way and some by another: these it is left to judge itself.
+// Of the other types it takes some by one way and some by another: these it is left to judge by itself.
 const imageTypes = ['jpeg', 'png', 'gif', 'bmp', 'tiff', 'heic', 'heif', 'webp'].map(
   (name) => `image/${name}`,
 )

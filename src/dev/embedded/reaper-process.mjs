@@ -26,7 +26,7 @@ for (const { folder } of watched.values()) {
 }
 
 async function end([pid, { signal, startedAt }]) {
-  for (const [step, patience] of [
+  for (const [step, timeouts] of [
     [signal, 5_000],
     ['SIGKILL', 1_000],
   ]) {
@@ -36,7 +36,7 @@ async function end([pid, { signal, startedAt }]) {
     } catch {
       return
     }
-    for (const deadline = Date.now() + patience; Date.now() < deadline; await sleep(20)) {
+    for (const deadline = Date.now() + timeouts; Date.now() < deadline; await sleep(20)) {
       if (!lives(pid, startedAt)) return
     }
   }

@@ -47,7 +47,7 @@ export interface Server {
 /** What the log of either server says when another start may go well: a taken port, or backends still on their way out. */
 const worthAnotherTry = /Address already in use|pre-existing shared memory block/
 const tries = 10
-const patience = 60_000
+const timeouts = 60_000
 
 /** Claims the folder, stops what a killed parent left there, and starts the server on a free port. */
 export async function startServer(server: Server, options: StartOptions): Promise<Embedded> {
@@ -137,7 +137,7 @@ async function becomesReady(
 ): Promise<boolean> {
   // A stranger on the port may accept and say nothing: an end of ours must not wait for that.
   const ended = hasEnded(child) ? false : once(child, 'exit').then(() => false)
-  for (const deadline = Date.now() + patience; Date.now() < deadline; await sleep(10)) {
+  for (const deadline = Date.now() + timeouts; Date.now() < deadline; await sleep(10)) {
     if (await Promise.race([ended, server.answers(port, pid)])) return true
     if (hasEnded(child)) return false
   }

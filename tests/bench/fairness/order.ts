@@ -11,7 +11,7 @@ import { compareOrder, type OrderFindings, type OrderRow } from './order-ledger.
 const workers = 3
 const killEveryMs = 2000
 const shareFailing = 0.1
-/** Longer than the lease of a killed worker, and the 8 s for which its successor has to run to judge it. */
+/** Longer than the lease of a killed worker, and the 8 s for which its successor has to run to declare it dead. */
 const settleWithinMs = 60_000
 const askEveryMs = 500
 
@@ -72,7 +72,7 @@ async function runOnce(
   return compareOrder(idsOf(accepted), rows, calls)
 }
 
-/** Strikes as long as sends are being accepted: workers that never live for 8 s would never judge the dead. */
+/** Strikes as long as sends are being accepted: workers that never live for 8 s would never declare the others dead. */
 function killWorkers(stage: Stage, run: number): { stop(): Promise<void> } {
   const random = randomOf(run, 'order')
   const replacements: Promise<void>[] = []

@@ -170,7 +170,12 @@ async function wakeLater({ db, redis }: Stage): Promise<void> {
 
 /** Its dead rows go at once, or each measurement would leave the next one more of them. */
 async function forgetRows(db: Database, since: string): Promise<void> {
-  const written = { sends: 'request_id', send_events: 'request_id', turns: 'request_id', conversations: 'id' }
+  const written = {
+    sends: 'request_id',
+    send_events: 'request_id',
+    permits: 'request_id',
+    conversations: 'id',
+  }
   for (const [table, key] of Object.entries(written)) {
     await db.$client.query(`delete from ${table} where ${key} > $1`, [since])
     await db.$client.query(`vacuum (index_cleanup on) ${table}`)

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ownReasons } from '../../../src/core/own-reasons.ts'
 import { eventually } from '../../support/wait.ts'
 import { ask, burst, load, requestIdsTold } from '../clients.ts'
 import { type Fault, violation, violationsOf } from '../fault.ts'
@@ -11,7 +12,7 @@ const starts = 5
 const othersPerStart = 8
 /** The first call of each other send; further ones are answered at once, so that none loses all its workers. */
 const slowMs = 800
-const parkedWithinMs = 120_000
+const givenUpWithinMs = 120_000
 
 const killsItsCaller: Treatment = { name: 'kills its caller', effect: 'unknown', act: () => {} }
 
@@ -32,7 +33,7 @@ export const poison: Fault = {
       return killsItsCaller
     }
     await told
-    const options = { count: phase.sends - 1, seconds: 50, during: parked(phase), channelIds: [channelId] }
+    const options = { count: phase.sends - 1, seconds: 50, during: gaveUp(phase), channelIds: [channelId] }
     await load(phase, options)
     await Promise.all(othersTold)
     phase.notes.push(`${othersInHand(phase, await told)} other sends in flight at the kills`)
@@ -44,7 +45,7 @@ export const poison: Fault = {
     const others = rows.filter((row) => !isPoison(phase, row))
     return [
       ...violation(poisons.length !== 1, `${poisons.length} poisons recorded`),
-      ...poisons.flatMap((row) => notParked(phase, row)),
+      ...poisons.flatMap((row) => notGivenUp(phase, row)),
       ...violationsOf(
         others.filter(({ status }) => status !== 'sent'),
         'nothing was wrong with it',
@@ -62,10 +63,10 @@ function othersInHand({ inHandOfKilled }: Phase, poisonId: string | undefined): 
   return inHandOfKilled.filter(({ requestId }) => requestId !== poisonId).length
 }
 
-async function parked(phase: Phase): Promise<void> {
+async function gaveUp(phase: Phase): Promise<void> {
   const isOver = async () => (await phase.rows()).find((row) => isPoison(phase, row))?.status === 'failed'
   // Where it is not, that is found when its row is looked at.
-  await eventually('the poison is parked', isOver, parkedWithinMs).catch(() => {})
+  await eventually('the poison is given up', isOver, givenUpWithinMs).catch(() => {})
   await sleep(1000)
 }
 
@@ -75,11 +76,11 @@ async function killCaller(phase: Phase, requestId: string): Promise<void> {
   if (caller) await killWorker(phase, caller)
 }
 
-function notParked({ provider }: Phase, { requestId, status, failure, attempt }: PhaseRow): string[] {
+function notGivenUp({ provider }: Phase, { requestId, status, failure, attempt }: PhaseRow): string[] {
   const calls = provider.calls.filter((call) => call.requestId === requestId)
-  const isParked = status === 'failed' && failure?.startsWith('parked')
+  const isGivenUp = status === 'failed' && failure?.startsWith(ownReasons.givenUp)
   return [
-    ...violation(!isParked, `the poison ${requestId} is ${status} (${failure}) and not parked`),
+    ...violation(!isGivenUp, `the poison ${requestId} is ${status} (${failure}) and not given up`),
     ...violation(
       calls.length !== starts || attempt !== starts,
       `the poison ${requestId} was started ${attempt} times and called ${calls.length} times, not ${starts}`,

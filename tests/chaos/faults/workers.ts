@@ -34,7 +34,7 @@ export const workerKill: Fault = {
     for (let kill = 0; kill < workerKills; kill++) {
       await world.fleet.complete()
       const victim = youngest(world)
-      await breakSilence(world)
+      await endSlowStart(world)
       const answersHeld = holdAnswers(phase)
       const told = load(phase, {
         count: Math.max(sendsPerKill, phase.sends / workerKills),
@@ -80,9 +80,9 @@ export const workerFreeze: Fault = {
       process.kill(frozen.pid, 'SIGSTOP')
       try {
         await sleep(statementEndsMs)
-        const inHand = await sendsInHand(world, frozen)
-        phase.notes.push(`${inHand.length} sends in the frozen worker's hands`)
-        if (inHand.length === 0) phase.violations.push('the frozen worker had no send in hand')
+        const inFlight = await sendsInHand(world, frozen)
+        phase.notes.push(`${inFlight.length} sends in the frozen worker's hands`)
+        if (inFlight.length === 0) phase.violations.push('the frozen worker had no send in hand')
         await sleep(freezeSeconds * 1000)
       } finally {
         process.kill(frozen.pid, 'SIGCONT')
@@ -113,11 +113,11 @@ export const workerFreeze: Fault = {
 }
 
 function uncertainOnlyInHand({ inHandOfKilled }: Phase, { rows }: Findings): string[] {
-  const inHand = new Set(inHandOfKilled.map(({ requestId }) => requestId))
+  const inFlight = new Set(inHandOfKilled.map(({ requestId }) => requestId))
   const uncertain = rows.filter(({ status }) => status === 'uncertain')
   return [
     ...violationsOf(
-      uncertain.filter(({ requestId }) => !inHand.has(requestId)),
+      uncertain.filter(({ requestId }) => !inFlight.has(requestId)),
       'was in no killed worker’s hands',
     ),
     ...violationsOf(
@@ -158,15 +158,15 @@ function slowRecovery({ slowestRecoveryMs = 0 }: Findings): string[] {
 export async function killWorker(phase: Phase, worker: Member): Promise<void> {
   process.kill(worker.pid, 'SIGSTOP')
   await sleep(statementEndsMs)
-  const inHand = await sendsInHand(phase.world, worker)
+  const inFlight = await sendsInHand(phase.world, worker)
   const killedAt = Date.now()
-  phase.inHandOfKilled.push(...inHand.map((requestId) => ({ requestId, killedAt })))
+  phase.inHandOfKilled.push(...inFlight.map((requestId) => ({ requestId, killedAt })))
   phase.faultsOver.push(killedAt)
   await phase.world.fleet.kill(worker)
 }
 
 /** As if all channels had answered until now: else few calls of an account's flood are under way. */
-const breakSilence = ({ db }: World) => db.$client.query('update channels set answered_at = now()')
+const endSlowStart = ({ db }: World) => db.$client.query('update channels set answered_at = now()')
 
 /** Keeps the provider from answering, so that calls pile up. */
 function holdAnswers({ provider }: Phase): { release(): void } {

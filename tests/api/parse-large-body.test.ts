@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type BodyForm, bodyJudge } from '../../src/api/body/parse-body.ts'
-import { judgeLarge } from '../../src/api/body/parse-large-body.ts'
+import { type BodyForm, bodyParser } from '../../src/api/body/parse-body.ts'
+import { parseLarge } from '../../src/api/body/parse-large-body.ts'
 import { maxMediaBytes } from '../../src/core/message-body.ts'
 
-const judge = bodyJudge([])
-/** How often it was judged as it is, beside with a stand-in. */
-function judgedLarge(body: string | Buffer, form: BodyForm = 'channelInPath') {
+const parse = bodyParser([])
+/** How often it was parsed as it is, beside with a stand-in. */
+function parsedLarge(body: string | Buffer, form: BodyForm = 'channelInPath') {
   const bytes = Buffer.from(body)
   let whole = 0
-  const counting: typeof judge = (given, of) => {
+  const counting: typeof parse = (given, of) => {
     if (given.length === bytes.length && given.equals(bytes)) whole++
-    return judge(given, of)
+    return parse(given, of)
   }
-  return { judged: judgeLarge(counting, bytes, form), whole }
+  return { parsed: parseLarge(counting, bytes, form), whole }
 }
 
 const contact = { value: '+4915112345678' }
@@ -36,20 +36,20 @@ test.each([
     JSON.stringify({ message: { media: { base64, mediaType: 'audio' }, type: 'media' }, contact }),
   ],
   ['given a second time, which counts', bodyOf(1, { more: 1 }).replace('"more":1', `"base64":"${base64}"`)],
-])('content %s is the same as if it was judged as it is', (_how, body) => {
-  const { judged } = judgedLarge(body)
-  expect(judged).toEqual(judge(Buffer.from(body), 'channelInPath'))
-  expect(judged).toMatchObject({ asked: { message: { media: { sizeBytes: content.length } } } })
+])('content %s is the same as if it was parsed as it is', (_how, body) => {
+  const { parsed } = parsedLarge(body)
+  expect(parsed).toEqual(parse(Buffer.from(body), 'channelInPath'))
+  expect(parsed).toMatchObject({ asked: { message: { media: { sizeBytes: content.length } } } })
 })
 
 test('plain content is only decoded', () => {
-  expect(judgedLarge(bodyOf(base64)).whole).toBe(0)
-  expect(judgedLarge(bodyOf(`data:image/png;base64,${base64}`)).whole).toBe(0)
+  expect(parsedLarge(bodyOf(base64)).whole).toBe(0)
+  expect(parsedLarge(bodyOf(`data:image/png;base64,${base64}`)).whole).toBe(0)
 })
 
 test('the content of one body never comes out of another', () => {
-  const first = judgedLarge(bodyOf(base64)).judged
-  const second = judgedLarge(bodyOf(randomBytes(20_000).toString('base64'))).judged
+  const first = parsedLarge(bodyOf(base64)).parsed
+  const second = parsedLarge(bodyOf(randomBytes(20_000).toString('base64'))).parsed
   expect(first).toMatchObject({ asked: { mediaContent: content } })
   expect(second).not.toMatchObject({ asked: { mediaContent: content } })
 })
@@ -83,11 +83,11 @@ test.each([
   ['and no colon', bodyOf(base64).replace('"base64":', '"base64",')],
   ['and what is no UTF-8', Buffer.concat([Buffer.from(bodyOf(base64)), Buffer.of(0xff)])],
   ['of a byte too much', bodyOf(Buffer.alloc(maxMediaBytes + 1).toString('base64'))],
-])('a body with content %s is told the same as if it was judged as it is', (_what, body) => {
-  expect(judgedLarge(body).judged).toEqual(judge(Buffer.from(body), 'channelInPath'))
+])('a body with content %s is told the same as if it was parsed as it is', (_what, body) => {
+  expect(parsedLarge(body).parsed).toEqual(parse(Buffer.from(body), 'channelInPath'))
 })
 
-test('whatever stands in the place of a character, the judgement is the same', () => {
+test('whatever stands in the place of a character, the result is the same', () => {
   const body = bodyOf(randomBytes(60).toString('base64'), { filename: 'a.pdf' })
   const character = fc.oneof(
     fc.constantFrom(...'"\\,:={}[]-_+/A \n\0'),
@@ -99,7 +99,7 @@ test('whatever stands in the place of a character, the judgement is the same', (
       const changed = [...body]
       for (const [at, other] of changes) changed[at] = other
       const bytes = Buffer.from(changed.join(''))
-      expect(judgedLarge(bytes).judged).toEqual(judge(bytes, 'channelInPath'))
+      expect(parsedLarge(bytes).parsed).toEqual(parse(bytes, 'channelInPath'))
     }),
     { numRuns: 3000 },
   )

@@ -3,14 +3,14 @@ import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { resumeChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { inTransaction } from '../../db/client.ts'
-import { giveTurns } from '../../db/delivery/permits.ts'
-import { turns } from '../../db/schema.ts'
+import { grantPermits } from '../../db/delivery/permits.ts'
+import { permits } from '../../db/schema.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import { startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept, answer, firstly, webhookSecret } from '../support/webhook-receiver.ts'
 
-test('limited channels go on although a worker is frozen in the middle of giving turns, also the one whose turns it was giving', async (context) => {
+test('limited channels go on although a worker is frozen in the middle of giving permits, also the one whose permits it was giving', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
   const [given, other] = [
@@ -30,7 +30,7 @@ test('limited channels go on although a worker is frozen in the middle of giving
   expect(await failed).toBeInstanceOf(Error)
 })
 
-test('a turn is for one call, also where the provider refused the channel and its config was mended meanwhile', async (context) => {
+test('a permit is for one call, also where the provider refused the channel and its config was mended meanwhile', async (context) => {
   const traffic = await startTraffic(context)
   const { db, settings } = traffic.service.runtime
   const good = { url: traffic.receiver.at(accept), secret: webhookSecret }
@@ -48,17 +48,17 @@ test('a turn is for one call, also where the provider refused the channel and it
   await eventually('the refusal', async () =>
     traffic.service.logsOf(ids[0] ?? '').some(({ event }) => event === 'channel_held'),
   )
-  expect(await db.select().from(turns)).toEqual([])
+  expect(await db.select().from(permits)).toEqual([])
   await sleep(500)
   expect(traffic.callsOf(ids)).toHaveLength(1)
 })
 
-test('turns of a channel that isn’t held stay when it is resumed: their sends may be about to use them', async (context) => {
+test('permits of a channel that isn’t held stay when it is resumed: their sends may be about to use them', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accept, { maxInFlight: 2 })
   await traffic.sendSome(channelId, 2)
-  await giveTurns(db, [channelId], 30)
+  await grantPermits(db, [channelId], 30)
   await resumeChannel(db, channelId)
-  expect(await db.select().from(turns)).toHaveLength(2)
+  expect(await db.select().from(permits)).toHaveLength(2)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Advice, type StoryFacts, tellStory } from '../../src/core/explanation.ts'
+import { type Advice, explain, type SendFacts } from '../../src/core/explanation.ts'
 import type { Fault } from '../../src/core/outcome.ts'
 import type { ProviderRules } from '../../src/core/provider.ts'
 import { providerNames, providerRules } from '../../src/core/providers/index.ts'
@@ -60,7 +60,7 @@ const refused = {
   providerMessageId: null,
 } as const
 
-const facts: StoryFacts = {
+const facts: SendFacts = {
   now: at(100),
   nextAttemptAt: at(0),
   expiresAt: null,
@@ -82,13 +82,13 @@ const facts: StoryFacts = {
 interface Given {
   send?: Partial<SendRecord>
   events?: StoredEvent[]
-  facts?: Partial<Omit<StoryFacts, 'channel'>>
-  channel?: Partial<StoryFacts['channel']>
+  facts?: Partial<Omit<SendFacts, 'channel'>>
+  channel?: Partial<SendFacts['channel']>
 }
 
 function tell({ send, events = [], facts: more, channel }: Given) {
   const timeline = buildTimeline({ ...queued, ...send }, events, 'masked')
-  return tellStory(timeline, { ...facts, ...more, channel: { ...facts.channel, ...channel } })
+  return explain(timeline, { ...facts, ...more, channel: { ...facts.channel, ...channel } })
 }
 
 const ended = (status: SendRecord['status'], given: Partial<SendRecord> = {}): Partial<SendRecord> => ({
@@ -128,8 +128,8 @@ const resent = [
   story('retry_scheduled', 0, { reason: 'no answer', nextAttemptAt: at(7).toISOString() }),
 ]
 
-describe('the headline of a send that', () => {
-  const states: [string, Given, tone: string, headline: string][] = [
+describe('the summary of a send that', () => {
+  const states: [string, Given, tone: string, summary: string][] = [
     [
       'was sent',
       { send: ended('sent', { attemptRecord: record, providerMessageId: 'SM1' }) },
@@ -201,10 +201,10 @@ describe('the headline of a send that', () => {
       'Not delivered: it had waited longer than its channel lets it, and expired at 14:01:00 UTC; 1 attempt, at 14:00:01 UTC.',
     ],
     [
-      'was parked',
-      { send: failed('parked: 5 workers were lost in the middle of it', { attempt: 5 }) },
+      'was gaveUp',
+      { send: failed('gaveUp: 5 workers were lost in the middle of it', { attempt: 5 }) },
       'bad',
-      'Given up, though an attempt may have got through: parked: 5 workers were lost in the middle of it; 5 attempts, the last at 14:00:01 UTC.',
+      'Given up, though an attempt may have got through: gaveUp: 5 workers were lost in the middle of it; 5 attempts, the last at 14:00:01 UTC.',
     ],
     [
       'was refused at last, an earlier attempt being uncertain',
@@ -357,8 +357,8 @@ describe('the headline of a send that', () => {
     ],
   ]
 
-  test.each(states)('%s', (_name, given, tone, headline) => {
-    expect(tell(given)).toMatchObject({ tone, headline })
+  test.each(states)('%s', (_name, given, tone, summary) => {
+    expect(tell(given)).toMatchObject({ tone, summary })
   })
 
   test.each(states)(
@@ -369,7 +369,7 @@ describe('the headline of a send that', () => {
         `Your text message ${requestId} to +49*********78, accepted at 2026-01-01 14:00:00 UTC,`,
       )
       expect(forCustomer).not.toMatch(
-        /twilio|worker|w1|code|channel|lane|queue|breaker|parked|4915112345678|\bAnn\b/i,
+        /twilio|worker|w1|code|channel|lane|queue|breaker|gaveUp|4915112345678|\bAnn\b/i,
       )
       expect(forCustomer).toMatch(/[^.]\.$/)
     },
@@ -467,7 +467,7 @@ test('of an attempt that left no status, code or id there is no answer to show, 
 
 describe('the gap before', () => {
   const behind = { waitedFor: { requestId: earlier, finishedAt: at(40) } }
-  const gaps: [string, Given, event: string, gap: string | undefined][] = [
+  const waits: [string, Given, event: string, gap: string | undefined][] = [
     [
       'an attempt that came soon has no name',
       { send: { ...sending, claimedAt: at(0.9) } },
@@ -578,7 +578,7 @@ describe('the gap before', () => {
     ],
   ]
 
-  test.each(gaps)('%s', (_name, given, event, gap) => {
+  test.each(waits)('%s', (_name, given, event, gap) => {
     const entry = tell(given).entries.findLast((one) => one.event === event)
     expect(entry).toBeDefined()
     expect(entry?.gap?.text).toBe(gap)
@@ -590,7 +590,7 @@ describe('of a send whose contact was erased', () => {
   const bones = { ...refused, providerCode: '21211' }
   const event = [story('erased', 3602)]
 
-  test.each<[string, Partial<SendRecord>, headline: RegExp]>([
+  test.each<[string, Partial<SendRecord>, summary: RegExp]>([
     [
       'sent',
       ended('sent', { attemptRecord: { ...record, providerMessageId: null } }),
@@ -603,10 +603,10 @@ describe('of a send whose contact was erased', () => {
     ],
     ['expired', { status: 'failed', finishedAt: at(60) }, /^Not delivered; no attempt was made\./],
     ['uncertain', ended('uncertain'), /^Not certain: the provider may or may not have it; 1 attempt, /],
-  ])('the story is told without its reasons (%s)', (_name, send, headline) => {
+  ])('the story is told without its reasons (%s)', (_name, send, summary) => {
     const told = tell({ send: { ...send, ...erased }, events: event })
-    expect(told.headline).toMatch(headline)
-    expect(told.headline).toMatch(/\. Its contact and content were erased since\.$/)
+    expect(told.summary).toMatch(summary)
+    expect(told.summary).toMatch(/\. Its contact and content were erased since\.$/)
     expect(told).not.toHaveProperty('advice')
     expect(told.forCustomer).toContain(`Your text message ${requestId}, accepted at`)
     expect(told.entries.at(-1)).toMatchObject({
@@ -781,11 +781,11 @@ test.each([
   [null, /UTC; whether it reached/],
 ])('a message that the provider took and holds back says so: %s', (providerCode, words) => {
   const attemptRecord = { ...record, providerStatus: 200, providerCode }
-  const { headline, entries } = tell({
+  const { summary, entries } = tell({
     send: ended('sent', { attemptRecord }),
     channel: { provider: 'whatsapp-cloud' },
   })
-  expect(headline).toMatch(words)
+  expect(summary).toMatch(words)
   expect(entries.find(({ answer }) => answer)?.answer?.meaning ?? null).toSatisfy(
     (meaning: string | null) => (providerCode === null) === (meaning === null),
   )
