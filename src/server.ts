@@ -6,9 +6,9 @@ import { createLogger } from './platform/logger.ts'
 import { closeOnSignal, runProcess } from './platform/process.ts'
 import { Readiness } from './platform/readiness.ts'
 import { readyWithin } from './platform/redis.ts'
-import { openRuntime } from './platform/runtime.ts'
 import { readSettings } from './platform/settings.ts'
 import { checkDatabase } from './platform/start-check.ts'
+import { openRuntime } from './runtime.ts'
 
 const drainMs = 10_000
 const waitForRedisMs = 1000

@@ -1,4 +1,4 @@
-import type { Runtime } from '../src/platform/runtime.ts'
+import type { Runtime } from '../src/runtime.ts'
 import type { Providers } from './providers/index.ts'
 import { claimer, type OwnSend } from './sends/claim.ts'
 import { conversationCloser } from './sends/close-conversation.ts'

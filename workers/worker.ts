@@ -1,4 +1,4 @@
-import type { Runtime } from '../src/platform/runtime.ts'
+import type { Runtime } from '../src/runtime.ts'
 import { deliverer } from './deliver.ts'
 import { openProviders } from './providers/index.ts'
 import { startQueueWorker } from './queue-worker.ts'

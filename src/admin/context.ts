@@ -1,8 +1,8 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { createFactory } from 'hono/factory'
-import type { Runtime } from '../platform/runtime.ts'
 import type { AdminSettings } from '../platform/settings.ts'
+import type { Runtime } from '../runtime.ts'
 
 export type AdminRuntime = Runtime<AdminSettings>
 

@@ -1,9 +1,9 @@
 import { createLogger } from '../platform/logger.ts'
 import { closeOnSignal, runProcess } from '../platform/process.ts'
 import { Readiness } from '../platform/readiness.ts'
-import { openRuntime } from '../platform/runtime.ts'
 import { readAdminSettings } from '../platform/settings.ts'
 import { checkDatabase } from '../platform/start-check.ts'
+import { openRuntime } from '../runtime.ts'
 import { createAdminApp } from './app.ts'
 import { listen } from './listen.ts'
 

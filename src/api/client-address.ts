@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import ipaddr from 'ipaddr.js'
 import { isInNetworks } from '../core/public-address.ts'
-import type { Runtime } from '../platform/runtime.ts'
+import type { Runtime } from '../runtime.ts'
 import type { ApiEnv } from './context.ts'
 
 /**

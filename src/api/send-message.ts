@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
 import { sendRequestSchemas } from '../core/send-request.ts'
-import type { Runtime } from '../platform/runtime.ts'
+import type { Runtime } from '../runtime.ts'
 import { answerJson } from './answer.ts'
 import { permit } from './authenticate.ts'
 import { openLargeBodies } from './body/large-bodies.ts'

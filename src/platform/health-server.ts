@@ -1,9 +1,9 @@
 import { createServer, type Server, STATUS_CODES } from 'node:http'
 import { v7 as uuidv7 } from 'uuid'
+import type { Clients } from './clients.ts'
 import { trackExchanges } from './exchanges.ts'
 import { listenAt } from './listen-at.ts'
 import type { Readiness } from './readiness.ts'
-import type { Runtime } from './runtime.ts'
 import { scrape } from './scrape.ts'
 
 interface Answer {
@@ -18,7 +18,7 @@ interface Answer {
  * machine, it is a free one.
  */
 export async function serveHealth(
-  runtime: Pick<Runtime, 'settings' | 'log' | 'metrics' | 'db' | 'redis'>,
+  runtime: Pick<Clients, 'settings' | 'log' | 'metrics' | 'db' | 'redis'>,
   readiness: Readiness,
 ): Promise<Server> {
   const { log, settings } = runtime

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
+import type { Clients } from './clients.ts'
 import { Deadline } from './deadline.ts'
-import type { Runtime } from './runtime.ts'
 
 const answerWithinMs = 1000
 
@@ -14,14 +14,14 @@ export const hindrances = {
  * and kept without it. A worker is also asked whether wake-ups reach it.
  */
 export class Readiness {
-  readonly #runtime: Pick<Runtime, 'db'>
+  readonly #runtime: Pick<Clients, 'db'>
   readonly #ownHindrance: () => string | undefined
   #draining = false
   #lastAskedAt = Number.NEGATIVE_INFINITY
   #asking: Promise<string | undefined> | undefined
 
   /** @param ownHindrance what else may keep a process of this kind from its work. */
-  constructor(runtime: Pick<Runtime, 'db'>, ownHindrance: () => string | undefined = () => undefined) {
+  constructor(runtime: Pick<Clients, 'db'>, ownHindrance: () => string | undefined = () => undefined) {
     this.#runtime = runtime
     this.#ownHindrance = ownHindrance
   }

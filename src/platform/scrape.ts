@@ -1,10 +1,10 @@
 import type { RegistryContentType } from 'prom-client'
+import type { Clients } from './clients.ts'
 import { faultCounts } from './logger.ts'
-import type { Runtime } from './runtime.ts'
 
 /** All metrics of this process as they are now, in the text format of Prometheus. Asks no store. */
 export async function scrape(
-  runtime: Pick<Runtime, 'metrics' | 'db' | 'redis' | 'log'>,
+  runtime: Pick<Clients, 'metrics' | 'db' | 'redis' | 'log'>,
 ): Promise<{ contentType: RegistryContentType; text: string }> {
   const { metrics, db, redis, log } = runtime
   const { totalCount, idleCount, waitingCount, options } = db.$client

@@ -5,8 +5,8 @@ import {
   RateLimiterRes,
 } from 'rate-limiter-flexible'
 import { keyPrefix } from '../core/send-job.ts'
+import type { Clients } from './clients.ts'
 import { MicroBatch } from './micro-batch.ts'
-import type { Runtime } from './runtime.ts'
 
 /** What Node's timers can hold: beyond it they fire at once, and the count would be lost. */
 const longestTimerSeconds = 2_000_000
@@ -60,7 +60,7 @@ export interface SharedLimiter {
  *
  * @returns a maker of limiters. Their names distinguish their keys in Redis.
  */
-export function sharedLimiters({ redis, throughBreaker }: Pick<Runtime, 'redis' | 'throughBreaker'>) {
+export function sharedLimiters({ redis, throughBreaker }: Pick<Clients, 'redis' | 'throughBreaker'>) {
   redis.defineCommand('countUses', { lua: countScript })
   const uses = new MicroBatch<Use, [consumed: number, ttlMs: number]>({
     maxItems: maxUsesPerFlush,

@@ -1,7 +1,7 @@
 import { connectionFault } from '../../db/connection-faults.ts'
+import type { Clients } from './clients.ts'
 import { Deadline } from './deadline.ts'
 import { logWarning } from './logger.ts'
-import type { Runtime } from './runtime.ts'
 
 /** Through a pooler the check takes about 20 round trips (db/pooler.ts); where it ended later, the process would start. */
 const waitForDatabaseMs = 5000
@@ -12,7 +12,7 @@ const waitForDatabaseMs = 5000
  *
  * @throws where only an operator can make a connection possible (db/connection-faults.ts).
  */
-export async function checkDatabase({ db, log }: Pick<Runtime, 'db' | 'log'>): Promise<void> {
+export async function checkDatabase({ db, log }: Pick<Clients, 'db' | 'log'>): Promise<void> {
   try {
     await new Deadline(waitForDatabaseMs, 'PostgreSQL').spend(db.$client.query('select 1'))
   } catch (error) {

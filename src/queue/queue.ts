@@ -1,13 +1,16 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { keyPrefix, type SendJob, sendJobSchema, type WakeUp } from '../core/send-job.ts'
-import type { Runtime } from '../platform/runtime.ts'
 import { fairTags } from './fair-order.ts'
 
 export type SendQueue = Queue<SendJob>
 
 /** The ordinary queue, and the one for what a channel has beyond its places in it. */
-export type SendQueues = Pick<Runtime, 'redis' | 'queue' | 'overflow'>
+export interface SendQueues {
+  redis: Redis
+  queue: SendQueue
+  overflow: SendQueue
+}
 
 export function createQueue(name: string, connection: Redis): SendQueue {
   const queue = new Queue<SendJob>(name, {

@@ -25,7 +25,9 @@ function eventsWritten(source: string): string[] {
 }
 
 test('every event that the SQL of db writes is one of them, and each is written or told by the row of its send', () => {
-  const sources = readdirSync('db').filter((file) => file.endsWith('.ts'))
+  const sources = readdirSync('db', { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  )
   const written = sources.flatMap((file) => eventsWritten(readFileSync(`db/${file}`, 'utf8')))
   expect(written.filter((name) => !events.includes(name))).toEqual([])
   const toldByRow = ['accepted', ...sendStatuses]

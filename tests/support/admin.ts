@@ -1,8 +1,8 @@
 import { createAdminApp } from '../../src/admin/app.ts'
 import { listen } from '../../src/admin/listen.ts'
 import { readyWithin } from '../../src/platform/redis.ts'
-import { openRuntime } from '../../src/platform/runtime.ts'
 import { readAdminSettings } from '../../src/platform/settings.ts'
+import { openRuntime } from '../../src/runtime.ts'
 import { longestWaitMs, openConnections, type TestService, withTimeouts } from './service.ts'
 
 export interface TestAdmin {

@@ -1,4 +1,4 @@
-import { openRuntime } from '../../src/platform/runtime.ts'
+import { openRuntime } from '../../src/runtime.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import { startQueueWorker } from '../../workers/queue-worker.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Readiness } from '../../src/platform/readiness.ts'
-import { openRuntime } from '../../src/platform/runtime.ts'
+import { openRuntime } from '../../src/runtime.ts'
 import { WakeUpFlow } from '../../workers/upkeep/wake-up-flow.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { countedBy } from '../support/scrape.ts'

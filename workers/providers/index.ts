@@ -1,7 +1,7 @@
 import { mediaLinkMs, mintMediaLink } from '../../src/core/media-link.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
-import type { Runtime } from '../../src/platform/runtime.ts'
 import type { Settings } from '../../src/platform/settings.ts'
+import type { Runtime } from '../../src/runtime.ts'
 import { traceHttp } from '../sends/trace.ts'
 import { createMediaFetcher } from './fetch-media.ts'
 import { createHttpClient } from './http.ts'

@@ -3,7 +3,7 @@ import { allowNextProbe, closeBreaker, failWaiting, openBreaker } from '../../db
 import type { AttemptResult } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
-import type { Runtime } from '../../src/platform/runtime.ts'
+import type { Runtime } from '../../src/runtime.ts'
 import type { EnteredSend } from '../deliver.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { Attempt } from './dispatch.ts'

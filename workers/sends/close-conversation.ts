@@ -3,7 +3,7 @@ import { type Entered, type Entry, enterConversations } from '../../db/delivery/
 import { isRowFault } from '../../db/errors.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import type { Runtime } from '../../src/platform/runtime.ts'
+import type { Runtime } from '../../src/runtime.ts'
 import type { EnteredSend } from '../deliver.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttemptResult, Outcome } from '../../src/core/outcome.ts'
 import { logEvent, logFault } from '../../src/platform/logger.ts'
-import type { Runtime } from '../../src/platform/runtime.ts'
+import type { Runtime } from '../../src/runtime.ts'
 import type { EnteredSend } from '../deliver.ts'
 import type { Providers } from '../providers/index.ts'
 import type { Heartbeat } from '../upkeep/heartbeat.ts'

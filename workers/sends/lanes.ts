@@ -2,7 +2,7 @@ import { findReadyHeads } from '../../db/delivery/due-sends.ts'
 import type { WakeUp } from '../../src/core/send-job.ts'
 import { logWarning } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import type { Runtime } from '../../src/platform/runtime.ts'
+import type { Runtime } from '../../src/runtime.ts'
 import { wake } from './wake.ts'
 
 const maxSendsPerBatch = 200

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { grantPermits, headStartMs, type Permit } from '../../db/delivery/permits.ts'
 import { logFault, logWarning } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import type { Runtime } from '../../src/platform/runtime.ts'
+import type { Runtime } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import { wake } from './wake.ts'
 

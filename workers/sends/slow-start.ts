@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { findWaitingOverflow, noteAnswer } from '../../db/delivery/slow-start.ts'
 import { logWarning } from '../../src/platform/logger.ts'
-import type { Runtime } from '../../src/platform/runtime.ts'
+import type { Runtime } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import { wake } from './wake.ts'
 

@@ -1,6 +1,6 @@
 import type { WakeUp } from '../../src/core/send-job.ts'
-import type { Runtime } from '../../src/platform/runtime.ts'
 import { restoreWakeUps } from '../../src/queue/queue.ts'
+import type { Runtime } from '../../src/runtime.ts'
 
 /** Gives sends their wake-ups, where they have none or a later one; rejects where Redis takes none in time. */
 export async function wake(runtime: Runtime, wakeUps: readonly WakeUp[]): Promise<number> {

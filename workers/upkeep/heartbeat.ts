@@ -1,7 +1,7 @@
 import { connectDatabase } from '../../db/client.ts'
 import { beat, retire } from '../../db/delivery/workers.ts'
 import { logWarning } from '../../src/platform/logger.ts'
-import type { Runtime } from '../../src/platform/runtime.ts'
+import type { Runtime } from '../../src/runtime.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
 /** Without a beat for so long a worker counts as dead, and its claims as lost. */

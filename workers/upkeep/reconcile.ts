@@ -4,7 +4,7 @@ import {
   findBusyChannels,
   findDueSends,
 } from '../../db/delivery/due-sends.ts'
-import type { Runtime } from '../../src/platform/runtime.ts'
+import type { Runtime } from '../../src/runtime.ts'
 import type { Permits } from '../sends/permits.ts'
 import { wake } from '../sends/wake.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'

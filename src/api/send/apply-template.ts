@@ -6,7 +6,7 @@ import type { Message } from '../../core/message.ts'
 import type { ProviderRules } from '../../core/provider.ts'
 import { providerRules } from '../../core/providers/index.ts'
 import { variableFaults } from '../../core/template.ts'
-import type { Runtime } from '../../platform/runtime.ts'
+import type { Runtime } from '../../runtime.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
 

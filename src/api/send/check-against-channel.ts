@@ -6,7 +6,7 @@ import { providerFault } from '../../core/provider-faults.ts'
 import { providerRules } from '../../core/providers/index.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import type { SendRequest } from '../../core/send-request.ts'
-import type { Runtime } from '../../platform/runtime.ts'
+import type { Runtime } from '../../runtime.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
 

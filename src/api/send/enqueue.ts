@@ -3,8 +3,8 @@ import { findReadyHeads } from '../../../db/delivery/due-sends.ts'
 import type { WakeUp } from '../../core/send-job.ts'
 import { logWarning } from '../../platform/logger.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
-import type { Runtime } from '../../platform/runtime.ts'
 import { addWakeUps, restoreWakeUps } from '../../queue/queue.ts'
+import type { Runtime } from '../../runtime.ts'
 import type { ApiEnv } from '../context.ts'
 
 const maxJobsPerAdd = 200

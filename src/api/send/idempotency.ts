@@ -5,7 +5,7 @@ import { fingerprint, hashIdempotencyKey, parseIdempotencyKey } from '../../core
 import type { SendRequest } from '../../core/send-request.ts'
 import { logEvent } from '../../platform/logger.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
-import type { Runtime } from '../../platform/runtime.ts'
+import type { Runtime } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { type Channel, type ChannelOwner, findOwnChannels } from '../../../db/accounts/channels.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
-import type { Runtime } from '../../platform/runtime.ts'
+import type { Runtime } from '../../runtime.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
 

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { RateLimit } from '../../../db/accounts/accounts.ts'
-import type { Runtime } from '../../platform/runtime.ts'
 import { type Count, type SharedLimiter, sharedLimiters } from '../../platform/shared-limiter.ts'
+import type { Runtime } from '../../runtime.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
 

@@ -3,8 +3,8 @@ import { listen, portOf } from '../../../src/api/listen.ts'
 import { createLogger } from '../../../src/platform/logger.ts'
 import { runProcess } from '../../../src/platform/process.ts'
 import { readyWithin } from '../../../src/platform/redis.ts'
-import { openRuntime } from '../../../src/platform/runtime.ts'
 import { readSettings } from '../../../src/platform/settings.ts'
+import { openRuntime } from '../../../src/runtime.ts'
 
 /** One by one, and many at once. The loads have no Idempotency-Key. */
 const inserts = ['insert_send', 'insert_sends']

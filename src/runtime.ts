@@ -1,27 +1,16 @@
-import type { Redis } from 'ioredis'
-import { connectDatabase, type Database } from '../../db/client.ts'
-import { DatabaseClock } from '../../db/clock.ts'
-import { overflowQueueName, queueName } from '../core/send-job.ts'
-import { createQueue, type SendQueue } from '../queue/queue.ts'
-import { type Logger, logWarning } from './logger.ts'
-import { createMetrics, type Metrics, type ProcessKind } from './metrics.ts'
-import { connectForAdmin, connectForRequests, connectForWorkers, timeoutOf } from './redis.ts'
-import { createRedisBreaker, createWaitingBreaker, type RedisBreaker } from './redis-breaker.ts'
-import type { Settings } from './settings.ts'
+import { connectDatabase } from '../db/client.ts'
+import { DatabaseClock } from '../db/clock.ts'
+import { overflowQueueName, queueName } from './core/send-job.ts'
+import type { Clients } from './platform/clients.ts'
+import { type Logger, logWarning } from './platform/logger.ts'
+import { createMetrics, type ProcessKind } from './platform/metrics.ts'
+import { connectForAdmin, connectForRequests, connectForWorkers, timeoutOf } from './platform/redis.ts'
+import { createRedisBreaker, createWaitingBreaker } from './platform/redis-breaker.ts'
+import type { Settings } from './platform/settings.ts'
+import { createQueue, type SendQueues } from './queue/queue.ts'
 
 /** What a process runs on: built once at its entry point, passed down, closed at its end. */
-export interface Runtime<Needed extends StoreSettings = Settings> {
-  settings: Needed
-  log: Logger
-  metrics: Metrics
-  db: Database
-  /** What several processes compare, or PostgreSQL does, goes by it. */
-  clock: DatabaseClock
-  redis: Redis
-  /** For what has to answer soon. A worker's waits for a Redis that is away, but not without an end. */
-  throughBreaker: RedisBreaker
-  queue: SendQueue
-  overflow: SendQueue
+export interface Runtime<Needed extends StoreSettings = Settings> extends Clients<Needed>, SendQueues {
   close(): Promise<void>
 }
 
