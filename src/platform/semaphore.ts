@@ -24,7 +24,7 @@ export interface SemaphoreOptions {
 }
 
 /**
- * Units, such as bytes of a memory deadline or permits, of which each holder has its part until it releases it. If too
+ * Units, such as bytes of a memory budget or permits, of which each holder has its part until it releases it. If too
  * few are free, requests wait in a queue. The owner that holds least is served first, equals in the order in which they
  * came; an owner that holds its share waits without holding up the others.
  */

@@ -36,8 +36,8 @@ export function openLargeBodies(
   settings: Pick<Settings, 'MAX_BODY_BYTES' | 'ALLOWED_PRIVATE_NETWORKS'>,
   { queuedMs }: ClientTimeouts,
 ) {
-  const held = deadlineOf(Math.max(heldBytes, settings.MAX_BODY_BYTES))
-  const workedOn = deadlineOf(Math.max(workedOnBytes, settings.MAX_BODY_BYTES))
+  const held = memoryBudget(Math.max(heldBytes, settings.MAX_BODY_BYTES))
+  const workedOn = memoryBudget(Math.max(workedOnBytes, settings.MAX_BODY_BYTES))
   const given: ParseGiven = {
     allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS.map(([base, bits]) => `${base}/${bits}`),
   }
@@ -85,13 +85,13 @@ export function openLargeBodies(
   }
 }
 
-function deadlineOf(bytes: number): Semaphore {
+function memoryBudget(bytes: number): Semaphore {
   return new Semaphore({ units: bytes, unitsOfOwner: bytes / 2 })
 }
 
 /** Beside this one, as it is written or as it is built. */
 function threadFile(): URL {
-  return new URL(`./parse-thread${extname(import.meta.url)}`, import.meta.url)
+  return new URL(`./parser-thread${extname(import.meta.url)}`, import.meta.url)
 }
 
 /** On its way from the thread a Buffer becomes a bare array. */

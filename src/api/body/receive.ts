@@ -104,9 +104,9 @@ function receiveByPieces(
 /** Reads no more of the body: its client has to wait. @returns how to go on. */
 function holdBack(incoming: IncomingMessage): () => void {
   incoming.pause()
-  const endSlowStart = excuseSilence(incoming)
+  const endExcuse = excuseSilence(incoming)
   return () => {
-    endSlowStart()
+    endExcuse()
     incoming.resume()
   }
 }

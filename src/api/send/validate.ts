@@ -32,13 +32,13 @@ export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodie
   return factory.createMiddleware(async (c, next) => {
     const body = c.get('body')
     if (lengthOf(body) > smallBytes) {
-      const endSlowStart = excuseSilence(c.env.incoming)
+      const endExcuse = excuseSilence(c.env.incoming)
       const pass = (parsed: Parsed) => {
         if ('fault' in parsed) throw refusal(parsed)
         c.set('asked', parsed.asked)
         return next()
       }
-      await large.parse(body, form, c.get('caller').accountId, pass).finally(endSlowStart)
+      await large.parse(body, form, c.get('caller').accountId, pass).finally(endExcuse)
       return
     }
     const read = textOf(inOne(body))
