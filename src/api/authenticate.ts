@@ -74,7 +74,7 @@ export function authenticator(runtime: Runtime) {
 /** Cheaper than the keyed hash in the database; a key is too long to be guessed from it. */
 const cacheKeyOf = (apiKey: string) => hash('sha256', apiKey, 'base64')
 
-export function permit(permission: Permission) {
+export function authorize(permission: Permission) {
   return factory.createMiddleware((c, next) => {
     if (c.get('caller').permissions.includes(permission)) return next()
     throw forbidden(permission)

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import { sendRequestSchemas } from '../core/send-request.ts'
 import type { Runtime } from '../runtime.ts'
 import { answerJson } from './answer.ts'
-import { permit } from './authenticate.ts'
+import { authorize } from './authenticate.ts'
 import { openLargeBodies } from './body/large-bodies.ts'
 import type { BodyForm } from './body/parse-body.ts'
 import { readBody, refuseDeclaredOversize } from './body/read-body.ts'
@@ -46,7 +46,7 @@ export function sendMessage(
     factory.createHandlers(
       refuseDeclaredOversize(settings.MAX_BODY_BYTES),
       authenticate,
-      permit('messages:send'),
+      authorize('messages:send'),
       readBody(settings.MAX_BODY_BYTES, timeouts, large),
       validate(form, schemas, large),
       async (c) => {

@@ -4,7 +4,7 @@ import { canBeRecordId } from '../../core/record-id.ts'
 import { buildTimeline } from '../../core/timeline.ts'
 import type { Runtime } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
-import { permit } from '../authenticate.ts'
+import { authorize } from '../authenticate.ts'
 import { type ApiEnv, factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
@@ -12,7 +12,7 @@ export const messageNotFound = () => new ApiError(404, 'Message not found')
 
 /** Tells the owning account what became of a send (docs/api.md#timeline). */
 export function getMessage({ db }: Runtime, authenticate: MiddlewareHandler<ApiEnv>) {
-  return factory.createHandlers(authenticate, permit('messages:read'), async (c) => {
+  return factory.createHandlers(authenticate, authorize('messages:read'), async (c) => {
     const { caller, deadline } = c.var
     const requestId = c.req.param('requestId') ?? ''
     const found = canBeRecordId(requestId)
