@@ -23,7 +23,7 @@ export interface NextWakeUp {
 
 /**
  * The way of a send through a worker, from a wake-up to its recorded outcome. The order is a promise
- * (docs/api.md#delivery): the claim is committed before the provider is called and the outcome after, so that a call
+ * (docs/reference/timeline.md#delivery): the claim is committed before the provider is called and the outcome after, so that a call
  * is never repeated blindly, and the contact's conversation is closed before the contact sees the message.
  */
 export function deliverer(runtime: Runtime, providers: Providers, heartbeat: Heartbeat, permits: Permits) {

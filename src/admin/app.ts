@@ -10,7 +10,7 @@ import { queueBoard } from './queue-board.ts'
 import { securityHeaders } from './security-headers.ts'
 import { support } from './support/routes.tsx'
 
-/** The routes of the admin process (docs/support.md). */
+/** The routes of the admin process (docs/how-to/find-a-send.md). */
 export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(runtime)): AdminApp {
   const { log } = runtime
   const app: AdminApp = new Hono<AdminEnv>()

@@ -25,7 +25,7 @@ const answerWithinMs = 1100
 
 export type ApiApp = Hono<ApiEnv>
 
-/** The routes of the API process (docs/api.md). */
+/** The routes of the API process (docs/reference/api.md). */
 export function createApp(
   runtime: Runtime,
   readiness = new Readiness(runtime),

@@ -33,7 +33,7 @@ export const tooManyFaultyKeys = (resetSeconds: number) =>
 export const forbidden = (permission: Permission) =>
   new ApiError(403, `This API key lacks the permission ${permission}.`)
 
-/** Finds out who calls by the API key (docs/api.md#keys), or answers 401, or 429 to an address whose keys keep failing. */
+/** Finds out who calls by the API key (docs/reference/api.md#keys), or answers 401, or 429 to an address whose keys keep failing. */
 export function authenticator(runtime: Runtime) {
   const { settings, db } = runtime
   const lookups = new MicroBatch<string, Caller | undefined>({

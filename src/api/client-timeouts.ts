@@ -1,4 +1,4 @@
-/** How slow a client may be before it is let go (docs/api.md#connections). */
+/** How slow a client may be before it is let go (docs/reference/api.md#connections). */
 export interface ClientTimeouts {
   /** From the start of a connection, or of a later request on it, to the end of the headers. */
   headersMs: number

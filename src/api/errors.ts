@@ -49,7 +49,7 @@ export function wrongMethod(methods: readonly string[]): ApiError {
 export const notReady = (hindrance: string) =>
   new ApiError(503, hindrance, { 'Retry-After': retryAfterSeconds })
 
-/** The error body of every path of the service (docs/api.md#errors). */
+/** The error body of every path of the service (docs/reference/errors.md). */
 export function errorBody(statusCode: number, message: string, requestId: string) {
   return { statusCode, error: STATUS_CODES[statusCode] ?? 'Error', message, requestId }
 }

@@ -21,7 +21,7 @@ import { validate } from './send/validate.ts'
 
 /**
  * The way of a send through the API, on both endpoints, from its bytes to the 202. The order is a promise
- * (docs/api.md#order-of-checks): who may not send learns nothing of channels, only good requests use up rate limit,
+ * (docs/reference/api.md#order-of-checks): who may not send learns nothing of channels, only good requests use up rate limit,
  * and a 202 means that the send is committed in PostgreSQL, whether or not the queue could take its wake-up.
  */
 export function sendMessage(

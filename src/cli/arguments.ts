@@ -118,7 +118,7 @@ export function name(text: string): string {
   return text
 }
 
-/** As sends may name a template (docs/api.md#body). */
+/** As sends may name a template (docs/reference/api.md#body). */
 export function templateName(text: string): string {
   if (text === '' || isLongerThan(text, 512) || /\p{Cc}/u.test(text)) {
     throw new InvalidArgumentError('Use 1 to 512 characters on one line.')

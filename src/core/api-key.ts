@@ -9,7 +9,7 @@ const secretLength = 43
 const checksumLength = 6
 const displayPrefixLength = 8
 
-/** A new key of 256 random bits: shown once to its owner, stored only as `hashApiKey` (docs/api.md#keys). */
+/** A new key of 256 random bits: shown once to its owner, stored only as `hashApiKey` (docs/reference/api.md#keys). */
 export function mintApiKey(pepper: string): { apiKey: string; displayPrefix: string; hash: Buffer } {
   const secret = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength)
   const apiKey = `omk_${secret}${checksum(secret, pepper)}`

@@ -14,7 +14,7 @@ export interface Contact {
 /** In place of the value of a contact that was erased: no number and no address is written so. */
 export const erasedContactValue = 'erased'
 
-/** The normalised value, or undefined where it is no phone number or e-mail address (docs/api.md#contact). */
+/** The normalised value, or undefined where it is no phone number or e-mail address (docs/reference/api.md#contact). */
 export function parseContactValue(type: ContactType, value: string): string | undefined {
   return type === 'phone' ? parsePhone(value) : parseEmail(value)
 }

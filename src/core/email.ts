@@ -10,7 +10,7 @@ export const emailPattern = `^(?=[^@]{1,${maxLocalLength}}@)${local.source.slice
 
 /**
  * The address with its domain in lower case, or undefined where it is none. A practical check, not RFC 5322: no
- * quoted local parts, no comments, no bare host names (docs/api.md#contact).
+ * quoted local parts, no comments, no bare host names (docs/reference/api.md#contact).
  */
 export function parseEmail(value: string): string | undefined {
   if (value.length > maxEmailLength) return undefined

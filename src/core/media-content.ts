@@ -28,7 +28,7 @@ export async function recognise(content: Uint8Array): Promise<string | undefined
 
 /**
  * Says why content can't be of a media type, or undefined where it can. Content that isn't recognised passes, but for
- * an image, which every provider has to be able to show (docs/api.md#media).
+ * an image, which every provider has to be able to show (docs/reference/api.md#media).
  */
 export function contentFault(mediaType: MediaType, contentType: string | undefined): string | undefined {
   if (mediaType === 'document') return undefined

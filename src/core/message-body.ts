@@ -11,7 +11,7 @@ export interface MessageContent {
   mediaContent: Buffer | undefined
 }
 
-/** Of content that comes as base64, or that is fetched to be sent as an attachment (docs/api.md#media). */
+/** Of content that comes as base64, or that is fetched to be sent as an attachment (docs/reference/api.md#media). */
 export const maxMediaBytes = 16 * 1024 * 1024
 const maxUrlLength = 2048
 /** All that a pattern can say of what `urlFault` refuses. */
@@ -102,7 +102,7 @@ const media = (allowedPrivateNetworks: readonly Network[]) =>
     }))
 
 /**
- * The `message` of a body: the sub-object that `type` selects, and no other (docs/api.md#body).
+ * The `message` of a body: the sub-object that `type` selects, and no other (docs/reference/api.md#body).
  *
  * @param fields what else the message may hold.
  */

@@ -54,7 +54,7 @@ export function tidy(outcome: AttemptResult): AttemptResult {
   return { ...outcome, ...Object.fromEntries(texts.map(([name, text]) => [name, clean(text)])) }
 }
 
-/** What follows from an outcome: the send's next state (docs/api.md#states). */
+/** What follows from an outcome: the send's next state (docs/reference/timeline.md#states). */
 export type Verdict =
   | { status: 'sent' }
   | { status: 'failed'; reason: string }

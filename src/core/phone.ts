@@ -6,7 +6,7 @@ export const phonePattern = String.raw`^[ .()\-]*(?:(?:\+|0[ .()\-]*0)[ .()\-]*)
 
 /**
  * The number as `+digits`, or undefined where it is none. Only the form is checked: which numbers exist is the
- * provider's business, and numbering plans change faster than libraries (docs/api.md#contact).
+ * provider's business, and numbering plans change faster than libraries (docs/reference/api.md#contact).
  */
 export function parsePhone(value: string): string | undefined {
   if (value.length > maxLength) return undefined

@@ -14,7 +14,7 @@ export interface GivenSend {
   hasPublicUrl: boolean
 }
 
-/** Why the provider can't take the send, with the field's path; undefined where it can (docs/providers.md). */
+/** Why the provider can't take the send, with the field's path; undefined where it can (docs/reference/providers.md). */
 export function providerFault(rules: ProviderRules, send: GivenSend): string | undefined {
   const { contact, message } = send
   if (!rules.contactTypes.includes(contact.type)) {

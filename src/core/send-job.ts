@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 export const queueName = 'sends'
 
-/** For what an account has beyond its places in the ordinary queue (docs/delivery.md#fairness). */
+/** For what an account has beyond its places in the ordinary queue (docs/explanation/delivery.md#fairness). */
 export const overflowQueueName = 'sends-overflow'
 
 /** Hash-tagged, so that all keys of the service live in one slot of a Redis Cluster. */

@@ -16,7 +16,7 @@ export interface SendRequest {
   closeConversation: boolean
 }
 
-/** Fields that are accepted beside the message and inside it (docs/api.md#flow-and-conversation). */
+/** Fields that are accepted beside the message and inside it (docs/reference/api.md#flow-and-conversation). */
 const association = { flowId: optional(string), closeConversation: optional(z.boolean()) }
 const associationNames = ['flowId', 'closeConversation'] as const
 
@@ -35,7 +35,7 @@ const contact = z
   .transform(({ value, type = 'phone', name }): Contact => ({ type, value: normalised(type, value), name }))
 
 /**
- * The two bodies of a send (docs/api.md#send): with the channel in the body, and with the channel in the path. They
+ * The two bodies of a send (docs/reference/api.md#send): with the channel in the body, and with the channel in the path. They
  * differ in nothing else.
  *
  * @param allowedPrivateNetworks what a `mediaUrl` written as an address may name although it isn't public.

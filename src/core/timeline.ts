@@ -69,7 +69,7 @@ export interface Timeline {
 }
 
 /**
- * The story of a send (docs/api.md#timeline), from its row and its stored events. The row tells the accept and the
+ * The story of a send (docs/reference/timeline.md#timeline), from its row and its stored events. The row tells the accept and the
  * latest attempt; the stored events tell the rest.
  *
  * @param contact whole for the account that owns the send, masked for everyone else.

@@ -101,7 +101,7 @@ export function curlsFor(apiUrl: string, { apiKey, channelId }: Seed, channels: 
   const emulated = Object.entries(channels) as [EmulatedProvider, string][]
   return [
     curlTo('sandbox', channelId).join(' \\\n  '),
-    'Or through a provider, to an emulator (docs/providers.md#emulators):',
+    'Or through a provider, to an emulator (docs/reference/providers.md#emulators):',
     emulated.map(([provider, id]) => `# ${provider}\n${curlTo(provider, id).join(' ')}`).join('\n'),
   ].join('\n\n')
 }

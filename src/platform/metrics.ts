@@ -5,7 +5,7 @@ export type ProcessKind = 'api' | 'worker' | 'admin'
 export type Metrics = ReturnType<typeof createMetrics>
 
 /**
- * What a process counts and measures, for Prometheus (docs/operations.md#metrics). Labels come from short, fixed lists:
+ * What a process counts and measures, for Prometheus (docs/reference/metrics.md). Labels come from short, fixed lists:
  * never an id, a contact, content or anybody's words.
  *
  * @param kind the process shows its own metrics only. What code that it shares with others counts of theirs goes nowhere.
@@ -66,7 +66,7 @@ function storeMetrics({ gauge, counter }: Definitions) {
   }
 }
 
-/** From a socket of the same machine to the time-out of a reading; finer around what docs/operations.md allows. */
+/** From a socket of the same machine to the time-out of a reading; finer around what docs/explanation/performance.md allows. */
 const roundTripSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1]
 
 function roundTripMetrics({ histogram }: Definitions) {

@@ -30,7 +30,7 @@ const networks = z.string().transform((text, context) => {
 const credentialsKey = /^[A-Za-z0-9+/]{43}=$/
 const keyBytes = (text: string) => Buffer.from(text, 'base64')
 
-/** Every setting by its name in the environment, with its default and its range (docs/operations.md#settings). */
+/** Every setting by its name in the environment, with its default and its range (docs/reference/settings.md). */
 const environment = z.object({
   DATABASE_URL: url(
     ['postgres:', 'postgresql:'],

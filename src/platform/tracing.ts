@@ -14,7 +14,7 @@ import {
 import { formatTraceparent, parseTraceparent } from '../core/traceparent.ts'
 
 /**
- * Spans go wherever an SDK sends them that was loaded before the process (docs/operations.md#tracing); without one each
+ * Spans go wherever an SDK sends them that was loaded before the process (docs/how-to/trace-with-opentelemetry.md); without one each
  * of these calls comes to nearly nothing.
  */
 const tracer = trace.getTracer('outbound-messaging-api')

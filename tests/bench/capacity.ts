@@ -15,7 +15,7 @@ export interface Capacity {
   load: number
 }
 
-/** @param accounts that share the sends: with few of them, most sends are overflow (docs/delivery.md#fairness). */
+/** @param accounts that share the sends: with few of them, most sends are overflow (docs/explanation/delivery.md#fairness). */
 export async function measureCapacity(sends: number, accounts = 20): Promise<Capacity> {
   const stage = await openStage()
   try {

@@ -12,7 +12,7 @@ const quick = { roundTripsMs: [0, 100, 200], seconds: 5 }
 const perSecond = 20
 const accounts = 10
 const warmUpSeconds = 5
-/** Up to here none may be refused (docs/operations.md#round-trips). */
+/** Up to here none may be refused (docs/explanation/performance.md#the-round-trip-to-postgresql). */
 const noneRefusedUpToMs = 100
 
 interface Measured {

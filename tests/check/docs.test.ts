@@ -36,8 +36,8 @@ test('docs/decisions/README.md lists all records, in the order of their numbers'
   expect(listed).toEqual(records.sort().map((file) => ({ number: file.slice(0, 4), file })))
 })
 
-test('docs/api.md says how slow a client may be', () => {
-  const page = readFileSync('docs/api.md', 'utf8')
+test('docs/reference/api.md says how slow a client may be', () => {
+  const page = readFileSync('docs/reference/api.md', 'utf8')
   expect(smallBytes).toBe(128 * 1024)
   expect(timeouts).toEqual({
     ...{ headersMs: 10_000, queuedMs: 30_000, idleMs: 30_000, lingerMs: 500 },
@@ -53,8 +53,8 @@ test('docs/api.md says how slow a client may be', () => {
     expect(page.replace(/\s+/g, ' ')).toContain(row)
 })
 
-describe('docs/security.md', () => {
-  const page = readFileSync('docs/security.md', 'utf8')
+describe('docs/explanation/security.md', () => {
+  const page = readFileSync('docs/explanation/security.md', 'utf8')
   /** A file of tests and the titles behind it: `tests/x.test.ts` “one”, “another”. */
   const claims = [...page.matchAll(/`(tests\/[\w/.-]+)`((?:,? “[^”]+”)+)/g)].map(
     ([, file = '', titles = '']) => ({
@@ -97,13 +97,15 @@ test('what is wrong is to be fixed, in these words', () => {
   expect(read.filter((path) => quaint.test(readFileSync(path, 'utf8')))).toEqual([])
 })
 
-test('docs/support.md tells what each sentence on top of the support page means', () => {
+test('docs/reference/admin.md tells what each sentence on top of the support page means', () => {
   const source = readFileSync('src/core/explanation/summary.ts', 'utf8')
   const begin = 'Accepted|Not delivered:|Given up|Not certain|On its way|Waiting'
   const quoted = new RegExp(`return ([\`'"])((?:${begin})(?:(?!\\1)[^$])*)`, 'g')
   const sentences = [...source.matchAll(quoted)].map(([, , sentence = '']) => sentence)
   const cells = [
-    ...readFileSync('docs/support.md', 'utf8').matchAll(new RegExp(`^\\| ((?:${begin})[^|]*) \\|`, 'gm')),
+    ...readFileSync('docs/reference/admin.md', 'utf8').matchAll(
+      new RegExp(`^\\| ((?:${begin})[^|]*) \\|`, 'gm'),
+    ),
   ]
   const told = cells.flatMap(([, cell = '']) => cell.split(', ').map((words) => words.split(' …')[0] ?? ''))
   const untold = sentences.filter((sentence) => !told.some((words) => sentence.startsWith(words)))

@@ -24,13 +24,11 @@ for (const [kind, title] of Object.entries(titles)) {
 }
 const ours = [...defined.values()].filter(({ name }) => name.startsWith('outbound_'))
 
-const operations = readFileSync('docs/operations.md', 'utf8')
-const documented = [...operations.matchAll(/^\| `(outbound_\w+)` \| (.*) \|$/gm)].map(
-  ([, name, rest = '']) => {
-    const [type, unit, labels, process] = rest.split('|').map((cell) => cell.trim())
-    return { name, type, unit, labels, process }
-  },
-)
+const page = readFileSync('docs/reference/metrics.md', 'utf8')
+const documented = [...page.matchAll(/^\| `(outbound_\w+)` \| (.*) \|$/gm)].map(([, name, rest = '']) => {
+  const [type, unit, labels, process] = rest.split('|').map((cell) => cell.trim())
+  return { name, type, unit, labels, process }
+})
 
 test('each metric is in the docs once, with its type, unit, labels and process, and nothing else is', () => {
   expect(documented.map(({ name }) => name).sort()).toEqual(ours.map(({ name }) => name).sort())

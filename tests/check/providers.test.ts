@@ -34,19 +34,15 @@ test.each([
   expect(naming(line)).toHaveLength(1)
 })
 
-test.each(providerNames)(
-  'docs/providers.md tells how to set up a channel of %s, and what it takes',
-  (name) => {
-    const text = readFileSync('docs/providers.md', 'utf8')
-    expect(text).toMatch(new RegExp(`^### .*\`${name}\``, 'm'))
-    expect(text).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'))
-    const command = new RegExp(
-      `channel create --account \\$ACCOUNT --provider ${name} [^']*--config '([^']*)'`,
-    )
-    const [, config = ''] = command.exec(text) ?? []
-    expect(providerRules[name].config.safeParse(JSON.parse(config)).error).toBeUndefined()
-  },
-)
+test.each(providerNames)('the docs say what %s takes, and how to set up a channel of it', (name) => {
+  const reference = readFileSync('docs/reference/providers.md', 'utf8')
+  expect(reference).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'))
+  const howTo = readFileSync('docs/how-to/set-up-a-channel.md', 'utf8')
+  expect(howTo).toMatch(new RegExp(`^## .*\`${name}\``, 'm'))
+  const command = new RegExp(`channel create --account \\$ACCOUNT --provider ${name} [^']*--config '([^']*)'`)
+  const [, config = ''] = command.exec(howTo) ?? []
+  expect(providerRules[name].config.safeParse(JSON.parse(config)).error).toBeUndefined()
+})
 
 test.each(providerNames)(
   '%s has its rules, its way of sending and its tests in files of its name',

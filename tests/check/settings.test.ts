@@ -10,12 +10,7 @@ const required: Record<string, string> = {
 }
 const defaults: Record<string, unknown> = readSettings(undefined, required)
 
-const operations = readFileSync('docs/operations.md', 'utf8')
-const [, table = ''] =
-  operations
-    .split(/^## /m)
-    .find((part) => part.startsWith('Settings'))
-    ?.split(/^\|-.*$/m) ?? []
+const [, table = ''] = readFileSync('docs/reference/settings.md', 'utf8').split(/^\|-.*$/m)
 const documented = [...table.matchAll(/^\| `([A-Z_]+)` \| (.*) \|$/gm)].map(([, name = '', rest = '']) => {
   const [byDefault = '', range = '', usedBy = '', meaning = ''] = rest
     .split(/(?<!\\)\|/)
@@ -23,7 +18,7 @@ const documented = [...table.matchAll(/^\| `([A-Z_]+)` \| (.*) \|$/gm)].map(([, 
   return { name, byDefault, range, usedBy, meaning }
 })
 
-test('each setting is in docs/operations.md once, and nothing else is', () => {
+test('each setting is in docs/reference/settings.md once, and nothing else is', () => {
   expect(documented.map(({ name }) => name).sort()).toEqual([...settingNames].sort())
 })
 

@@ -5,8 +5,8 @@ import { timelineEvents } from '../../src/core/timeline-events.ts'
 
 const events: readonly string[] = timelineEvents
 
-test('docs/api.md has a row for each event of a timeline, and for no other', () => {
-  const [, table = ''] = readFileSync('docs/api.md', 'utf8').split(
+test('docs/reference/timeline.md has a row for each event of a timeline, and for no other', () => {
+  const [, table = ''] = readFileSync('docs/reference/timeline.md', 'utf8').split(
     '| `event` | When | Fields |\n|---|---|---|\n',
   )
   const rows = table.split('\n\n', 1)[0]?.split('\n') ?? []
@@ -41,8 +41,8 @@ test('the support page styles no event that there is not', () => {
   expect(styled.filter((name) => !events.includes(name ?? ''))).toEqual([])
 })
 
-test('docs/operations.md names each in its table of log lines, but those that no process logs', () => {
-  const [, logs = ''] = readFileSync('docs/operations.md', 'utf8').split(/^## Logs$/m)
+test('docs/reference/log.md names each in its table of log lines, but those that no process logs', () => {
+  const logs = readFileSync('docs/reference/log.md', 'utf8')
   const rows = [...logs.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| (?:info|warn)/gm)].flatMap(([, cell = '']) =>
     cell.split(', ').map((name) => name.slice(1, -1)),
   )

@@ -4,7 +4,7 @@ import { runRound } from './round.ts'
 
 const seed = Number(process.env.HOSTILE_SEED ?? 1)
 
-test(`no answer to 10,000 hostile requests breaks a law of docs/api.md: seed ${seed}`, {
+test(`no answer to 10,000 hostile requests breaks a law of docs/reference/api.md: seed ${seed}`, {
   timeout: 300_000,
 }, async () => {
   const coverage = newCoverage()

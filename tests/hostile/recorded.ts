@@ -5,7 +5,7 @@ import type { Exchange } from './laws.ts'
 import type { HostileRequest } from './requests.ts'
 import type { World } from './world.ts'
 
-/** A body that was accepted: of the form that docs/api.md#body describes. */
+/** A body that was accepted: of the form that docs/reference/api.md#body describes. */
 interface TakenBody {
   channelId?: string
   contact: { value: string; type?: 'phone' | 'email' | null; name?: string | null }

@@ -162,10 +162,9 @@ test('the timelines of sends that went well, were retried, refused, uncertain, r
   )
 })
 
-test('what docs/api.md shows of answers is of the forms that are documented', () => {
-  const shown = [...readFileSync('docs/api.md', 'utf8').matchAll(/```json\n(.*?)```/gs)].map(
-    ([, json = '']) => JSON.parse(json),
-  )
+test('what the reference shows of answers is of the forms that are documented', () => {
+  const pages = ['api', 'errors', 'timeline'].map((page) => readFileSync(`docs/reference/${page}.md`, 'utf8'))
+  const shown = [...pages.join('\n').matchAll(/```json\n(.*?)```/gs)].map(([, json = '']) => JSON.parse(json))
   const errors = shown.filter((value) => 'statusCode' in value)
   const timelines = shown.filter((value) => 'events' in value)
   const events = shown.filter(Array.isArray).flat()

@@ -14,7 +14,7 @@ interface Rule {
 const folder = 'ops/prometheus'
 const read = (file: string) => readFileSync(`${folder}/${file}`, 'utf8')
 const rules: Rule[] = parse(read('alerts.yml')).groups.flatMap((group: { rules: Rule[] }) => group.rules)
-const operations = readFileSync('docs/operations.md', 'utf8')
+const runbooks = readFileSync('docs/how-to/runbooks.md', 'utf8')
 
 let promtool: Binary
 
@@ -56,9 +56,9 @@ test.each(rules)('$alert says how bad it is, what it means, and where its runboo
   expect(rule.labels.severity).toMatch(/^(critical|warning|info)$/)
   expect(rule.annotations.summary).toMatch(/\.$/)
   expect(rule.annotations.description).toMatch(/\.$/)
-  expect(rule.annotations.runbook_url).toBe(`docs/operations.md#${rule.alert.toLowerCase()}`)
-  const runbook = operations.split(`\n### ${rule.alert}\n`)[1]?.split(/\n##/)[0]
-  expect(runbook?.trim().length, 'its part of docs/operations.md').toBeGreaterThan(80)
+  expect(rule.annotations.runbook_url).toBe(`docs/how-to/runbooks.md#${rule.alert.toLowerCase()}`)
+  const runbook = runbooks.split(`\n## ${rule.alert}\n`)[1]?.split(/\n##/)[0]
+  expect(runbook?.trim().length, 'its part of docs/how-to/runbooks.md').toBeGreaterThan(80)
 })
 
 test('where a program can be had nowhere, what to do is said in a sentence', async () => {

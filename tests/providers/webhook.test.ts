@@ -188,7 +188,7 @@ test.each<[string, Partial<Delivery<unknown>>]>([
   ],
   ['an e-mail contact with a name', { contact: { type: 'email', value: 'a@b.example', name: 'Ann' } }],
   ['a flow', { flowId: 'welcome-flow' }],
-])('a receiver that refuses what docs/api.md does not tell takes %s', async (_, parts) => {
+])('a receiver that refuses what docs/reference/api.md does not tell takes %s', async (_, parts) => {
   const emulator = await startWebhookEmulator()
   const delivery = buildDelivery(rules, emulator.config, parts) as Delivery<WebhookConfig>
   const outcome = await webhook(openClient()).send(delivery, AbortSignal.timeout(20_000))

@@ -21,7 +21,7 @@ const behaviours: Record<string, string> = {
 const recipients = <O extends string>(outcome: O) => ({ outcome, fault: 'recipient' }) as const
 
 /**
- * Behaves as the recipient says, by number or by the local part of an address (docs/api.md#sandbox), and keeps what it
+ * Behaves as the recipient says, by number or by the local part of an address (docs/reference/providers/sandbox.md), and keeps what it
  * takes in PostgreSQL.
  */
 export function sandbox(db: Database): Provider {

@@ -9,7 +9,7 @@ import { composeMail, type Mail } from './smtp-mail.ts'
 import { type SmtpResult, type Step, sendMail } from './smtp-session.ts'
 
 /**
- * Hands each message as a mail to the channel's server (docs/providers/smtp.md).
+ * Hands each message as a mail to the channel's server (docs/reference/providers/smtp.md).
  *
  * @param media fetches what is attached by a link.
  * @param tls what else holds for TLS, such as authorities to trust besides the usual ones.

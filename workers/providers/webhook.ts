@@ -22,7 +22,7 @@ const ownFailures: Record<number, Failure> = {
   425: retryLater,
 }
 
-/** Posts each message to the channel's URL, signed as Standard Webhooks have it (docs/api.md#webhook). */
+/** Posts each message to the channel's URL, signed as Standard Webhooks have it (docs/reference/providers/webhook.md). */
 export function webhook(http: HttpClient, nowMs: () => number = Date.now): Provider<WebhookConfig> {
   return {
     async send(delivery, signal, moved): Promise<Outcome> {

@@ -12,7 +12,7 @@ import { refusal } from './whatsapp-cloud-errors.ts'
 
 type WhatsAppDelivery = Delivery<WhatsAppCloudConfig>
 
-/** Sends by Meta's Cloud API; media that came as base64 is uploaded first (docs/providers/whatsapp-cloud.md). */
+/** Sends by Meta's Cloud API; media that came as base64 is uploaded first (docs/reference/providers/whatsapp-cloud.md). */
 export function whatsappCloud(http: HttpClient): Provider<WhatsAppCloudConfig> {
   return {
     async send(delivery, signal, moved): Promise<Outcome> {

@@ -26,7 +26,7 @@ interface Streak {
 
 /**
  * The circuit breaker of each channel: shared by the workers through PostgreSQL, opened by the one that sees the channel
- * fail, and closed by the one whose call it lets through (docs/delivery.md#circuit-breakers).
+ * fail, and closed by the one whose call it lets through (docs/explanation/delivery.md#circuit-breakers).
  *
  * @returns what to tell the outcome of each call.
  */

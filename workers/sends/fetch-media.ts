@@ -41,9 +41,9 @@ type Fetch = (
 ) => Promise<Delivery<unknown> | AttemptResult>
 
 /**
- * Fetches the media of a link where the provider takes content only (docs/providers/smtp.md#the-mail). A fetch may hang
+ * Fetches the media of a link where the provider takes content only (docs/reference/providers/smtp.md#the-mail). A fetch may hang
  * for as long as a call may take, and holds its slot meanwhile: an account may have few of them under way, and what is
- * more goes back to the queue, so that its media delay nobody else's sends (docs/delivery.md#fetching-media).
+ * more goes back to the queue, so that its media delay nobody else's sends (docs/explanation/delivery.md#fetching-media).
  *
  * @returns the delivery with the content; without it what the attempt comes to: the provider is not to be called.
  */

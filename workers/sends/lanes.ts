@@ -10,7 +10,7 @@ const maxSendsPerBatch = 200
 const gatherHeadsMs = 50
 const maxHeadsPerBatch = 1000
 
-/** Wakes the sends that waited for others of their lanes (docs/delivery.md#lanes). */
+/** Wakes the sends that waited for others of their lanes (docs/explanation/delivery.md#lanes). */
 export interface LaneWaker {
   /** Wakes the send itself. */
   wake(wakeUp: WakeUp): Promise<void>

@@ -12,7 +12,7 @@ const probeMarginSeconds = 15
 const fullForMs = 100
 const watchedChannels = 10_000
 
-/** Gives the sends of limited channels their permits (docs/delivery.md#channels-with-limits). */
+/** Gives the sends of limited channels their permits (docs/explanation/delivery.md#channels-with-limits). */
 export interface Permits {
   /**
    * Gives the permits that there are in this channel now, and wakes the sends that have got one. Goes on by itself when

@@ -11,7 +11,7 @@ const watchedChannels = 10_000
 const mostWoken = 1000
 
 /**
- * A channel whose overflow gets no answers may have few calls of it under way (docs/delivery.md#fairness). With the first
+ * A channel whose overflow gets no answers may have few calls of it under way (docs/explanation/delivery.md#fairness). With the first
  * answer that is over, and what was refused meanwhile is woken.
  *
  * @returns what to tell the channel of each answer to a send of the overflow.

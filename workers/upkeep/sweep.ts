@@ -70,7 +70,7 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inFlight: ()
 }
 
 /**
- * Of most nobody knows whether their providers were called: such sends are never simply sent again (docs/reliability.md).
+ * Of most nobody knows whether their providers were called: such sends are never simply sent again (docs/explanation/reliability.md).
  */
 async function giveUpLostClaims(runtime: Runtime, lanes: LaneWaker, sweeper: Sweeper): Promise<void> {
   for (;;) {

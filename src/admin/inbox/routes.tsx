@@ -6,7 +6,7 @@ import { inboxMedia, shownType } from './media.ts'
 
 const pageSize = 50
 
-/** What the sandbox received (docs/support.md#inbox). */
+/** What the sandbox received (docs/reference/admin.md#inbox). */
 export function inbox(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   app.get('/', async (c) => {

@@ -22,7 +22,7 @@ import { wordsLookUp } from './words-look-up.ts'
 const maxFormBytes = 256 * 1024
 export const refreshSeconds = 3
 
-/** Where is my message? (docs/support.md) */
+/** Where is my message? (docs/how-to/find-a-send.md) */
 export function support(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   const { find, search, show } = handlers(runtime)

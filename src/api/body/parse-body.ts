@@ -4,7 +4,7 @@ import { limitJson, maxDepth, maxFields } from '../../core/json-limits.ts'
 import type { Network } from '../../core/public-address.ts'
 import { type SendRequest, sendRequestSchemas } from '../../core/send-request.ts'
 
-/** The schemas of the two bodies of a send (docs/api.md#send). */
+/** The schemas of the two bodies of a send (docs/reference/api.md#send). */
 export type BodySchemas = ReturnType<typeof sendRequestSchemas>
 export type BodyForm = keyof BodySchemas
 
@@ -38,7 +38,7 @@ export function faultOf({ issues }: { issues: Parameters<typeof describeFaults>[
   return { fault: describeFaults(issues), reason: describeFaults(issues, 'unnamed') }
 }
 
-/** Judges bodies by their bytes alone: their form, then their fields, each fault of which is named (docs/api.md#body). */
+/** Judges bodies by their bytes alone: their form, then their fields, each fault of which is named (docs/reference/api.md#body). */
 export function bodyParser(allowedPrivateNetworks: readonly Network[]) {
   const schemas = sendRequestSchemas(allowedPrivateNetworks)
   return (bytes: Buffer, form: BodyForm): Parsed => {

@@ -14,7 +14,7 @@ export function refuseDeclaredOversize(maxBytes: number) {
   })
 }
 
-/** Reads the bytes of the body, for `validate`: cut at `maxBytes` however it is sent (docs/api.md#body). */
+/** Reads the bytes of the body, for `validate`: cut at `maxBytes` however it is sent (docs/reference/api.md#body). */
 export function readBody(maxBytes: number, timeouts: ClientTimeouts, large: LargeBodies) {
   return factory.createMiddleware(async (c, next) => {
     const { headers } = c.env.incoming

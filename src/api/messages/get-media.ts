@@ -9,7 +9,7 @@ import { ApiError } from '../errors.ts'
 
 export const mediaNotFound = () => new ApiError(404, 'No such media, or its link has expired.')
 
-/** Hands a send's media to a provider that was given a link to it (docs/api.md#media-links). */
+/** Hands a send's media to a provider that was given a link to it (docs/reference/api.md#media-links). */
 export function getMedia({ db, clock, settings }: Runtime) {
   const keys = credentialsKeys(settings)
   return factory.createHandlers(async (c) => {

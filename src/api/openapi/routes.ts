@@ -15,7 +15,7 @@ const swaggerFiles = {
   'favicon-32x32.png': 'image/png',
 }
 
-/** The OpenAPI document and its page (docs/api.md#openapi), all made here, once. */
+/** The OpenAPI document and its page (docs/reference/api.md#openapi), all made here, once. */
 export function openApiRoutes(settings: DocumentSettings) {
   const document = keep('application/json', JSON.stringify(openApiDocument(settings)))
   const html = keep('text/html; charset=utf-8', page)

@@ -44,7 +44,7 @@ interface EventForm {
   optional?: Record<string, JsonSchema>
 }
 
-/** The events of a timeline, each with what it holds besides `at` and `event` (docs/api.md#timeline). */
+/** The events of a timeline, each with what it holds besides `at` and `event` (docs/reference/timeline.md#timeline). */
 const events: Record<TimelineEventName, EventForm> = {
   accepted: { when: 'The send is recorded.' },
   conversation_closed: {

@@ -12,7 +12,7 @@ import { ApiError } from '../errors.ts'
 
 /**
  * Holds a template's variables against its registration with the channel, and keeps with the message what the template
- * is at this moment (docs/api.md#templates). A template that isn't registered passes as it is, where the provider takes it.
+ * is at this moment (docs/reference/api.md#templates). A template that isn't registered passes as it is, where the provider takes it.
  */
 export function templateApplier({ db }: Runtime) {
   return async (c: Context<ApiEnv>, message: Message, channel: Channel): Promise<Message> => {

@@ -4,7 +4,7 @@ import type { SendRequest } from '../../core/send-request.ts'
 import { ApiError } from '../errors.ts'
 
 /**
- * Holds the bytes of base64 media against the `mediaType` and the `mimetype` that they were sent as (docs/api.md#media).
+ * Holds the bytes of base64 media against the `mediaType` and the `mimetype` that they were sent as (docs/reference/api.md#media).
  *
  * @returns the request with what they were recognised as, also as the media's mimetype where none was given.
  */

@@ -21,7 +21,7 @@ export interface Idempotency {
   fingerprint: string
 }
 
-/** What the request's Idempotency-Key stands for (docs/api.md#idempotency); undefined where it has none. */
+/** What the request's Idempotency-Key stands for (docs/reference/api.md#idempotency); undefined where it has none. */
 export function idempotencyOf(
   c: Context<ApiEnv>,
   request: SendRequest,

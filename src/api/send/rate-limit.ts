@@ -10,7 +10,7 @@ export const tooManyRequests = (limit: RateLimit, { resetSeconds }: Pick<Count, 
     'Retry-After': String(resetSeconds),
   })
 
-/** What a request uses up of its account's limit (docs/api.md#rate-limit). */
+/** What a request uses up of its account's limit (docs/reference/api.md#rate-limit). */
 export function rateLimiter(runtime: Runtime) {
   const { settings, metrics } = runtime
   const ours = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }

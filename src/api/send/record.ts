@@ -31,7 +31,7 @@ type AcceptedSend = Omit<NewSend, 'recordBy'> & { recordByMs: number }
 /** The send's wake-up; or the id of another send that has come first with the same Idempotency-Key. */
 type Recorded = { wakeUp: WakeUp } | { concurrent: string }
 
-/** Commits the send in PostgreSQL, or answers 503 (docs/api.md#errors). */
+/** Commits the send in PostgreSQL, or answers 503 (docs/reference/errors.md). */
 export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlierSends>) {
   const { clock, log, metrics } = runtime
   const insert = inserter(runtime)

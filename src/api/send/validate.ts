@@ -17,7 +17,7 @@ import { type ApiEnv, factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
 /**
- * Parses the body by its schema; a 400 names every faulty field (docs/api.md#body). A large body is parsed in a thread
+ * Parses the body by its schema; a 400 names every faulty field (docs/reference/api.md#body). A large body is parsed in a thread
  * of its own, in its turn.
  */
 export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodies) {

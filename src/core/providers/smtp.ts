@@ -58,7 +58,7 @@ const config = z
   // Its output is what is sealed: a default of a field that the previous release doesn't know would fail all its calls.
   .transform((given) => ({ ...given, port: given.port ?? (given.secure ? 465 : 587) }))
 
-/** Hands every message as a mail to an SMTP server (docs/providers/smtp.md). */
+/** Hands every message as a mail to an SMTP server (docs/reference/providers/smtp.md). */
 export const smtp = {
   contactTypes: ['email'],
   messageTypes: ['text', 'template', 'media'],

@@ -97,7 +97,7 @@ const config = z
     context.addIssue({ code: 'custom', path: ['from'], message })
   }, besideOtherFaults)
 
-/** SMS, MMS and WhatsApp by Twilio (docs/providers/twilio.md). */
+/** SMS, MMS and WhatsApp by Twilio (docs/reference/providers/twilio.md). */
 export const twilio = {
   contactTypes: ['phone'],
   messageTypes: ['text', 'template', 'media'],

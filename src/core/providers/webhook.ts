@@ -27,7 +27,7 @@ const ownMeanings: Record<number, string> = {
   410: 'the receiver wants nothing more from this channel',
 }
 
-/** Hands every message to a server of the client's own, signed as Standard Webhooks have it (docs/api.md#webhook). */
+/** Hands every message to a server of the client's own, signed as Standard Webhooks have it (docs/reference/providers/webhook.md). */
 export const webhook = {
   contactTypes: ['phone', 'email'],
   messageTypes: ['text', 'template', 'media'],

@@ -66,7 +66,7 @@ const documents = [
 /** That page doesn't say which megabyte it means: the larger one refuses nothing that WhatsApp may take. */
 const megabyte = 1024 * 1024
 
-/** Messages by the WhatsApp Business Platform, which Meta hosts (docs/providers/whatsapp-cloud.md). */
+/** Messages by the WhatsApp Business Platform, which Meta hosts (docs/reference/providers/whatsapp-cloud.md). */
 export const whatsappCloud = {
   contactTypes: ['phone'],
   messageTypes: ['text', 'template', 'media'],

@@ -25,7 +25,7 @@ export interface WebhookEmulator extends Emulator<WebhookCall, WebhookAnswer> {
   taken: Map<string, WebhookMessage>
 }
 
-/** What docs/api.md#webhook tells of the body, and nothing more. */
+/** What docs/reference/providers/webhook.md tells of the body, and nothing more. */
 const message = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.strictObject({ value: z.string() }) }),
   z.strictObject({
