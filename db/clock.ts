@@ -1,9 +1,13 @@
+import type { PoolClient } from 'pg'
 import type { Database } from './client.ts'
 
 const readEveryMs = 5000
 /** Older than this, a reading isn't relied on: clocks drift, and a machine may have been suspended. */
 const goodForMs = 60_000
 const readTimeoutMs = 1000
+/** A query that took longer was held up, most often in this process: as it starts, its event loop is busy. */
+const promptMs = 20
+const triesForPrompt = 4
 /** How fast two clocks drift apart at the most, however they are kept in step. */
 const mostDrift = 0.0005
 
@@ -26,7 +30,7 @@ export class DatabaseClock {
   #reading: Promise<number> | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** @param onRoundTrip called with the time that each reading took: a query that does nothing, on a connection that is open. */
+  /** @param onRoundTrip called with the time that the fastest query of each reading took, on a connection that is open. */
   constructor(db: Database, onRoundTrip: (ms: number) => void = () => {}) {
     this.#db = db
     this.#onRoundTrip = onRoundTrip
@@ -79,19 +83,29 @@ export class DatabaseClock {
   }
 }
 
+/** Of several queries the best bounds, where the first one was held up: all deadlines would come that much earlier. */
 async function read({ $client }: Database): Promise<Reading> {
   const client = await $client.connect()
   try {
-    const askedAt = performance.now()
-    const { rows } = await client.query<{ ms: number }>(query)
-    const answeredAt = performance.now()
+    let best = await readOnce(client)
+    for (let tries = 1; tries < triesForPrompt && best.roundTripMs > promptMs; tries++) {
+      const next = await readOnce(client)
+      if (next.roundTripMs < best.roundTripMs) best = next
+    }
     client.release()
-    const ms = rows[0]?.ms ?? 0
-    return { least: ms - answeredAt, most: ms - askedAt, roundTripMs: answeredAt - askedAt }
+    return best
   } catch (error) {
     client.release(true)
     throw error
   }
+}
+
+async function readOnce(client: PoolClient): Promise<Reading> {
+  const askedAt = performance.now()
+  const { rows } = await client.query<{ ms: number }>(query)
+  const answeredAt = performance.now()
+  const ms = rows[0]?.ms ?? 0
+  return { least: ms - answeredAt, most: ms - askedAt, roundTripMs: answeredAt - askedAt }
 }
 
 const query = {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { connectDatabase } from '../../db/client.ts'
 import { DatabaseClock } from '../../db/clock.ts'
@@ -74,6 +75,19 @@ test('a slow reading takes nothing from what a fast one has told', async () => {
   const before = await clock.read()
   proxy.delay(200)
   expect(before - (await clock.read())).toBeLessThan(5)
+})
+
+test('a first reading that a busy process took late is not kept: deadlines would come that much too early', async () => {
+  const { clock, proxy } = await openClock()
+  proxy.delay(50)
+  const reading = clock.read()
+  // PostgreSQL has told its time by then, and the answer is on its way.
+  await sleep(60)
+  for (const until = performance.now() + 700; performance.now() < until; );
+  const read = await reading
+  proxy.delay(0)
+  const { least } = await aheadMs()
+  expect(read).toBeGreaterThan(least - 300)
 })
 
 test.each(['10 minutes', '-10 minutes', '1 second', '-1 second'])(

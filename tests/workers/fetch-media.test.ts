@@ -7,6 +7,7 @@ import { parseNetwork } from '../../src/core/public-address.ts'
 import { createMediaFetcher } from '../../workers/providers/fetch-media.ts'
 import { mediaFetching } from '../../workers/sends/fetch-media.ts'
 import { buildDelivery } from '../support/deliveries.ts'
+import { expectSooner, spanBetween } from '../support/standstill.ts'
 import { eventually } from '../support/wait.ts'
 import {
   answer,
@@ -79,6 +80,21 @@ test('what is beyond its account goes back to the queue, each time for longer, a
   await Promise.all(hanging)
   expect(await fetchFor('hangs', good(), requestId)).toMatchObject(fetched)
   expect(waiting).toHaveLength(0)
+})
+
+test('behind fetches that hang a send waits in no slot: it goes back at once', async () => {
+  const fetchFor = startFetching(20)
+  const { url, waiting, answerAll } = hang()
+  const hanging = [fetchFor('hangs', url), fetchFor('hangs', url)]
+  await eventually('both were asked for', async () => waiting.length === 2)
+  await fetchFor('hangs', good())
+  const startedAt = performance.now()
+  const after = await Promise.all(Array.from({ length: 20 }, () => fetchFor('hangs', good())))
+  for (const one of after) expect(one).toMatchObject({ outcome: 'not_called', delayMs: 1000 })
+  expectSooner(spanBetween(startedAt, performance.now()), 150)
+  answerAll()
+  await Promise.all(hanging)
+  expect(await fetchFor('hangs', good())).toMatchObject(fetched)
 })
 
 test("three accounts whose media hang leave a fourth's fetched, and slots to sends without media", async () => {

@@ -58,6 +58,7 @@ export function mediaFetching(
     unitsOfOwner: part(shareOfAccount),
     alwaysGrantsFirst: true,
   })
+  const queues = fetchQueues(permits)
   const delays = new LRUCache<string, number>({ max: watchedSends })
   const lateMedia = new LRUCache<string, Taken>({
     ...late,
@@ -73,10 +74,14 @@ export function mediaFetching(
     fetcher: MediaFetcher,
     media: MediaDescription,
   ): Promise<Taken | AttemptResult> => {
-    const release = await permitOf(permits, accountId)
+    const release = queues.isStuck(accountId) ? undefined : await permitOf(permits, accountId)
     if (!release) return putOff(requestId, permits.holdsShare(accountId) ? accountIsBusy : workerIsBusy)
     const link = { url: media.mediaUrl ?? '', owner: accountId }
-    const fetched = await fetchInTime(fetcher, link, timeoutMs).finally(release)
+    queues.moved(accountId)
+    const fetched = await fetchInTime(fetcher, link, timeoutMs).finally(() => {
+      release()
+      queues.moved(accountId)
+    })
     if (fetched.kind === 'put_off') {
       const { reason, delayMs } = fetched
       return delayMs === undefined ? putOff(requestId, reason) : { outcome: 'not_called', reason, delayMs }
@@ -95,6 +100,19 @@ export function mediaFetching(
     if (performance.now() < tooLateAt) lateMedia.delete(requestId)
     else lateMedia.set(requestId, taken)
     return { ...delivery, message: { type: 'media', media: taken.media }, mediaContent: taken.content }
+  }
+}
+
+/**
+ * Whether an account's fetches hang: it has all that it may have under way, and none has begun or ended for a while. A send
+ * that waited behind them would hold its slot for nothing.
+ */
+function fetchQueues(permits: Semaphore) {
+  const movedAt = new LRUCache<string, number>({ max: watchedSends })
+  return {
+    isStuck: (accountId: string) =>
+      permits.holdsShare(accountId) && performance.now() - (movedAt.get(accountId) ?? 0) > waitInSlotMs,
+    moved: (accountId: string) => void movedAt.set(accountId, performance.now()),
   }
 }
 
