@@ -2,7 +2,12 @@ import { ownReasons } from '../src/core/own-reasons.ts'
 import type { Database } from './client.ts'
 import { failQueued } from './delivery/fail-queued.ts'
 
-const expireStatement = failQueued('expire_sends', `'${ownReasons.expired}'`, 'expires_at <= now()')
+const expireStatement = failQueued(
+  'expire_sends',
+  'Fails queued sends that have expired.',
+  `'${ownReasons.expired}'`,
+  'expires_at <= now()',
+)
 
 /** Fails sends that have waited longer than their channel lets them. */
 export async function expireSends(db: Database, limit: number): Promise<string[]> {

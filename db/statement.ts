@@ -1,6 +1,9 @@
 import type { QueryResultRow } from 'pg'
 import type { Database, Transaction } from './client.ts'
 
+/** All prepared statements, by name: `npm run statements` writes them to db/statements.sql. */
+export const statements = new Map<string, { purpose: string; text: string }>()
+
 /**
  * A statement of the hot path: prepared once a connection, outside the query builder.
  *
@@ -8,12 +11,35 @@ import type { Database, Transaction } from './client.ts'
  * (docs/decisions/0007-json-recordset.md).
  *
  * @param name unique in the service.
+ * @param purpose one sentence, for db/statements.sql.
  */
-export function prepared<Result extends QueryResultRow>(name: string, text: string) {
+export function prepared<Result extends QueryResultRow>(name: string, purpose: string, text: string) {
+  if (statements.has(name)) throw new Error(`Two statements are named ${name}`)
+  statements.set(name, { purpose, text })
   return async (db: Database | Transaction, values: unknown[]): Promise<Result[]> => {
     const { rows } = await db.$client.query<Result>({ name, text, values })
     return rows
   }
+}
+
+/**
+ * SQL without the indentation of the code around it. Each fragment in it is indented like the line where it stands, and
+ * further where something precedes it on that line: the whole statement can be read in db/statements.sql and in PostgreSQL's log.
+ */
+export function sqlText(parts: TemplateStringsArray, ...fragments: (string | number)[]): string {
+  const text = parts.reduce(
+    (before, part, index) => before + indentAfter(before, fragments[index - 1]) + part,
+  )
+  const lines = text.trimEnd().replace(/^\n/, '').split('\n')
+  const indents = lines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/))
+  const common = Math.min(...indents)
+  return lines.map((line) => line.slice(common)).join('\n')
+}
+
+function indentAfter(before: string, fragment: string | number | undefined): string {
+  const line = before.slice(before.lastIndexOf('\n') + 1)
+  const indent = line.trim() === '' ? line : `${line.slice(0, line.search(/\S/))}  `
+  return String(fragment).replaceAll('\n', `\n${indent}`)
 }
 
 /** A moment in SQL, as the timeline's fields tell it. */

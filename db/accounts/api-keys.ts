@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Permission } from '../../src/core/api-key.ts'
 import type { Database } from '../client.ts'
 import { apiKeys } from '../schema.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 import type { RateLimit } from './accounts.ts'
 
 /** Who calls, as told by a key. */
@@ -21,12 +21,14 @@ type CallerRow = Omit<Caller, 'rateLimit'> & { hash: string; points: number | nu
 
 const findStatement = prepared<CallerRow>(
   'find_callers',
-  `select encode(k.hash, 'hex') as hash, k.id as "keyId", k.account_id as "accountId", k.permissions,
-          extract(epoch from k.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
-          a.rate_limit_points as points, a.rate_limit_seconds as seconds
-   from api_keys k join accounts a on a.id = k.account_id
-   where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
-     and k.revoked_at is null and coalesce(k.expires_at > clock_timestamp(), true)`,
+  'Finds the accounts and permissions of API keys by their hashes.',
+  sqlText`
+    select encode(k.hash, 'hex') as hash, k.id as "keyId", k.account_id as "accountId", k.permissions,
+           extract(epoch from k.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
+           a.rate_limit_points as points, a.rate_limit_seconds as seconds
+    from api_keys k join accounts a on a.id = k.account_id
+    where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
+      and k.revoked_at is null and coalesce(k.expires_at > clock_timestamp(), true)`,
 )
 
 /** The callers whose keys have these hashes, in hex. Revoked and expired keys have none. */

@@ -4,7 +4,7 @@ import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import { type Database, inTransaction } from '../client.ts'
 import { channels } from '../schema.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 
 /** What an accept needs of a channel; its config stays sealed in the database. */
 export interface Channel {
@@ -26,12 +26,14 @@ export interface ChannelOwner {
 /** One by one from the index: joined with a batch of unknown length, all channels would be read. */
 const findOwnStatement = prepared<Channel & ChannelOwner>(
   'find_own_channels',
-  `select own.*
-   from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
-   cross join lateral (
-     select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
-       deleted_at is not null as "isDeleted"
-     from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own`,
+  'Finds channels, each only if it is its account’s.',
+  sqlText`
+    select own.*
+    from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
+    cross join lateral (
+      select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
+        deleted_at is not null as "isDeleted"
+      from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own`,
 )
 
 /**

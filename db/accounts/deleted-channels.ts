@@ -11,6 +11,7 @@ const pageSize = 1000
 
 const failWaitingStatement = failQueued(
   'fail_waiting_of_deleted',
+  'Fails what waits in deleted channels.',
   `'${ownReasons.channelDeleted}'`,
   'channel_id = any(array(select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))',
 )

@@ -5,7 +5,7 @@ import type { Message } from '../../src/core/message.ts'
 import { type Database, givesUpAfterMs, inTransaction, type Transaction } from '../client.ts'
 import { isUnfinished } from '../lanes.ts'
 import { media } from '../schema.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 import { copyMedia } from './copy-media.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
 import { isBeyondChannel, isLoneOverflow, isOverflow, overflowOf, quotaUsed, withQuotaUsed } from './quota.ts'
@@ -39,43 +39,44 @@ export interface RecordedSend {
 }
 
 /** As a row travels in JSON. */
-const columns = `
+const columns = sqlText`
   "requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
   "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency jsonb, traceparent text,
   "recordBy" timestamptz`
 
 const isInTime = 'clock_timestamp() < "recordBy"'
 
-const lane = `
+const lane = sqlText`
   case ordering when 'contact' then
     hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end`
 
 /** SQL of the last unfinished send of the lane of `one`. */
-const lastOfLane = `
+const lastOfLane = sqlText`
   (select request_id from sends s where s.lane = one.lane and ${isUnfinished('s')} order by seq desc limit 1)`
 
 /** SQL that inserts the rows of `one`, to be followed by where they come from. */
-const intoSends = ({ behind, overflow }: { behind: string; overflow: string }) => `
+const intoSends = ({ behind, overflow }: { behind: string; overflow: string }) => sqlText`
   insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
                      message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
   select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
          message->>'type', message, "flowId", "closeConversation", lane, ${behind}, ${overflow},
          clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent`
 
-const returned = `
+const returned = sqlText`
   request_id as "requestId", ${overflowOf('sends')} as "overflowOf",
   behind is not null as "isBehind"`
 
-const givenAndTaken = `
+const givenAndTaken = sqlText`
   given as materialized (
     select given.* from rows from (jsonb_to_recordset($1) as (${columns})) with ordinality as given where ${isInTime}),
   taken as materialized (${quotaUsed})`
 
 /** SQL that inserts rows of `given`, in their order. */
-const givenIntoSends = (which: string) => `
+const givenIntoSends = (which: string) => sqlText`
   ${intoSends({
-    behind: `case when lane is not null then
-      coalesce(lag("requestId") over (partition by lane order by ordinality), ${lastOfLane}) end`,
+    behind: sqlText`
+      case when lane is not null then
+        coalesce(lag("requestId") over (partition by lane order by ordinality), ${lastOfLane}) end`,
     overflow: isOverflow,
   })}
   from (select given.*, of_account.places as "usedByAccount", ${isBeyondChannel} as "isBeyondChannel", ${lane} as lane
@@ -86,7 +87,7 @@ const givenIntoSends = (which: string) => `
  * Keys are inserted in the order of their hashes, or two batches could wait for each other. Of several sends with one
  * key in a batch, the first one counts.
  */
-const recording = `
+const recording = sqlText`
   ${givenAndTaken},
   keyed as (
     insert into idempotency_keys as kept (hash, fingerprint, request_id)
@@ -106,7 +107,7 @@ const recording = `
  * A key that another transaction was inserting has been waited for. If that took too long, all is undone, by a
  * division by zero. It names `recorded` so that PostgreSQL can't do it before.
  */
-const unlessTooLate = `
+const unlessTooLate = sqlText`
   select "requestId", "overflowOf", "isBehind"
   from recorded join given using ("requestId")
   where given.idempotency is null
@@ -114,28 +115,39 @@ const unlessTooLate = `
 
 const insertKeyedStatement = prepared<RecordedSend>(
   'insert_keyed_sends',
-  `with ${recording} ${unlessTooLate}`,
+  'Accepts sends with and without an Idempotency-Key.',
+  sqlText`
+    with ${recording}
+    ${unlessTooLate}`,
 )
 
 /** For sends without an Idempotency-Key, which is what most are. */
 const insertStatement = prepared<RecordedSend>(
   'insert_sends',
-  `with ${givenAndTaken} ${givenIntoSends('')} returning ${returned}`,
+  'Accepts sends without an Idempotency-Key, which is what most are.',
+  sqlText`
+    with ${givenAndTaken}
+    ${givenIntoSends('')}
+    returning ${returned}`,
 )
 
 /** For a single one of these: the statement for many would spend most of its time on starting. */
 const insertOneStatement = prepared<RecordedSend>(
   'insert_send',
-  `${intoSends({ behind: lastOfLane, overflow: isLoneOverflow })}
-   from (select given.*, ${lane} as lane from jsonb_to_record($1) as given (${columns}) where ${isInTime}) one
-   returning ${returned}`,
+  'Accepts a single send without an Idempotency-Key.',
+  sqlText`
+    ${intoSends({ behind: lastOfLane, overflow: isLoneOverflow })}
+    from (select given.*, ${lane} as lane from jsonb_to_record($1) as given (${columns}) where ${isInTime}) one
+    returning ${returned}`,
 )
 
 const insertWithMediaStatement = prepared<RecordedSend>(
   'insert_send_with_media',
-  `with ${recording},
-        stored as (insert into media (request_id, content) select "requestId", $2 from recorded)
-   ${unlessTooLate}`,
+  'Accepts a single send with its media.',
+  sqlText`
+    with ${recording},
+    stored as (insert into media (request_id, content) select "requestId", $2 from recorded)
+    ${unlessTooLate}`,
 )
 
 /**
@@ -156,8 +168,10 @@ export function insertSends(db: Database | Transaction, rows: readonly NewSend[]
  */
 const toBeCommittedBy = prepared(
   'to_be_committed_by',
-  `select set_config('idle_in_transaction_session_timeout', (ms / (ms > 0)::int)::text, true)
-   from (select least(${givesUpAfterMs}, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until`,
+  'Makes PostgreSQL end the transaction unless it is committed by then.',
+  sqlText`
+    select set_config('idle_in_transaction_session_timeout', (ms / (ms > 0)::int)::text, true)
+    from (select least(${givesUpAfterMs}, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until`,
 )
 
 /** Less goes faster with its send, in one statement. */

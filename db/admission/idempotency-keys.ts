@@ -1,5 +1,5 @@
 import type { Database } from '../client.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 
 export const idempotencyKeptHours = 24
 
@@ -13,10 +13,12 @@ export interface KeptKey {
 
 const findStatement = prepared<KeptKey>(
   'find_idempotency_keys',
-  `select encode(hash, 'hex') as hash, encode(fingerprint, 'hex') as fingerprint, request_id as "requestId"
-   from idempotency_keys
-   where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
-     and created_at >= clock_timestamp() - interval '${idempotencyKeptHours} hours'`,
+  'Finds the sends that Idempotency-Keys stand for.',
+  sqlText`
+    select encode(hash, 'hex') as hash, encode(fingerprint, 'hex') as fingerprint, request_id as "requestId"
+    from idempotency_keys
+    where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
+      and created_at >= clock_timestamp() - interval '${idempotencyKeptHours} hours'`,
 )
 
 /** @param hashes in hex. Those that stand for no send are missing from the answer. */

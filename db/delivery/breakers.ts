@@ -1,5 +1,5 @@
 import type { Database } from '../client.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 import { failQueued } from './fail-queued.ts'
 
 export const firstSeconds = 10
@@ -7,12 +7,14 @@ export const longestSeconds = 300
 
 const openStatement = prepared<{ openSeconds: number }>(
   'open_breaker',
-  `update channels
-   set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breaker_opened_at, clock_timestamp()),
-       breaker_open_until = clock_timestamp() +
-         least(${longestSeconds}, ${firstSeconds} * 2 ^ least(breaker_openings, 10)) * interval '1 s'
-   where id = $1 and (breaker_open_until is null or $2)
-   returning round(extract(epoch from breaker_open_until - clock_timestamp()))::int as "openSeconds"`,
+  'Opens a channel’s circuit breaker, for longer each time.',
+  sqlText`
+    update channels
+    set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breaker_opened_at, clock_timestamp()),
+        breaker_open_until = clock_timestamp() +
+          least(${longestSeconds}, ${firstSeconds} * 2 ^ least(breaker_openings, 10)) * interval '1 s'
+    where id = $1 and (breaker_open_until is null or $2)
+    returning round(extract(epoch from breaker_open_until - clock_timestamp()))::int as "openSeconds"`,
 )
 
 /**
@@ -31,9 +33,11 @@ export async function openBreaker(
 
 const closeStatement = prepared<{ id: string }>(
   'close_breaker',
-  `update channels set breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
-   where id = $1 and breaker_open_until is not null
-   returning id`,
+  'Closes a channel’s circuit breaker.',
+  sqlText`
+    update channels set breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
+    where id = $1 and breaker_open_until is not null
+    returning id`,
 )
 
 /** @returns whether it was open. */
@@ -43,6 +47,7 @@ export async function closeBreaker(db: Database, channelId: string): Promise<boo
 
 const nextProbeStatement = prepared<{ id: string }>(
   'next_probe',
+  'Lets another probe through an open circuit breaker at once.',
   `update channels set breaker_open_until = clock_timestamp() where id = $1 and breaker_open_until is not null`,
 )
 
@@ -53,9 +58,11 @@ export async function allowNextProbe(db: Database, channelId: string): Promise<v
 
 const failWaitingStatement = failQueued(
   'fail_waiting',
+  'Fails what has been due in a channel for as long as its provider has been away.',
   '$4',
-  `channel_id = $2 and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
-   and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)`,
+  sqlText`
+    channel_id = $2 and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
+    and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)`,
 )
 
 /** Fails those of a channel's sends that have been due for longer, where its breaker has been open for longer, too. */

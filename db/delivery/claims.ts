@@ -5,7 +5,7 @@ import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Database } from '../client.ts'
 import { isBehind } from '../lanes.ts'
-import { isGiven, prepared } from '../statement.ts'
+import { isGiven, prepared, sqlText } from '../statement.ts'
 import { hasPermit, isLimited } from './permits.ts'
 
 /** A send that this worker may now hand to its provider, with all that takes but the bytes of its media. */
@@ -40,7 +40,7 @@ export interface ClaimedSend {
   tooLateInMs: number | null
 }
 
-const untilMs = (moment: string) => `
+const untilMs = (moment: string) => sqlText`
   (select extract(epoch from t.${moment} - clock_timestamp())::float8 * 1000 from permits t where t.request_id = s.request_id)`
 
 /**
@@ -52,7 +52,7 @@ const untilMs = (moment: string) => `
  * A send that closes nothing joins its contact's open conversation here, or opens one; but where another transaction
  * opens it at this moment, it is left without. All open theirs contact by contact, so that two never wait for each other.
  */
-const claim = (lock: string) => `
+const claim = (lock: string) => sqlText`
    with due as materialized (
      select * from sends
      where ${isGiven('request_id')}
@@ -98,8 +98,16 @@ const claim = (lock: string) => `
      case when channels.rate_calls is not null then ${untilMs('call_at')} end as "callInMs",
      case when channels.rate_calls is not null then ${untilMs('valid_until')} end as "tooLateInMs"`
 
-const claimStatement = prepared<ClaimedSend>('claim_sends', claim('skip locked'))
-const reclaimStatement = prepared<ClaimedSend>('reclaim_sends', claim(''))
+const claimStatement = prepared<ClaimedSend>(
+  'claim_sends',
+  'Claims those of the sends that may go.',
+  claim('skip locked'),
+)
+const reclaimStatement = prepared<ClaimedSend>(
+  'reclaim_sends',
+  'Repeats claim_sends, whose answer was lost: waits for what it may still be claiming.',
+  claim(''),
+)
 
 export interface Claim {
   id: string

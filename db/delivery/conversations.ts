@@ -3,7 +3,7 @@ import type { Contact } from '../../src/core/contact.ts'
 import { newId } from '../../src/core/new-id.ts'
 import type { Database } from '../client.ts'
 import { conversations } from '../schema.ts'
-import { isOneOf, prepared } from '../statement.ts'
+import { isOneOf, prepared, sqlText } from '../statement.ts'
 
 /** A send on its way into a conversation with its contact. */
 export interface Entry {
@@ -39,69 +39,71 @@ export interface Entered {
  */
 const enterStatement = prepared<Entered>(
   'enter_conversations',
-  `with given as materialized (
-     select * from json_to_recordset($1) as e ("requestId" uuid, "claimId" uuid, "newId" uuid)),
-   entries as materialized (
-     select s.request_id, s.account_id, s.contact_type, s.contact_value, s.close_conversation, s.conversation_id,
-            given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
-     from given join sends s on s.request_id = given."requestId"
-     where ${isOneOf('s.request_id', 'given')}),
-   coming as (select * from entries where conversation_id is null),
-   open_already as materialized (
-     select c.id, e.request_id, e.close_conversation
-     from coming e join conversations c on c.account_id = e.account_id and c.contact_type = e.contact_type
-       and c.contact_value = e.contact_value and c.closed_at is null),
-   to_close as materialized (
-     select c.id, o.request_id
-     from open_already o join conversations c on c.id = o.id and c.closed_at is null
-     where o.close_conversation
-     order by c.account_id, c.contact_type, c.contact_value
-     for no key update of c),
-   closed as (
-     update conversations c set closed_at = now(), closed_by = t.request_id
-     from to_close t
-     where c.id = t.id
-     returning c.id, t.request_id),
-   to_open as (
-     select * from coming where request_id in (select request_id from closed)
-     union all
-     select * from coming
-     where request_id not in (select request_id from open_already)
-       and not exists (select from open_already where close_conversation)),
-   opened as (
-     insert into conversations (id, account_id, contact_type, contact_value, opened_at)
-     select new_id, account_id, contact_type, contact_value, now()
-     from to_open
-     order by account_id, contact_type, contact_value
-     on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
-     returning id),
-   entered as (
-     select e.request_id, e."claimId", coalesce(a.id, o.id) as conversation_id, closed.id as closed_id,
-            e.close_conversation
-     from coming e
-     left join open_already a on a.request_id = e.request_id and not a.close_conversation
-     left join opened o on o.id = e.new_id
-     left join closed on closed.request_id = e.request_id
-     where coalesce(a.id, o.id) is not null),
-   joined as (
-     update sends s
-     set conversation_id = entered.conversation_id,
-         claimed_at = case when entered.close_conversation and s.status = 'sending' then now() else s.claimed_at end
-     from entered where s.request_id = entered.request_id
-     returning s.request_id, s.conversation_id, entered.closed_id,
-               s.claim_id is not distinct from entered."claimId" as holds_claim),
-   told as (
-     insert into send_events (request_id, at, event, fields)
-     select request_id, now(), 'conversation_closed', json_build_object('conversationId', closed_id)
-     from entered where close_conversation)
-   select request_id as "requestId", conversation_id as "conversationId", closed_id as "closedConversationId",
-          holds_claim as "holdsClaim"
-   from joined
-   union all
-   select e.request_id, e.conversation_id, (
-     select (t.fields->>'conversationId')::uuid from send_events t
-     where t.request_id = e.request_id and t.event = 'conversation_closed'), e.holds_claim
-   from entries e where e.conversation_id is not null`,
+  'Closes, opens and joins the conversations of claimed sends.',
+  sqlText`
+    with given as materialized (
+      select * from json_to_recordset($1) as e ("requestId" uuid, "claimId" uuid, "newId" uuid)),
+    entries as materialized (
+      select s.request_id, s.account_id, s.contact_type, s.contact_value, s.close_conversation, s.conversation_id,
+             given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
+      from given join sends s on s.request_id = given."requestId"
+      where ${isOneOf('s.request_id', 'given')}),
+    coming as (select * from entries where conversation_id is null),
+    open_already as materialized (
+      select c.id, e.request_id, e.close_conversation
+      from coming e join conversations c on c.account_id = e.account_id and c.contact_type = e.contact_type
+        and c.contact_value = e.contact_value and c.closed_at is null),
+    to_close as materialized (
+      select c.id, o.request_id
+      from open_already o join conversations c on c.id = o.id and c.closed_at is null
+      where o.close_conversation
+      order by c.account_id, c.contact_type, c.contact_value
+      for no key update of c),
+    closed as (
+      update conversations c set closed_at = now(), closed_by = t.request_id
+      from to_close t
+      where c.id = t.id
+      returning c.id, t.request_id),
+    to_open as (
+      select * from coming where request_id in (select request_id from closed)
+      union all
+      select * from coming
+      where request_id not in (select request_id from open_already)
+        and not exists (select from open_already where close_conversation)),
+    opened as (
+      insert into conversations (id, account_id, contact_type, contact_value, opened_at)
+      select new_id, account_id, contact_type, contact_value, now()
+      from to_open
+      order by account_id, contact_type, contact_value
+      on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
+      returning id),
+    entered as (
+      select e.request_id, e."claimId", coalesce(a.id, o.id) as conversation_id, closed.id as closed_id,
+             e.close_conversation
+      from coming e
+      left join open_already a on a.request_id = e.request_id and not a.close_conversation
+      left join opened o on o.id = e.new_id
+      left join closed on closed.request_id = e.request_id
+      where coalesce(a.id, o.id) is not null),
+    joined as (
+      update sends s
+      set conversation_id = entered.conversation_id,
+          claimed_at = case when entered.close_conversation and s.status = 'sending' then now() else s.claimed_at end
+      from entered where s.request_id = entered.request_id
+      returning s.request_id, s.conversation_id, entered.closed_id,
+                s.claim_id is not distinct from entered."claimId" as holds_claim),
+    told as (
+      insert into send_events (request_id, at, event, fields)
+      select request_id, now(), 'conversation_closed', json_build_object('conversationId', closed_id)
+      from entered where close_conversation)
+    select request_id as "requestId", conversation_id as "conversationId", closed_id as "closedConversationId",
+           holds_claim as "holdsClaim"
+    from joined
+    union all
+    select e.request_id, e.conversation_id, (
+      select (t.fields->>'conversationId')::uuid from send_events t
+      where t.request_id = e.request_id and t.event = 'conversation_closed'), e.holds_claim
+    from entries e where e.conversation_id is not null`,
 )
 
 /** More rounds than contention on one contact can take. */

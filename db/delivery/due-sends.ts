@@ -3,7 +3,7 @@ import type { WakeUp } from '../../src/core/send-job.ts'
 import { overflowOf } from '../admission/quota.ts'
 import type { Database } from '../client.ts'
 import { isBehind, isUnfinished, laneOf } from '../lanes.ts'
-import { isGiven, prepared } from '../statement.ts'
+import { isGiven, prepared, sqlText } from '../statement.ts'
 import { hasLimits, isInSlowStart, isLimited, permitInMs } from './permits.ts'
 
 /** Why a send could not be claimed: when it can be, or what it waits for. */
@@ -17,22 +17,25 @@ export interface Refusal {
   waitsForPermitOf: string | null
 }
 
-const mayGo = `s.status = 'queued' and channels.held_at is null
+const mayGo = sqlText`
+  s.status = 'queued' and channels.held_at is null
   and (s.expires_at is null or s.expires_at > clock_timestamp()) and not ${isBehind}`
 
 const refusalsStatement = prepared<Refusal>(
   'refusals',
-  `select s.request_id as "requestId",
-          s.finished_at is not null or (s.status = 'queued' and ${isBehind}) as "leavesLane",
-          case when ${mayGo} then
-            ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
-          end as "dueInMs",
-          case when ${mayGo} and s.next_attempt_at <= clock_timestamp() and permit.is_missing then channels.id
-          end as "waitsForPermitOf"
-   from sends s join channels on channels.id = s.channel_id
-     cross join lateral (select in_ms, ${isLimited} and in_ms is null as is_missing
-                         from (select case when ${isLimited} then ${permitInMs} end as in_ms) its) permit
-   where ${isGiven('s.request_id')}`,
+  'Tells why sends could not be claimed, and when they can be.',
+  sqlText`
+    select s.request_id as "requestId",
+           s.finished_at is not null or (s.status = 'queued' and ${isBehind}) as "leavesLane",
+           case when ${mayGo} then
+             ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
+           end as "dueInMs",
+           case when ${mayGo} and s.next_attempt_at <= clock_timestamp() and permit.is_missing then channels.id
+           end as "waitsForPermitOf"
+    from sends s join channels on channels.id = s.channel_id
+      cross join lateral (select in_ms, ${isLimited} and in_ms is null as is_missing
+                          from (select case when ${isLimited} then ${permitInMs} end as in_ms) its) permit
+    where ${isGiven('s.request_id')}`,
 )
 
 /** What keeps sends from being claimed; unknown ones are missing from the answer. */
@@ -42,13 +45,15 @@ export function findRefusals(db: Database, requestIds: readonly string[]): Promi
 
 const readyHeadsStatement = prepared<WakeUp>(
   'ready_heads',
-  `select distinct s.request_id as "requestId", ${overflowOf('s')} as "overflowOf", permit.in_ms as "inMs"
-   from sends asked
-     cross join lateral ((${laneOf('asked')} limit 1) union all select asked.* where asked.lane is null) s
-     join channels on channels.id = s.channel_id
-     cross join lateral (select case when ${isLimited} then ${permitInMs} else 0 end as in_ms) permit
-   where ${isGiven('asked.request_id')} and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
-     and channels.held_at is null and permit.in_ms is not null`,
+  'Finds the heads of the lanes of given sends that may be claimed now.',
+  sqlText`
+    select distinct s.request_id as "requestId", ${overflowOf('s')} as "overflowOf", permit.in_ms as "inMs"
+    from sends asked
+      cross join lateral ((${laneOf('asked')} limit 1) union all select asked.* where asked.lane is null) s
+      join channels on channels.id = s.channel_id
+      cross join lateral (select case when ${isLimited} then ${permitInMs} else 0 end as in_ms) permit
+    where ${isGiven('asked.request_id')} and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+      and channels.held_at is null and permit.in_ms is not null`,
 )
 
 /** Wake-ups for the heads of the lanes of these sends, where they may go now; a send without a lane is its own head. */
@@ -66,25 +71,28 @@ export interface BusyChannel {
 }
 
 /** With its limit, PostgreSQL looks for one in the channel, and doesn't read all that wait. */
-const hasOverdue = (which = '') => `coalesce((
-  select true from sends s where s.channel_id = channels.id and s.finished_at is null ${which}
-    and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms' limit 1), false)`
+const hasOverdue = (which = '') => sqlText`
+  coalesce((
+    select true from sends s where s.channel_id = channels.id and s.finished_at is null ${which}
+      and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms' limit 1), false)`
 
 /** One by one from the index, not from all their sends. */
 const busyChannelsStatement = prepared<BusyChannel>(
   'busy_channels',
-  `with recursive waiting as (
-     (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
-     union all
-     select (select channel_id from sends where finished_at is null and channel_id > waiting.id
-             order by channel_id limit 1)
-     from waiting where waiting.id is not null)
-   select id as "channelId",
-          ${hasLimits} or (${isInSlowStart} and ${hasOverdue('and s.overflow')}) as "grantsPermits",
-          case when ${hasLimits} then 'none' when ${isInSlowStart} then 'ordinary' else 'all' end as without
-   from waiting join channels using (id)
-   where held_at is null and ${hasOverdue()}
-   order by id`,
+  'Lists the channels, not held, that have overdue sends.',
+  sqlText`
+    with recursive waiting as (
+      (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
+      union all
+      select (select channel_id from sends where finished_at is null and channel_id > waiting.id
+              order by channel_id limit 1)
+      from waiting where waiting.id is not null)
+    select id as "channelId",
+           ${hasLimits} or (${isInSlowStart} and ${hasOverdue('and s.overflow')}) as "grantsPermits",
+           case when ${hasLimits} then 'none' when ${isInSlowStart} then 'ordinary' else 'all' end as without
+    from waiting join channels using (id)
+    where held_at is null and ${hasOverdue()}
+    order by id`,
 )
 
 export function findBusyChannels(db: Database, overdueByMs: number): Promise<BusyChannel[]> {
@@ -100,29 +108,33 @@ export interface DueSend extends WakeUp {
   isHead: boolean
 }
 
-const dueSends = (name: string, which: string) =>
+const dueSends = (name: string, purpose: string, which: string) =>
   prepared<DueSend>(
     name,
-    `select due.*
-     from json_to_recordset($1) as asked ("channelId" uuid, "dueAt" timestamptz, "requestId" uuid)
-     cross join lateral (
-       select asked."channelId", s.request_id as "requestId", ${overflowOf('s')} as "overflowOf",
-              s.next_attempt_at::text as "dueAt", not ${isBehind} as "isHead"
-       from sends s
-       where s.channel_id = asked."channelId" and s.status = 'queued' and ${which}
-         and s.next_attempt_at < now() - $2 * interval '1 ms'
-         and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
-       order by s.next_attempt_at, s.request_id
-       limit $3) due`,
+    purpose,
+    sqlText`
+      select due.*
+      from json_to_recordset($1) as asked ("channelId" uuid, "dueAt" timestamptz, "requestId" uuid)
+      cross join lateral (
+        select asked."channelId", s.request_id as "requestId", ${overflowOf('s')} as "overflowOf",
+               s.next_attempt_at::text as "dueAt", not ${isBehind} as "isHead"
+        from sends s
+        where s.channel_id = asked."channelId" and s.status = 'queued' and ${which}
+          and s.next_attempt_at < now() - $2 * interval '1 ms'
+          and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
+        order by s.next_attempt_at, s.request_id
+        limit $3) due`,
   )
 
 const dueSendsStatements = {
-  all: dueSends('due_sends', 's.finished_at is null'),
+  all: dueSends('due_sends', 'Lists the overdue sends of channels, page by page.', 's.finished_at is null'),
   // By the account's places, not by the channel's backlog.
   ordinary: dueSends(
     'due_sends_in_quota',
-    `${isUnfinished('s')} and not s.overflow
-     and s.account_id = (select account_id from channels where id = asked."channelId")`,
+    'Like due_sends, without the overflow.',
+    sqlText`
+      ${isUnfinished('s')} and not s.overflow
+      and s.account_id = (select account_id from channels where id = asked."channelId")`,
   ),
 }
 

@@ -1,21 +1,25 @@
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 
 /**
  * Fails sends that are queued, as many as `$1` at a time. The claim is gone from the row then, and with it what would tell
  * its last attempt a second time.
  *
+ * @param purpose one sentence, for db/statements.sql.
+ * @param failure why, in SQL.
  * @param which of the unfinished sends, in SQL.
  */
-export const failQueued = (name: string, failure: string, which: string) =>
+export const failQueued = (name: string, purpose: string, failure: string, which: string) =>
   prepared<{ requestId: string }>(
     name,
-    `update sends s
-     set status = 'failed', failure = ${failure}, finished_at = clock_timestamp(), claimed_at = null, claim_id = null
-     from (select request_id from sends
-           where finished_at is null and status = 'queued' and ${which}
-           order by request_id
-           limit $1
-           for no key update skip locked) chosen
-     where s.request_id = chosen.request_id
-     returning s.request_id as "requestId"`,
+    purpose,
+    sqlText`
+      update sends s
+      set status = 'failed', failure = ${failure}, finished_at = clock_timestamp(), claimed_at = null, claim_id = null
+      from (select request_id from sends
+            where finished_at is null and status = 'queued' and ${which}
+            order by request_id
+            limit $1
+            for no key update skip locked) chosen
+      where s.request_id = chosen.request_id
+      returning s.request_id as "requestId"`,
   )

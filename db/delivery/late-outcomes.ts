@@ -1,6 +1,6 @@
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 import { bonesOf, isErased } from '../support/erase.ts'
 import { claimIsLost } from './lost-claims.ts'
 
@@ -21,41 +21,43 @@ export interface LateOutcome {
  */
 const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
   'record_late_outcome',
-  `with s as (
-     select *, clock_timestamp() as ended_at,
-            case when ${isErased} then ${bonesOf('$3::json')} else $3::json end as record,
-            case when not ${isErased} then $4 end as message_id,
-            case when not ${isErased} then $6 end as reason,
-            claim_id = $2 and attempt_record is not null as is_recorded,
-            $5::text is not null and claim_id = $2 and ${claimIsLost} and
-              (status = 'uncertain' or $5 = 'sent') as is_settled
-     from sends s where request_id = $1 for no key update),
-   told_before as (
-     select from send_events e join s using (request_id)
-     where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
-   unread as (delete from sandbox_messages m using s where m.request_id = s.request_id and ${isErased}),
-   written as (
-     update sends
-     set status = $5, failure = s.reason, attempt_record = s.record, finished_at = s.ended_at,
-         provider_message_id = s.message_id,
-         claimed_at = case when s.status <> 'queued' then s.claimed_at end
-     from s where sends.request_id = s.request_id and s.is_settled
-     returning sends.status),
-   told as (
-     insert into send_events (request_id, at, event, fields)
-     select s.request_id, story.at, story.event, story.fields
-     from s cross join lateral (values
-       (1, s.is_settled and s.status <> 'queued', s.finished_at, 'attempt_lost',
-        json_build_object('attempt', s.attempt, 'reason', s.failure)),
-       (2, s.is_settled and s.status <> 'queued', s.finished_at, s.status, json_build_object('reason', s.failure)),
-       (3, not s.is_settled and not s.is_recorded and not exists (select from told_before), s.ended_at,
-        'attempt_finished', s.record)
-     ) as story (place, is_told, at, event, fields)
-     where story.is_told
-     order by story.place)
-   select status from written
-   union all
-   select status from s where is_recorded`,
+  'Records the outcome of an attempt whose claim was given up.',
+  sqlText`
+    with s as (
+      select *, clock_timestamp() as ended_at,
+             case when ${isErased} then ${bonesOf('$3::json')} else $3::json end as record,
+             case when not ${isErased} then $4 end as message_id,
+             case when not ${isErased} then $6 end as reason,
+             claim_id = $2 and attempt_record is not null as is_recorded,
+             $5::text is not null and claim_id = $2 and ${claimIsLost} and
+               (status = 'uncertain' or $5 = 'sent') as is_settled
+      from sends s where request_id = $1 for no key update),
+    told_before as (
+      select from send_events e join s using (request_id)
+      where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
+    unread as (delete from sandbox_messages m using s where m.request_id = s.request_id and ${isErased}),
+    written as (
+      update sends
+      set status = $5, failure = s.reason, attempt_record = s.record, finished_at = s.ended_at,
+          provider_message_id = s.message_id,
+          claimed_at = case when s.status <> 'queued' then s.claimed_at end
+      from s where sends.request_id = s.request_id and s.is_settled
+      returning sends.status),
+    told as (
+      insert into send_events (request_id, at, event, fields)
+      select s.request_id, story.at, story.event, story.fields
+      from s cross join lateral (values
+        (1, s.is_settled and s.status <> 'queued', s.finished_at, 'attempt_lost',
+         json_build_object('attempt', s.attempt, 'reason', s.failure)),
+        (2, s.is_settled and s.status <> 'queued', s.finished_at, s.status, json_build_object('reason', s.failure)),
+        (3, not s.is_settled and not s.is_recorded and not exists (select from told_before), s.ended_at,
+         'attempt_finished', s.record)
+      ) as story (place, is_told, at, event, fields)
+      where story.is_told
+      order by story.place)
+    select status from written
+    union all
+    select status from s where is_recorded`,
 )
 
 /** @returns what the send has become by it; undefined where it stays as it is. */

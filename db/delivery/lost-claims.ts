@@ -1,6 +1,6 @@
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { Database } from '../client.ts'
-import { isoText, prepared } from '../statement.ts'
+import { isoText, prepared, sqlText } from '../statement.ts'
 
 /** SQL that is true of a send `s` whose claim was given up, with no outcome recorded since. */
 export const claimIsLost = '(s.claimed_at is not null and s.attempt_record is null)'
@@ -18,10 +18,10 @@ const isOld = `s.claimed_at < clock_timestamp() - interval '${longestClaimMinute
  * that looks for them itself, and not among the sends $3 that this one has in hand. (A dead worker's send may be in
  * hand, too: its wake-up has come back, and is just being refused.)
  */
-const isOrphaned = `(
-  (s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
-  (s.worker <> $2 and w.name is null and ${isOld}) or
-  (s.worker = $2 and s.request_id <> all($3::uuid[]) and ${isOld}))`
+const isOrphaned = sqlText`
+  ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
+   (s.worker <> $2 and w.name is null and ${isOld}) or
+   (s.worker = $2 and s.request_id <> all($3::uuid[]) and ${isOld}))`
 
 /** Who looks for lost claims. */
 export interface Sweeper {
@@ -53,12 +53,14 @@ const mayHaveCalled = '(s.conversation_id is not null)'
 
 const findStatement = prepared<LostClaim>(
   'find_lost_claims',
-  `select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
-          s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
-          channels.on_uncertain as "onUncertain", ${mayHaveCalled} as "mayHaveCalled"
-   from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
-   where s.finished_at is null and s.status = 'sending' and ${isOrphaned}
-   limit $1`,
+  'Finds sends whose claim nobody will end: their worker is dead, or has let them drop.',
+  sqlText`
+    select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
+           s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
+           channels.on_uncertain as "onUncertain", ${mayHaveCalled} as "mayHaveCalled"
+    from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
+    where s.finished_at is null and s.status = 'sending' and ${isOrphaned}
+    limit $1`,
 )
 
 export function findLostClaims(db: Database, sweeper: Sweeper, limit: number): Promise<LostClaim[]> {
@@ -83,45 +85,47 @@ export interface GivenUp {
  */
 const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null }>(
   'give_up_claims',
-  `with given_up as materialized (
-     select * from json_to_recordset($1) as
-       ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
-   lost as materialized (
-     select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as lost_at
-     from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
-     where s.status = 'sending' and s.claim_id = g."claimId" and ${mayHaveCalled} = g."mayHaveCalled"
-       and ${isOrphaned}
-     order by s.request_id for no key update of s),
-   written as (
-     update sends s
-     set status = g.status, losses = s.losses + 1,
-         attempt = s.attempt - case when g."mayHaveCalled" then 0 else 1 end,
-         claimed_at = case when g."mayHaveCalled" then s.claimed_at end,
-         claim_id = case when g."mayHaveCalled" then s.claim_id end,
-         finished_at = case when g.status <> 'queued' then lost.lost_at end,
-         next_attempt_at = case when g.status = 'queued' then lost.lost_at + g."delayMs" * interval '1 ms'
-                                else s.next_attempt_at end,
-         failure = case when g.status <> 'queued' then g.reason end
-     from lost join given_up g on g."requestId" = lost.request_id
-     where s.request_id = lost.request_id
-     returning s.request_id, s.status, s.next_attempt_at),
-   told as (
-     insert into send_events (request_id, at, event, fields)
-     select lost.request_id, story.at, story.event, story.fields
-     from lost join given_up g on g."requestId" = lost.request_id join written w on w.request_id = lost.request_id
-     cross join lateral (values
-       (1, true, lost.claimed_at, 'attempt_started', json_build_object('attempt', lost.attempt, 'worker', lost.worker)),
-       (2, g."mayHaveCalled", lost.lost_at, 'attempt_lost',
-        json_build_object('attempt', lost.attempt, 'reason', g.reason)),
-       (2, not g."mayHaveCalled", lost.lost_at, 'attempt_lost',
-        json_build_object('attempt', lost.attempt, 'outcome', 'not_called', 'reason', g.reason)),
-       (3, g.status = 'queued', lost.lost_at, 'retry_scheduled',
-        json_build_object('reason', g.reason, 'nextAttemptAt', ${isoText('w.next_attempt_at')}))
-     ) as story (place, is_told, at, event, fields)
-     where story.is_told and (g.status = 'queued' or not g."mayHaveCalled")
-     order by lost.request_id, story.place)
-   select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt"
-   from written`,
+  'Ends lost claims: uncertain, failed or queued again, as decided for each.',
+  sqlText`
+    with given_up as materialized (
+      select * from json_to_recordset($1) as
+        ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
+    lost as materialized (
+      select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as lost_at
+      from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
+      where s.status = 'sending' and s.claim_id = g."claimId" and ${mayHaveCalled} = g."mayHaveCalled"
+        and ${isOrphaned}
+      order by s.request_id for no key update of s),
+    written as (
+      update sends s
+      set status = g.status, losses = s.losses + 1,
+          attempt = s.attempt - case when g."mayHaveCalled" then 0 else 1 end,
+          claimed_at = case when g."mayHaveCalled" then s.claimed_at end,
+          claim_id = case when g."mayHaveCalled" then s.claim_id end,
+          finished_at = case when g.status <> 'queued' then lost.lost_at end,
+          next_attempt_at = case when g.status = 'queued' then lost.lost_at + g."delayMs" * interval '1 ms'
+                                 else s.next_attempt_at end,
+          failure = case when g.status <> 'queued' then g.reason end
+      from lost join given_up g on g."requestId" = lost.request_id
+      where s.request_id = lost.request_id
+      returning s.request_id, s.status, s.next_attempt_at),
+    told as (
+      insert into send_events (request_id, at, event, fields)
+      select lost.request_id, story.at, story.event, story.fields
+      from lost join given_up g on g."requestId" = lost.request_id join written w on w.request_id = lost.request_id
+      cross join lateral (values
+        (1, true, lost.claimed_at, 'attempt_started', json_build_object('attempt', lost.attempt, 'worker', lost.worker)),
+        (2, g."mayHaveCalled", lost.lost_at, 'attempt_lost',
+         json_build_object('attempt', lost.attempt, 'reason', g.reason)),
+        (2, not g."mayHaveCalled", lost.lost_at, 'attempt_lost',
+         json_build_object('attempt', lost.attempt, 'outcome', 'not_called', 'reason', g.reason)),
+        (3, g.status = 'queued', lost.lost_at, 'retry_scheduled',
+         json_build_object('reason', g.reason, 'nextAttemptAt', ${isoText('w.next_attempt_at')}))
+      ) as story (place, is_told, at, event, fields)
+      where story.is_told and (g.status = 'queued' or not g."mayHaveCalled")
+      order by lost.request_id, story.place)
+    select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt"
+    from written`,
 )
 
 /** Ends lost claims. Those that another sweep has ended, or whose worker lives after all, are missing from the answer. */

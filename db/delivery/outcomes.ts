@@ -3,7 +3,7 @@ import type { AttemptRecord, SendStatus } from '../../src/core/timeline.ts'
 import { overflowOf } from '../admission/quota.ts'
 import type { Database } from '../client.ts'
 import { laneOf } from '../lanes.ts'
-import { isOneOf, isoText, prepared } from '../statement.ts'
+import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
 import { claimIsLost } from './lost-claims.ts'
 
 /** What an attempt came to, for `recordOutcomes`. */
@@ -36,7 +36,7 @@ export interface RecordedOutcome {
 const tookSeconds = (s: string) =>
   `extract(epoch from ${s}.finished_at - ${s}.accepted_at)::float8 as "tookSeconds"`
 
-const nextInLane = (s: string) => `
+const nextInLane = (s: string) => sqlText`
   case when ${s}.status <> 'queued' then
     (select json_build_object('requestId', next.request_id, 'overflowOf', ${overflowOf('next')})
      from (${laneOf(s)}) next where next.seq > ${s}.seq limit 1) end as "nextInLane"`
@@ -48,60 +48,62 @@ const nextInLane = (s: string) => `
  */
 const outcomeStatement = prepared<RecordedOutcome>(
   'record_outcomes',
-  `with outcomes as materialized (
-     select * from json_to_recordset($1) as
-       ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
-        "holdsChannel" boolean, "isUncounted" boolean, "sealedConfig" text)),
-   ours as materialized (
-     select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
-     from sends s join outcomes o on o."requestId" = s.request_id
-     where ${isOneOf('s.request_id', 'outcomes')} and s.status = 'sending' and s.claim_id = o."claimId"
-     order by s.request_id for no key update of s),
-   written as (
-     update sends s
-     set status = o.status,
-         finished_at = case when o.status <> 'queued' then ours.ended_at end,
-         attempt = s.attempt - case when o."isUncounted" then 1 else 0 end,
-         next_attempt_at = case when o.status = 'queued'
-                                then ours.ended_at + coalesce(o."delayMs", 0) * interval '1 ms'
-                                else s.next_attempt_at end,
-         claimed_at = case when o.status <> 'queued' then s.claimed_at end,
-         attempt_record = case when o.status <> 'queued' then o.record end,
-         provider_message_id = o.record->>'providerMessageId',
-         failure = case when o.status <> 'queued' then o.reason end
-     from ours join outcomes o on o."requestId" = ours.request_id
-     where ${isOneOf('s.request_id', 'outcomes')} and s.request_id = ours.request_id
-     returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq),
-   held as (
-     update channels set held_at = now(), held_reason = refusal.reason
-     from (select distinct on (ours.channel_id) ours.channel_id, o.reason, o."sealedConfig"
-           from ours join outcomes o on o."requestId" = ours.request_id where o."holdsChannel") refusal
-     where channels.id = refusal.channel_id and held_at is null
-       and channels.sealed_config = refusal."sealedConfig"),
-   -- The attempt's number is used again, its permit isn't: the call may have been made.
-   used as (
-     delete from permits t using ours join outcomes o on o."requestId" = ours.request_id
-     where o."isUncounted" and t.request_id = ours.request_id),
-   retried as (
-     insert into send_events (request_id, at, event, fields)
-     select ours.request_id, story.at, story.event, story.fields
-     from ours join outcomes o on o."requestId" = ours.request_id join written w on w.request_id = ours.request_id
-     cross join lateral (values
-       (1, ours.claimed_at, 'attempt_started', json_build_object('attempt', ours.attempt, 'worker', ours.worker)),
-       (2, ours.ended_at, 'attempt_finished', o.record),
-       (3, ours.ended_at, case when o."holdsChannel" then 'channel_held' else 'retry_scheduled' end,
-        case when o."holdsChannel" then json_build_object('reason', o.reason)
-             else json_build_object('reason', o.reason, 'nextAttemptAt', ${isoText('w.next_attempt_at')}) end)
-     ) as story (place, at, event, fields)
-     where o.status = 'queued'
-     order by ours.request_id, story.place)
-   select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
-          ${tookSeconds('written')}, ${nextInLane('written')}
-   from written
-   union all
-   select s.request_id, case when s.status = 'queued' then s.next_attempt_at end, ${tookSeconds('s')}, ${nextInLane('s')}
-   from sends s join outcomes o on o."requestId" = s.request_id
-   where ${isOneOf('s.request_id', 'outcomes')} and s.status <> 'sending' and s.claim_id = o."claimId" and not ${claimIsLost}`,
+  'Records what attempts came to, and finds the next send of each lane.',
+  sqlText`
+    with outcomes as materialized (
+      select * from json_to_recordset($1) as
+        ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
+         "holdsChannel" boolean, "isUncounted" boolean, "sealedConfig" text)),
+    ours as materialized (
+      select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
+      from sends s join outcomes o on o."requestId" = s.request_id
+      where ${isOneOf('s.request_id', 'outcomes')} and s.status = 'sending' and s.claim_id = o."claimId"
+      order by s.request_id for no key update of s),
+    written as (
+      update sends s
+      set status = o.status,
+          finished_at = case when o.status <> 'queued' then ours.ended_at end,
+          attempt = s.attempt - case when o."isUncounted" then 1 else 0 end,
+          next_attempt_at = case when o.status = 'queued'
+                                 then ours.ended_at + coalesce(o."delayMs", 0) * interval '1 ms'
+                                 else s.next_attempt_at end,
+          claimed_at = case when o.status <> 'queued' then s.claimed_at end,
+          attempt_record = case when o.status <> 'queued' then o.record end,
+          provider_message_id = o.record->>'providerMessageId',
+          failure = case when o.status <> 'queued' then o.reason end
+      from ours join outcomes o on o."requestId" = ours.request_id
+      where ${isOneOf('s.request_id', 'outcomes')} and s.request_id = ours.request_id
+      returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq),
+    held as (
+      update channels set held_at = now(), held_reason = refusal.reason
+      from (select distinct on (ours.channel_id) ours.channel_id, o.reason, o."sealedConfig"
+            from ours join outcomes o on o."requestId" = ours.request_id where o."holdsChannel") refusal
+      where channels.id = refusal.channel_id and held_at is null
+        and channels.sealed_config = refusal."sealedConfig"),
+    -- The attempt's number is used again, its permit isn't: the call may have been made.
+    used as (
+      delete from permits t using ours join outcomes o on o."requestId" = ours.request_id
+      where o."isUncounted" and t.request_id = ours.request_id),
+    retried as (
+      insert into send_events (request_id, at, event, fields)
+      select ours.request_id, story.at, story.event, story.fields
+      from ours join outcomes o on o."requestId" = ours.request_id join written w on w.request_id = ours.request_id
+      cross join lateral (values
+        (1, ours.claimed_at, 'attempt_started', json_build_object('attempt', ours.attempt, 'worker', ours.worker)),
+        (2, ours.ended_at, 'attempt_finished', o.record),
+        (3, ours.ended_at, case when o."holdsChannel" then 'channel_held' else 'retry_scheduled' end,
+         case when o."holdsChannel" then json_build_object('reason', o.reason)
+              else json_build_object('reason', o.reason, 'nextAttemptAt', ${isoText('w.next_attempt_at')}) end)
+      ) as story (place, at, event, fields)
+      where o.status = 'queued'
+      order by ours.request_id, story.place)
+    select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
+           ${tookSeconds('written')}, ${nextInLane('written')}
+    from written
+    union all
+    select s.request_id, case when s.status = 'queued' then s.next_attempt_at end, ${tookSeconds('s')}, ${nextInLane('s')}
+    from sends s join outcomes o on o."requestId" = s.request_id
+    where ${isOneOf('s.request_id', 'outcomes')} and s.status <> 'sending' and s.claim_id = o."claimId" and not ${claimIsLost}`,
 )
 
 /** Records what attempts came to. Those whose claim no longer holds are missing from the answer. */

@@ -2,14 +2,15 @@ import { sql } from 'drizzle-orm'
 import { overflowOf } from '../admission/quota.ts'
 import { type Database, inTransaction } from '../client.ts'
 import { isBehind } from '../lanes.ts'
+import { sqlText } from '../statement.ts'
 
 /** A provider that doesn't answer is to hold few of the slots that are for all accounts' overflow. */
 const permitsDuringSlowStart = 4
 const slowStartAfterSeconds = 10
 
 /** SQL that is true of a row of `channels` all of whose sends need permits. */
-export const hasLimits = `(channels.rate_calls is not null or channels.max_in_flight is not null
-  or channels.breaker_open_until is not null)`
+export const hasLimits = sqlText`
+  (channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null)`
 
 /** SQL that is true of a row of `channels` in which no send of the overflow has got an answer lately. */
 export const isInSlowStart = `coalesce(channels.answered_at < clock_timestamp() - interval '${slowStartAfterSeconds} s', true)`
@@ -27,9 +28,10 @@ export const headStartMs = 100
  * SQL of how long until the wake-up of a send `s` that has its permit, also against the circuit breaker of its row of
  * `channels`; null where it has none.
  */
-export const permitInMs = `(
-  select ceil(greatest(0, coalesce(extract(epoch from t.call_at - clock_timestamp()) * 1000, 0) - ${headStartMs}))::float8
-  from permits t where ${isUsable} and (t.is_probe or channels.breaker_open_until is null))`
+export const permitInMs = sqlText`
+  (select ceil(greatest(0, coalesce(extract(epoch from t.call_at - clock_timestamp()) * 1000, 0) - ${headStartMs}))::float8
+   from permits t
+   where ${isUsable} and (t.is_probe or channels.breaker_open_until is null))`
 
 /** SQL that is true of a send `s` whose permit it is. One that came long before would take up a slot until its call. */
 export const hasPermit = `coalesce(${permitInMs} < ${headStartMs}, false)`

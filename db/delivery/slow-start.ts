@@ -2,15 +2,17 @@ import type { WakeUp } from '../../src/core/send-job.ts'
 import { overflowOf } from '../admission/quota.ts'
 import type { Database } from '../client.ts'
 import { isBehind } from '../lanes.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 import { isInSlowStart } from './permits.ts'
 
 const noteStatement = prepared<{ wasInSlowStart: boolean }>(
   'note_answer',
-  `with channels as materialized (
-     select id, ${isInSlowStart} as was_in_slow_start from channels where id = $1 for no key update)
-   update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
-   returning was_in_slow_start as "wasInSlowStart"`,
+  'Notes that a send of the channel’s overflow got an answer, which ends its slow start.',
+  sqlText`
+    with channels as materialized (
+      select id, ${isInSlowStart} as was_in_slow_start from channels where id = $1 for no key update)
+    update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
+    returning was_in_slow_start as "wasInSlowStart"`,
 )
 
 /** Notes that a send of the channel's overflow has got an answer. @returns whether it is the first after a silence. */
@@ -21,12 +23,14 @@ export async function noteAnswer(db: Database, channelId: string): Promise<boole
 
 const waitingStatement = prepared<WakeUp>(
   'waiting_overflow',
-  `select s.request_id as "requestId", ${overflowOf('s')} as "overflowOf"
-   from sends s
-   where s.channel_id = $1 and s.finished_at is null and s.status = 'queued' and s.overflow
-     and s.next_attempt_at <= clock_timestamp() and not ${isBehind}
-   order by s.next_attempt_at, s.seq
-   limit $2`,
+  'Lists the overflow of a channel that is due.',
+  sqlText`
+    select s.request_id as "requestId", ${overflowOf('s')} as "overflowOf"
+    from sends s
+    where s.channel_id = $1 and s.finished_at is null and s.status = 'queued' and s.overflow
+      and s.next_attempt_at <= clock_timestamp() and not ${isBehind}
+    order by s.next_attempt_at, s.seq
+    limit $2`,
 )
 
 /** The channel's overflow that is due, in that order. */

@@ -1,11 +1,13 @@
 import type { Database } from '../client.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 
 const beatStatement = prepared<{ aliveUntil: Date }>(
   'beat',
-  `insert into workers (name, alive_until) values ($1, clock_timestamp() + $2 * interval '1 ms')
-   on conflict (name) do update set alive_until = excluded.alive_until
-   returning alive_until as "aliveUntil"`,
+  'Renews a worker’s lease, and with it those of its claims.',
+  sqlText`
+    insert into workers (name, alive_until) values ($1, clock_timestamp() + $2 * interval '1 ms')
+    on conflict (name) do update set alive_until = excluded.alive_until
+    returning alive_until as "aliveUntil"`,
 )
 
 /**
@@ -21,6 +23,7 @@ export async function beat(db: Database, name: string, leaseMs: number): Promise
 
 const retireStatement = prepared(
   'retire_worker',
+  'Ends the lease of a worker that has stopped.',
   `update workers set alive_until = '-infinity' where name = $1`,
 )
 
@@ -31,6 +34,7 @@ export async function retire(db: Database, name: string): Promise<void> {
 
 const findDeadStatement = prepared<{ name: string }>(
   'find_dead_workers',
+  'Lists the workers whose lease has run out.',
   'select name from workers where alive_until < clock_timestamp()',
 )
 
@@ -41,6 +45,7 @@ export async function findDeadWorkers(db: Database): Promise<string[]> {
 
 const forgetStatement = prepared(
   'forget_dead_workers',
+  'Removes dead workers whose claims have been given up.',
   'delete from workers where name = any($1) and alive_until < clock_timestamp()',
 )
 

@@ -1,6 +1,6 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Database } from '../client.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 
 /** What the service as a whole has before it. Read from the indexes of unfinished sends, however many have ended. */
 export interface Backlog {
@@ -29,7 +29,7 @@ interface ChannelStates {
   breakersHalfOpen: number
 }
 
-const waits = (channels: keyof OldestWaiting) => `
+const waits = (channels: keyof OldestWaiting) => sqlText`
   coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = '${channels}'))::float8, 0)`
 
 /**
@@ -38,36 +38,41 @@ const waits = (channels: keyof OldestWaiting) => `
  */
 const sendsStatement = prepared<Backlog['unfinished'] & OldestWaiting>(
   'backlog_of_sends',
-  `with unfinished as materialized (
-     select channel_id, status, next_attempt_at, status = 'queued' and next_attempt_at <= clock_timestamp() as is_due,
-            lane is null or seq = min(seq) over (partition by lane) as is_head
-     from sends where finished_at is null),
-   of_channel as materialized (
-     select channel_id, count(*) filter (where is_due) as due, count(*) filter (where status = 'sending') as sending,
-            count(*) filter (where status = 'queued' and not is_due) as later,
-            min(next_attempt_at) filter (where is_due and is_head) as due_since
-     from unfinished group by channel_id),
-   of_kind as (
-     select of_channel.*,
-            case when held_at is not null or breaker_open_until is not null then 'stopped'
-                 when rate_calls is not null or max_in_flight is not null then 'limited' else 'free' end as kind
-     from of_channel join channels on channels.id = of_channel.channel_id)
-   select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
-          coalesce(sum(sending), 0)::int as sending,
-          ${waits('free')} as free, ${waits('limited')} as limited, ${waits('stopped')} as stopped
-   from of_kind`,
+  'Counts the unfinished sends, and how long the oldest have been due, for metrics.',
+  sqlText`
+    with unfinished as materialized (
+      select channel_id, status, next_attempt_at, status = 'queued' and next_attempt_at <= clock_timestamp() as is_due,
+             lane is null or seq = min(seq) over (partition by lane) as is_head
+      from sends where finished_at is null),
+    of_channel as materialized (
+      select channel_id, count(*) filter (where is_due) as due, count(*) filter (where status = 'sending') as sending,
+             count(*) filter (where status = 'queued' and not is_due) as later,
+             min(next_attempt_at) filter (where is_due and is_head) as due_since
+      from unfinished group by channel_id),
+    of_kind as (
+      select of_channel.*,
+             case when held_at is not null or breaker_open_until is not null then 'stopped'
+                  when rate_calls is not null or max_in_flight is not null then 'limited' else 'free' end as kind
+      from of_channel join channels on channels.id = of_channel.channel_id)
+    select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
+           coalesce(sum(sending), 0)::int as sending,
+           ${waits('free')} as free, ${waits('limited')} as limited, ${waits('stopped')} as stopped
+    from of_kind`,
 )
 
 const channelsStatement = prepared<ChannelStates>(
   'channel_states',
-  `select provider, count(*) filter (where held_at is not null)::int as held,
-          count(*) filter (where breaker_open_until > clock_timestamp())::int as "breakersOpen",
-          count(*) filter (where breaker_open_until <= clock_timestamp())::int as "breakersHalfOpen"
-   from channels where deleted_at is null group by provider`,
+  'Counts held channels and open circuit breakers by provider, for metrics.',
+  sqlText`
+    select provider, count(*) filter (where held_at is not null)::int as held,
+           count(*) filter (where breaker_open_until > clock_timestamp())::int as "breakersOpen",
+           count(*) filter (where breaker_open_until <= clock_timestamp())::int as "breakersHalfOpen"
+    from channels where deleted_at is null group by provider`,
 )
 
 const workersStatement = prepared<{ count: number }>(
   'workers_alive',
+  'Counts the workers whose lease holds, for metrics.',
   'select count(*)::int as count from workers where alive_until > clock_timestamp()',
 )
 

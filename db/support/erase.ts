@@ -3,6 +3,7 @@ import { type Contact, erasedContactValue } from '../../src/core/contact.ts'
 import type { Message } from '../../src/core/message.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
+import { sqlText } from '../statement.ts'
 
 /** What is kept of an event. Of the rest, providers' words and ids, any may tell who the contact was: WhatsApp's ids do. */
 const boneFields = [
@@ -19,8 +20,8 @@ const boneFields = [
 ]
 
 /** SQL of an event's fields with all but its bones null. */
-export const bonesOf = (fields: string) => `
-  (select json_object_agg(key, case when key in (${boneFields.map((name) => `'${name}'`)}) then value else 'null' end)
+export const bonesOf = (fields: string) => sqlText`
+  (select json_object_agg(key, case when key in (${boneFields.map((name) => `'${name}'`).join(',')}) then value else 'null' end)
    from json_each(${fields}))`
 
 /** SQL that is true of a send `s` of an erased contact. */

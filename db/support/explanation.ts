@@ -3,7 +3,7 @@ import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
 import { isUnfinished } from '../lanes.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 import { findSend } from './sends.ts'
 
 interface FactsRow {
@@ -28,20 +28,22 @@ interface FactsRow {
 
 const factsStatement = prepared<FactsRow>(
   'send_facts',
-  `select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.expires_at as "expiresAt",
-          ahead.count as "countAhead", ahead.first as "firstAhead",
-          s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
-          c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
-          c.breaker_open_until as "breakerOpenUntil", c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds",
-          c.max_in_flight as "maxInFlight", c.deleted_at as "deletedAt"
-   from sends s join channels c on c.id = s.channel_id
-     cross join lateral (
-       select count(*)::int as count,
-              (array_agg(json_build_object('requestId', request_id, 'status', status) order by seq))[1] as first
-       from (select request_id, status, seq from sends earlier
-             where earlier.lane = s.lane and earlier.seq < s.seq and ${isUnfinished('earlier')}
-             order by seq limit ${mostCountedAhead}) earlier) ahead
-   where s.request_id = $1`,
+  'Reads what a send waits for, or has waited for, for its explanation.',
+  sqlText`
+    select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.expires_at as "expiresAt",
+           ahead.count as "countAhead", ahead.first as "firstAhead",
+           s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
+           c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
+           c.breaker_open_until as "breakerOpenUntil", c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds",
+           c.max_in_flight as "maxInFlight", c.deleted_at as "deletedAt"
+    from sends s join channels c on c.id = s.channel_id
+      cross join lateral (
+        select count(*)::int as count,
+               (array_agg(json_build_object('requestId', request_id, 'status', status) order by seq))[1] as first
+        from (select request_id, status, seq from sends earlier
+              where earlier.lane = s.lane and earlier.seq < s.seq and ${isUnfinished('earlier')}
+              order by seq limit ${mostCountedAhead}) earlier) ahead
+    where s.request_id = $1`,
 )
 
 /** All that is told of a send: its row, its events, and what it waits for or has waited for. */

@@ -1,6 +1,6 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { Database } from '../client.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 import { canBeReplayed, type ReplayableStatus, replaying } from './replays.ts'
 
 /** A channel's sends that have ended so; what is absent doesn't matter. */
@@ -43,23 +43,23 @@ export interface Trial extends ReplayedSet {
 const pageSize = 2000
 
 const isRefused = "coalesce(s.attempt_record->>'outcome' = 'rejected', false)"
-const isExpired = `(
-  (s.attempt_record is null and s.failure = '${ownReasons.expired}') or
-  coalesce(s.expires_at <= clock_timestamp(), false))`
+const isExpired = sqlText`
+  ((s.attempt_record is null and s.failure = '${ownReasons.expired}') or
+   coalesce(s.expires_at <= clock_timestamp(), false))`
 
 /** SQL of why a send `s` is left out; null where it isn't. By what its row keeps, not by words for people. */
-const skippedAs = `
+const skippedAs = sqlText`
   case when ${isRefused} and not $9 then 'refused' when ${isExpired} and not $8 then 'expired' end`
 
-const isInSet = `(
-  ${canBeReplayed('$2')}
+const isInSet = sqlText`
+  (${canBeReplayed('$2')}
   and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
   and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
   and ($6::text is null or s.contact_value = $6)
   and ($7::timestamptz is null or s.finished_at <= $7))`
 
 /** The next of a channel's sends that ended other than well, whichever they are: so no page takes longer than others. */
-const page = `
+const page = sqlText`
   page as materialized (
     select s.request_id, s.seq, ${isInSet} as is_in_set, ${skippedAs} as skipped_as
     from sends s
@@ -67,7 +67,7 @@ const page = `
     order by s.seq limit ${pageSize})`
 
 /** Where it reaches the limit, what comes after the last that is replayed isn't looked at. */
-const counted = `
+const counted = sqlText`
   select (select count(*) from replayed)::int as replayed,
          count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
          count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
@@ -85,24 +85,29 @@ interface PageResult {
 }
 
 /** Looks at each again under its lock; those that somebody else is replaying at this moment are theirs. */
+const toReplay = sqlText`
+  select s.* from sends s
+  where s.request_id = any(array(select request_id from page where is_in_set and skipped_as is null))
+    and ${isInSet} and ${skippedAs} is null
+  order by s.seq limit $11 for no key update of s skip locked`
+
 const replayStatement = prepared<PageResult>(
   'replay_sends',
-  `with ${page}, ${replaying(
-    `select s.* from sends s
-     where s.request_id = any(array(select request_id from page where is_in_set and skipped_as is null))
-       and ${isInSet} and ${skippedAs} is null
-     order by s.seq limit $11 for no key update of s skip locked`,
-    '$13::bigint',
-  )}
-   ${counted}`,
+  'Queues a page of a set of failed or uncertain sends again.',
+  sqlText`
+    with ${page},
+    ${replaying(toReplay, '$13::bigint')}
+    ${counted}`,
 )
 
 const tryStatement = prepared<PageResult>(
   'try_replay',
-  `with ${page},
-   replayed as (
-     select seq from page where is_in_set and skipped_as is null order by seq limit $11)
-   ${counted}`,
+  'Counts what replay_sends would do, without doing it.',
+  sqlText`
+    with ${page},
+    replayed as (
+      select seq from page where is_in_set and skipped_as is null order by seq limit $11)
+    ${counted}`,
 )
 
 /** Queues the sends of a set again; those whose media is no longer kept, or that were erased, are not in it. */

@@ -1,6 +1,6 @@
 import type { Database } from '../client.ts'
 import { claimIsLost } from '../delivery/lost-claims.ts'
-import { isoText, prepared } from '../statement.ts'
+import { isoText, prepared, sqlText } from '../statement.ts'
 
 /** What sends may be replayed: those that have ended other than well. */
 export type ReplayableStatus = 'failed' | 'uncertain'
@@ -9,10 +9,10 @@ export type ReplayableStatus = 'failed' | 'uncertain'
 export const replaysPerSecond = 20
 
 /** SQL that is true of a send `s` that has ended so and can be replayed: not erased, its media and its channel still there. */
-export const canBeReplayed = (statuses: string) => `(
-  s.status = any(${statuses}) and s.failure is not null and
-  (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
-  exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))`
+export const canBeReplayed = (statuses: string) => sqlText`
+  (s.status = any(${statuses}) and s.failure is not null and
+   (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
+   exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))`
 
 /** Within so many a worker has found a replayed send, which comes without a wake-up: it must not expire before. */
 const foundWithinSeconds = 30
@@ -24,8 +24,9 @@ const foundWithinSeconds = 30
  * @param chosen the rows of the sends, locked.
  * @param before how many of the same set have been replayed already.
  */
-export const replaying = (chosen: string, before: string) => `
-  chosen as materialized (${chosen}),
+export const replaying = (chosen: string, before: string) => sqlText`
+  chosen as materialized (
+    ${chosen}),
   due as (
     select chosen.*, clock_timestamp() as replayed_at,
            clock_timestamp() + (${before} + row_number() over (order by seq) - 1) / ${replaysPerSecond}::float8 * interval '1 s' as due_at
@@ -54,15 +55,17 @@ export const replaying = (chosen: string, before: string) => `
     returning s.seq)`
 
 // Waits where another replay of the same send is under way, so as to see what came of it.
+const oneToReplay = sqlText`
+  select s.* from sends s
+  where s.request_id = $1 and ${canBeReplayed("'{failed,uncertain}'")}
+  for no key update of s`
+
 const replayOneStatement = prepared<{ seq: string }>(
   'replay_send',
-  `with ${replaying(
-    `select s.* from sends s
-     where s.request_id = $1 and ${canBeReplayed("'{failed,uncertain}'")}
-     for no key update of s`,
-    '0',
-  )}
-   select seq from replayed`,
+  'Queues a failed or uncertain send again.',
+  sqlText`
+    with ${replaying(oneToReplay, '0')}
+    select seq from replayed`,
 )
 
 /**

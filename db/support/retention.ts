@@ -3,47 +3,55 @@ import type { ProviderRules } from '../../src/core/provider.ts'
 import { providerNames, providerRules } from '../../src/core/providers/index.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import type { Database } from '../client.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 
 /**
  * What is to go, each statement a page of the oldest at once. Ids begin with the moment at which they were made, so
  * that the primary key leads to what is old, and no index on the end of a send is needed: none ends before it begins.
  */
-const madeBefore = (id: string) =>
-  `${id} < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
-            || '00000000000000000000')::uuid`
+const madeBefore = (id: string) => sqlText`
+  ${id} < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
+           || '00000000000000000000')::uuid`
 
 const trimSendsStatement = prepared<{ trimmed: number }>(
   'trim_sends',
-  `with old as materialized (
-     select request_id from sends
-     where ${madeBefore('request_id')} and finished_at < now() - $1::interval
-     order by request_id limit $2
-     for update skip locked),
-   old_events as (delete from send_events e using old where e.request_id = old.request_id),
-   old_media as (delete from media m using old where m.request_id = old.request_id),
-   old_permits as (delete from permits t using old where t.request_id = old.request_id),
-   old_messages as (delete from sandbox_messages m using old where m.request_id = old.request_id),
-   trimmed as (delete from sends s using old where s.request_id = old.request_id returning 1)
-   select count(*)::int as trimmed from trimmed`,
+  'Deletes a page of finished sends past their retention, with all that belongs to them.',
+  sqlText`
+    with old as materialized (
+      select request_id from sends
+      where ${madeBefore('request_id')} and finished_at < now() - $1::interval
+      order by request_id limit $2
+      for update skip locked),
+    old_events as (delete from send_events e using old where e.request_id = old.request_id),
+    old_media as (delete from media m using old where m.request_id = old.request_id),
+    old_permits as (delete from permits t using old where t.request_id = old.request_id),
+    old_messages as (delete from sandbox_messages m using old where m.request_id = old.request_id),
+    trimmed as (delete from sends s using old where s.request_id = old.request_id returning 1)
+    select count(*)::int as trimmed from trimmed`,
 )
 
 /** @param oldest selects a page of what is to go, by its primary key. */
 const trimPage = (table: string, key: string, oldest: string) =>
   prepared<{ trimmed: number }>(
     `trim_${table}`,
-    `with trimmed as (delete from ${table} t using (${oldest} skip locked) old where t.${key} = old.${key} returning 1)
-     select count(*)::int as trimmed from trimmed`,
+    'Deletes a page of what is past its retention.',
+    sqlText`
+      with trimmed as (
+        delete from ${table} t using (
+          ${oldest} skip locked) old
+        where t.${key} = old.${key} returning 1)
+      select count(*)::int as trimmed from trimmed`,
   )
 
 const trimMediaStatement = trimPage(
   'media',
   'request_id',
-  `select m.request_id from media m join sends s on s.request_id = m.request_id
-   join channels c on c.id = s.channel_id
-   where ${madeBefore('m.request_id')} and s.finished_at < now() - $1::interval
-     and (c.provider <> all($3::text[]) or s.finished_at < now() - $4::interval)
-   order by m.request_id limit $2 for update of m, s`,
+  sqlText`
+    select m.request_id from media m join sends s on s.request_id = m.request_id
+    join channels c on c.id = s.channel_id
+    where ${madeBefore('m.request_id')} and s.finished_at < now() - $1::interval
+      and (c.provider <> all($3::text[]) or s.finished_at < now() - $4::interval)
+    order by m.request_id limit $2 for update of m, s`,
 )
 
 /** They fetch media after they have taken the message: it must not be gone while its links live. */

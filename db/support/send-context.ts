@@ -1,6 +1,6 @@
 import type { Message } from '../../src/core/message.ts'
 import type { Database } from '../client.ts'
-import { prepared } from '../statement.ts'
+import { prepared, sqlText } from '../statement.ts'
 
 /** What stands around a send, by name. */
 export interface SendContext {
@@ -14,14 +14,16 @@ export interface SendContext {
 
 const contextStatement = prepared<SendContext>(
   'send_context',
-  `select a.name as "accountName", f.name as "flowName",
-          case when conv.id is not null then json_build_object(
-            'openedAt', conv.opened_at, 'closedAt', conv.closed_at, 'closedBy', conv.closed_by) end as conversation,
-          case when $2 then s.message end as message
-   from sends s join accounts a on a.id = s.account_id
-   left join flows f on f.id = s.flow_id
-   left join conversations conv on conv.id = s.conversation_id
-   where s.request_id = $1`,
+  'Reads the names and the conversation around a send, for the support page.',
+  sqlText`
+    select a.name as "accountName", f.name as "flowName",
+           case when conv.id is not null then json_build_object(
+             'openedAt', conv.opened_at, 'closedAt', conv.closed_at, 'closedBy', conv.closed_by) end as conversation,
+           case when $2 then s.message end as message
+    from sends s join accounts a on a.id = s.account_id
+    left join flows f on f.id = s.flow_id
+    left join conversations conv on conv.id = s.conversation_id
+    where s.request_id = $1`,
 )
 
 export async function findSendContext(

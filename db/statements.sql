@@ -1,0 +1,847 @@
+-- The service's prepared statements, as PostgreSQL gets them. Written by `npm run statements`, not by hand:
+-- their sources are the files of db/ that call `prepared`.
+
+-- backlog_of_sends: Counts the unfinished sends, and how long the oldest have been due, for metrics.
+with unfinished as materialized (
+  select channel_id, status, next_attempt_at, status = 'queued' and next_attempt_at <= clock_timestamp() as is_due,
+         lane is null or seq = min(seq) over (partition by lane) as is_head
+  from sends where finished_at is null),
+of_channel as materialized (
+  select channel_id, count(*) filter (where is_due) as due, count(*) filter (where status = 'sending') as sending,
+         count(*) filter (where status = 'queued' and not is_due) as later,
+         min(next_attempt_at) filter (where is_due and is_head) as due_since
+  from unfinished group by channel_id),
+of_kind as (
+  select of_channel.*,
+         case when held_at is not null or breaker_open_until is not null then 'stopped'
+              when rate_calls is not null or max_in_flight is not null then 'limited' else 'free' end as kind
+  from of_channel join channels on channels.id = of_channel.channel_id)
+select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
+       coalesce(sum(sending), 0)::int as sending,
+       coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = 'free'))::float8, 0) as free, coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = 'limited'))::float8, 0) as limited, coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = 'stopped'))::float8, 0) as stopped
+from of_kind;
+
+-- beat: Renews a worker’s lease, and with it those of its claims.
+insert into workers (name, alive_until) values ($1, clock_timestamp() + $2 * interval '1 ms')
+on conflict (name) do update set alive_until = excluded.alive_until
+returning alive_until as "aliveUntil";
+
+-- busy_channels: Lists the channels, not held, that have overdue sends.
+with recursive waiting as (
+  (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
+  union all
+  select (select channel_id from sends where finished_at is null and channel_id > waiting.id
+          order by channel_id limit 1)
+  from waiting where waiting.id is not null)
+select id as "channelId",
+       (channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) and coalesce((
+           select true from sends s where s.channel_id = channels.id and s.finished_at is null and s.overflow
+             and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms' limit 1), false)) as "grantsPermits",
+       case when (channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) then 'none' when coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) then 'ordinary' else 'all' end as without
+from waiting join channels using (id)
+where held_at is null and coalesce((
+    select true from sends s where s.channel_id = channels.id and s.finished_at is null 
+      and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms' limit 1), false)
+order by id;
+
+-- channel_states: Counts held channels and open circuit breakers by provider, for metrics.
+select provider, count(*) filter (where held_at is not null)::int as held,
+       count(*) filter (where breaker_open_until > clock_timestamp())::int as "breakersOpen",
+       count(*) filter (where breaker_open_until <= clock_timestamp())::int as "breakersHalfOpen"
+from channels where deleted_at is null group by provider;
+
+-- claim_sends: Claims those of the sends that may go.
+with due as materialized (
+  select * from sends
+  where request_id = any((select $1::uuid[])::uuid[])
+    and ((status = 'queued' and next_attempt_at <= clock_timestamp()
+          and (expires_at is null or expires_at > clock_timestamp())
+          and (select alive_until > clock_timestamp() from workers where name = $2)) or
+         (status = 'sending' and claim_id = $3))
+  order by request_id
+  for no key update skip locked),
+mine as materialized (
+  select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
+         ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
+         s.conversation_id is null and not s.close_conversation and open.id is null as opens
+  from due s join channels on channels.id = s.channel_id
+  left join lateral (
+    select c.id from conversations c
+    where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
+      and c.contact_value = s.contact_value and c.closed_at is null) open on true
+  where s.status = 'sending' or (channels.held_at is null and not coalesce((
+      select true from sends earlier
+      where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
+                                 and (not ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) or coalesce((select ceil(greatest(0, coalesce(extract(epoch from t.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+                                    from permits t
+                                    where t.request_id = s.request_id and t.attempt = s.attempt + 1 and t.valid_until > clock_timestamp() and (t.is_probe or channels.breaker_open_until is null)) < 100, false)))),
+opened as (
+  insert into conversations (id, account_id, contact_type, contact_value, opened_at)
+  select distinct new_id, account_id, contact_type, contact_value, now()
+  from mine where opens
+  order by account_id, contact_type, contact_value
+  on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
+  returning id)
+update sends s
+set status = 'sending', worker = $2, claim_id = $3,
+    attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
+    claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
+    conversation_id = coalesce(s.conversation_id, mine.open_id, opened.id)
+from mine left join opened on opens and opened.id = new_id, channels
+where s.request_id = mine.request_id and channels.id = s.channel_id
+returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
+  jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
+                                       'name', s.contact_name)) as contact,
+  s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation",
+  s.conversation_id as "conversationId", s.attempt, s.traceparent,
+  s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
+  channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
+  ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
+  case when channels.rate_calls is not null then (select extract(epoch from t.call_at - clock_timestamp())::float8 * 1000 from permits t where t.request_id = s.request_id) end as "callInMs",
+  case when channels.rate_calls is not null then (select extract(epoch from t.valid_until - clock_timestamp())::float8 * 1000 from permits t where t.request_id = s.request_id) end as "tooLateInMs";
+
+-- close_breaker: Closes a channel’s circuit breaker.
+update channels set breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
+where id = $1 and breaker_open_until is not null
+returning id;
+
+-- due_sends: Lists the overdue sends of channels, page by page.
+select due.*
+from json_to_recordset($1) as asked ("channelId" uuid, "dueAt" timestamptz, "requestId" uuid)
+cross join lateral (
+  select asked."channelId", s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
+         s.next_attempt_at::text as "dueAt", not coalesce((
+             select true from sends earlier
+             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false) as "isHead"
+  from sends s
+  where s.channel_id = asked."channelId" and s.status = 'queued' and s.finished_at is null
+    and s.next_attempt_at < now() - $2 * interval '1 ms'
+    and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
+  order by s.next_attempt_at, s.request_id
+  limit $3) due;
+
+-- due_sends_in_quota: Like due_sends, without the overflow.
+select due.*
+from json_to_recordset($1) as asked ("channelId" uuid, "dueAt" timestamptz, "requestId" uuid)
+cross join lateral (
+  select asked."channelId", s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
+         s.next_attempt_at::text as "dueAt", not coalesce((
+             select true from sends earlier
+             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false) as "isHead"
+  from sends s
+  where s.channel_id = asked."channelId" and s.status = 'queued' and coalesce(s.finished_at, 'infinity') = 'infinity' and not s.overflow
+    and s.account_id = (select account_id from channels where id = asked."channelId")
+    and s.next_attempt_at < now() - $2 * interval '1 ms'
+    and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
+  order by s.next_attempt_at, s.request_id
+  limit $3) due;
+
+-- enter_conversations: Closes, opens and joins the conversations of claimed sends.
+with given as materialized (
+  select * from json_to_recordset($1) as e ("requestId" uuid, "claimId" uuid, "newId" uuid)),
+entries as materialized (
+  select s.request_id, s.account_id, s.contact_type, s.contact_value, s.close_conversation, s.conversation_id,
+         given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
+  from given join sends s on s.request_id = given."requestId"
+  where s.request_id = any(array(select "requestId" from given))),
+coming as (select * from entries where conversation_id is null),
+open_already as materialized (
+  select c.id, e.request_id, e.close_conversation
+  from coming e join conversations c on c.account_id = e.account_id and c.contact_type = e.contact_type
+    and c.contact_value = e.contact_value and c.closed_at is null),
+to_close as materialized (
+  select c.id, o.request_id
+  from open_already o join conversations c on c.id = o.id and c.closed_at is null
+  where o.close_conversation
+  order by c.account_id, c.contact_type, c.contact_value
+  for no key update of c),
+closed as (
+  update conversations c set closed_at = now(), closed_by = t.request_id
+  from to_close t
+  where c.id = t.id
+  returning c.id, t.request_id),
+to_open as (
+  select * from coming where request_id in (select request_id from closed)
+  union all
+  select * from coming
+  where request_id not in (select request_id from open_already)
+    and not exists (select from open_already where close_conversation)),
+opened as (
+  insert into conversations (id, account_id, contact_type, contact_value, opened_at)
+  select new_id, account_id, contact_type, contact_value, now()
+  from to_open
+  order by account_id, contact_type, contact_value
+  on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
+  returning id),
+entered as (
+  select e.request_id, e."claimId", coalesce(a.id, o.id) as conversation_id, closed.id as closed_id,
+         e.close_conversation
+  from coming e
+  left join open_already a on a.request_id = e.request_id and not a.close_conversation
+  left join opened o on o.id = e.new_id
+  left join closed on closed.request_id = e.request_id
+  where coalesce(a.id, o.id) is not null),
+joined as (
+  update sends s
+  set conversation_id = entered.conversation_id,
+      claimed_at = case when entered.close_conversation and s.status = 'sending' then now() else s.claimed_at end
+  from entered where s.request_id = entered.request_id
+  returning s.request_id, s.conversation_id, entered.closed_id,
+            s.claim_id is not distinct from entered."claimId" as holds_claim),
+told as (
+  insert into send_events (request_id, at, event, fields)
+  select request_id, now(), 'conversation_closed', json_build_object('conversationId', closed_id)
+  from entered where close_conversation)
+select request_id as "requestId", conversation_id as "conversationId", closed_id as "closedConversationId",
+       holds_claim as "holdsClaim"
+from joined
+union all
+select e.request_id, e.conversation_id, (
+  select (t.fields->>'conversationId')::uuid from send_events t
+  where t.request_id = e.request_id and t.event = 'conversation_closed'), e.holds_claim
+from entries e where e.conversation_id is not null;
+
+-- expire_sends: Fails queued sends that have expired.
+update sends s
+set status = 'failed', failure = 'expired', finished_at = clock_timestamp(), claimed_at = null, claim_id = null
+from (select request_id from sends
+      where finished_at is null and status = 'queued' and expires_at <= now()
+      order by request_id
+      limit $1
+      for no key update skip locked) chosen
+where s.request_id = chosen.request_id
+returning s.request_id as "requestId";
+
+-- fail_waiting: Fails what has been due in a channel for as long as its provider has been away.
+update sends s
+set status = 'failed', failure = $4, finished_at = clock_timestamp(), claimed_at = null, claim_id = null
+from (select request_id from sends
+      where finished_at is null and status = 'queued' and channel_id = $2 and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
+        and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)
+      order by request_id
+      limit $1
+      for no key update skip locked) chosen
+where s.request_id = chosen.request_id
+returning s.request_id as "requestId";
+
+-- fail_waiting_of_deleted: Fails what waits in deleted channels.
+update sends s
+set status = 'failed', failure = 'its channel was deleted', finished_at = clock_timestamp(), claimed_at = null, claim_id = null
+from (select request_id from sends
+      where finished_at is null and status = 'queued' and channel_id = any(array(select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))
+      order by request_id
+      limit $1
+      for no key update skip locked) chosen
+where s.request_id = chosen.request_id
+returning s.request_id as "requestId";
+
+-- find_callers: Finds the accounts and permissions of API keys by their hashes.
+select encode(k.hash, 'hex') as hash, k.id as "keyId", k.account_id as "accountId", k.permissions,
+       extract(epoch from k.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
+       a.rate_limit_points as points, a.rate_limit_seconds as seconds
+from api_keys k join accounts a on a.id = k.account_id
+where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
+  and k.revoked_at is null and coalesce(k.expires_at > clock_timestamp(), true);
+
+-- find_dead_workers: Lists the workers whose lease has run out.
+select name from workers where alive_until < clock_timestamp();
+
+-- find_idempotency_keys: Finds the sends that Idempotency-Keys stand for.
+select encode(hash, 'hex') as hash, encode(fingerprint, 'hex') as fingerprint, request_id as "requestId"
+from idempotency_keys
+where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
+  and created_at >= clock_timestamp() - interval '24 hours';
+
+-- find_lost_claims: Finds sends whose claim nobody will end: their worker is dead, or has let them drop.
+select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
+       s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
+       channels.on_uncertain as "onUncertain", (s.conversation_id is not null) as "mayHaveCalled"
+from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
+where s.finished_at is null and s.status = 'sending' and ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
+   (s.worker <> $2 and w.name is null and s.claimed_at < clock_timestamp() - interval '1 minutes') or
+   (s.worker = $2 and s.request_id <> all($3::uuid[]) and s.claimed_at < clock_timestamp() - interval '1 minutes'))
+limit $1;
+
+-- find_own_channels: Finds channels, each only if it is its account’s.
+select own.*
+from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
+cross join lateral (
+  select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
+    deleted_at is not null as "isDeleted"
+  from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own;
+
+-- forget_dead_workers: Removes dead workers whose claims have been given up.
+delete from workers where name = any($1) and alive_until < clock_timestamp();
+
+-- give_up_claims: Ends lost claims: uncertain, failed or queued again, as decided for each.
+with given_up as materialized (
+  select * from json_to_recordset($1) as
+    ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
+lost as materialized (
+  select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as lost_at
+  from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
+  where s.status = 'sending' and s.claim_id = g."claimId" and (s.conversation_id is not null) = g."mayHaveCalled"
+    and ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
+       (s.worker <> $2 and w.name is null and s.claimed_at < clock_timestamp() - interval '1 minutes') or
+       (s.worker = $2 and s.request_id <> all($3::uuid[]) and s.claimed_at < clock_timestamp() - interval '1 minutes'))
+  order by s.request_id for no key update of s),
+written as (
+  update sends s
+  set status = g.status, losses = s.losses + 1,
+      attempt = s.attempt - case when g."mayHaveCalled" then 0 else 1 end,
+      claimed_at = case when g."mayHaveCalled" then s.claimed_at end,
+      claim_id = case when g."mayHaveCalled" then s.claim_id end,
+      finished_at = case when g.status <> 'queued' then lost.lost_at end,
+      next_attempt_at = case when g.status = 'queued' then lost.lost_at + g."delayMs" * interval '1 ms'
+                             else s.next_attempt_at end,
+      failure = case when g.status <> 'queued' then g.reason end
+  from lost join given_up g on g."requestId" = lost.request_id
+  where s.request_id = lost.request_id
+  returning s.request_id, s.status, s.next_attempt_at),
+told as (
+  insert into send_events (request_id, at, event, fields)
+  select lost.request_id, story.at, story.event, story.fields
+  from lost join given_up g on g."requestId" = lost.request_id join written w on w.request_id = lost.request_id
+  cross join lateral (values
+    (1, true, lost.claimed_at, 'attempt_started', json_build_object('attempt', lost.attempt, 'worker', lost.worker)),
+    (2, g."mayHaveCalled", lost.lost_at, 'attempt_lost',
+     json_build_object('attempt', lost.attempt, 'reason', g.reason)),
+    (2, not g."mayHaveCalled", lost.lost_at, 'attempt_lost',
+     json_build_object('attempt', lost.attempt, 'outcome', 'not_called', 'reason', g.reason)),
+    (3, g.status = 'queued', lost.lost_at, 'retry_scheduled',
+     json_build_object('reason', g.reason, 'nextAttemptAt', to_char(w.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+  ) as story (place, is_told, at, event, fields)
+  where story.is_told and (g.status = 'queued' or not g."mayHaveCalled")
+  order by lost.request_id, story.place)
+select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt"
+from written;
+
+-- insert_keyed_sends: Accepts sends with and without an Idempotency-Key.
+with given as materialized (
+    select given.* from rows from (jsonb_to_recordset($1) as ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
+      "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency jsonb, traceparent text,
+      "recordBy" timestamptz)) with ordinality as given where clock_timestamp() < "recordBy"),
+  taken as materialized (select "accountId" as account_id, channel_id, places
+    from (select distinct "accountId" from given) one cross join lateral (
+      select channel_id, count(*) as places from sends
+      where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+      group by channel_id) taken),
+  keyed as (
+    insert into idempotency_keys as kept (hash, fingerprint, request_id)
+    select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
+           decode(idempotency->>'fingerprint', 'hex'), "requestId"
+    from given where idempotency is not null
+    order by idempotency->>'hash', ordinality
+    on conflict (hash) do update
+      set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
+      where kept.created_at < clock_timestamp() - interval '24 hours'
+    returning request_id),
+  recorded as (
+    insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
+                       message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
+    select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
+           message->>'type', message, "flowId", "closeConversation", lane, case when lane is not null then
+               coalesce(lag("requestId") over (partition by lane order by ordinality), (select request_id from sends s where s.lane = one.lane and coalesce(s.finished_at, 'infinity') = 'infinity' order by seq desc limit 1)) end, ("isBeyondChannel"
+                  or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality) >
+                    100 - coalesce("usedByAccount", 0)),
+           clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
+    from (select given.*, of_account.places as "usedByAccount", (row_number() over (partition by "channelId" order by ordinality) >
+         16 - coalesce(of_channel.places, 0)) as "isBeyondChannel", case ordering when 'contact' then
+             hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
+          from given left join taken of_channel on of_channel.channel_id = "channelId"
+            left join (select account_id, sum(places) as places from taken group by account_id) of_account
+              on of_account.account_id = "accountId" where idempotency is null or "requestId" in (select request_id from keyed)) one
+    order by ordinality
+    returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+      behind is not null as "isBehind", accepted_at)
+select "requestId", "overflowOf", "isBehind"
+from recorded join given using ("requestId")
+where given.idempotency is null
+   or 1 / (clock_timestamp() < given."recordBy" and recorded.accepted_at is not null)::int = 1;
+
+-- insert_send: Accepts a single send without an Idempotency-Key.
+insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
+                   message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
+select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
+       message->>'type', message, "flowId", "closeConversation", lane, (select request_id from sends s where s.lane = one.lane and coalesce(s.finished_at, 'infinity') = 'infinity' order by seq desc limit 1), (exists (select from sends
+                  where account_id = "accountId" and channel_id = "channelId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow offset 15)
+          or exists (select from sends where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow offset 99)),
+       clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
+from (select given.*, case ordering when 'contact' then
+    hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane from jsonb_to_record($1) as given ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
+      "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency jsonb, traceparent text,
+      "recordBy" timestamptz) where clock_timestamp() < "recordBy") one
+returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+  behind is not null as "isBehind";
+
+-- insert_send_with_media: Accepts a single send with its media.
+with given as materialized (
+    select given.* from rows from (jsonb_to_recordset($1) as ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
+      "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency jsonb, traceparent text,
+      "recordBy" timestamptz)) with ordinality as given where clock_timestamp() < "recordBy"),
+  taken as materialized (select "accountId" as account_id, channel_id, places
+    from (select distinct "accountId" from given) one cross join lateral (
+      select channel_id, count(*) as places from sends
+      where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+      group by channel_id) taken),
+  keyed as (
+    insert into idempotency_keys as kept (hash, fingerprint, request_id)
+    select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
+           decode(idempotency->>'fingerprint', 'hex'), "requestId"
+    from given where idempotency is not null
+    order by idempotency->>'hash', ordinality
+    on conflict (hash) do update
+      set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
+      where kept.created_at < clock_timestamp() - interval '24 hours'
+    returning request_id),
+  recorded as (
+    insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
+                       message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
+    select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
+           message->>'type', message, "flowId", "closeConversation", lane, case when lane is not null then
+               coalesce(lag("requestId") over (partition by lane order by ordinality), (select request_id from sends s where s.lane = one.lane and coalesce(s.finished_at, 'infinity') = 'infinity' order by seq desc limit 1)) end, ("isBeyondChannel"
+                  or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality) >
+                    100 - coalesce("usedByAccount", 0)),
+           clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
+    from (select given.*, of_account.places as "usedByAccount", (row_number() over (partition by "channelId" order by ordinality) >
+         16 - coalesce(of_channel.places, 0)) as "isBeyondChannel", case ordering when 'contact' then
+             hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
+          from given left join taken of_channel on of_channel.channel_id = "channelId"
+            left join (select account_id, sum(places) as places from taken group by account_id) of_account
+              on of_account.account_id = "accountId" where idempotency is null or "requestId" in (select request_id from keyed)) one
+    order by ordinality
+    returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+      behind is not null as "isBehind", accepted_at),
+stored as (insert into media (request_id, content) select "requestId", $2 from recorded)
+select "requestId", "overflowOf", "isBehind"
+from recorded join given using ("requestId")
+where given.idempotency is null
+   or 1 / (clock_timestamp() < given."recordBy" and recorded.accepted_at is not null)::int = 1;
+
+-- insert_sends: Accepts sends without an Idempotency-Key, which is what most are.
+with given as materialized (
+    select given.* from rows from (jsonb_to_recordset($1) as ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
+      "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency jsonb, traceparent text,
+      "recordBy" timestamptz)) with ordinality as given where clock_timestamp() < "recordBy"),
+  taken as materialized (select "accountId" as account_id, channel_id, places
+    from (select distinct "accountId" from given) one cross join lateral (
+      select channel_id, count(*) as places from sends
+      where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+      group by channel_id) taken)
+insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
+                   message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
+select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
+       message->>'type', message, "flowId", "closeConversation", lane, case when lane is not null then
+           coalesce(lag("requestId") over (partition by lane order by ordinality), (select request_id from sends s where s.lane = one.lane and coalesce(s.finished_at, 'infinity') = 'infinity' order by seq desc limit 1)) end, ("isBeyondChannel"
+              or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality) >
+                100 - coalesce("usedByAccount", 0)),
+       clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
+from (select given.*, of_account.places as "usedByAccount", (row_number() over (partition by "channelId" order by ordinality) >
+     16 - coalesce(of_channel.places, 0)) as "isBeyondChannel", case ordering when 'contact' then
+         hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
+      from given left join taken of_channel on of_channel.channel_id = "channelId"
+        left join (select account_id, sum(places) as places from taken group by account_id) of_account
+          on of_account.account_id = "accountId" ) one
+order by ordinality
+returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+  behind is not null as "isBehind";
+
+-- next_probe: Lets another probe through an open circuit breaker at once.
+update channels set breaker_open_until = clock_timestamp() where id = $1 and breaker_open_until is not null;
+
+-- note_answer: Notes that a send of the channel’s overflow got an answer, which ends its slow start.
+with channels as materialized (
+  select id, coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) as was_in_slow_start from channels where id = $1 for no key update)
+update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
+returning was_in_slow_start as "wasInSlowStart";
+
+-- open_breaker: Opens a channel’s circuit breaker, for longer each time.
+update channels
+set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breaker_opened_at, clock_timestamp()),
+    breaker_open_until = clock_timestamp() +
+      least(300, 10 * 2 ^ least(breaker_openings, 10)) * interval '1 s'
+where id = $1 and (breaker_open_until is null or $2)
+returning round(extract(epoch from breaker_open_until - clock_timestamp()))::int as "openSeconds";
+
+-- ready_heads: Finds the heads of the lanes of given sends that may be claimed now.
+select distinct s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf", permit.in_ms as "inMs"
+from sends asked
+  cross join lateral ((select * from sends l where l.lane = asked.lane and coalesce(l.finished_at, 'infinity') = 'infinity' order by l.seq limit 1) union all select asked.* where asked.lane is null) s
+  join channels on channels.id = s.channel_id
+  cross join lateral (select case when ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) then (select ceil(greatest(0, coalesce(extract(epoch from t.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+     from permits t
+     where t.request_id = s.request_id and t.attempt = s.attempt + 1 and t.valid_until > clock_timestamp() and (t.is_probe or channels.breaker_open_until is null)) else 0 end as in_ms) permit
+where asked.request_id = any((select $1::uuid[])::uuid[]) and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+  and channels.held_at is null and permit.in_ms is not null;
+
+-- reclaim_sends: Repeats claim_sends, whose answer was lost: waits for what it may still be claiming.
+with due as materialized (
+  select * from sends
+  where request_id = any((select $1::uuid[])::uuid[])
+    and ((status = 'queued' and next_attempt_at <= clock_timestamp()
+          and (expires_at is null or expires_at > clock_timestamp())
+          and (select alive_until > clock_timestamp() from workers where name = $2)) or
+         (status = 'sending' and claim_id = $3))
+  order by request_id
+  for no key update ),
+mine as materialized (
+  select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
+         ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
+         s.conversation_id is null and not s.close_conversation and open.id is null as opens
+  from due s join channels on channels.id = s.channel_id
+  left join lateral (
+    select c.id from conversations c
+    where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
+      and c.contact_value = s.contact_value and c.closed_at is null) open on true
+  where s.status = 'sending' or (channels.held_at is null and not coalesce((
+      select true from sends earlier
+      where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
+                                 and (not ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) or coalesce((select ceil(greatest(0, coalesce(extract(epoch from t.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+                                    from permits t
+                                    where t.request_id = s.request_id and t.attempt = s.attempt + 1 and t.valid_until > clock_timestamp() and (t.is_probe or channels.breaker_open_until is null)) < 100, false)))),
+opened as (
+  insert into conversations (id, account_id, contact_type, contact_value, opened_at)
+  select distinct new_id, account_id, contact_type, contact_value, now()
+  from mine where opens
+  order by account_id, contact_type, contact_value
+  on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
+  returning id)
+update sends s
+set status = 'sending', worker = $2, claim_id = $3,
+    attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
+    claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
+    conversation_id = coalesce(s.conversation_id, mine.open_id, opened.id)
+from mine left join opened on opens and opened.id = new_id, channels
+where s.request_id = mine.request_id and channels.id = s.channel_id
+returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
+  jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
+                                       'name', s.contact_name)) as contact,
+  s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation",
+  s.conversation_id as "conversationId", s.attempt, s.traceparent,
+  s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
+  channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
+  ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
+  case when channels.rate_calls is not null then (select extract(epoch from t.call_at - clock_timestamp())::float8 * 1000 from permits t where t.request_id = s.request_id) end as "callInMs",
+  case when channels.rate_calls is not null then (select extract(epoch from t.valid_until - clock_timestamp())::float8 * 1000 from permits t where t.request_id = s.request_id) end as "tooLateInMs";
+
+-- record_late_outcome: Records the outcome of an attempt whose claim was given up.
+with s as (
+  select *, clock_timestamp() as ended_at,
+         case when s.contact_value = 'erased' then (select json_object_agg(key, case when key in ('conversationId','attempt','worker','outcome','fault','durationMs','providerStatus','providerCode','nextAttemptAt','late') then value else 'null' end)
+            from json_each($3::json)) else $3::json end as record,
+         case when not s.contact_value = 'erased' then $4 end as message_id,
+         case when not s.contact_value = 'erased' then $6 end as reason,
+         claim_id = $2 and attempt_record is not null as is_recorded,
+         $5::text is not null and claim_id = $2 and (s.claimed_at is not null and s.attempt_record is null) and
+           (status = 'uncertain' or $5 = 'sent') as is_settled
+  from sends s where request_id = $1 for no key update),
+told_before as (
+  select from send_events e join s using (request_id)
+  where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
+unread as (delete from sandbox_messages m using s where m.request_id = s.request_id and s.contact_value = 'erased'),
+written as (
+  update sends
+  set status = $5, failure = s.reason, attempt_record = s.record, finished_at = s.ended_at,
+      provider_message_id = s.message_id,
+      claimed_at = case when s.status <> 'queued' then s.claimed_at end
+  from s where sends.request_id = s.request_id and s.is_settled
+  returning sends.status),
+told as (
+  insert into send_events (request_id, at, event, fields)
+  select s.request_id, story.at, story.event, story.fields
+  from s cross join lateral (values
+    (1, s.is_settled and s.status <> 'queued', s.finished_at, 'attempt_lost',
+     json_build_object('attempt', s.attempt, 'reason', s.failure)),
+    (2, s.is_settled and s.status <> 'queued', s.finished_at, s.status, json_build_object('reason', s.failure)),
+    (3, not s.is_settled and not s.is_recorded and not exists (select from told_before), s.ended_at,
+     'attempt_finished', s.record)
+  ) as story (place, is_told, at, event, fields)
+  where story.is_told
+  order by story.place)
+select status from written
+union all
+select status from s where is_recorded;
+
+-- record_outcomes: Records what attempts came to, and finds the next send of each lane.
+with outcomes as materialized (
+  select * from json_to_recordset($1) as
+    ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
+     "holdsChannel" boolean, "isUncounted" boolean, "sealedConfig" text)),
+ours as materialized (
+  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
+  from sends s join outcomes o on o."requestId" = s.request_id
+  where s.request_id = any(array(select "requestId" from outcomes)) and s.status = 'sending' and s.claim_id = o."claimId"
+  order by s.request_id for no key update of s),
+written as (
+  update sends s
+  set status = o.status,
+      finished_at = case when o.status <> 'queued' then ours.ended_at end,
+      attempt = s.attempt - case when o."isUncounted" then 1 else 0 end,
+      next_attempt_at = case when o.status = 'queued'
+                             then ours.ended_at + coalesce(o."delayMs", 0) * interval '1 ms'
+                             else s.next_attempt_at end,
+      claimed_at = case when o.status <> 'queued' then s.claimed_at end,
+      attempt_record = case when o.status <> 'queued' then o.record end,
+      provider_message_id = o.record->>'providerMessageId',
+      failure = case when o.status <> 'queued' then o.reason end
+  from ours join outcomes o on o."requestId" = ours.request_id
+  where s.request_id = any(array(select "requestId" from outcomes)) and s.request_id = ours.request_id
+  returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq),
+held as (
+  update channels set held_at = now(), held_reason = refusal.reason
+  from (select distinct on (ours.channel_id) ours.channel_id, o.reason, o."sealedConfig"
+        from ours join outcomes o on o."requestId" = ours.request_id where o."holdsChannel") refusal
+  where channels.id = refusal.channel_id and held_at is null
+    and channels.sealed_config = refusal."sealedConfig"),
+-- The attempt's number is used again, its permit isn't: the call may have been made.
+used as (
+  delete from permits t using ours join outcomes o on o."requestId" = ours.request_id
+  where o."isUncounted" and t.request_id = ours.request_id),
+retried as (
+  insert into send_events (request_id, at, event, fields)
+  select ours.request_id, story.at, story.event, story.fields
+  from ours join outcomes o on o."requestId" = ours.request_id join written w on w.request_id = ours.request_id
+  cross join lateral (values
+    (1, ours.claimed_at, 'attempt_started', json_build_object('attempt', ours.attempt, 'worker', ours.worker)),
+    (2, ours.ended_at, 'attempt_finished', o.record),
+    (3, ours.ended_at, case when o."holdsChannel" then 'channel_held' else 'retry_scheduled' end,
+     case when o."holdsChannel" then json_build_object('reason', o.reason)
+          else json_build_object('reason', o.reason, 'nextAttemptAt', to_char(w.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end)
+  ) as story (place, at, event, fields)
+  where o.status = 'queued'
+  order by ours.request_id, story.place)
+select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
+       extract(epoch from written.finished_at - written.accepted_at)::float8 as "tookSeconds", case when written.status <> 'queued' then
+           (select json_build_object('requestId', next.request_id, 'overflowOf', case when next.overflow then next.channel_id end)
+            from (select * from sends l where l.lane = written.lane and coalesce(l.finished_at, 'infinity') = 'infinity' order by l.seq) next where next.seq > written.seq limit 1) end as "nextInLane"
+from written
+union all
+select s.request_id, case when s.status = 'queued' then s.next_attempt_at end, extract(epoch from s.finished_at - s.accepted_at)::float8 as "tookSeconds", case when s.status <> 'queued' then
+    (select json_build_object('requestId', next.request_id, 'overflowOf', case when next.overflow then next.channel_id end)
+     from (select * from sends l where l.lane = s.lane and coalesce(l.finished_at, 'infinity') = 'infinity' order by l.seq) next where next.seq > s.seq limit 1) end as "nextInLane"
+from sends s join outcomes o on o."requestId" = s.request_id
+where s.request_id = any(array(select "requestId" from outcomes)) and s.status <> 'sending' and s.claim_id = o."claimId" and not (s.claimed_at is not null and s.attempt_record is null);
+
+-- refusals: Tells why sends could not be claimed, and when they can be.
+select s.request_id as "requestId",
+       s.finished_at is not null or (s.status = 'queued' and coalesce((
+           select true from sends earlier
+           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)) as "leavesLane",
+       case when s.status = 'queued' and channels.held_at is null
+         and (s.expires_at is null or s.expires_at > clock_timestamp()) and not coalesce((
+             select true from sends earlier
+             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false) then
+         ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
+       end as "dueInMs",
+       case when s.status = 'queued' and channels.held_at is null
+         and (s.expires_at is null or s.expires_at > clock_timestamp()) and not coalesce((
+             select true from sends earlier
+             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false) and s.next_attempt_at <= clock_timestamp() and permit.is_missing then channels.id
+       end as "waitsForPermitOf"
+from sends s join channels on channels.id = s.channel_id
+  cross join lateral (select in_ms, ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) and in_ms is null as is_missing
+                      from (select case when ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) then (select ceil(greatest(0, coalesce(extract(epoch from t.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+                         from permits t
+                         where t.request_id = s.request_id and t.attempt = s.attempt + 1 and t.valid_until > clock_timestamp() and (t.is_probe or channels.breaker_open_until is null)) end as in_ms) its) permit
+where s.request_id = any((select $1::uuid[])::uuid[]);
+
+-- replay_send: Queues a failed or uncertain send again.
+with chosen as materialized (
+    select s.* from sends s
+    where s.request_id = $1 and (s.status = any('{failed,uncertain}') and s.failure is not null and
+       (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
+       exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+    for no key update of s),
+  due as (
+    select chosen.*, clock_timestamp() as replayed_at,
+           clock_timestamp() + (0 + row_number() over (order by seq) - 1) / 20::float8 * interval '1 s' as due_at
+    from chosen),
+  told as (
+    insert into send_events (request_id, at, event, fields)
+    select s.request_id, story.at, story.event, story.fields
+    from due s cross join lateral (values
+      (1, s.claimed_at is not null, s.claimed_at, 'attempt_started', json_build_object('attempt', s.attempt, 'worker', s.worker)),
+      (2, (s.claimed_at is not null and s.attempt_record is null), s.finished_at, 'attempt_lost', json_build_object('attempt', s.attempt, 'reason', s.failure)),
+      (3, s.attempt_record is not null, s.finished_at, 'attempt_finished', s.attempt_record),
+      (4, true, s.finished_at, s.status, json_build_object('reason', s.failure)),
+      (5, true, s.replayed_at, 'replayed', json_build_object('nextAttemptAt', to_char(s.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+    ) as story (place, is_told, at, event, fields)
+    where story.is_told
+    order by s.seq, story.place),
+  replayed as (
+    update sends s
+    set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
+        attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
+        attempt_record = null, provider_message_id = null,
+        expires_at = case when channels.expire_after_seconds is not null then
+          due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end
+    from due join channels on channels.id = due.channel_id
+    where s.request_id = due.request_id
+    returning s.seq)
+select seq from replayed;
+
+-- replay_sends: Queues a page of a set of failed or uncertain sends again.
+with page as materialized (
+    select s.request_id, s.seq, ((s.status = any($2) and s.failure is not null and
+         (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
+         exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+      and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
+      and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
+      and ($6::text is null or s.contact_value = $6)
+      and ($7::timestamptz is null or s.finished_at <= $7)) as is_in_set, case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused' when ((s.attempt_record is null and s.failure = 'expired') or
+           coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end as skipped_as
+    from sends s
+    where s.channel_id = $1 and s.failure is not null and s.seq > $10::bigint and s.seq <= $12::bigint
+    order by s.seq limit 2000),
+chosen as materialized (
+  select s.* from sends s
+  where s.request_id = any(array(select request_id from page where is_in_set and skipped_as is null))
+    and ((s.status = any($2) and s.failure is not null and
+         (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
+         exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+      and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
+      and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
+      and ($6::text is null or s.contact_value = $6)
+      and ($7::timestamptz is null or s.finished_at <= $7)) and case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused' when ((s.attempt_record is null and s.failure = 'expired') or
+           coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end is null
+  order by s.seq limit $11 for no key update of s skip locked),
+due as (
+  select chosen.*, clock_timestamp() as replayed_at,
+         clock_timestamp() + ($13::bigint + row_number() over (order by seq) - 1) / 20::float8 * interval '1 s' as due_at
+  from chosen),
+told as (
+  insert into send_events (request_id, at, event, fields)
+  select s.request_id, story.at, story.event, story.fields
+  from due s cross join lateral (values
+    (1, s.claimed_at is not null, s.claimed_at, 'attempt_started', json_build_object('attempt', s.attempt, 'worker', s.worker)),
+    (2, (s.claimed_at is not null and s.attempt_record is null), s.finished_at, 'attempt_lost', json_build_object('attempt', s.attempt, 'reason', s.failure)),
+    (3, s.attempt_record is not null, s.finished_at, 'attempt_finished', s.attempt_record),
+    (4, true, s.finished_at, s.status, json_build_object('reason', s.failure)),
+    (5, true, s.replayed_at, 'replayed', json_build_object('nextAttemptAt', to_char(s.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+  ) as story (place, is_told, at, event, fields)
+  where story.is_told
+  order by s.seq, story.place),
+replayed as (
+  update sends s
+  set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
+      attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
+      attempt_record = null, provider_message_id = null,
+      expires_at = case when channels.expire_after_seconds is not null then
+        due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end
+  from due join channels on channels.id = due.channel_id
+  where s.request_id = due.request_id
+  returning s.seq)
+select (select count(*) from replayed)::int as replayed,
+       count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
+       count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
+       max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq", count(*) = 2000 as "isMore"
+from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) from replayed) < $11 as is_passed
+      from page) page;
+
+-- retire_worker: Ends the lease of a worker that has stopped.
+update workers set alive_until = '-infinity' where name = $1;
+
+-- send_context: Reads the names and the conversation around a send, for the support page.
+select a.name as "accountName", f.name as "flowName",
+       case when conv.id is not null then json_build_object(
+         'openedAt', conv.opened_at, 'closedAt', conv.closed_at, 'closedBy', conv.closed_by) end as conversation,
+       case when $2 then s.message end as message
+from sends s join accounts a on a.id = s.account_id
+left join flows f on f.id = s.flow_id
+left join conversations conv on conv.id = s.conversation_id
+where s.request_id = $1;
+
+-- send_facts: Reads what a send waits for, or has waited for, for its explanation.
+select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.expires_at as "expiresAt",
+       ahead.count as "countAhead", ahead.first as "firstAhead",
+       s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
+       c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
+       c.breaker_open_until as "breakerOpenUntil", c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds",
+       c.max_in_flight as "maxInFlight", c.deleted_at as "deletedAt"
+from sends s join channels c on c.id = s.channel_id
+  cross join lateral (
+    select count(*)::int as count,
+           (array_agg(json_build_object('requestId', request_id, 'status', status) order by seq))[1] as first
+    from (select request_id, status, seq from sends earlier
+          where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+          order by seq limit 100) earlier) ahead
+where s.request_id = $1;
+
+-- to_be_committed_by: Makes PostgreSQL end the transaction unless it is committed by then.
+select set_config('idle_in_transaction_session_timeout', (ms / (ms > 0)::int)::text, true)
+from (select least(2000, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until;
+
+-- trim_conversations: Deletes a page of what is past its retention.
+with trimmed as (
+  delete from conversations t using (
+    select id from conversations where closed_at < now() - $1::interval order by closed_at limit $2 for update skip locked) old
+  where t.id = old.id returning 1)
+select count(*)::int as trimmed from trimmed;
+
+-- trim_idempotency_keys: Deletes a page of what is past its retention.
+with trimmed as (
+  delete from idempotency_keys t using (
+    select hash from idempotency_keys where created_at < now() - $1::interval order by created_at limit $2 for update skip locked) old
+  where t.hash = old.hash returning 1)
+select count(*)::int as trimmed from trimmed;
+
+-- trim_media: Deletes a page of what is past its retention.
+with trimmed as (
+  delete from media t using (
+    select m.request_id from media m join sends s on s.request_id = m.request_id
+    join channels c on c.id = s.channel_id
+    where m.request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
+               || '00000000000000000000')::uuid and s.finished_at < now() - $1::interval
+      and (c.provider <> all($3::text[]) or s.finished_at < now() - $4::interval)
+    order by m.request_id limit $2 for update of m, s skip locked) old
+  where t.request_id = old.request_id returning 1)
+select count(*)::int as trimmed from trimmed;
+
+-- trim_sends: Deletes a page of finished sends past their retention, with all that belongs to them.
+with old as materialized (
+  select request_id from sends
+  where request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
+             || '00000000000000000000')::uuid and finished_at < now() - $1::interval
+  order by request_id limit $2
+  for update skip locked),
+old_events as (delete from send_events e using old where e.request_id = old.request_id),
+old_media as (delete from media m using old where m.request_id = old.request_id),
+old_permits as (delete from permits t using old where t.request_id = old.request_id),
+old_messages as (delete from sandbox_messages m using old where m.request_id = old.request_id),
+trimmed as (delete from sends s using old where s.request_id = old.request_id returning 1)
+select count(*)::int as trimmed from trimmed;
+
+-- try_replay: Counts what replay_sends would do, without doing it.
+with page as materialized (
+    select s.request_id, s.seq, ((s.status = any($2) and s.failure is not null and
+         (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
+         exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+      and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
+      and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
+      and ($6::text is null or s.contact_value = $6)
+      and ($7::timestamptz is null or s.finished_at <= $7)) as is_in_set, case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused' when ((s.attempt_record is null and s.failure = 'expired') or
+           coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end as skipped_as
+    from sends s
+    where s.channel_id = $1 and s.failure is not null and s.seq > $10::bigint and s.seq <= $12::bigint
+    order by s.seq limit 2000),
+replayed as (
+  select seq from page where is_in_set and skipped_as is null order by seq limit $11)
+select (select count(*) from replayed)::int as replayed,
+       count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
+       count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
+       max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq", count(*) = 2000 as "isMore"
+from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) from replayed) < $11 as is_passed
+      from page) page;
+
+-- waiting_overflow: Lists the overflow of a channel that is due.
+select s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf"
+from sends s
+where s.channel_id = $1 and s.finished_at is null and s.status = 'queued' and s.overflow
+  and s.next_attempt_at <= clock_timestamp() and not coalesce((
+      select true from sends earlier
+      where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
+order by s.next_attempt_at, s.seq
+limit $2;
+
+-- workers_alive: Counts the workers whose lease holds, for metrics.
+select count(*)::int as count from workers where alive_until > clock_timestamp();
