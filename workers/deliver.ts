@@ -1,25 +1,13 @@
 import type { Runtime } from '../src/runtime.ts'
 import type { Providers } from './providers/index.ts'
-import { claimer, type OwnSend } from './sends/claim.ts'
+import type { NextWakeUp } from './sends/attempt.ts'
+import { claimer } from './sends/claim.ts'
 import { conversationCloser } from './sends/close-conversation.ts'
 import { dispatcher } from './sends/dispatch.ts'
 import type { Permits } from './sends/permits.ts'
 import { outcomeRecorder } from './sends/record-outcome.ts'
 import { traceAttempt } from './sends/trace.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
-
-/** A claimed send in its conversation. */
-export type EnteredSend = OwnSend & { conversationId: string }
-
-/** What the queue is to do when the wake-up has been followed. */
-export interface NextWakeUp {
-  /** When to wake the send again: undefined where nothing is left to do for it now. */
-  wakeInMs?: number | undefined
-  /** Wakes those who waited for this send: to be called before its own wake-up leaves the queue. */
-  wakeOthers?: () => Promise<unknown>
-  /** Whether to look who may go now, it or another of its lane, once this wake-up has left the queue. */
-  looksAgain?: boolean
-}
 
 /**
  * The way of a send through a worker, from a wake-up to its recorded outcome. The order is a promise

@@ -5,7 +5,7 @@ import { keyPrefix, overflowQueueName, queueName, type SendJob, sendJobSchema } 
 import { logFault } from '../src/platform/logger.ts'
 import { leaveNothing } from '../src/queue/queue.ts'
 import type { Runtime } from '../src/runtime.ts'
-import type { NextWakeUp } from './deliver.ts'
+import type { NextWakeUp } from './sends/attempt.ts'
 import { laneWaker } from './sends/lanes.ts'
 import { SteadyWorker, tryAgainAfterMs } from './steady-worker.ts'
 import { queueFaults } from './upkeep/queue-faults.ts'

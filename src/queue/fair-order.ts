@@ -1,5 +1,6 @@
+import type { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
 import { keyPrefix, overflowQueueName } from '../core/send-job.ts'
-import type { SendQueues } from './queue.ts'
 
 /** BullMQ's own bound: beyond it, wake-ups are taken in the order in which they came. */
 const lastTag = 2 ** 21 - 1
@@ -25,7 +26,7 @@ const tagScript = `
 
 /** A priority for each wake-up in the overflow, by its channel. */
 export async function fairTags(
-  { redis, overflow }: Pick<SendQueues, 'redis' | 'overflow'>,
+  { redis, overflow }: { redis: Redis; overflow: Pick<Queue, 'toKey'> },
   channelIds: readonly string[],
 ): Promise<number[]> {
   const keys = [overflow.toKey('prioritized'), `${keyPrefix}:${overflowQueueName}:last-tags`]

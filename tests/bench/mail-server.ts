@@ -3,10 +3,15 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { SMTPServer } from 'smtp-server'
 import { nowMs } from './clock.ts'
-import type { ProviderCall } from './provider-program.ts'
 
-/** Takes every mail and keeps it as a call at the path `mail`. @returns its port. */
-export async function openMailServer(calls: ProviderCall[]): Promise<number> {
+interface Mail {
+  requestId: string
+  contact: string
+  arrivedAt: number
+}
+
+/** Takes every mail. @returns its port. */
+export async function openMailServer(onMail: (mail: Mail) => void): Promise<number> {
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
@@ -15,7 +20,7 @@ export async function openMailServer(calls: ProviderCall[]): Promise<number> {
       const arrivedAt = nowMs()
       const contact = envelope.rcptTo[0]?.address ?? ''
       const [, requestId = ''] = /^message-id: <([^@>]+)@/im.exec(await text(stream)) ?? []
-      calls.push({ requestId, path: 'mail', contact, arrivedAt, status: 250 })
+      onMail({ requestId, contact, arrivedAt })
       next()
     },
   })

@@ -36,7 +36,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
 server.on('connection', (socket) => socket.on('error', () => {}))
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')
-const mailPort = await openMailServer(calls)
+const mailPort = await openMailServer((mail) => calls.push({ ...mail, path: 'mail', status: 250 }))
 console.log(JSON.stringify({ event: 'receiving', port: (server.address() as AddressInfo).port, mailPort }))
 
 /** Too many messages from this number to this contact. */

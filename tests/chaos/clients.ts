@@ -1,30 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
+import type { ClientSend } from './client-send.ts'
 import type { Fleet, Member } from './fleet.ts'
 import type { Phase } from './phase.ts'
 import type { World } from './world.ts'
-
-export interface Answer {
-  at: number
-  ms: number
-  /** Undefined where the connection broke. */
-  status: number | undefined
-  requestId: string | undefined
-  /** It says that the send of an earlier request was found by its key. */
-  isReplay: boolean
-  /** Undefined where the answer doesn't tell. */
-  retryAfterMs: number | undefined
-}
-
-/** What one client knows of its send: every answer it got, in order. */
-export interface ClientSend {
-  channelId: string
-  key: string
-  contact: string
-  /** Without a key it asks only once. */
-  isKeyed: boolean
-  answers: Answer[]
-}
 
 /**
  * `apis`: to each in turn, without the balancer, which has answers of its own. One API: to that one as long as it lives,
@@ -55,11 +34,6 @@ const mostPerSecond = 150
 const agent = new Agent({ headersTimeout: answerWithinMs, bodyTimeout: answerWithinMs })
 
 const noAnswer = { status: undefined, requestId: undefined, isReplay: false, retryAfterMs: undefined }
-
-export function requestIdsTold({ answers }: ClientSend): string[] {
-  const told = answers.flatMap(({ status, requestId }) => (status === 202 && requestId ? [requestId] : []))
-  return [...new Set(told)]
-}
 
 /**
  * Sends at a steady rate, whatever comes back, and resolves when each client was told a 202 or has lost timeouts. A

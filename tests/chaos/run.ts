@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { randomOf, shuffled } from '../support/random.ts'
-import { requestIdsTold } from './clients.ts'
+import { requestIdsTold } from './client-send.ts'
 import { type Fault, type Findings, type Scale, violationsOf } from './fault.ts'
 import { compare, openPhase, type Phase, settle, slowestAnswerMs, slowestRecoveryMs } from './phase.ts'
 import { startWorld, type World } from './world.ts'

@@ -6,20 +6,24 @@ import { expect, test } from 'vitest'
 
 const biome = join(process.cwd(), 'node_modules', '.bin', 'biome')
 
-/** Lints one file, planted at a path of a project that has our rules and nothing else. */
-function lint(path: string, content: string): { status: number | null; output: string } {
+/** Lints files, planted at paths of a project that has our rules and nothing else. */
+function lint(files: Record<string, string>): { status: number | null; output: string } {
   const folder = mkdtempSync(join(tmpdir(), 'planted-'))
   try {
     const { vcs: _, $schema: _schema, ...rules } = JSON.parse(readFileSync('biome.json', 'utf8'))
     writeFileSync(join(folder, 'biome.json'), JSON.stringify(rules))
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    writeFileSync(join(folder, path), content)
+    for (const [path, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), content)
+    }
     const { status, stdout, stderr } = spawnSync(biome, ['lint', '.'], { cwd: folder, encoding: 'utf8' })
     return { status, output: stdout + stderr }
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
+
+const importing = (specifier: string) => `import * as planted from '${specifier}'\n\nexport { planted }\n`
 
 test.each([
   ['src/core/planted.ts', '../platform/settings.ts'],
@@ -47,7 +51,7 @@ test.each([
   ['workers/planted.ts', './main.ts'],
   ['workers/providers/planted.ts', '../../src/api/errors.ts'],
 ])('npm run check refuses %s to import %s', (path, specifier) => {
-  const { status, output } = lint(path, `import * as planted from '${specifier}'\n\nexport { planted }\n`)
+  const { status, output } = lint({ [path]: importing(specifier) })
   expect(output).toContain('noRestrictedImports')
   expect(status).not.toBe(0)
 })
@@ -59,5 +63,16 @@ test.each([
   ['src/admin/planted.tsx', '../platform/settings.ts'],
   ['workers/planted.ts', '../db/client.ts'],
 ])('npm run check lets %s import %s', (path, specifier) => {
-  expect(lint(path, `import * as planted from '${specifier}'\n\nexport { planted }\n`).status).toBe(0)
+  expect(lint({ [path]: importing(specifier) }).status).toBe(0)
+})
+
+test('npm run check refuses files that import each other, even if only their types', () => {
+  const planted = (other: string) =>
+    `import type * as ${other} from './${other}.ts'\n\nexport type { ${other} }\n`
+  const { status, output } = lint({
+    'workers/sends/one.ts': planted('two'),
+    'workers/sends/two.ts': planted('one'),
+  })
+  expect(output).toContain('noImportCycles')
+  expect(status).not.toBe(0)
 })

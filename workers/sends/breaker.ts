@@ -4,9 +4,8 @@ import type { AttemptResult } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import type { Runtime } from '../../src/runtime.ts'
-import type { EnteredSend } from '../deliver.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
-import type { Attempt } from './dispatch.ts'
+import type { Attempt, EnteredSend } from './attempt.ts'
 import { slowStartEnder } from './slow-start.ts'
 
 /** A channel fails when so many calls in a row have, over so long a time. */

@@ -5,8 +5,8 @@ import { isRowFault } from '../../db/errors.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Runtime } from '../../src/runtime.ts'
-import type { NextWakeUp } from '../deliver.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
+import type { NextWakeUp, OwnSend } from './attempt.ts'
 import type { Permits } from './permits.ts'
 
 const maxSendsPerClaim = 200
@@ -19,9 +19,6 @@ interface ClaimBatch {
   claim: Claim
   tries: number
 }
-
-/** With a rate, whose calls have their moment: when it is, and when it is over, as `performance.now()` tells. */
-export type OwnSend = ClaimedSend & { callAt?: number; tooLateAt?: number }
 
 type Claimed = { send: OwnSend } | { send: undefined; next: NextWakeUp }
 

@@ -4,8 +4,8 @@ import { isRowFault } from '../../db/errors.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Runtime } from '../../src/runtime.ts'
-import type { EnteredSend } from '../deliver.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
+import type { EnteredSend } from './attempt.ts'
 
 const maxSendsPerEntry = 200
 

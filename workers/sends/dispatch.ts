@@ -2,18 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttemptResult, Outcome } from '../../src/core/outcome.ts'
 import { logEvent, logFault } from '../../src/platform/logger.ts'
 import type { Runtime } from '../../src/runtime.ts'
-import type { EnteredSend } from '../deliver.ts'
 import type { Providers } from '../providers/index.ts'
 import type { Heartbeat } from '../upkeep/heartbeat.ts'
+import type { Attempt, EnteredSend } from './attempt.ts'
 import { mediaFetching } from './fetch-media.ts'
 import { deliveryPreparer } from './prepare-delivery.ts'
 import { type Moved, withinTimeLimit } from './time-limit.ts'
 import { traceCall } from './trace.ts'
-
-export interface Attempt {
-  outcome: AttemptResult
-  durationMs: number
-}
 
 const leftBehind: Outcome = {
   outcome: 'uncertain',

@@ -6,10 +6,10 @@ import { mimetypeFault } from '../../src/core/mimetype-fault.ts'
 import type { AttemptResult, Outcome } from '../../src/core/outcome.ts'
 import { NotAcquired, Semaphore } from '../../src/platform/semaphore.ts'
 import type { Settings } from '../../src/platform/settings.ts'
-import type { EnteredSend } from '../deliver.ts'
 import type { MediaFetcher } from '../providers/fetch-media.ts'
 import { type FetchedMedia, notInTime } from '../providers/media-answer.ts'
 import type { Delivery, Provider } from '../providers/provider.ts'
+import type { EnteredSend } from './attempt.ts'
 import { withinTimeLimit } from './time-limit.ts'
 
 /**

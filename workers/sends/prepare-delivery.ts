@@ -8,9 +8,9 @@ import { openConfig } from '../../src/core/sealed-config.ts'
 import { logFault } from '../../src/platform/logger.ts'
 import { credentialsKeys } from '../../src/platform/settings.ts'
 import type { Runtime } from '../../src/runtime.ts'
-import type { EnteredSend } from '../deliver.ts'
 import type { Delivery } from '../providers/provider.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
+import type { EnteredSend } from './attempt.ts'
 
 const cachedConfigs = 10_000
 /** Time for a worker with the right settings to claim the send, or for an operator to correct them. */

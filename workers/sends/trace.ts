@@ -2,9 +2,8 @@ import { SpanKind, trace } from '@opentelemetry/api'
 import type { AttemptResult } from '../../src/core/outcome.ts'
 import { queueName } from '../../src/core/send-job.ts'
 import { failSpan, inSpan, remoteContext } from '../../src/platform/tracing.ts'
-import type { EnteredSend } from '../deliver.ts'
 import type { HttpClient } from '../providers/http.ts'
-import type { OwnSend } from './claim.ts'
+import type { EnteredSend, OwnSend } from './attempt.ts'
 
 /** An attempt, from its claim to its recorded outcome, as a span of the trace in which the send was accepted. */
 export function traceAttempt<Result>(send: OwnSend, advance: () => Promise<Result>): Promise<Result> {

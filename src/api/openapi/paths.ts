@@ -1,5 +1,5 @@
+import type { Settings } from '../../platform/settings.ts'
 import { index } from '../index-route.ts'
-import type { DocumentSettings } from './document.ts'
 import { exampleBodies, exampleIds, exampleTimeline } from './examples.ts'
 import { mapValues, ref } from './json-schema.ts'
 import {
@@ -23,10 +23,15 @@ interface Operation {
   responses: Record<string, AnswerDescription>
 }
 
+type PathSettings = Pick<
+  Settings,
+  'MAX_BODY_BYTES' | 'PUBLIC_BASE_URL' | 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'
+>
+
 export type Paths = Record<string, Partial<Record<'get' | 'head' | 'post', Operation>>>
 
 /** Each route of the API (src/api/app.ts), and all that it may answer. */
-export function paths(settings: DocumentSettings): Paths {
+export function paths(settings: PathSettings): Paths {
   return {
     '/v1/messages': { post: send('channelInBody', settings) },
     '/v1/channels/{channelId}/messages': { post: send('channelInPath', settings) },
@@ -69,7 +74,7 @@ const traceparent = {
   schema: { type: 'string', examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'] },
 }
 
-function send(endpoint: 'channelInBody' | 'channelInPath', settings: DocumentSettings): Operation {
+function send(endpoint: 'channelInBody' | 'channelInPath', settings: PathSettings): Operation {
   const inBody = endpoint === 'channelInBody'
   const { channelId } = exampleIds
   const accepted = answer('The send is recorded.', 'Accepted', { requestId: exampleIds.requestId }, [

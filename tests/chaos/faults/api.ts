@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { between, pick } from '../../support/random.ts'
-import { ask, burst, type ClientSend, load, requestIdsTold } from '../clients.ts'
+import { type ClientSend, requestIdsTold } from '../client-send.ts'
+import { ask, burst, load } from '../clients.ts'
 import { type Fault, uncertainAtAll, violation } from '../fault.ts'
 import { type Phase, statusesOf } from '../phase.ts'
 import { accepts } from '../provider.ts'
