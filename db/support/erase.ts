@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type Contact, erasedContactValue } from '../../src/core/contact.ts'
 import type { Message } from '../../src/core/message.ts'
+import type { EventField } from '../../src/core/timeline-events.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { sqlText } from '../statement.ts'
@@ -17,7 +18,7 @@ const boneFields = [
   'providerCode',
   'nextAttemptAt',
   'late',
-]
+] satisfies EventField[]
 
 /** SQL of an event's fields with all but its bones null. */
 export const bonesOf = (fields: string) => sqlText`

@@ -32,3 +32,11 @@ export const besideOtherFaults = {
   when: ({ value }: { value: unknown }) =>
     typeof value === 'object' && value !== null && !Array.isArray(value),
 }
+
+/** One of some words, each with its meaning. */
+export const choice = <Word extends string>(what: string, meanings: Record<Word, string>) => {
+  const list = Object.entries(meanings).map(([word, meaning]) => `- \`${word}\`: ${meaning}`)
+  return z.enum(Object.keys(meanings) as Word[]).describe(`${what}.\n\n${list.join('\n')}`)
+}
+
+export const moment = z.string().meta({ format: 'date-time' })

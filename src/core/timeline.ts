@@ -1,24 +1,48 @@
-import { type Contact, maskContact } from './contact.ts'
-import type { MessageType } from './message.ts'
-import type { AttemptResult, Fault } from './outcome.ts'
+import { z } from 'zod'
+import { type Contact, contactTypes, maskContact } from './contact.ts'
+import { choice, moment } from './fields.ts'
+import { messageTypes } from './message.ts'
+import type { EventFields, TimelineEvent, TimelineEventName } from './timeline-events.ts'
+
+export type { TimelineEvent }
 
 export const sendStatuses = ['queued', 'sending', 'sent', 'failed', 'uncertain'] as const
 export type SendStatus = (typeof sendStatuses)[number]
 
 /** What came of an attempt, as it is kept: no content, no credential. */
-export interface AttemptRecord {
-  attempt: number
-  outcome: AttemptResult['outcome']
-  durationMs: number
-  providerStatus: number | null
-  providerCode: string | null
-  providerMessageId: string | null
-  /** Where it was not sent by a call. */
-  fault?: Fault
-  reason?: string
-  /** Its claim had been given up before it came. */
-  late?: true
+export type AttemptRecord = EventFields['attempt_finished']
+
+/**
+ * The fields of a timeline (docs/reference/timeline.md#timeline), in the order in which they are answered. OpenAPI is made of them; the
+ * schemas of the contact and of the events it has from elsewhere.
+ */
+export const timelineFields = {
+  requestId: z.string().meta({ format: 'uuid', description: 'The id of the send.' }),
+  status: choice<SendStatus>('Where the send stands', {
+    queued:
+      'waits for its first attempt, for an earlier send to its contact, for a retry, or for its channel',
+    sending: 'a worker has claimed it and is calling the provider',
+    sent: 'the provider accepted the message; not that it was delivered, nor read',
+    failed: 'the provider refused it, the last retry failed, or it has expired',
+    uncertain: 'the provider may or may not have the message',
+  }),
+  channelId: z.string().describe('The channel that sends it.'),
+  contact: z.object({
+    type: z.enum(contactTypes).describe('What `value` is.'),
+    value: z.string().describe('As normalised: `+digits`, or an address with its domain in lower case.'),
+    name: z.string().describe('The name, where the send gave one.').optional(),
+  }),
+  messageType: z.enum(messageTypes).describe('The type of the message.'),
+  flowId: z.string().nullable().describe('Null where the send has none.'),
+  conversationId: z.string().nullable().describe('Null until the first attempt.'),
+  acceptedAt: moment.describe('When the send was recorded, in UTC.'),
+  finishedAt: moment.nullable().describe('Null until the send is over.'),
+  attempts: z.int().min(0).describe('Attempts begun so far.'),
+  providerMessageId: z.string().nullable().describe("The provider's own id of the message."),
+  events: z.array(z.custom<TimelineEvent>()).describe('The story so far, the oldest first.'),
 }
+
+export interface Timeline extends z.output<z.ZodObject<typeof timelineFields>> {}
 
 /** What a timeline needs of a send's row. */
 export interface SendRecord {
@@ -28,7 +52,7 @@ export interface SendRecord {
   contactType: Contact['type']
   contactValue: string
   contactName: string | null
-  messageType: MessageType
+  messageType: Timeline['messageType']
   flowId: string | null
   conversationId: string | null
   acceptedAt: Date
@@ -41,31 +65,11 @@ export interface SendRecord {
   failure: string | null
 }
 
+/** As it was written, perhaps by a release with events that this one doesn't know. */
 export interface StoredEvent {
   at: Date
   event: string
   fields: Record<string, unknown>
-}
-
-export interface TimelineEvent {
-  at: string
-  event: string
-  [field: string]: unknown
-}
-
-export interface Timeline {
-  requestId: string
-  status: SendStatus
-  channelId: string
-  contact: Contact
-  messageType: MessageType
-  flowId: string | null
-  conversationId: string | null
-  acceptedAt: string
-  finishedAt: string | null
-  attempts: number
-  providerMessageId: string | null
-  events: TimelineEvent[]
 }
 
 /**
@@ -79,11 +83,9 @@ export function buildTimeline(
   stored: readonly StoredEvent[],
   contact: 'whole' | 'masked',
 ): Timeline {
-  const events = [
-    { at: send.acceptedAt, event: 'accepted', fields: {} },
-    ...stored,
-    ...latestAttempt(send),
-  ].sort((a, b) => a.at.getTime() - b.at.getTime())
+  const events = [toldByRow(send.acceptedAt, 'accepted', {}), ...stored, ...latestAttempt(send)].sort(
+    (a, b) => a.at.getTime() - b.at.getTime(),
+  )
   return {
     requestId: send.requestId,
     status: send.status,
@@ -96,22 +98,31 @@ export function buildTimeline(
     finishedAt: send.finishedAt?.toISOString() ?? null,
     attempts: send.attempt,
     providerMessageId: send.providerMessageId,
-    events: events.map(({ at, event, fields }) => ({ at: at.toISOString(), event, ...fields })),
+    events: events.map(
+      ({ at, event, fields }) => ({ at: at.toISOString(), event, ...fields }) as TimelineEvent,
+    ),
   }
 }
 
 function latestAttempt(send: SendRecord): StoredEvent[] {
-  const { attempt, worker, claimedAt, finishedAt, attemptRecord, status, failure } = send
+  const { attempt, worker, claimedAt, finishedAt, attemptRecord, status, failure: reason } = send
   const events: StoredEvent[] = []
   // A lost attempt that is to be followed by another is told by stored events already.
   if (status === 'queued') return events
-  if (claimedAt) events.push({ at: claimedAt, event: 'attempt_started', fields: { attempt, worker } })
-  if (!finishedAt) return events
-  if (attemptRecord) events.push({ at: finishedAt, event: 'attempt_finished', fields: { ...attemptRecord } })
-  else if (claimedAt)
-    events.push({ at: finishedAt, event: 'attempt_lost', fields: { attempt, reason: failure } })
-  events.push({ at: finishedAt, event: status, fields: failure === null ? {} : { reason: failure } })
+  if (claimedAt) events.push(toldByRow(claimedAt, 'attempt_started', { attempt, worker: worker ?? '' }))
+  if (!finishedAt || status === 'sending') return events
+  if (attemptRecord) events.push(toldByRow(finishedAt, 'attempt_finished', attemptRecord))
+  else if (claimedAt) events.push(toldByRow(finishedAt, 'attempt_lost', { attempt, reason }))
+  events.push(toldByRow(finishedAt, status, reason === null ? {} : { reason }))
   return events
+}
+
+function toldByRow<Name extends TimelineEventName>(
+  at: Date,
+  event: Name,
+  fields: EventFields[Name],
+): StoredEvent {
+  return { at, event, fields }
 }
 
 function showContact(send: SendRecord, how: 'whole' | 'masked'): Contact {

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
-import type { TimelineEventName } from '../core/timeline-events.ts'
+import type { MessageType } from '../core/message.ts'
+import type { EventFields } from '../core/timeline-events.ts'
 import { safeError } from './safe-error.ts'
 import { traceFields } from './tracing.ts'
 
@@ -36,15 +37,26 @@ function standardOutput(): DestinationStream {
   }
 }
 
-/** What is logged of a request that adds nothing to a timeline. */
-type RequestEvent = 'rejected' | 'idempotent_replay'
+/** What is logged otherwise than it is told in a timeline, and what is logged of requests that add nothing to one. */
+interface OwnFields {
+  accepted: { accountId: string; channelId: string; contact: string; messageType: MessageType }
+  attempt_started: EventFields['attempt_started'] & { conversationId: string }
+  retry_scheduled: { reason: string | undefined; nextAttemptAt: Date | null | undefined }
+  channel_held: { reason: string | undefined; channelId: string }
+  replayed: { by?: string }
+  rejected: { statusCode: number; reason?: string | undefined; accountId?: string | undefined }
+  idempotent_replay: { accountId: string; repeatId: string }
+}
+
+/** Of each event: what its line holds besides `requestId` and `event`. */
+type LoggedFields = Omit<EventFields, keyof OwnFields> & OwnFields
 
 /** A line of a send's timeline. Fields must hold no key, credential, content or whole contact value. */
-export function logEvent(
+export function logEvent<Event extends keyof LoggedFields>(
   log: Logger,
   requestId: string,
-  event: TimelineEventName | RequestEvent,
-  fields: object = {},
+  event: Event,
+  fields: LoggedFields[Event],
 ): void {
   log.info({ requestId, event, ...fields })
 }

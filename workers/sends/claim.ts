@@ -69,7 +69,7 @@ export function claimer({ db, log, metrics }: Runtime, worker: string, permits: 
   }
   return async (requestId: string): Promise<Claimed> => {
     const claimed = await claim(requestId)
-    if (claimed.send && isFirstSinceReplay(claimed.send)) logEvent(log, requestId, 'replayed')
+    if (claimed.send && isFirstSinceReplay(claimed.send)) logEvent(log, requestId, 'replayed', {})
     return claimed
   }
 }

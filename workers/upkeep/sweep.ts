@@ -96,7 +96,7 @@ async function giveUp(
   const ours = verdicts.filter(({ requestId }) => givenUp.has(requestId))
   for (const { requestId, attempt, mayHaveCalled, status, reason } of ours) {
     const nextAttemptAt = givenUp.get(requestId)?.nextAttemptAt
-    const outcome = mayHaveCalled ? {} : { outcome: 'not_called' }
+    const outcome = mayHaveCalled ? {} : { outcome: 'not_called' as const }
     logEvent(log, requestId, 'attempt_lost', { attempt, ...outcome, reason })
     metrics.lostClaims.inc()
     if (status === 'queued') metrics.retries.inc()

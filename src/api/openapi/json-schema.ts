@@ -15,8 +15,20 @@ export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/
 
 /** What a zod schema takes: the form of a body before it is parsed. */
 export function inputSchema(schema: z.ZodType): JsonSchema {
-  const { $schema, ...body } = z.toJSONSchema(schema, { io: 'input' }) as JsonSchema
-  return body
+  const { $schema, ...form } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => plain(jsonSchema as JsonSchema),
+  }) as JsonSchema
+  return form
+}
+
+/** Without what JavaScript alone knows of integers, and with an `enum` for a `const`, which fewer generators of clients read. */
+function plain(schema: JsonSchema): void {
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+  if ('const' in schema) schema.enum = [schema.const]
+  delete schema.const
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Fault } from '../outcome.ts'
 import { lastAttempt, ownReasons } from '../own-reasons.ts'
-import type { Timeline, TimelineEvent } from '../timeline.ts'
-import { answerOf, text } from './answer.ts'
+import type { Timeline } from '../timeline.ts'
+import type { EventOf, TimelineEvent, TimelineEventName } from '../timeline-events.ts'
+import { answerOf } from './answer.ts'
 import { faultOf } from './fault.ts'
 import type { ChannelFacts, SendFacts } from './model.ts'
 
@@ -44,7 +45,7 @@ export function conditionOf(timeline: Timeline, facts: SendFacts): Condition {
     case 'failed':
       return failureOf(timeline, facts)
     case 'uncertain':
-      return { kind: 'uncertain', reason: text(lastOf(events, 'uncertain')?.reason) }
+      return { kind: 'uncertain', reason: lastOf(events, 'uncertain')?.reason ?? '' }
     case 'sending':
       return { kind: 'sending', since: lastOf(events, 'attempt_started')?.at ?? acceptedAt }
     case 'queued':
@@ -60,7 +61,7 @@ function noteOf({ events }: Timeline, { channel }: SendFacts): string | null {
 }
 
 function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: SendFacts): Condition {
-  const reason = text(lastOf(events, 'failed')?.reason)
+  const reason = lastOf(events, 'failed')?.reason ?? ''
   if (mayHaveGotThrough(events)) return { kind: 'failed_in_doubt', reason: reason.replace(lastAttempt, '') }
   if (reason === ownReasons.expired) return { kind: 'expired', at: finishedAt ?? acceptedAt }
   if (reason === ownReasons.mediaGone) return { kind: 'media_gone' }
@@ -90,15 +91,16 @@ function waitOf(events: readonly TimelineEvent[], facts: SendFacts): Condition {
     const last = events.at(-1)
     if (last?.event === 'replayed') return { kind: 'replayed', at: nextAttemptAt }
     if (last?.event === 'retry_scheduled')
-      return { kind: 'retry', at: nextAttemptAt, reason: text(last.reason) }
+      return { kind: 'retry', at: nextAttemptAt, reason: last.reason ?? '' }
   }
   if (breakerOpenUntil) return { kind: 'breaker_open', until: breakerOpenUntil }
   if (rate || maxInFlight) return { kind: 'waits_for_permit', limits: { rate, maxInFlight } }
   return { kind: 'in_queue' }
 }
 
-export const lastOf = (events: readonly TimelineEvent[], name: string) =>
-  events.findLast(({ event }) => event === name)
+export function lastOf<Name extends TimelineEventName>(events: readonly TimelineEvent[], name: Name) {
+  return events.findLast((event): event is EventOf<Name> & TimelineEvent => event.event === name)
+}
 
 /** Whether an attempt may have got through of a send that isn't sent: nobody knows what it came to, or it came too late. */
 export function mayHaveGotThrough(events: readonly TimelineEvent[]): boolean {

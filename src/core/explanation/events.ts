@@ -1,16 +1,21 @@
-import type { Timeline, TimelineEvent } from '../timeline.ts'
-import type { TimelineEventName } from '../timeline-events.ts'
-import { answerOf, text } from './answer.ts'
+import type { AttemptRecord, Timeline } from '../timeline.ts'
+import type { EventOf, TimelineEvent, TimelineEventName } from '../timeline-events.ts'
+import { answerOf } from './answer.ts'
 import { effectOf, faultOf } from './fault.ts'
 import type { ExplanationEntry, SendFacts } from './model.ts'
 import { because, clock, duration } from './words.ts'
 
 type Told = Pick<ExplanationEntry, 'text' | 'answer'>
-type Teller = (event: TimelineEvent, timeline: Timeline, facts: SendFacts) => Told
+type Teller<Name extends TimelineEventName> = (
+  event: EventOf<Name>,
+  timeline: Timeline,
+  facts: SendFacts,
+) => Told
 
-const withReason = (words: string, { reason }: TimelineEvent) => `${words}${because(text(reason))}.`
+const withReason = (words: string, { reason }: { reason?: string | null | undefined }) =>
+  `${words}${because(reason ?? '')}.`
 
-const tellers: Record<TimelineEventName, Teller> = {
+const tellers: { [Name in TimelineEventName]: Teller<Name> } = {
   accepted(_event, { messageType, contact, flowId }, { channel, waitedFor }) {
     const flow = flowId ? `, of the flow ${flowId}` : ''
     const behind = waitedFor
@@ -38,7 +43,7 @@ const tellers: Record<TimelineEventName, Teller> = {
     const isAnswered = Object.values(answer).some((part) => part !== null)
     const fault = event.outcome === 'retry_later' ? faultOf(event) : undefined
     const effect = fault ? effectOf[fault] : ''
-    const told = `${outcomeIn(event)} (after ${duration(Number(event.durationMs))}).${effect}${late}`
+    const told = `${outcomeIn(event)} (after ${duration(event.durationMs)}).${effect}${late}`
     return { text: told, ...(isAnswered && { answer }) }
   },
   attempt_lost: ({ attempt, outcome }) => ({
@@ -48,7 +53,7 @@ const tellers: Record<TimelineEventName, Teller> = {
         : `The worker of attempt ${attempt} was lost before it could record what the provider answered.`,
   }),
   retry_scheduled: ({ nextAttemptAt }, _timeline, { now }) => ({
-    text: `The next attempt was set for ${clock(text(nextAttemptAt), now)}.`,
+    text: `The next attempt was set for ${clock(nextAttemptAt, now)}.`,
   }),
   channel_held: (event) => ({ text: withReason('The channel was held, and the message with it', event) }),
   sent: () => ({ text: 'Sent, that is: accepted by the provider.' }),
@@ -56,18 +61,18 @@ const tellers: Record<TimelineEventName, Teller> = {
   uncertain: (event) => ({ text: withReason('Uncertain, the provider may or may not have it', event) }),
   erased: () => ({ text: 'Its contact and content were erased.' }),
   replayed: ({ nextAttemptAt }, _timeline, { now }) => ({
-    text: nextAttemptAt ? `Replayed, due at ${clock(text(nextAttemptAt), now)}.` : 'Replayed.',
+    text: nextAttemptAt ? `Replayed, due at ${clock(nextAttemptAt, now)}.` : 'Replayed.',
   }),
 }
 
 /** An event in plain words; one of a later release, which isn't known here, keeps its name. */
 export function tellEvent(event: TimelineEvent, timeline: Timeline, facts: SendFacts): Told {
-  const tell: Teller | undefined = tellers[event.event as TimelineEventName]
+  const tell = tellers[event.event] as Teller<typeof event.event> | undefined
   return tell?.(event, timeline, facts) ?? { text: `${event.event}.` }
 }
 
-function outcomeIn({ outcome, reason: given, providerStatus }: TimelineEvent): string {
-  const reason = because(text(given))
+function outcomeIn({ outcome, reason: given, providerStatus }: AttemptRecord): string {
+  const reason = because(given ?? '')
   const isAnswered = providerStatus !== null
   switch (outcome) {
     case 'sent':
@@ -83,6 +88,6 @@ function outcomeIn({ outcome, reason: given, providerStatus }: TimelineEvent): s
     case 'not_called':
       return `The provider was not called, and no attempt counted${reason}`
     default:
-      return `It ended as ${outcome}`
+      return `It ended as ${outcome satisfies never}`
   }
 }

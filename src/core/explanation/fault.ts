@@ -1,8 +1,8 @@
 import { type Fault, faults } from '../outcome.ts'
-import type { TimelineEvent } from '../timeline.ts'
+import type { AttemptRecord } from '../timeline.ts'
 
 /** Absent where an attempt didn't fail, and in timelines of earlier releases. */
-export const faultOf = ({ fault }: TimelineEvent): Fault | undefined =>
+export const faultOf = ({ fault }: AttemptRecord): Fault | undefined =>
   faults.find((known) => known === fault)
 
 /** What a failure that is tried again means to the channel's other sends; the provider's fault, all know by itself. */

@@ -1,5 +1,4 @@
-import type { TimelineEvent } from '../timeline.ts'
-import { text } from './answer.ts'
+import type { EventOf, TimelineEvent } from '../timeline-events.ts'
 import type { ExplanationEntry, SendFacts } from './model.ts'
 import { duration } from './words.ts'
 
@@ -37,22 +36,25 @@ function nameOf(ms: number, before: TimelineEvent, event: TimelineEvent, facts: 
   }
 }
 
-function callOf(ms: number, before: TimelineEvent, { durationMs, late }: TimelineEvent): string {
+function callOf(
+  ms: number,
+  before: TimelineEvent,
+  { durationMs, late }: EventOf<'attempt_finished'>,
+): string {
   if (late || before.event !== 'attempt_started') return `${duration(ms)} until the outcome came, late`
-  const callMs = Number(durationMs)
-  if (ms - callMs < leastGapMs) return `the provider took ${duration(callMs)}`
-  return `waited ${duration(ms - callMs)} for its moment or for the database, and the provider took ${duration(callMs)}`
+  if (ms - durationMs < leastGapMs) return `the provider took ${duration(durationMs)}`
+  return `waited ${duration(ms - durationMs)} for its moment or for the database, and the provider took ${duration(durationMs)}`
 }
 
-function waitAfterAccept(ms: number, { at }: TimelineEvent, { waitedFor }: SendFacts): string {
+function waitAfterAccept(ms: number, { at }: EventOf<'accepted'>, { waitedFor }: SendFacts): string {
   if (!waitedFor) return `waited ${duration(ms)} in the queue`
   if (!waitedFor.finishedAt) return `waited ${duration(ms)} behind an earlier message to this contact`
   const behindMs = Math.min(ms, Math.max(0, waitedFor.finishedAt.getTime() - Date.parse(at)))
   return wait(ms, behindMs, 'behind an earlier message to this contact')
 }
 
-function waitUntilDue(ms: number, before: TimelineEvent, forWhat: string): string {
-  const due = Date.parse(text(before.nextAttemptAt))
+function waitUntilDue(ms: number, before: EventOf<'replayed' | 'retry_scheduled'>, forWhat: string): string {
+  const due = Date.parse(before.nextAttemptAt)
   const untilDueMs = Number.isNaN(due) ? ms : Math.min(ms, Math.max(0, due - Date.parse(before.at)))
   return wait(ms, untilDueMs, forWhat)
 }
