@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { setTemplate } from '../../db/accounts/templates.ts'
-import { samples } from '../api/media-samples.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { type Account, accept, buildAccount, newContact, textBody } from '../support/builders.ts'
+import { samples } from '../support/media-samples.ts'
 import { getPage } from '../support/pages.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 

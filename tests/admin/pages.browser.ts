@@ -1,7 +1,6 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
-import { samples } from '../api/media-samples.ts'
 import { openBrowser, openPage, type WatchedPage } from '../support/browser.ts'
 import {
   type Account,
@@ -12,6 +11,7 @@ import {
   newContact,
   textBody,
 } from '../support/builders.ts'
+import { samples } from '../support/media-samples.ts'
 import { startTestProcesses, type TestProcesses } from '../support/processes.ts'
 import { finishedTimeline } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'

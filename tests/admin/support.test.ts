@@ -4,7 +4,6 @@ import { eraseContact } from '../../db/support/erase.ts'
 import { searchSends } from '../../db/support/search.ts'
 import { UnknownIdPage } from '../../src/admin/support/unknown-id-page.tsx'
 import { explainUnknownId } from '../../src/core/request-id.ts'
-import { samples } from '../api/media-samples.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import {
   type Account,
@@ -14,6 +13,7 @@ import {
   newContact,
   textBody,
 } from '../support/builders.ts'
+import { samples } from '../support/media-samples.ts'
 import { getPage, postForm } from '../support/pages.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 

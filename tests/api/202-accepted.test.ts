@@ -2,9 +2,9 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { media, sends } from '../../db/schema.ts'
 import { type Account, buildAccount, post, request, sameBody } from '../support/builders.ts'
+import { inTime } from '../support/expect-error.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { inTime } from './expect-error.ts'
 
 let service: TestService
 let account: Account

@@ -6,10 +6,10 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import { type Account, type Answer, buildAccount, post, request, textBody } from '../support/builders.ts'
+import { expectError, expectFault, expectNothingAccepted, holdings } from '../support/expect-error.ts'
+import { rawBytes, rawRequest } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
-import { expectError, expectFault, expectNothingAccepted, holdings } from './expect-error.ts'
-import { rawBytes, rawRequest } from './raw-http.ts'
 
 let service: TestService
 let account: Account

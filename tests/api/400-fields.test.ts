@@ -2,8 +2,8 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import { type Account, type Answer, buildAccount, post, request, textBody } from '../support/builders.ts'
+import { expectError, expectFault } from '../support/expect-error.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { expectError, expectFault } from './expect-error.ts'
 
 let service: TestService
 let account: Account

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { media as mediaTable, sends } from '../../db/schema.ts'
 import { type Account, buildAccount, post } from '../support/builders.ts'
 import { cpuMsOf } from '../support/cpu-time.ts'
+import { expectError, expectFault } from '../support/expect-error.ts'
+import { samples } from '../support/media-samples.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { expectError, expectFault } from './expect-error.ts'
-import { samples } from './media-samples.ts'
 
 let service: TestService
 let account: Account

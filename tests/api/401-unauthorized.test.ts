@@ -12,10 +12,10 @@ import {
   request,
   textBody,
 } from '../support/builders.ts'
+import { expectError, expectNothingAccepted, holdings } from '../support/expect-error.ts'
+import { rawRequest } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { closedPort, startSilentServer } from '../support/tcp-proxy.ts'
-import { expectError, expectNothingAccepted, holdings } from './expect-error.ts'
-import { rawRequest } from './raw-http.ts'
 
 let service: TestService
 let account: Account

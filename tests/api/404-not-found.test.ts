@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Account, type Answer, buildAccount, post, request, textBody } from '../support/builders.ts'
+import { expectError, expectFault, expectNothingAccepted } from '../support/expect-error.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { expectError, expectFault, expectNothingAccepted } from './expect-error.ts'
 
 let service: TestService
 let account: Account

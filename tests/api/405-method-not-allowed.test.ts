@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Account, type Answer, buildAccount, post, textBody } from '../support/builders.ts'
+import { expectError, holdings } from '../support/expect-error.ts'
+import { rawRequest } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { expectError, holdings } from './expect-error.ts'
-import { rawRequest } from './raw-http.ts'
 
 let service: TestService
 let account: Account

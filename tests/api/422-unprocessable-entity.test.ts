@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Account, buildAccount, buildChannel, textBody } from '../support/builders.ts'
+import { expectError, expectNothingAccepted, holdings } from '../support/expect-error.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { expectError, expectNothingAccepted, holdings } from './expect-error.ts'
 import { expectAccepted, expectReplay, newKey, postKeyed, postKeyedInBody } from './keyed.ts'
 
 let service: TestService

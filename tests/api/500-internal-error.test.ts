@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Account, buildAccount, post, request, textBody } from '../support/builders.ts'
+import { expectError, expectNothingAccepted } from '../support/expect-error.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { expectError, expectNothingAccepted } from './expect-error.ts'
 
 let service: TestService
 let account: Account

@@ -12,12 +12,12 @@ import {
   request,
   textBody,
 } from '../support/builders.ts'
+import { expectError, holdings, inTime } from '../support/expect-error.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { startTestService, type TestService, withTimeouts } from '../support/service.ts'
 import { expectSooner, type Span, StoodStill, timed } from '../support/standstill.ts'
 import { closedPort, startSilentServer, startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
-import { expectError, holdings, inTime } from './expect-error.ts'
 import { redisReady } from './redis-ready.ts'
 
 /** On stores that work: to build what is needed, and to see what was recorded. */

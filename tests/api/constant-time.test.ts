@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { startTestAdmin } from '../support/admin.ts'
 import { type Account, buildAccount, request } from '../support/builders.ts'
+import { expectError } from '../support/expect-error.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { expectError } from './expect-error.ts'
 
 /** Node's own, which also records what it was asked to compare. */
 vi.mock('node:crypto', async (importOriginal) => {

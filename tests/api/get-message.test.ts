@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Account, buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
+import { expectError, requestIdForm } from '../support/expect-error.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
-import { expectError, requestIdForm } from './expect-error.ts'
 
 let service: TestService
 let account: Account

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { type Account, type Answer, buildAccount, buildKey, post, sameBody } from '../support/builders.ts'
+import { expectError, holdings } from '../support/expect-error.ts'
+import { rawRequest } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 import { closedPort, startSilentServer, startTcpProxy } from '../support/tcp-proxy.ts'
-import { expectError, holdings } from './expect-error.ts'
 import {
   expectAccepted,
   expectReplay,
@@ -17,7 +18,6 @@ import {
   postKeyedInBody,
   sendsOf,
 } from './keyed.ts'
-import { rawRequest } from './raw-http.ts'
 
 let service: TestService
 let account: Account

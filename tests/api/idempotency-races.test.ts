@@ -5,10 +5,11 @@ import { insertSends, type NewSend } from '../../db/admission/accepts.ts'
 import { media } from '../../db/schema.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { type Account, type Answer, buildAccount, post, sameBody } from '../support/builders.ts'
+import { expectError, holdings, inTime } from '../support/expect-error.ts'
+import { samples } from '../support/media-samples.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
-import { expectError, holdings, inTime } from './expect-error.ts'
 import {
   ageKey,
   expectAccepted,
@@ -22,7 +23,6 @@ import {
   raceToInsert,
   sendsOf,
 } from './keyed.ts'
-import { samples } from './media-samples.ts'
 
 /** Three processes' worth of API on the same stores. */
 let services: TestService[]

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { media, sandboxMessages } from '../../db/schema.ts'
 import { type Account, buildAccount, buildKey, post, sameBody } from '../support/builders.ts'
+import { holdings } from '../support/expect-error.ts'
+import { samples } from '../support/media-samples.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
-import { holdings } from './expect-error.ts'
 import {
   ageKey,
   expectAccepted,
@@ -15,7 +16,6 @@ import {
   postKeyedInBody,
   sendsOf,
 } from './keyed.ts'
-import { samples } from './media-samples.ts'
 
 let service: TestService
 let account: Account

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { request } from '../support/builders.ts'
+import { expectError } from '../support/expect-error.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { expectError } from './expect-error.ts'
 
 let service: TestService
 

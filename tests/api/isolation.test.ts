@@ -7,10 +7,10 @@ import { createApp } from '../../src/api/app.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { openSmtpEmulator } from '../../src/dev/emulators/smtp.ts'
 import { type Account, accept, buildAccount, sameBody } from '../support/builders.ts'
+import { samples } from '../support/media-samples.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { newKey, postKeyed } from './keyed.ts'
-import { samples } from './media-samples.ts'
 
 const absentId = '01890000-0000-7000-8000-000000000000'
 

@@ -5,9 +5,9 @@ import { expect, onTestFinished } from 'vitest'
 import { idempotencyKeys, sends } from '../../db/schema.ts'
 import { hashIdempotencyKey } from '../../src/core/idempotency-key.ts'
 import { type Account, type Answer, post, request } from '../support/builders.ts'
+import { inTime, requestIdForm } from '../support/expect-error.ts'
 import type { TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
-import { inTime, requestIdForm } from './expect-error.ts'
 
 export type Sender = Pick<Account, 'apiKey' | 'channelId'>
 

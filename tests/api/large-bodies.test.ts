@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { smallBytes } from '../../src/api/body/large-bodies.ts'
 import { timeouts } from '../../src/api/client-timeouts.ts'
 import { type Account, buildAccount, post, textBody } from '../support/builders.ts'
+import { expectError } from '../support/expect-error.ts'
+import { answersIn } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
-import { expectError } from './expect-error.ts'
-import { answersIn } from './raw-http.ts'
 
 const mebibyte = 1024 * 1024
 const largest = 25 * mebibyte

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { type Account, accept, buildAccount, post, request, textBody } from '../support/builders.ts'
+import { expectError, expectFault, requestIdForm } from '../support/expect-error.ts'
+import { samples } from '../support/media-samples.ts'
 import { startTestService, type TestService, testSecrets } from '../support/service.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
-import { expectError, expectFault, requestIdForm } from './expect-error.ts'
-import { samples } from './media-samples.ts'
 
 let service: TestService
 let account: Account

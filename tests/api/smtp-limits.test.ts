@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { type Account, buildAccount, post } from '../support/builders.ts'
+import { expectFault } from '../support/expect-error.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { expectFault } from './expect-error.ts'
 
 let service: TestService
 let account: Account

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { sends } from '../../db/schema.ts'
 import { type Account, buildAccount, buildChannel, post, request } from '../support/builders.ts'
+import { expectError, expectFault, expectNothingAccepted } from '../support/expect-error.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { expectError, expectFault, expectNothingAccepted } from './expect-error.ts'
 
 let service: TestService
 let account: Account

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { type Account, buildAccount, post } from '../support/builders.ts'
+import { expectFault } from '../support/expect-error.ts'
+import { samples } from '../support/media-samples.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { expectFault } from './expect-error.ts'
-import { samples } from './media-samples.ts'
 
 let service: TestService
 let account: Account

@@ -15,7 +15,7 @@ export function scaleOf(sends: number): Scale {
   }
 }
 
-/** As `npm test` runs it, in about a minute; `npm run chaos -- --short` does the same. */
+/** As `npm run test:system` runs it, in about a minute; `npm run chaos -- --short` does the same. */
 export const short = {
   seed: 1,
   sends: 1000,

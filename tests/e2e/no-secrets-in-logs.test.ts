@@ -12,10 +12,10 @@ import {
   startEmulators,
   stopEmulators,
 } from '../../src/dev/emulators/index.ts'
-import { samples } from '../api/media-samples.ts'
 import { type Account, accept, buildAccount, post } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { dumpDatabase, dumpRedis } from '../support/dumps.ts'
+import { samples } from '../support/media-samples.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'

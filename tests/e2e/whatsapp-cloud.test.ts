@@ -6,9 +6,9 @@ import {
   type WhatsAppAnswer,
   type WhatsAppCall,
 } from '../../src/dev/emulators/whatsapp.ts'
-import { samples } from '../api/media-samples.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
+import { samples } from '../support/media-samples.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 

@@ -10,7 +10,6 @@ import { exampleBodies } from '../../src/api/openapi/examples.ts'
 import { faultyBody, incompatibleBody } from '../../src/api/openapi/refusals.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { Readiness } from '../../src/platform/readiness.ts'
-import { rawBytes, rawRequest } from '../api/raw-http.ts'
 import {
   type Account,
   type Answer,
@@ -23,6 +22,7 @@ import {
 } from '../support/builders.ts'
 import { documentSettings, faultBy, validateAnswer } from '../support/openapi.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
+import { rawBytes, rawRequest } from '../support/raw-http.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { closedPort } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'

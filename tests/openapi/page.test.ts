@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectError } from '../api/expect-error.ts'
 import { request } from '../support/builders.ts'
+import { expectError } from '../support/expect-error.ts'
 import { document, documentSettings } from '../support/openapi.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 

@@ -6,7 +6,6 @@ import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
 import { scrape } from '../../src/platform/scrape.ts'
 import { permitGranter } from '../../workers/sends/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
-import { rawBytes } from '../api/raw-http.ts'
 import { attemptedSend, beginAttempt, endAttempt, loseAttempt, sweepOnce } from '../support/attempts.ts'
 import {
   type Account,
@@ -17,6 +16,7 @@ import {
   request,
   textBody,
 } from '../support/builders.ts'
+import { rawBytes } from '../support/raw-http.ts'
 import { countedBy } from '../support/scrape.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'

@@ -1,3 +1,5 @@
+// The clock itself, whatever time a test makes up.
+import { performance } from 'node:perf_hooks'
 import { expect } from 'vitest'
 
 /** How long some work took, and for how much of that this process was not let run. */

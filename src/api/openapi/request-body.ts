@@ -10,7 +10,7 @@ type Properties = Record<string, JsonSchema>
 
 /**
  * The schemas of a send's body, by their names: what the service's own schemas take, and by hand what those check of
- * an object as a whole. tests/openapi/document.test.ts holds the two together.
+ * an object as a whole. tests/rules/openapi/document.test.ts holds the two together.
  */
 export function bodySchemas(allowedPrivateNetworks: readonly Network[]): Record<string, JsonSchema> {
   const bodies = sendRequestSchemas(allowedPrivateNetworks)

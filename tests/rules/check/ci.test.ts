@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+
+test('every push and every pull request runs .ci/run, with nothing but a Node and no rights but to read', () => {
+  const { on, permissions, jobs } = parse(readFileSync('.github/workflows/ci.yml', 'utf8'))
+  expect(Object.keys(on)).toEqual(['push', 'pull_request'])
+  expect(permissions).toEqual({ contents: 'read' })
+  expect(jobs.ci.container).toMatch(/^node:\d+-bookworm$/)
+  expect(jobs.ci.steps.flatMap(({ run }: { run?: string }) => run ?? [])).toEqual(['.ci/run'])
+})
+
+test('.ci/run checks, runs the tests of every tier and of the pages, builds, and shows the demo', () => {
+  const lines = readFileSync('.ci/run', 'utf8').split('\n')
+  const steps = [
+    'npm ci',
+    'npm run check',
+    'run_tests test',
+    'run_tests test:system',
+    'run_tests test:browser',
+  ]
+  expect(lines).toEqual(expect.arrayContaining([...steps, 'npm run build', 'npm run demo']))
+})

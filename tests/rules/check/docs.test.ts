@@ -1,0 +1,114 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { smallBytes } from '../../../src/api/body/large-bodies.ts'
+import { timeouts } from '../../../src/api/client-timeouts.ts'
+
+const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((path) => join('docs', path))
+const pages = ['README.md', 'SECURITY.md', ...docs.filter((path) => path.endsWith('.md'))]
+
+/** As GitHub names the anchor of a heading. */
+function anchorsOf(page: string): string[] {
+  return [...readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+function isThere(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#')
+  const file = path === '' ? page : join(dirname(page), path)
+  return existsSync(file) && (anchor === undefined || anchorsOf(file).includes(anchor))
+}
+
+test.each(pages)('what %s links to in this project is there', (page) => {
+  const links = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
+  const ours = links.filter((link) => !/^https?:/.test(link))
+  expect(ours.filter((link) => !isThere(page, link))).toEqual([])
+})
+
+test('docs/decisions/README.md lists all records, in the order of their numbers', () => {
+  const records = readdirSync('docs/decisions').filter((file) => file !== 'README.md')
+  const rows = readFileSync('docs/decisions/README.md', 'utf8').matchAll(/^\| \[(\d+)\]\((.*?)\)/gm)
+  const listed = [...rows].map(([, number, file]) => ({ number, file }))
+  expect(listed).toEqual(records.sort().map((file) => ({ number: file.slice(0, 4), file })))
+})
+
+test('docs/reference/api.md says how slow a client may be', () => {
+  const page = readFileSync('docs/reference/api.md', 'utf8')
+  expect(smallBytes).toBe(128 * 1024)
+  expect(timeouts).toEqual({
+    ...{ headersMs: 10_000, queuedMs: 30_000, idleMs: 30_000, lingerMs: 500 },
+    ...{ bodyGraceMs: 10_000, bodyBytesPerSecond: 32 * 1024 },
+  })
+  for (const row of [
+    '| the headers of a request | 10 s from the start',
+    '| the body | an average of 32 KiB a second once it has taken 10 s |',
+    '| a body of more than 128 KiB | it waits for its turn while many such are under way: for 30 s at most,',
+    '| silence while a request or its answer is under way | 30 s |',
+    'half a second later the connection is closed',
+  ])
+    expect(page.replace(/\s+/g, ' ')).toContain(row)
+})
+
+describe('docs/explanation/security.md', () => {
+  const page = readFileSync('docs/explanation/security.md', 'utf8')
+  /** A file of tests and the titles behind it: `tests/x.test.ts` “one”, “another”. */
+  const claims = [...page.matchAll(/`(tests\/[\w/.-]+)`((?:,? “[^”]+”)+)/g)].map(
+    ([, file = '', titles = '']) => ({
+      file,
+      titles: [...titles.matchAll(/“([^”]+)”/g)].map(([, title = '']) => title),
+    }),
+  )
+
+  const isTitleIn = (source: string, title: string) =>
+    ["'", '"', '`'].some((quote) => source.includes(quote + title + quote))
+
+  test.each(claims)('the tests that it names in $file are there', ({ file, titles }) => {
+    const source = readFileSync(file, 'utf8').replaceAll("\\'", "'")
+    expect(titles.filter((title) => !isTitleIn(source, title))).toEqual([])
+  })
+
+  test('names a test for every threat, and no file without a title', () => {
+    const rows = page.match(/^\|.*\|$/gm) ?? []
+    const threats = rows.filter((row) => row.split('|').length === 5 && /^\| (?!Threat|Package)/.test(row))
+    const isOfPackages = (row: string) => row.startsWith('| `')
+    const unproven = threats.filter((row) => !isOfPackages(row) && !/`tests\/[\w/.-]+` “/.test(row))
+    expect(threats.length).toBeGreaterThan(30)
+    expect(unproven).toEqual([])
+    expect(page.match(/`tests\/[\w/.-]+\.test\.ts`(?!,? “)/g)).toEqual(['`tests/rules/check/docs.test.ts`'])
+  })
+})
+
+/** What a user or an operator may read, in the product or beside it. */
+const read = [
+  ...['README.md', 'SECURITY.md', 'CHANGELOG.md', 'docs', 'ops', 'src', 'db', 'workers'].flatMap((path) =>
+    statSync(path).isFile()
+      ? [path]
+      : readdirSync(path, { recursive: true, encoding: 'utf8' }).map((file) => join(path, file)),
+  ),
+].filter((path) => /\.(md|ya?ml|tsx?|json)$/.test(path))
+
+test('what is wrong is to be fixed, in these words', () => {
+  const quaint = /\bmend(?:s|ed|ing)?\b/i
+  expect(read.length).toBeGreaterThan(300)
+  expect(read.filter((path) => quaint.test(readFileSync(path, 'utf8')))).toEqual([])
+})
+
+test('docs/reference/admin.md tells what each sentence on top of the support page means', () => {
+  const source = readFileSync('src/core/explanation/summary.ts', 'utf8')
+  const begin = 'Accepted|Not delivered:|Given up|Not certain|On its way|Waiting'
+  const quoted = new RegExp(`return ([\`'"])((?:${begin})(?:(?!\\1)[^$])*)`, 'g')
+  const sentences = [...source.matchAll(quoted)].map(([, , sentence = '']) => sentence)
+  const cells = [
+    ...readFileSync('docs/reference/admin.md', 'utf8').matchAll(
+      new RegExp(`^\\| ((?:${begin})[^|]*) \\|`, 'gm'),
+    ),
+  ]
+  const told = cells.flatMap(([, cell = '']) => cell.split(', ').map((words) => words.split(' …')[0] ?? ''))
+  const untold = sentences.filter((sentence) => !told.some((words) => sentence.startsWith(words)))
+  expect(sentences.length).toBeGreaterThan(12)
+  expect(untold).toEqual([])
+})

@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { providerNames, providerRules } from '../../../src/core/providers/index.ts'
+
+/** Where a provider may be named: its own files, the maps, and what shows them all in development. */
+const places = ['src/core/providers/', 'workers/providers/', 'src/dev/']
+
+const sources = ['src', 'workers', 'db']
+  .flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+  )
+  .filter((path) => /\.tsx?$/.test(path))
+
+/** As a value, or as a file that is imported: in a comment it does no harm. */
+function naming(text: string): string[] {
+  return providerNames.filter((name) => new RegExp(`['"\`]${name}['"\`]|providers/${name}\\.ts`).test(text))
+}
+
+test('no provider is named outside its files, the maps and src/dev: adding one touches nothing else', () => {
+  expect(sources).toContain('src/api/send-message.ts')
+  const elsewhere = sources
+    .filter((path) => !places.some((place) => path.startsWith(place)))
+    .map((path) => [path, naming(readFileSync(path, 'utf8'))])
+    .filter(([, names]) => names?.length)
+  expect(elsewhere).toEqual([])
+})
+
+test.each([
+  'if (channel.provider === "webhook") {',
+  "import { x } from './providers/sandbox.ts'",
+  '`webhook`',
+])('that finds %s', (line) => {
+  expect(naming(line)).toHaveLength(1)
+})
+
+test.each(providerNames)('the docs say what %s takes, and how to set up a channel of it', (name) => {
+  const reference = readFileSync('docs/reference/providers.md', 'utf8')
+  expect(reference).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'))
+  const howTo = readFileSync('docs/how-to/set-up-a-channel.md', 'utf8')
+  expect(howTo).toMatch(new RegExp(`^## .*\`${name}\``, 'm'))
+  const command = new RegExp(`channel create --account \\$ACCOUNT --provider ${name} [^']*--config '([^']*)'`)
+  const [, config = ''] = command.exec(howTo) ?? []
+  expect(providerRules[name].config.safeParse(JSON.parse(config)).error).toBeUndefined()
+})
+
+test.each(providerNames)(
+  '%s has its rules, its way of sending and its tests in files of its name',
+  (name) => {
+    for (const folder of ['src/core/providers', 'workers/providers']) {
+      expect(readdirSync(folder)).toContain(`${name}.ts`)
+    }
+    // The sandbox's messages go to PostgreSQL, which the rules' tests have none of.
+    const folder = name === 'sandbox' ? 'tests/workers' : 'tests/rules/providers'
+    expect(readFileSync(`${folder}/${name}.test.ts`, 'utf8')).toContain(`describeProvider('${name}'`)
+  },
+)

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { readSettings, settingNames } from '../../../src/platform/settings.ts'
+
+const required: Record<string, string> = {
+  DATABASE_URL: 'postgres://user:password@localhost:5432/outbound',
+  REDIS_URL: 'redis://localhost:6379',
+  CREDENTIALS_KEY: Buffer.alloc(32, 1).toString('base64'),
+  API_KEY_PEPPER: 'x'.repeat(32),
+}
+const defaults: Record<string, unknown> = readSettings(undefined, required)
+
+const [, table = ''] = readFileSync('docs/reference/settings.md', 'utf8').split(/^\|-.*$/m)
+const documented = [...table.matchAll(/^\| `([A-Z_]+)` \| (.*) \|$/gm)].map(([, name = '', rest = '']) => {
+  const [byDefault = '', range = '', usedBy = '', meaning = ''] = rest
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim())
+  return { name, byDefault, range, usedBy, meaning }
+})
+
+test('each setting is in docs/reference/settings.md once, and nothing else is', () => {
+  expect(documented.map(({ name }) => name).sort()).toEqual([...settingNames].sort())
+})
+
+test.each(documented)('the docs say of $name what it is unset, its unit, for whom and what for', (row) => {
+  const { name, byDefault, range, usedBy, meaning } = row
+  const value = defaults[name]
+  const isNone = name in required || value === undefined || String(value) === ''
+  expect(byDefault).toMatch(isNone ? /^none(;|$)/ : /^`[^`]+`(;|$)/)
+  if (!isNone) expect(byDefault.split('`')[1]).toBe(String(value))
+  for (const cell of [range, usedBy, meaning]) expect(cell).toMatch(/\w/)
+})
+
+const ranges = documented.flatMap(({ name, range }) => {
+  const [, least, most] = /(?<!\w)([\d,]+) to ([\d,]+)/.exec(range) ?? []
+  return least && most ? [{ name, least: numberIn(least), most: numberIn(most) }] : []
+})
+
+test.each(ranges)('$name takes what the docs say, from $least to $most', ({ name, least, most }) => {
+  const accepts = (value: number) => {
+    try {
+      return readSettings(undefined, { ...required, [name]: String(value) }) !== undefined
+    } catch {
+      return false
+    }
+  }
+  expect([least - 1, least, most, most + 1].map(accepts)).toEqual([false, true, true, false])
+})
+
+function numberIn(digits: string): number {
+  return Number(digits.replaceAll(',', ''))
+}

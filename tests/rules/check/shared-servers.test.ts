@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+/** What is felt by, or shows, other files on the PostgreSQL and the Redis that the files of a test run share. */
+const ofAll: [what: RegExp, unless?: RegExp][] = [
+  [/\.monitor\(|\bflushall\b|\.script\(|\.config\('SET'|\bcommandstats\b|\.client\('KILL'|\balter system\b/i],
+  [/call\(\s*'(?:CONFIG|MONITOR|SCRIPT|CLIENT|FLUSHALL)'/i],
+  [/from pg_stat_activity[^'"`;]*/g, /datname = current_database\(\)|application_name = /],
+]
+
+/** Each does it to servers that it has started itself, and only to those. */
+const exempt: Record<string, string> = {
+  'platform/shared-limiter.test.ts': 'forgets the scripts of its own Redis',
+  'support/breakable-servers.ts': 'empties its own Redis',
+  'support/tls-stores.ts': 'turns TLS on in its own PostgreSQL and Redis',
+}
+
+const files = readdirSync('tests', { recursive: true, encoding: 'utf8' }).filter(
+  (file) => /\.tsx?$/.test(file) && !/^(bench|chaos|rules\/check|screenshots)\//.test(file),
+)
+
+function sharing(text: string): string[] {
+  return ofAll.flatMap(([what, unless]) =>
+    [...text.matchAll(new RegExp(what, 'gi'))]
+      .map(([found]) => found)
+      .filter((found) => !unless?.test(found)),
+  )
+}
+
+test('no test spoils, or is spoilt by, what others do on the servers that they share', () => {
+  expect(files).toContain('support/stores.ts')
+  const sources = files.map((file) => [file, readFileSync(join('tests', file), 'utf8')] as const)
+  const offending = sources
+    .map(([file, source]) => [file, sharing(source)] as const)
+    .filter(([, words]) => words.length > 0)
+  expect(offending.filter(([file]) => !exempt[file])).toEqual([])
+  expect(
+    Object.keys(exempt).filter((file) => !offending.some(([each]) => each === file)),
+    'exempt without need; remove it from the list',
+  ).toEqual([])
+})
+
+test.each([
+  'await redis.monitor()',
+  "redis.script('FLUSH')",
+  'await client.flushall()',
+  "redis.config('SET', 'maxmemory', 1)",
+  "redis.call('CONFIG', 'SET', 'maxmemory', 1)",
+  "redis.call('monitor')",
+  "'select query from pg_stat_activity'",
+])('that finds %s', (line) => {
+  expect(sharing(line)).toHaveLength(1)
+})
+
+test.each([
+  'await redis.flushdb()',
+  "'select pid from pg_stat_activity where datname = current_database()'",
+  "'select from pg_stat_activity where application_name = $1'",
+])('and not %s', (line) => {
+  expect(sharing(line)).toEqual([])
+})

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { expectSooner, StoodStill, timed, unlessStoodStill } from '../../support/standstill.ts'
+import { expectRate } from '../../support/traffic.ts'
+import type { WebhookCall } from '../../support/webhook-receiver.ts'
+
+const still = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+const busy = () => {
+  const before = process.cpuUsage().user
+  while (process.cpuUsage().user - before < 300_000);
+}
+
+test('a process that isn’t let run stands still', async () => {
+  const span = await timed(async () => ({ waited: still() }))
+  expect(span.stoodStillMs).toBeGreaterThan(200)
+  expect(() => expectSooner(span, 200)).toThrow(StoodStill)
+})
+
+test('one that blocks its own event loop doesn’t', async () => {
+  const span = await timed(async () => ({ done: busy() }))
+  expect(span.tookMs - span.stoodStillMs).toBeGreaterThan(250)
+  expect(() => expectSooner(span, 250)).toThrow('expected')
+})
+
+test('what would have come too late in any case isn’t excused', () => {
+  expect(() => expectSooner({ tookMs: 900, stoodStillMs: 300 }, 500)).toThrow('expected')
+  expect(() => expectSooner({ tookMs: 499, stoodStillMs: 0 }, 500)).not.toThrow()
+})
+
+test('a call that was held up on its way isn’t one too many for a rate, and one that wasn’t is', () => {
+  const from = performance.now()
+  still()
+  const rateOf = (...moments: number[]) =>
+    expectRate(
+      moments.map((at) => ({ at }) as WebhookCall),
+      1,
+      1000,
+    )
+  const to = performance.now()
+  expect(() => rateOf(to, to + 1000)).not.toThrow()
+  expect(() => rateOf(to, from + 1000)).toThrow(StoodStill)
+  expect(() => rateOf(to + 5000, to + 5700)).toThrow('expected')
+})
+
+test('what a time limit brought counts, unless the machine stood still meanwhile', () => {
+  const look = () => expect('in time').toBe('too late')
+  expect(() => unlessStoodStill({ tookMs: 900, stoodStillMs: 0 }, look)).toThrow('expected')
+  expect(() => unlessStoodStill({ tookMs: 900, stoodStillMs: 300 }, look)).toThrow(StoodStill)
+})
+
+let tries = 0
+test('a test that couldn’t see what it looks for is done again', () => {
+  if (tries++ === 0) throw new StoodStill('for a try')
+  expect(tries).toBe(2)
+})

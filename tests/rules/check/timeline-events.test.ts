@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import type { z } from 'zod'
+import { sendStatuses, timelineFields } from '../../../src/core/timeline.ts'
+import { type TimelineEventName, timelineEvents } from '../../../src/core/timeline-events.ts'
+
+const names = Object.keys(timelineEvents) as TimelineEventName[]
+const isEvent = (name: string): name is TimelineEventName => Object.hasOwn(timelineEvents, name)
+
+/** The cells of each row of the table of docs/reference/timeline.md that has this head. */
+function rowsOf(head: string): string[][] {
+  const page = readFileSync('docs/reference/timeline.md', 'utf8')
+  const [, table = ''] = page.split(`\n${head}\n${head.replaceAll(/[^|]+/g, '---')}\n`)
+  const rows = table.split('\n\n', 1)[0]?.split('\n') ?? []
+  return rows.map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
+}
+
+const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+
+test('docs/reference/timeline.md has a row for each field of a timeline, and for no other', () => {
+  const told = rowsOf('| Field | What |').flatMap(([cell]) => namesIn(cell))
+  expect(told.sort()).toEqual(Object.keys(timelineFields).sort())
+})
+
+describe('docs/reference/timeline.md has a row for each event of a timeline', () => {
+  const rows = rowsOf('| `event` | When | Fields |')
+
+  test('and for no other', () => {
+    expect(rows.flatMap(([cell]) => namesIn(cell))).toEqual(names)
+  })
+
+  test.each(rows)('%s: when it is recorded, and its fields', (cell, told, fields) => {
+    const [name = ''] = namesIn(cell)
+    if (!isEvent(name)) throw new Error(`${name} is none`)
+    const { when } = timelineEvents[name]
+    expect(told).toContain(`${when.charAt(0).toLowerCase()}${when.slice(1, -1)}`)
+    const isField = (word: string) => names.some((event) => Object.hasOwn(timelineEvents[event].fields, word))
+    expect(namesIn(fields).filter(isField).sort()).toEqual(Object.keys(timelineEvents[name].fields).sort())
+  })
+})
+
+const written = readdirSync('db', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .flatMap((file) => [...readFileSync(`db/${file}`, 'utf8').matchAll(/insert into send_events [^`]*/g)])
+  .map(([sql]) => sql.replaceAll(/\$\{[^}]*\}/g, ''))
+
+/** The names of events in SQL, by where they stand: in what follows `insert into send_events`. */
+const eventsWritten = written.flatMap((sql) => {
+  const text = sql
+    .replaceAll(/json_build_object\([^()]*\)/g, '')
+    .replaceAll(/->>?\s*'\w+'|(?:=|<>)\s*'\w+'/g, '')
+  return [...text.matchAll(/'([a-z_]+)'/g)].map(([, name = '']) => name)
+})
+
+test('every event that the SQL of db writes is one of them, and each is written or told by the row of its send', () => {
+  expect(eventsWritten.filter((name) => !isEvent(name))).toEqual([])
+  const toldByRow: string[] = ['accepted', ...sendStatuses]
+  expect(names.filter((name) => !eventsWritten.includes(name) && !toldByRow.includes(name))).toEqual([])
+})
+
+/** `'attempt_lost', json_build_object('attempt', s.attempt, 'reason', s.failure)`: the event and its fields. */
+const eventsWithFields = written.flatMap((sql) =>
+  [...sql.matchAll(/'(\w+)',\s*json_build_object\(([^()]*)\)/g)].map(([, name = '', list = '']) => {
+    const keys = list.split(',').filter((_, index) => index % 2 === 0)
+    return [name, keys.map((key) => key.trim().slice(1, -1))] as const
+  }),
+)
+
+test.each(eventsWithFields)('where the SQL of db writes %s with %j, these are its fields', (name, given) => {
+  if (!isEvent(name)) throw new Error(`${name} is none`)
+  const { fields } = timelineEvents[name]
+  expect(given.filter((field) => !Object.hasOwn(fields, field))).toEqual([])
+  const missing = Object.entries<z.ZodType>(fields).filter(([field]) => !given.includes(field))
+  expect(missing.filter(([, field]) => !field.safeParse(undefined).success)).toEqual([])
+})
+
+test('the support page styles no event that there is not', () => {
+  const styles = readFileSync('src/admin/admin.css', 'utf8')
+  const styled = [...styles.matchAll(/^\.entry\.(\w+)/gm)].map(([, name]) => name)
+  expect(styled.length).toBeGreaterThan(2)
+  expect(styled.filter((name) => !isEvent(name ?? ''))).toEqual([])
+})
+
+test('docs/reference/log.md names each in its table of log lines, but those that no process logs', () => {
+  const logs = readFileSync('docs/reference/log.md', 'utf8')
+  const rows = [...logs.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| (?:info|warn)/gm)].flatMap(([, cell = '']) =>
+    cell.split(', ').map((name) => name.slice(1, -1)),
+  )
+  expect(names.filter((name) => !rows.includes(name))).toEqual(['erased'])
+})

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { hashApiKey, mintApiKey, wasMintedHere } from '../../../src/core/api-key.ts'
+
+const pepper = 'a pepper that only the tests know of'
+const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+function mint() {
+  return mintApiKey(pepper).apiKey
+}
+
+test('a key is omk_, 43 characters of randomness and 6 of checksum', () => {
+  for (let i = 0; i < 100; i++) expect(mint()).toMatch(/^omk_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/)
+})
+
+test('no key is minted twice, and every place of its secret varies', () => {
+  const keys = Array.from({ length: 1000 }, mint)
+  expect(new Set(keys).size).toBe(keys.length)
+  // 62^43 is a little more than 2^256, so the first place takes fewer letters than the others.
+  for (let place = 5; place < 47; place++) {
+    expect(new Set(keys.map((key) => key.charAt(place))).size, `place ${place}`).toBeGreaterThan(50)
+  }
+})
+
+test('a checksum is not to be guessed: hardly two keys share one', () => {
+  const checksums = Array.from({ length: 1000 }, () => mint().slice(-6))
+  expect(new Set(checksums).size).toBeGreaterThan(990)
+})
+
+test('a minted key is told from others without a look-up', () => {
+  for (let i = 0; i < 100; i++) expect(wasMintedHere(mint(), pepper)).toBe(true)
+})
+
+test('a change of any one character is noticed', () => {
+  const key = mint()
+  for (let place = 0; place < key.length; place++) {
+    const other = letters.charAt((letters.indexOf(key.charAt(place)) + 1) % letters.length)
+    expect(wasMintedHere(key.slice(0, place) + other + key.slice(place + 1), pepper), `${place}`).toBe(false)
+  }
+})
+
+test.each<[string, (key: string) => string]>([
+  ['nothing', () => ''],
+  ['the prefix alone', () => 'omk_'],
+  ['a character less', (key) => key.slice(0, -1)],
+  ['a character more', (key) => `${key}0`],
+  ['a line break behind', (key) => `${key}\n`],
+  ['a space in front', (key) => ` ${key}`],
+  ['capitals', (key) => key.toUpperCase()],
+  ['another prefix', (key) => key.replace('omk_', 'okm_')],
+  ['characters of several bytes', (key) => `${key.slice(0, -1)}é`],
+  ['a million characters', () => `omk_${'x'.repeat(1_000_000)}`],
+])('%s is no key', (_what, form) => {
+  expect(wasMintedHere(form(mint()), pepper)).toBe(false)
+})
+
+test('the checksum can be made only by who knows the pepper', () => {
+  expect(wasMintedHere(mintApiKey('another pepper of an installation').apiKey, pepper)).toBe(false)
+})
+
+test('what is stored is the hash of the key under the pepper, 32 bytes, and 8 characters to show', () => {
+  const { apiKey, hash, displayPrefix } = mintApiKey(pepper)
+  expect(hash).toEqual(hashApiKey(apiKey, pepper))
+  expect(hash).toHaveLength(32)
+  expect(hash).not.toEqual(hashApiKey(apiKey, `${pepper}.`))
+  expect(hash).not.toEqual(hashApiKey(mint(), pepper))
+  expect(displayPrefix).toBe(apiKey.slice(0, 8))
+})
+
+test('the hash tells nothing of the checksum', () => {
+  const { apiKey, hash } = mintApiKey(pepper)
+  const secret = apiKey.slice(4, 47)
+  expect(hash.equals(hashApiKey(secret, pepper))).toBe(false)
+})

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import {
+  contactTypes,
+  erasedContactValue,
+  maskContact,
+  parseContactValue,
+} from '../../../src/core/contact.ts'
+
+test.each([
+  ['phone', '0049 151 12345678', '+4915112345678'],
+  ['email', 'Jane@Example.com', 'Jane@example.com'],
+  ['phone', 'jane@example.com', undefined],
+  ['email', '+4915112345678', undefined],
+] as const)('a %s contact %j is %s', (type, value, parsed) => {
+  expect(parseContactValue(type, value)).toBe(parsed)
+})
+
+test.each([
+  ['phone', '+15550100101', '+15*******01'],
+  ['phone', '+4915112345678', '+49*********78'],
+  ['phone', '+1234567', '+12***67'],
+  ['phone', '+123456789012345', '+12***********45'],
+  ['email', 'a@example.com', 'a***@example.com'],
+  ['email', 'jane.doe@example.com', 'j***@example.com'],
+] as const)('a %s contact %s is shown as %s', (type, value, masked) => {
+  expect(maskContact({ type, value })).toBe(masked)
+})
+
+test('a masked phone number keeps its length and tells at most four digits', () => {
+  for (let length = 7; length <= 15; length++) {
+    const value = `+${'123456789012345'.slice(0, length)}`
+    const masked = maskContact({ type: 'phone', value })
+    expect(masked).toHaveLength(value.length)
+    expect(masked.replace(/[^0-9]/g, '')).toHaveLength(4)
+  }
+})
+
+test('the mask of an address tells nothing of how long its local part is', () => {
+  expect(maskContact({ type: 'email', value: 'jo@example.com' })).toBe(
+    maskContact({ type: 'email', value: 'josephine.baker@example.com' }),
+  )
+})
+
+test('of an erased contact the mask says that it is erased, and no form of contact says so', () => {
+  for (const type of contactTypes) {
+    expect(maskContact({ type, value: erasedContactValue })).toBe('erased')
+    expect(parseContactValue(type, erasedContactValue)).toBeUndefined()
+  }
+})

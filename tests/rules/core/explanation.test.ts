@@ -1,0 +1,811 @@
+import { describe, expect, test } from 'vitest'
+import { type Advice, explain, type SendFacts } from '../../../src/core/explanation.ts'
+import type { Fault } from '../../../src/core/outcome.ts'
+import type { ProviderRules } from '../../../src/core/provider.ts'
+import { providerNames, providerRules } from '../../../src/core/providers/index.ts'
+import { twilioCodes } from '../../../src/core/providers/twilio-codes.ts'
+import { whatsAppCodes } from '../../../src/core/providers/whatsapp-cloud-codes.ts'
+import {
+  type AttemptRecord,
+  buildTimeline,
+  type SendRecord,
+  type StoredEvent,
+} from '../../../src/core/timeline.ts'
+
+const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 14) + second * 1000)
+const requestId = '01890000-0000-7000-8000-000000000001'
+const channelId = '01890000-0000-7000-8000-000000000002'
+const conversationId = '01890000-0000-7000-8000-000000000003'
+const earlier = '01890000-0000-7000-8000-000000000004'
+
+const queued: SendRecord = {
+  requestId,
+  status: 'queued',
+  channelId,
+  contactType: 'phone',
+  contactValue: '+4915112345678',
+  contactName: 'Ann Example',
+  messageType: 'text',
+  flowId: null,
+  conversationId: null,
+  acceptedAt: at(0),
+  finishedAt: null,
+  attempt: 0,
+  worker: null,
+  claimedAt: null,
+  attemptRecord: null,
+  providerMessageId: null,
+  failure: null,
+}
+const sending: SendRecord = {
+  ...queued,
+  status: 'sending',
+  conversationId,
+  attempt: 1,
+  worker: 'w1',
+  claimedAt: at(1),
+}
+const record: AttemptRecord = {
+  attempt: 1,
+  outcome: 'sent',
+  durationMs: 120,
+  providerStatus: 201,
+  providerCode: null,
+  providerMessageId: 'SM1',
+}
+const refused = {
+  ...record,
+  outcome: 'rejected',
+  providerStatus: 400,
+  providerMessageId: null,
+} as const
+
+const facts: SendFacts = {
+  now: at(100),
+  nextAttemptAt: at(0),
+  expiresAt: null,
+  ahead: null,
+  waitedFor: null,
+  channel: {
+    channelId,
+    provider: 'twilio',
+    name: 'SMS',
+    heldAt: null,
+    heldReason: null,
+    breakerOpenUntil: null,
+    rate: null,
+    maxInFlight: null,
+    deletedAt: null,
+  },
+}
+
+interface Given {
+  send?: Partial<SendRecord>
+  events?: StoredEvent[]
+  facts?: Partial<Omit<SendFacts, 'channel'>>
+  channel?: Partial<SendFacts['channel']>
+}
+
+function tell({ send, events = [], facts: more, channel }: Given) {
+  const timeline = buildTimeline({ ...queued, ...send }, events, 'masked')
+  return explain(timeline, { ...facts, ...more, channel: { ...facts.channel, ...channel } })
+}
+
+const ended = (status: SendRecord['status'], given: Partial<SendRecord> = {}): Partial<SendRecord> => ({
+  ...sending,
+  status,
+  finishedAt: at(2),
+  ...given,
+})
+const failed = (failure: string, given: Partial<SendRecord> = {}) => ended('failed', { failure, ...given })
+
+const story = (event: string, second: number, fields: object = {}): StoredEvent => ({
+  at: at(second),
+  event,
+  fields: { ...fields },
+})
+const retried = [
+  story('attempt_started', 1, { attempt: 1, worker: 'w1' }),
+  story('attempt_finished', 2, {
+    ...refused,
+    outcome: 'retry_later',
+    providerStatus: 429,
+    providerCode: '20429',
+    reason: 'Twilio: it takes no more requests now',
+  }),
+  story('retry_scheduled', 2, { reason: 'busy', nextAttemptAt: at(7).toISOString() }),
+]
+
+const uncalled = [
+  story('attempt_started', 1, { attempt: 1, worker: 'w1' }),
+  story('attempt_finished', 2, { ...refused, outcome: 'not_called', providerStatus: null }),
+  story('retry_scheduled', 2, { reason: 'set PUBLIC_BASE_URL', nextAttemptAt: at(32).toISOString() }),
+]
+
+const resent = [
+  story('attempt_started', 0, { attempt: 1, worker: 'w1' }),
+  story('attempt_finished', 0, { ...refused, outcome: 'uncertain', providerStatus: null }),
+  story('retry_scheduled', 0, { reason: 'no answer', nextAttemptAt: at(7).toISOString() }),
+]
+
+describe('the summary of a send that', () => {
+  const states: [string, Given, tone: string, summary: string][] = [
+    [
+      'was sent',
+      { send: ended('sent', { attemptRecord: record, providerMessageId: 'SM1' }) },
+      'good',
+      'Accepted by the provider at 14:00:02 UTC; whether it reached the contact, the provider alone knows.',
+    ],
+    [
+      'was refused tells what the code means',
+      { send: failed('Twilio: x', { attemptRecord: { ...refused, providerCode: '21211', reason: 'x' } }) },
+      'bad',
+      'Not delivered: the provider refused it: the contact has no valid phone number; 1 attempt, at 14:00:01 UTC.',
+    ],
+    [
+      'was refused with a code that nobody knows tells the reason',
+      {
+        send: failed('Twilio answered 499 with its code 99999', {
+          attemptRecord: { ...refused, providerStatus: 699, providerCode: '99999' },
+        }),
+        channel: { provider: 'smtp' },
+      },
+      'bad',
+      'Not delivered: the provider refused it: Twilio answered 499 with its code 99999; 1 attempt, at 14:00:01 UTC.',
+    ],
+    [
+      'nobody could have sent',
+      {
+        send: failed('the template is not registered with the channel', {
+          attemptRecord: { ...refused, providerStatus: null },
+        }),
+      },
+      'bad',
+      'Not delivered: it could not be sent: the template is not registered with the channel; 1 attempt, at 14:00:01 UTC.',
+    ],
+    [
+      'was tried as often as it may be',
+      {
+        send: failed('Twilio answered 503 (the last attempt)', {
+          attempt: 3,
+          claimedAt: at(131),
+          finishedAt: at(132),
+          attemptRecord: { ...refused, attempt: 3, outcome: 'retry_later', providerStatus: 503 },
+        }),
+        events: retried,
+      },
+      'bad',
+      'Not delivered: every attempt failed: it is out of service or overloaded; 3 attempts, the last at 14:02:11 UTC.',
+    ],
+    [
+      'got no connection at the last attempt',
+      {
+        send: failed('the connection was refused (the last attempt)', {
+          attempt: 2,
+          attemptRecord: { ...refused, outcome: 'retry_later', providerStatus: null },
+        }),
+      },
+      'bad',
+      'Not delivered: every attempt failed: the connection was refused; 2 attempts, the last at 14:00:01 UTC.',
+    ],
+    [
+      'expired before any attempt',
+      { send: { status: 'failed', finishedAt: at(60), failure: 'expired' } },
+      'bad',
+      'Not delivered: it had waited longer than its channel lets it, and expired at 14:01:00 UTC; no attempt was made.',
+    ],
+    [
+      'expired after an attempt',
+      { send: { status: 'failed', finishedAt: at(60), failure: 'expired', attempt: 1 }, events: retried },
+      'bad',
+      'Not delivered: it had waited longer than its channel lets it, and expired at 14:01:00 UTC; 1 attempt, at 14:00:01 UTC.',
+    ],
+    [
+      'was gaveUp',
+      { send: failed('gaveUp: 5 workers were lost in the middle of it', { attempt: 5 }) },
+      'bad',
+      'Given up, though an attempt may have got through: gaveUp: 5 workers were lost in the middle of it; 5 attempts, the last at 14:00:01 UTC.',
+    ],
+    [
+      'was refused at last, an earlier attempt being uncertain',
+      {
+        send: failed('refused', { attempt: 2, attemptRecord: { ...refused, attempt: 2 } }),
+        events: resent,
+      },
+      'bad',
+      'Given up, though an attempt may have got through: refused; 2 attempts, the last at 14:00:01 UTC.',
+    ],
+    [
+      'was refused at last, an earlier attempt having come late and to nothing',
+      {
+        send: failed('Twilio: x', {
+          attempt: 2,
+          attemptRecord: { ...refused, attempt: 2, providerCode: '21211' },
+        }),
+        events: [
+          ...resent,
+          story('attempt_finished', 2, {
+            ...refused,
+            outcome: 'retry_later',
+            providerStatus: 503,
+            late: true,
+          }),
+        ],
+      },
+      'bad',
+      'Not delivered: the provider refused it: the contact has no valid phone number; 2 attempts, the last at 14:00:01 UTC.',
+    ],
+    [
+      'waits to be tried again, the last attempt being uncertain',
+      { send: { attempt: 1 }, events: resent, facts: { now: at(3), nextAttemptAt: at(7) } },
+      'waiting',
+      'Waiting for its next attempt, at 14:00:07 UTC; an earlier one may have got through: no answer.',
+    ],
+    [
+      'has lost its media',
+      {
+        send: failed('the media is no longer kept', { attemptRecord: { ...refused, providerStatus: null } }),
+      },
+      'bad',
+      'Not delivered: its media is no longer kept, so the provider was not called.',
+    ],
+    [
+      'waited for a provider that stayed away',
+      {
+        send: {
+          status: 'failed',
+          finishedAt: at(60),
+          failure: "the channel's provider kept failing; its last answer: no connection in time",
+        },
+      },
+      'bad',
+      "Not delivered: the channel's provider kept failing; its last answer: no connection in time; no attempt was made.",
+    ],
+    [
+      'failed by an outcome that came late',
+      {
+        send: failed('busy', { attemptRecord: { ...refused, outcome: 'retry_later', late: true } }),
+        events: [story('attempt_lost', 1, { attempt: 1 }), story('uncertain', 1, { reason: 'lost' })],
+      },
+      'bad',
+      'Not delivered: its outcome came late, so that it is not tried again: busy; 1 attempt, at 14:00:01 UTC.',
+    ],
+    [
+      'is uncertain',
+      {
+        send: ended('uncertain', {
+          failure: 'no whole answer in time',
+          attemptRecord: { ...refused, outcome: 'uncertain', providerStatus: null },
+        }),
+      },
+      'unsure',
+      'Not certain: the provider may or may not have it: no whole answer in time; 1 attempt, at 14:00:01 UTC.',
+    ],
+    [
+      'is uncertain because its worker was lost',
+      { send: ended('uncertain', { failure: 'worker w1 was lost' }) },
+      'unsure',
+      'Not certain: the provider may or may not have it: worker w1 was lost; 1 attempt, at 14:00:01 UTC.',
+    ],
+    [
+      'is with the provider',
+      { send: sending },
+      'waiting',
+      'On its way: an attempt began at 14:00:01 UTC, and the provider has yet to answer.',
+    ],
+    ['waits in the queue', {}, 'waiting', 'Waiting in the queue for a worker.'],
+    [
+      'waits for an earlier one',
+      { facts: { ahead: { count: 1, first: { requestId: earlier, status: 'sending' } } } },
+      'waiting',
+      'Waiting: behind an earlier message to this contact.',
+    ],
+    [
+      'waits for its channel, whatever else it waits for',
+      {
+        facts: { ahead: { count: 1, first: { requestId: earlier, status: 'queued' } } },
+        channel: { heldAt: at(50), heldReason: "Twilio: it refuses the channel's credentials." },
+      },
+      'waiting',
+      "Waiting: the channel SMS has been held since 14:00:50 UTC: Twilio: it refuses the channel's credentials.",
+    ],
+    [
+      'is held by an operator',
+      { channel: { heldAt: at(50), heldReason: 'held by an operator' } },
+      'waiting',
+      'Waiting: the channel SMS has been held since 14:00:50 UTC, by an operator.',
+    ],
+    [
+      'waits since its worker could not call',
+      { events: uncalled, facts: { now: at(3), nextAttemptAt: at(32) } },
+      'waiting',
+      'Waiting for its next attempt, at 14:00:32 UTC; the last one ended before the provider was called: set PUBLIC_BASE_URL.',
+    ],
+    [
+      'waits for its retry',
+      { send: { attempt: 1 }, events: retried, facts: { now: at(3), nextAttemptAt: at(7) } },
+      'waiting',
+      'Waiting for its next attempt, at 14:00:07 UTC; the last one did not go through: busy.',
+    ],
+    [
+      'is due again only after midnight',
+      {
+        send: { attempt: 1 },
+        events: retried,
+        facts: { nextAttemptAt: new Date(Date.UTC(2026, 0, 2, 1, 2, 3)) },
+      },
+      'waiting',
+      'Waiting for its next attempt, at 01:02:03 UTC on 2026-01-02; the last one did not go through: busy.',
+    ],
+    [
+      'was replayed',
+      { events: [story('replayed', 90)], facts: { nextAttemptAt: at(110) } },
+      'waiting',
+      'Waiting: it was replayed, and is due at 14:01:50 UTC.',
+    ],
+    [
+      'waits for a provider that fails',
+      { channel: { breakerOpenUntil: at(120) } },
+      'waiting',
+      "Waiting: the calls of the channel's provider have been failing, so few are made.",
+    ],
+    [
+      'waits for its turn',
+      { channel: { rate: { calls: 80, seconds: 1 }, maxInFlight: 1 } },
+      'waiting',
+      'Waiting for its turn: the channel makes at most 80 calls in 1 s, and at most 1 call at a time.',
+    ],
+  ]
+
+  test.each(states)('%s', (_name, given, tone, summary) => {
+    expect(tell(given)).toMatchObject({ tone, summary })
+  })
+
+  test.each(states)(
+    '%s has a line for the customer without internals, the contact masked',
+    (_name, given) => {
+      const { forCustomer } = tell(given)
+      expect(forCustomer).toContain(
+        `Your text message ${requestId} to +49*********78, accepted at 2026-01-01 14:00:00 UTC,`,
+      )
+      expect(forCustomer).not.toMatch(
+        /twilio|worker|w1|code|channel|lane|queue|breaker|gaveUp|4915112345678|\bAnn\b/i,
+      )
+      expect(forCustomer).toMatch(/[^.]\.$/)
+    },
+  )
+
+  test.each(states)('%s shows no whole contact', (_name, given) => {
+    expect(JSON.stringify(tell(given))).not.toMatch(/4915112345678|Ann/)
+  })
+})
+
+describe('what comes next of a send that', () => {
+  test.each<[string, Given, ReturnType<typeof tell>['next']]>([
+    ['was sent: nothing', { send: ended('sent', { attemptRecord: record }) }, undefined],
+    ['failed: nothing', { send: failed('expired') }, undefined],
+    [
+      'waits for its retry: when it is due',
+      { send: { attempt: 1 }, events: retried, facts: { now: at(3), nextAttemptAt: at(7) } },
+      { at: at(7).toISOString(), text: 'The next attempt is due.' },
+    ],
+    [
+      'may expire: when',
+      { facts: { expiresAt: at(160) } },
+      { at: null, text: 'It goes when a worker takes it. It expires if it still waits at 14:02:40 UTC.' },
+    ],
+    [
+      'is held: that somebody has to resume the channel',
+      { channel: { heldAt: at(50) } },
+      { at: null, text: 'It goes on when the channel is resumed.' },
+    ],
+    [
+      'is behind another: which',
+      { facts: { ahead: { count: 1, first: { requestId: earlier, status: 'sending' } } } },
+      { at: null, text: `It goes when ${earlier}, which is sending, has ended.` },
+    ],
+    [
+      'is behind several: how many',
+      { facts: { ahead: { count: 3, first: { requestId: earlier, status: 'queued' } } } },
+      {
+        at: null,
+        text: `It goes when ${earlier}, which is queued, and 2 more messages to this contact have ended.`,
+      },
+    ],
+    [
+      'is behind more than are counted',
+      { facts: { ahead: { count: 100, first: { requestId: earlier, status: 'queued' } } } },
+      {
+        at: null,
+        text: `It goes when ${earlier}, which is queued, and at least 99 more messages to this contact have ended.`,
+      },
+    ],
+  ])('%s', (_name, given, next) => {
+    expect(tell(given).next).toEqual(next)
+  })
+})
+
+test.each<[string, Given, advice: Advice | undefined]>([
+  ['is sent', { send: ended('sent', { attemptRecord: record }) }, undefined],
+  [
+    'is uncertain',
+    { send: ended('uncertain', { failure: 'x' }) },
+    {
+      text: 'Look for the message at the provider first. Replay it only if the provider does not have it.',
+      command: `replay ${requestId}`,
+    },
+  ],
+  [
+    'was refused',
+    { send: failed('Twilio: no such number', { attemptRecord: refused }) },
+    { text: 'Fix the problem above and send a new message. A replay would be refused again.' },
+  ],
+  [
+    'was given up',
+    { send: failed('busy', { attemptRecord: { ...refused, outcome: 'retry_later' } }) },
+    { text: 'Replay it when the provider works again.', command: `replay ${requestId}` },
+  ],
+  [
+    'waits for a channel that its provider refused',
+    { channel: { heldAt: at(50), heldReason: 'Twilio: the credentials are wrong' } },
+    { text: 'Fix the problem above, then resume the channel.', command: `channel resume ${channelId}` },
+  ],
+  [
+    'waits for a channel that an operator holds, with nothing to fix',
+    { channel: { heldAt: at(50), heldReason: 'held by an operator' } },
+    { text: 'Resume the channel when its messages may go again.', command: `channel resume ${channelId}` },
+  ],
+])('what can be done where it %s', (_name, given, advice) => {
+  expect(tell(given).advice).toEqual(advice)
+})
+
+test('of an attempt that left no status, code or id there is no answer to show, not even an empty one', () => {
+  const lost = { ...refused, outcome: 'uncertain', providerStatus: null, reason: 'no answer' } as const
+  const { entries } = tell({ send: ended('uncertain', { attemptRecord: lost, failure: 'no answer' }) })
+  expect(entries.find(({ event }) => event === 'attempt_finished')).not.toHaveProperty('answer')
+})
+
+describe('the gap before', () => {
+  const behind = { waitedFor: { requestId: earlier, finishedAt: at(40) } }
+  const waits: [string, Given, event: string, gap: string | undefined][] = [
+    [
+      'an attempt that came soon has no name',
+      { send: { ...sending, claimedAt: at(0.9) } },
+      'attempt_started',
+      undefined,
+    ],
+    [
+      'the first attempt',
+      { send: { ...sending, claimedAt: at(42) } },
+      'attempt_started',
+      'waited 42 s in the queue',
+    ],
+    [
+      'the closing of the conversation',
+      {
+        send: { ...sending, claimedAt: at(42) },
+        events: [story('conversation_closed', 42, { conversationId: null })],
+      },
+      'conversation_closed',
+      'waited 42 s in the queue',
+    ],
+    [
+      'an attempt that stood behind another send',
+      { send: { ...sending, claimedAt: at(40.2) }, facts: behind },
+      'attempt_started',
+      'waited 40 s behind an earlier message to this contact',
+    ],
+    [
+      'an attempt that stood behind another send, and then in the queue',
+      { send: { ...sending, claimedAt: at(62) }, facts: behind },
+      'attempt_started',
+      'waited 40 s behind an earlier message to this contact, then 22 s in the queue',
+    ],
+    [
+      'an attempt that stood behind a send that is no longer kept',
+      {
+        send: { ...sending, claimedAt: at(62) },
+        facts: { waitedFor: { requestId: earlier, finishedAt: null } },
+      },
+      'attempt_started',
+      'waited 1 min 2 s behind an earlier message to this contact',
+    ],
+    [
+      'a retry',
+      { send: { ...sending, attempt: 2, claimedAt: at(7.3) }, events: retried },
+      'attempt_started',
+      'waited 5.3 s for its retry',
+    ],
+    [
+      'a retry that found no free worker',
+      { send: { ...sending, attempt: 2, claimedAt: at(27) }, events: retried },
+      'attempt_started',
+      'waited 5 s for its retry, then 20 s in the queue',
+    ],
+    [
+      'an attempt after a hold',
+      { send: { ...sending, claimedAt: at(90) }, events: [story('channel_held', 1, { reason: 'x' })] },
+      'attempt_started',
+      'waited 1 min 29 s while the channel was held, and for its turn after',
+    ],
+    [
+      'an expiry',
+      { send: { status: 'failed', finishedAt: at(60), failure: 'expired' } },
+      'failed',
+      'waited 1 min in the queue',
+    ],
+    [
+      'the answer of a slow provider',
+      { send: ended('sent', { finishedAt: at(4), attemptRecord: { ...record, durationMs: 3000 } }) },
+      'attempt_finished',
+      'the provider took 3 s',
+    ],
+    [
+      'the outcome of a call that waited for its moment',
+      { send: ended('sent', { finishedAt: at(6), attemptRecord: { ...record, durationMs: 3000 } }) },
+      'attempt_finished',
+      'waited 2 s for its moment or for the database, and the provider took 3 s',
+    ],
+    [
+      'the loss of a worker',
+      { send: ended('uncertain', { finishedAt: at(13), failure: 'worker w1 was lost' }) },
+      'attempt_lost',
+      '12 s until it was clear that the worker had died and its claim had run out',
+    ],
+    [
+      'an outcome that came late',
+      {
+        send: ended('sent', { finishedAt: at(20), attemptRecord: { ...record, late: true } }),
+        events: [story('attempt_lost', 9, { attempt: 1 }), story('uncertain', 9, { reason: 'lost' })],
+      },
+      'attempt_finished',
+      '11 s until the outcome came, late',
+    ],
+    [
+      'a replay',
+      { events: [story('failed', 2, { reason: 'x' }), story('replayed', 7202)] },
+      'replayed',
+      '2 h until somebody replayed it',
+    ],
+    [
+      'the attempt of a replay in a set',
+      {
+        send: { ...sending, attempt: 2, claimedAt: at(30) },
+        events: [story('replayed', 10, { nextAttemptAt: at(30).toISOString() })],
+      },
+      'attempt_started',
+      'waited 20 s for its turn among the replayed',
+    ],
+  ]
+
+  test.each(waits)('%s', (_name, given, event, gap) => {
+    const entry = tell(given).entries.findLast((one) => one.event === event)
+    expect(entry).toBeDefined()
+    expect(entry?.gap?.text).toBe(gap)
+  })
+})
+
+describe('of a send whose contact was erased', () => {
+  const erased = { contactValue: 'erased', contactName: null, failure: null, providerMessageId: null }
+  const bones = { ...refused, providerCode: '21211' }
+  const event = [story('erased', 3602)]
+
+  test.each<[string, Partial<SendRecord>, summary: RegExp]>([
+    [
+      'sent',
+      ended('sent', { attemptRecord: { ...record, providerMessageId: null } }),
+      /^Accepted by the provider at /,
+    ],
+    [
+      'refused',
+      ended('failed', { attemptRecord: bones }),
+      /refused it: the contact has no valid phone number; 1 attempt, /,
+    ],
+    ['expired', { status: 'failed', finishedAt: at(60) }, /^Not delivered; no attempt was made\./],
+    ['uncertain', ended('uncertain'), /^Not certain: the provider may or may not have it; 1 attempt, /],
+  ])('the story is told without its reasons (%s)', (_name, send, summary) => {
+    const told = tell({ send: { ...send, ...erased }, events: event })
+    expect(told.summary).toMatch(summary)
+    expect(told.summary).toMatch(/\. Its contact and content were erased since\.$/)
+    expect(told).not.toHaveProperty('advice')
+    expect(told.forCustomer).toContain(`Your text message ${requestId}, accepted at`)
+    expect(told.entries.at(-1)).toMatchObject({
+      event: 'erased',
+      text: 'Its contact and content were erased.',
+    })
+    expect(told.entries.at(-1)?.gap?.text).toMatch(/ until its contact was erased$/)
+    expect(JSON.stringify(told)).not.toMatch(/: [;.]|undefined|null; /)
+  })
+})
+
+describe('the entries', () => {
+  const textOf = (given: Given, event: string) => tell(given).entries.find((one) => one.event === event)?.text
+
+  test('are those of the timeline, at their moments and by their names', () => {
+    const send = ended('sent', { attemptRecord: record })
+    const timeline = buildTimeline({ ...queued, ...send }, retried, 'masked')
+    const { entries } = tell({ send, events: retried })
+    expect(entries.map(({ at, event }) => ({ at, event }))).toEqual(
+      timeline.events.map(({ at, event }) => ({ at, event })),
+    )
+    for (const { text } of entries) expect(text).toMatch(/^[A-Z].*\.$/)
+  })
+
+  test('name the channel and the flow, and what stood before it', () => {
+    const flowId = '01890000-0000-7000-8000-000000000009'
+    expect(
+      textOf(
+        { send: { flowId }, facts: { waitedFor: { requestId: earlier, finishedAt: null } } },
+        'accepted',
+      ),
+    ).toBe(
+      `Accepted: a text message to +49*********78 by the channel SMS (twilio), of the flow ${flowId}. An earlier message to this contact, ${earlier}, had not ended.`,
+    )
+  })
+
+  test('tell which conversation it joined', () => {
+    expect(textOf({ send: sending }, 'attempt_started')).toBe(
+      `Attempt 1 began on w1, in the conversation ${conversationId}.`,
+    )
+  })
+
+  test.each([
+    [null, `No conversation was open that could be closed; the message opened ${conversationId}.`],
+    [earlier, `The open conversation ${earlier} was closed; the message opened ${conversationId}.`],
+  ])('tell which conversation was closed, and which opened (%s)', (closed, text) => {
+    const events = [story('conversation_closed', 1, { conversationId: closed })]
+    expect(textOf({ send: sending, events }, 'conversation_closed')).toBe(text)
+    expect(textOf({ send: sending, events }, 'attempt_started')).toBe('Attempt 1 began on w1.')
+  })
+
+  test('show what the provider answered and what it means, but no meaning of a success', () => {
+    const entries = tell({ send: ended('sent', { attemptRecord: record }), events: retried }).entries
+    expect(entries.filter(({ answer }) => answer).map(({ answer }) => answer)).toEqual([
+      { status: 429, code: '20429', meaning: 'it takes no more requests now', messageId: null },
+      { status: 201, code: null, meaning: null, messageId: 'SM1' },
+    ])
+  })
+
+  test('keep the name of an event that is not known yet', () => {
+    expect(textOf({ events: [story('dreamt', 1)] }, 'dreamt')).toBe('dreamt.')
+  })
+})
+
+describe('the meaning of an answer', () => {
+  const meaning = (name: (typeof providerNames)[number], providerStatus?: number, providerCode?: string) => {
+    const rules: ProviderRules = providerRules[name]
+    return rules.meaningOf({ providerStatus, providerCode })
+  }
+
+  test.each(providerNames)('of %s is a short clause, whatever was answered', (name) => {
+    for (const status of [
+      undefined,
+      100,
+      302,
+      400,
+      401,
+      403,
+      404,
+      408,
+      410,
+      418,
+      421,
+      429,
+      450,
+      500,
+      503,
+      550,
+      554,
+    ]) {
+      for (const code of [undefined, '', 'x', '0', '131026', '21211', '5.1.1', '4.9.9']) {
+        expect(meaning(name, status, code) ?? 'not known').toMatch(/^[a-zM].{3,100}[^.\s]$/)
+      }
+    }
+  })
+
+  test.each([...Object.keys(whatsAppCodes), '200', '299'])('WhatsApp code %s has one', (code) => {
+    expect(meaning('whatsapp-cloud', 400, code)).not.toBe(meaning('whatsapp-cloud', 400))
+  })
+
+  test.each(Object.keys(twilioCodes))('Twilio code %s has one', (code) => {
+    expect(meaning('twilio', 400, code)).not.toBe(meaning('twilio', 400))
+  })
+
+  test.each<[(typeof providerNames)[number], number | undefined, string | undefined, string | undefined]>([
+    ['smtp', 550, '5.1.1', 'there is no such mailbox'],
+    ['smtp', 452, '4.2.2', 'the mailbox is full'],
+    ['smtp', 554, undefined, 'the server refused the mail, often as spam'],
+    ['smtp', 554, '5.9.9', 'the server refused the mail, often as spam'],
+    ['smtp', undefined, undefined, undefined],
+    [
+      'webhook',
+      401,
+      undefined,
+      'the receiver does not accept the signature: its secret or a clock is another',
+    ],
+    ['webhook', 404, undefined, 'nothing is at the address that was called'],
+    ['twilio', 503, undefined, 'it is out of service or overloaded'],
+    ['twilio', 307, undefined, 'it redirects, which is not followed'],
+    ['twilio', undefined, undefined, undefined],
+    ['sandbox', 400, 'rejected', 'the sandbox refuses this recipient, always'],
+    ['sandbox', 503, undefined, 'it is out of service or overloaded'],
+  ])('%s %s %s', (name, status, code, words) => {
+    expect(meaning(name, status, code)).toBe(words)
+  })
+})
+
+describe('whose fault a failure is', () => {
+  const byFaultOf = (fault: Fault) => ({ ...refused, outcome: 'retry_later', fault }) as const
+  const attempts = (fault: Fault) => [
+    story('attempt_started', 1, { attempt: 1, worker: 'w1' }),
+    story('attempt_finished', 2, byFaultOf(fault)),
+  ]
+
+  test.each<[Fault, RegExp]>([
+    ['recipient', /\. It concerns this contact only: other sends of the channel go on\.$/],
+    ['message', /\. It concerns this message only: other sends of the channel go on\.$/],
+    [
+      'sender',
+      /\. It concerns the channel's own account, number or address: its other sends may meet the same\.$/,
+    ],
+    ['provider', /\(after 120 ms\)\.$/],
+  ])('tells whether other sends are affected: the %s', (fault, words) => {
+    const { entries } = tell({ events: attempts(fault) })
+    expect(entries.at(-1)?.text).toMatch(words)
+  })
+
+  test('tells nothing of others where the send is refused for good', () => {
+    const { entries } = tell({ send: failed('no', { attemptRecord: { ...refused, fault: 'recipient' } }) })
+    expect(entries.map(({ text }) => text).join()).not.toContain('other sends')
+  })
+
+  test.each<[Fault | undefined, string]>([
+    ['recipient', 'the contact can take messages again'],
+    ['message', 'what its message needs is there, such as the media at its mediaUrl'],
+    ['sender', "the channel's account, number or address may send again"],
+    ['provider', 'the provider works again'],
+    [undefined, 'the provider works again'],
+  ])('tells when a replay may go better: %s', (fault, when) => {
+    const attemptRecord = { ...refused, outcome: 'retry_later', ...(fault && { fault }) } as const
+    const { advice } = tell({ send: failed('busy (the last attempt)', { attemptRecord }) })
+    expect(advice).toEqual({ text: `Replay it when ${when}.`, command: `replay ${requestId}` })
+  })
+})
+
+test.each([
+  [
+    'held_for_quality_assessment',
+    /: WhatsApp holds it back until .*, and may then drop it; whether it reached/,
+  ],
+  ['paused', /: WhatsApp has paused its delivery, and may drop it; whether it reached/],
+  [null, /UTC; whether it reached/],
+])('a message that the provider took and holds back says so: %s', (providerCode, words) => {
+  const attemptRecord = { ...record, providerStatus: 200, providerCode }
+  const { summary, entries } = tell({
+    send: ended('sent', { attemptRecord }),
+    channel: { provider: 'whatsapp-cloud' },
+  })
+  expect(summary).toMatch(words)
+  expect(entries.find(({ answer }) => answer)?.answer?.meaning ?? null).toSatisfy(
+    (meaning: string | null) => (providerCode === null) === (meaning === null),
+  )
+})
+
+describe('of a send of which an attempt may have got through', () => {
+  test('nobody is told that it was not delivered, once it has failed', () => {
+    const { forCustomer, advice } = tell({
+      send: failed('busy (the last attempt)', {
+        attempt: 2,
+        attemptRecord: { ...refused, attempt: 2, outcome: 'retry_later' },
+      }),
+      events: resent,
+    })
+    expect(forCustomer).toMatch(/, may or may not have been delivered, as of .* and is not tried again\.$/)
+    expect(advice?.text).toMatch(/^Look for the message at the provider before it is replayed or sent anew/)
+  })
+
+  test('the customer hears of it while the send waits', () => {
+    const { forCustomer } = tell({ send: { attempt: 1 }, events: resent })
+    expect(forCustomer).toMatch(/; an earlier attempt may have delivered it already\.$/)
+  })
+})

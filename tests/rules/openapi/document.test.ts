@@ -1,0 +1,305 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { describe, expect, test } from 'vitest'
+import { exampleBodies } from '../../../src/api/openapi/examples.ts'
+import { fieldDescriptions } from '../../../src/api/openapi/field-descriptions.ts'
+import type { JsonSchema } from '../../../src/api/openapi/json-schema.ts'
+import { describeFaults, describeIssue } from '../../../src/core/faults.ts'
+import { parseIdempotencyKey } from '../../../src/core/idempotency-key.ts'
+import { sendRequestSchemas } from '../../../src/core/send-request.ts'
+import { parseTraceparent } from '../../../src/core/traceparent.ts'
+import { document, faultBy } from '../../support/openapi.ts'
+
+const operations = Object.entries(document.paths).flatMap(([path, byMethod]) =>
+  Object.entries(byMethod).map(([method, operation]) => ({ path, method, operation })),
+)
+
+test('it is valid OpenAPI 3.1', async () => {
+  const result = await new Validator().validate(structuredClone(document))
+  expect(result.errors ?? []).toEqual([])
+  expect(result).toMatchObject({ valid: true })
+  expect(document.openapi).toMatch(/^3\.1\.\d+$/)
+})
+
+test('every reference leads somewhere, and every schema and header is referred to', () => {
+  const references = [...JSON.stringify(document).matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g)]
+  const { schemas, headers } = document.components
+  const there = { schemas: Object.keys(schemas), headers: Object.keys(headers) }
+  for (const kind of ['schemas', 'headers'] as const) {
+    const named = references.filter(([, of]) => of === kind).map(([, , name = '']) => name)
+    expect([...new Set(named)].sort()).toEqual(there[kind].sort())
+  }
+})
+
+test('every field says what it is, and no description is of a field that is gone', () => {
+  const silent = Object.entries<JsonSchema>(document.components.schemas).flatMap(
+    ([name, { properties = {} }]) =>
+      Object.entries(properties)
+        .filter(([, field]) => !field.description && !field.$ref)
+        .map(([field]) => `${name}.${field}`),
+  )
+  expect(silent).toEqual([])
+  const text = JSON.stringify(document)
+  // Replaced by the descriptions of what they refer to.
+  const unsaid = Object.entries(fieldDescriptions).filter(([, said]) => !text.includes(JSON.stringify(said)))
+  expect(unsaid).toEqual([])
+})
+
+test('every example is of the form that it is an example of', () => {
+  const contents = operations.flatMap(({ operation }) => [
+    ...Object.values(operation.responses).map(({ content }) => content),
+    (operation.requestBody as { content?: object } | undefined)?.content,
+  ])
+  let examples = 0
+  for (const content of contents) {
+    const json = (content as Record<string, Content> | undefined)?.['application/json']
+    const schema = json?.schema.$ref?.split('/').at(-1)
+    if (!json || !schema) continue
+    const values = [...Object.values(json.examples ?? {}).map(({ value }) => value), json.example]
+    for (const value of values.filter((given) => given !== undefined)) {
+      expect(faultBy(schema, value), JSON.stringify(value)).toBeUndefined()
+      examples++
+    }
+  }
+  expect(examples).toBeGreaterThan(50)
+})
+
+interface Content {
+  schema: { $ref?: string }
+  example?: unknown
+  examples?: Record<string, { value: unknown }>
+}
+
+interface Parameter {
+  name: string
+  schema: { examples?: string[] }
+}
+
+test('an Idempotency-Key is described as it is read', () => {
+  const [parameter] = (document.paths['/v1/messages']?.post?.parameters ?? []) as [
+    { schema: { pattern: string } },
+  ]
+  const pattern = new RegExp(parameter.schema.pattern, 'u')
+  const keys = ['a', 'a'.repeat(255), 'a"b', '"a"', '"a\\"b"', `"${'\\"'.repeat(255)}"`, '"\\\\"', 'a b', 'é']
+  const notKeys = ['', 'a'.repeat(256), '"', '""', '"a', '"a"b', '"a\\b"', `"${'a'.repeat(256)}"`, '"a"b"']
+  for (const key of [...keys, ...notKeys]) {
+    expect(pattern.test(key), key).toBe(parseIdempotencyKey(key) !== undefined)
+    expect(pattern.test(key), key).toBe(keys.includes(key))
+  }
+})
+
+test('both endpoints of sends take a traceparent', () => {
+  for (const path of ['/v1/messages', '/v1/channels/{channelId}/messages']) {
+    const parameters = (document.paths[path]?.post?.parameters ?? []) as Parameter[]
+    const traceparent = parameters.find(({ name }) => name === 'traceparent')
+    expect(traceparent).toMatchObject({ in: 'header' })
+    for (const example of traceparent?.schema.examples ?? ['none']) {
+      expect(parseTraceparent(example)).toBeDefined()
+    }
+  }
+})
+
+const schemas = sendRequestSchemas([])
+
+/** What the service refuses and JSON Schema has no words for: the document says it in words. */
+const beyondJsonSchema = [
+  /differs from message\./,
+  /given twice/,
+  /not base64 \(cut off/,
+  /names an address that is not public/,
+  /mediaUrl: has to be a URL$/,
+]
+
+const absent = Symbol('absent')
+const long = (length: number, sign = 'a') => sign.repeat(length)
+
+/** Held in the place of every field. */
+const odd = [
+  absent,
+  null,
+  '',
+  ' ',
+  7,
+  true,
+  [],
+  {},
+  'a\0b',
+  '\ud800',
+  'a\nb',
+  'a\u0085b',
+  'é',
+  '😀',
+  long(5000),
+]
+
+/** Held in the place of the field of that path; where it is in none of the examples, it is put there. */
+const values: Record<string, unknown[]> = {
+  '': [null, [], 'x', 7],
+  unknown: [1, null],
+  channelId: ['x'],
+  contact: [
+    ...['ann@example.com', '+4915112345678'].flatMap((value) =>
+      ['phone', 'email', null, 'fax', absent].map((type) => ({ value, ...(type !== absent && { type }) })),
+    ),
+    ...[
+      'Ann@EXAMPLE.com',
+      'ann@localhost',
+      'a b@example.com',
+      '.a@example.com',
+      'a..b@example.com',
+      'a@b@example.com',
+    ],
+    ...['ann@xn--exmple-cua.com', 'ann@exämple.com', 'ann@-a.com', 'ann@a-.com', "o'hara+x@a-b.example.com"],
+    ...[
+      `${long(64)}@example.com`,
+      `${long(65)}@example.com`,
+      `a@${long(63, 'b')}.com`,
+      `a@${long(64, 'b')}.com`,
+    ],
+    ...[60, 61].map((last) => `a@${long(63)}.${long(63)}.${long(62)}.${long(last)}`),
+  ].map((contact) => (typeof contact === 'string' ? { value: contact, type: 'email' } : contact)),
+  'contact.value': [
+    ...['0049 (151) 123-45.678', '4915112345678', '1234567', '123456', '123456789012345', '1234567890123456'],
+    ...[
+      '0151 12345678',
+      '000151 12345678',
+      '00',
+      '+',
+      '++4915112345678',
+      '+004915112345678',
+      '0 0 49 151123456',
+    ],
+    ...[
+      '+ 49 151 123456',
+      '(+49)151123456',
+      '+49 151 12345x',
+      '+49/151/123456',
+      '+49151\t123456',
+      '-.() 1234567 .-()',
+    ],
+  ],
+  'contact.name': [long(256), long(257), long(256, '😀'), long(257, '😀')],
+  'contact.unknown': [1],
+  message: ['text', { type: 'fax' }, { type: 'text', text: { value: 'a' }, template: null, media: null }],
+  'message.type': ['text', 'template', 'media', 'fax'],
+  'message.text': [{ value: 'a' }, { value: 'a', more: 1 }],
+  'message.template': [{ name: 'a' }],
+  'message.media': [{ mediaType: 'audio', mediaUrl: 'https://example.com/a' }],
+  'message.unknown': [1],
+  'message.text.value': [long(4096), long(4097), long(4096, '😀'), long(4097, '😀'), '\n'],
+  'message.template.name': [long(512), long(513)],
+  'message.template.variables': [
+    Array.from({ length: 100 }, (_, i) => ({ key: `k${i}`, value: '' })),
+    Array.from({ length: 101 }, (_, i) => ({ key: `k${i}`, value: '' })),
+    [
+      { key: 'a', value: 'b' },
+      { key: 'a', value: 'c' },
+    ],
+    [{ key: 'a', value: 'b', more: 1 }],
+    [{ key: 'a' }],
+    [null],
+  ],
+  'message.template.variables.0.key': [long(64), long(65)],
+  'message.template.variables.0.value': [long(4096), long(4097)],
+  'message.media.mediaType': ['image', 'video', 'document', 'audio', 'sticker'],
+  'message.media.mimetype': [
+    'image/png',
+    'text/plain; charset=utf-8',
+    'text/plain;a="b c"',
+    'png',
+    'a/b\n',
+    'a/b c',
+    `a/${long(127)}`,
+    `a/${long(128)}`,
+  ],
+  'message.media.filename': ['a.png', '.', '..', '...', '.a', 'a/b', 'a\\b', long(255), long(256), '😀.png'],
+  'message.media.caption': [long(1024), long(1025)],
+  'message.media.base64': [
+    'QUJD',
+    'QUI=',
+    'QUI',
+    'QU\r\nJD',
+    'QUJD\n',
+    '\nQUJD',
+    'QU-_',
+    'QU JD',
+    '=',
+    '\n',
+    'Q',
+    'QUI==',
+    'Q=UI',
+    'data:image/png;base64,QUJD',
+    'data:;base64,QUJD',
+    'data:text/plain;charset=utf-8;base64,QUJD',
+    'data:image/png,QUJD',
+    'data:image/png;base64,',
+    'data:a b;base64,QUJD',
+    'QUI===',
+    'Q\n=U',
+    long(20_000),
+  ],
+  'message.media.mediaUrl': [
+    'https://example.com/a.png?b#c',
+    'HTTP://example.com',
+    'ftp://example.com',
+    '//example.com',
+    'http://',
+    'http:/example.com',
+    'https://a@example.com',
+    'https://a:b@example.com/',
+    'https://example.com/a@b',
+    'http://127.0.0.1/',
+    'http://[::1]/',
+    'http://a b',
+    ' http://example.com',
+    'http:///x',
+    'http://[',
+    'http://exämple.com/ü',
+    `https://example.com/${long(2028)}`,
+    `https://example.com/${long(2029)}`,
+  ],
+  flowId: ['x'],
+  closeConversation: [true, false, 'true'],
+  'message.flowId': ['x'],
+  'message.closeConversation': [true, false],
+}
+
+function withValue(whole: unknown, path: string[], value: unknown): unknown {
+  const [name, ...rest] = path
+  if (name === undefined) return value
+  if (typeof whole !== 'object' || whole === null) return whole
+  const copy = (Array.isArray(whole) ? [...whole] : { ...whole }) as Record<string, unknown>
+  if (rest.length === 0 && value === absent) delete copy[name]
+  else copy[name] = withValue(copy[name], rest, value)
+  return copy
+}
+
+const bases = Object.values(exampleBodies).map((example) => example.value)
+
+describe.each([
+  ['SendRequest', 'channelInBody'],
+  ['ChannelSendRequest', 'channelInPath'],
+] as const)('%s', (schema, endpoint) => {
+  const inBody = endpoint === 'channelInBody' ? { channelId: 'x' } : {}
+
+  test.each(Object.keys(values))(
+    '%j: the document takes what the service takes, and refuses what it refuses',
+    (path) => {
+      const seen = new Set<string>()
+      for (const base of bases) {
+        for (const value of [...(values[path] ?? []), ...(path === '' ? [] : odd)]) {
+          const body = withValue({ ...inBody, ...base }, path.split('.').filter(Boolean), value)
+          const { error } = schemas[endpoint].safeParse(body, { error: describeIssue })
+          const faults = (error?.issues ?? []).map((issue) => describeFaults([issue]))
+          const isSaid = faults.some((fault) => !beyondJsonSchema.some((words) => words.test(fault)))
+          const documented = faultBy(schema, body)
+          seen.add(documented === undefined ? 'taken' : 'refused')
+          expect(
+            documented !== undefined,
+            `${JSON.stringify(value)}: ${faults.join('; ')} ↔ ${documented}`,
+          ).toBe(isSaid)
+        }
+      }
+      expect([...seen]).toContain('refused')
+    },
+  )
+})

@@ -1,0 +1,28 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { freeMemory } from '../../../src/platform/free-memory.ts'
+import { eventually } from '../../support/wait.ts'
+
+const mebibyte = 1024 * 1024
+
+test('large bytes are gone at once, without a collection of garbage', async () => {
+  const before = process.memoryUsage().arrayBuffers
+  for (let i = 0; i < 20; i++) {
+    const bytes = Buffer.allocUnsafeSlow(16 * mebibyte)
+    freeMemory(bytes)
+    expect(bytes.length).toBe(0)
+    await nextTurn()
+  }
+  await eventually('less than two of them are left', async () => {
+    return process.memoryUsage().arrayBuffers - before < 32 * mebibyte
+  })
+})
+
+test('bytes that share their memory, and few bytes, stay as they are', () => {
+  const shared = Buffer.allocUnsafeSlow(2 * mebibyte)
+  freeMemory(shared.subarray(mebibyte))
+  expect(shared.length).toBe(2 * mebibyte)
+  const few = Buffer.allocUnsafeSlow(1024)
+  freeMemory(few)
+  expect(few.length).toBe(1024)
+})

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createLogger } from '../../../src/platform/logger.ts'
+import { createMetrics } from '../../../src/platform/metrics.ts'
+import { createRedisBreaker, RedisGivenUp } from '../../../src/platform/redis-breaker.ts'
+
+test('work that takes too long is given up as a whole, though each of its commands is answered in time', async () => {
+  const throughBreaker = createRedisBreaker(createLogger('silent'), createMetrics('api'), 100)
+  let commands = 0
+  const work = async () => {
+    for (const _ of Array(20)) await sleep(30).then(() => commands++)
+  }
+  await expect(throughBreaker(work)).rejects.toThrow('Redis did not answer in time')
+  expect(commands).toBeLessThan(20)
+})
+
+async function openedBreaker() {
+  const throughBreaker = createRedisBreaker(createLogger('silent'), createMetrics('api'), 1000)
+  let asked = 0
+  const asks = (answer: () => Promise<unknown>) =>
+    throughBreaker(async () => {
+      asked++
+      return await answer()
+    })
+  const fails = () => asks(() => Promise.reject(new Error('Redis is away')))
+  for (const _ of [1, 2]) await expect(fails()).rejects.toThrow('away')
+  return { asks, fails, asked: () => asked }
+}
+const halfASecondLater = () => sleep(600)
+const answers = async () => 'it is back'
+
+test('after two failures in a row Redis is asked again a second later, and whoever comes meanwhile goes by that', async () => {
+  const { asks, fails, asked } = await openedBreaker()
+  await halfASecondLater()
+  await expect(asks(answers)).rejects.toBeInstanceOf(RedisGivenUp)
+  await halfASecondLater()
+  const together = await Promise.allSettled([fails(), asks(answers), asks(answers)])
+  expect(together.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(asked()).toBe(3)
+  await halfASecondLater()
+  await expect(asks(answers)).rejects.toBeInstanceOf(RedisGivenUp)
+  await halfASecondLater()
+  expect(await Promise.all([asks(answers), asks(answers)])).toEqual(['it is back', 'it is back'])
+  await expect(fails()).rejects.toThrow('away')
+  expect(await asks(answers)).toBe('it is back')
+})
+
+test('a machine whose clock is set back while Redis is away asks it again a second later all the same', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { asks } = await openedBreaker()
+  vi.setSystemTime(Date.now() - 600_000)
+  await sleep(1100)
+  expect(await asks(answers)).toBe('it is back')
+})

@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest'
+import {
+  credentialsKeys,
+  readAdminSettings,
+  readSettings,
+  SettingsError,
+} from '../../../src/platform/settings.ts'
+
+const required = {
+  DATABASE_URL: 'postgres://user:password@localhost:5432/outbound',
+  REDIS_URL: 'redis://localhost:6379',
+  CREDENTIALS_KEY: Buffer.alloc(32, 1).toString('base64'),
+  API_KEY_PEPPER: 'x'.repeat(32),
+}
+
+function read(over: Record<string, string | undefined> = {}) {
+  return readSettings(undefined, { ...required, ...over }) as Record<string, unknown>
+}
+
+function faultsOf(variables: Record<string, string | undefined>): string[] {
+  try {
+    readSettings(undefined, variables)
+  } catch (error) {
+    expect(error).toBeInstanceOf(SettingsError)
+    return (error as Error).message.split('\n').slice(1)
+  }
+  return []
+}
+
+describe('the default of', () => {
+  test.each<[string, unknown]>([
+    ['HOST', '0.0.0.0'],
+    ['PORT', 3000],
+    ['ADMIN_HOST', '127.0.0.1'],
+    ['ADMIN_PORT', 3001],
+    ['ADMIN_PASSWORD', undefined],
+    ['SUPPORT_SHOW_CONTENT', false],
+    ['RATE_LIMIT_POINTS', 600],
+    ['RATE_LIMIT_WINDOW_SECONDS', 60],
+    ['AUTH_FAILURE_LIMIT', 100],
+    ['MAX_BODY_BYTES', 26_214_400],
+    ['WORKER_CONCURRENCY', 50],
+    ['PROVIDER_TIMEOUT_SECONDS', 15],
+    ['DATABASE_POOL_SIZE', 10],
+    ['RETRY_DELAYS_SECONDS', [1, 5, 25, 120, 600, 2400, 7200]],
+    ['RETENTION_DAYS', 90],
+    ['MEDIA_RETENTION_HOURS', 24],
+    ['ALLOWED_PRIVATE_NETWORKS', []],
+    ['TRUST_PROXY', []],
+    ['LOG_LEVEL', 'info'],
+  ])('%s is %j, and an empty value counts as unset', (name, value) => {
+    expect(read()[name]).toEqual(value)
+    expect(read({ [name]: '' })[name]).toEqual(value)
+  })
+})
+
+test.each(Object.keys(required))(
+  '%s has no default: unset or empty it is a fault that says what to do',
+  (name) => {
+    for (const value of [undefined, '']) {
+      const faults = faultsOf({ ...required, [name]: value })
+      expect(faults).toHaveLength(1)
+      expect(faults[0]).toMatch(
+        new RegExp(`^ {2}${name} is not set; (set it, e\\.g\\. to|make one with:) .+`),
+      )
+    }
+  },
+)
+
+test.each<[string, string, unknown]>([
+  ['PORT', '0', 0],
+  ['PORT', '65535', 65_535],
+  ['ADMIN_PORT', '0', 0],
+  ['SUPPORT_SHOW_CONTENT', 'true', true],
+  ['SUPPORT_SHOW_CONTENT', 'false', false],
+  ['RATE_LIMIT_POINTS', '1', 1],
+  ['RETRY_DELAYS_SECONDS', '7', [7]],
+  ['RETRY_DELAYS_SECONDS', '0,0,10', [0, 0, 10]],
+  ['LOG_LEVEL', 'debug', 'debug'],
+  ['REDIS_URL', 'rediss://user:password@redis.example:6380/3', 'rediss://user:password@redis.example:6380/3'],
+  ['DATABASE_URL', 'postgresql://db.example/outbound', 'postgresql://db.example/outbound'],
+])('%s=%s is %j', (name, text, value) => {
+  expect(read({ [name]: text })[name]).toEqual(value)
+})
+
+test('a credentials key is its 32 bytes', () => {
+  expect(read().CREDENTIALS_KEY).toEqual(Buffer.alloc(32, 1))
+})
+
+test('networks may have spaces between them', () => {
+  const networks = read({ ALLOWED_PRIVATE_NETWORKS: '10.0.0.0/8, fd00::/8' }).ALLOWED_PRIVATE_NETWORKS
+  expect((networks as [{ toString(): string }, number][]).map(([base, bits]) => `${base}/${bits}`)).toEqual([
+    '10.0.0.0/8',
+    'fd00::/8',
+  ])
+})
+
+describe('a value that cannot be used is told with what it has to be', () => {
+  test.each([
+    ['DATABASE_URL', 'localhost', 'has to be a URL, e.g. postgres://'],
+    ['DATABASE_URL', 'mysql://localhost/x', 'has to be a URL, e.g. postgres://'],
+    ['REDIS_URL', 'http://localhost', 'has to be a URL, e.g. redis://'],
+    ['CREDENTIALS_KEY', 'short', 'openssl rand -base64 32'],
+    ['CREDENTIALS_KEY', Buffer.alloc(31).toString('base64'), 'openssl rand -base64 32'],
+    ['CREDENTIALS_KEY', Buffer.alloc(33).toString('base64'), 'openssl rand -base64 32'],
+    ['CREDENTIALS_KEY', `${required.CREDENTIALS_KEY}\n`, 'openssl rand -base64 32'],
+    ['CREDENTIALS_KEY_PREVIOUS', 'short', 'what CREDENTIALS_KEY was before'],
+    ['CREDENTIALS_KEY_PREVIOUS', required.CREDENTIALS_KEY, 'is the same as CREDENTIALS_KEY; set it to'],
+    ['API_KEY_PEPPER', 'x'.repeat(31), 'at least 32 characters'],
+    ['PORT', '65536', 'whole number from 0 to 65535'],
+    ['PORT', '-1', 'whole number from 0 to 65535'],
+    ['PORT', '3000.5', 'whole number from 0 to 65535'],
+    ['PORT', '0x10', 'whole number from 0 to 65535'],
+    ['PORT', '1e3', 'whole number from 0 to 65535'],
+    ['PORT', 'http', 'whole number from 0 to 65535'],
+    ['PORT', ' ', 'whole number from 0 to 65535'],
+    ['ADMIN_PORT', '65536', 'whole number from 0 to 65535'],
+    ['SUPPORT_SHOW_CONTENT', 'yes', 'has to be true or false'],
+    ['RATE_LIMIT_POINTS', '0', 'whole number from 1 to'],
+    ['RATE_LIMIT_WINDOW_SECONDS', '0', 'whole number from 1 to'],
+    ['AUTH_FAILURE_LIMIT', '0', 'whole number from 1 to'],
+    ['MAX_BODY_BYTES', '99999999999999999999', 'whole number from'],
+    ['RETRY_DELAYS_SECONDS', '1,x', 'list of whole seconds, e.g. 1,5,25'],
+    ['RETRY_DELAYS_SECONDS', '1;5', 'list of whole seconds, e.g. 1,5,25'],
+    ['ALLOWED_PRIVATE_NETWORKS', '10.0.0.1', 'list of networks, e.g. 10.0.0.0/8,fd00::/8'],
+    ['TRUST_PROXY', 'true', 'list of networks, e.g. 10.0.0.0/8,fd00::/8'],
+    ['LOG_LEVEL', 'loud', 'info'],
+  ])('%s=%j', (name, text, words) => {
+    const faults = faultsOf({ ...required, [name]: text })
+    expect(faults).toHaveLength(1)
+    expect(faults[0]).toMatch(new RegExp(`^ {2}${name} `))
+    expect(faults[0]).toContain(words)
+  })
+})
+
+test('a previous credentials key comes after the current one, and has to be another one', () => {
+  const previous = Buffer.alloc(32, 2)
+  const keysOf = (over: object) => credentialsKeys(readSettings(undefined, { ...required, ...over }))
+  expect(keysOf({})).toEqual([Buffer.alloc(32, 1)])
+  expect(keysOf({ CREDENTIALS_KEY_PREVIOUS: '' })).toEqual([Buffer.alloc(32, 1)])
+  expect(keysOf({ CREDENTIALS_KEY_PREVIOUS: previous.toString('base64') })).toEqual([
+    Buffer.alloc(32, 1),
+    previous,
+  ])
+  const alone = { ...required, CREDENTIALS_KEY_PREVIOUS: required.CREDENTIALS_KEY }
+  expect(() => readSettings(['CREDENTIALS_KEY_PREVIOUS'], alone)).toThrow('is the same as CREDENTIALS_KEY')
+})
+
+test('all faults are told at once, a line each', () => {
+  const faults = faultsOf({ DATABASE_URL: 'x', CREDENTIALS_KEY: 'x', PORT: 'x', LOG_LEVEL: 'x' })
+  expect(faults.map((fault) => fault.trim().split(' ')[0]).sort()).toEqual(
+    ['DATABASE_URL', 'REDIS_URL', 'CREDENTIALS_KEY', 'API_KEY_PEPPER', 'PORT', 'LOG_LEVEL'].sort(),
+  )
+})
+
+test('no fault repeats a value, which may be a secret', () => {
+  const faults = faultsOf({
+    DATABASE_URL: 'mysql://user:hunter2@localhost',
+    REDIS_URL: 'hunter2',
+    CREDENTIALS_KEY: 'hunter2',
+    API_KEY_PEPPER: 'hunter2',
+    PORT: 'hunter2',
+    LOG_LEVEL: 'hunter2',
+  })
+  expect(faults).toHaveLength(6)
+  expect(faults.join()).not.toContain('hunter2')
+})
+
+test('only what a process needs is asked of it', () => {
+  const settings = readSettings(['DATABASE_URL'], { DATABASE_URL: required.DATABASE_URL, PORT: 'x' })
+  expect(settings).toEqual({ DATABASE_URL: required.DATABASE_URL })
+})
+
+test('variables that are none of its settings are left alone', () => {
+  expect(read({ PATH: '/bin', HOME: '/root' })).not.toHaveProperty('PATH')
+})
+
+describe('the admin process', () => {
+  const stores = { DATABASE_URL: required.DATABASE_URL, REDIS_URL: required.REDIS_URL }
+
+  test('needs the stores, and neither of the secrets', () => {
+    expect(readAdminSettings(stores)).toMatchObject({ ADMIN_HOST: '127.0.0.1', ADMIN_PORT: 3001 })
+    expect(readAdminSettings({ ...required, ...stores })).not.toHaveProperty('CREDENTIALS_KEY')
+  })
+
+  test.each(['127.0.0.1', '127.8.8.8', '::1', 'localhost', ''])('serves %j without a password', (host) => {
+    expect(readAdminSettings({ ...stores, ADMIN_HOST: host })).not.toHaveProperty('ADMIN_PASSWORD')
+  })
+
+  test.each([
+    '0.0.0.0',
+    '::',
+    '10.0.0.1',
+    'admin.example.com',
+    'localhost.example.com',
+    '127.0.0.1.example.com',
+  ])('refuses %s without a password, beside all other faults', (host) => {
+    const refused = () =>
+      readAdminSettings({ REDIS_URL: stores.REDIS_URL, ADMIN_HOST: host, ADMIN_PASSWORD: '' })
+    expect(refused).toThrow(SettingsError)
+    expect(refused).toThrow(/^ {2}DATABASE_URL is not set.*\n {2}ADMIN_PASSWORD is not set, and has to be/m)
+    expect(readAdminSettings({ ...stores, ADMIN_HOST: host, ADMIN_PASSWORD: 'x' }).ADMIN_HOST).toBe(host)
+  })
+})

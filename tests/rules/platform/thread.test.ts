@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { Thread, ThreadLost } from '../../../src/platform/thread.ts'
+import { expectSooner, timed, unlessStoodStill } from '../../support/standstill.ts'
+import { eventually } from '../../support/wait.ts'
+import type { Trial } from './trial-thread.ts'
+
+const open = (taskMs = 20_000) =>
+  new Thread<Trial, string | Uint8Array>(new URL('./trial-thread.ts', import.meta.url), {
+    workerData: 'given',
+    taskMs,
+    resourceLimits: { maxOldGenerationSizeMb: 64 },
+  })
+const echo = (value: number, busyMs = 0) => ({ echo: Uint8Array.of(value), busyMs })
+
+test('what it is asked comes back, each its own answer, in the order asked', async () => {
+  const thread = open()
+  const ended: number[] = []
+  const answers = await Promise.all(
+    [3, 1, 2].map(async (value) => {
+      const answer = await thread.ask(echo(value, value * 10))
+      ended.push(value)
+      return answer
+    }),
+  )
+  expect(answers).toEqual([3, 1, 2].map((value) => Uint8Array.of(value)))
+  expect(ended).toEqual([3, 1, 2])
+})
+
+test('what is moved there is held here no more', async () => {
+  const bytes = new Uint8Array(1_000_000).fill(7)
+  const answer = open().ask({ echo: bytes }, [bytes.buffer])
+  expect(bytes.length).toBe(0)
+  expect((await answer).length).toBe(1_000_000)
+})
+
+test('others go on while it works', async () => {
+  const thread = open()
+  await thread.ask(echo(1))
+  const { working, ...span } = await timed(async () => {
+    const working = [thread.ask(echo(2, 1000))]
+    await sleep(1)
+    return { working }
+  })
+  expectSooner(span, 900)
+  await Promise.all(working)
+})
+
+test('what throws there fails alone', async () => {
+  const thread = open()
+  const failing = thread.ask('throw')
+  const next = thread.ask(echo(1))
+  await expect(failing).rejects.toThrow(new RangeError('thrown in the thread'))
+  expect(await next).toEqual(Uint8Array.of(1))
+})
+
+test.each([
+  ['exit', /exit 3/],
+  ['fill its memory', /ERR_WORKER_OUT_OF_MEMORY/],
+] as const)(
+  'a thread that is lost by "%s" fails what it was at work on, and what waited is done',
+  async (how, reason) => {
+    const thread = open()
+    const failing = thread.ask(how)
+    const waiting = [thread.ask(echo(1)), thread.ask(echo(2))]
+    const error = await failing.catch((fault: unknown) => fault)
+    expect(error).toBeInstanceOf(ThreadLost)
+    expect(String(error)).toMatch(reason)
+    expect(await Promise.all(waiting)).toEqual([Uint8Array.of(1), Uint8Array.of(2)])
+    expect(await thread.ask(echo(3))).toEqual(Uint8Array.of(3))
+  },
+)
+
+test('a task that does not end is given up, and what waited is done', async () => {
+  // In which the next thread has to start, too.
+  const thread = open(4000)
+  const hanging = thread.ask(echo(1, 60_000))
+  const waiting = thread.ask(echo(2)).catch((fault: unknown) => fault)
+  await expect(hanging).rejects.toThrow(ThreadLost)
+  const next = await timed(async () => ({ answer: await waiting }))
+  unlessStoodStill(next, () => expect(next.answer).toEqual(Uint8Array.of(2)))
+})
+
+test('a fault that nobody caught there doesn’t end the process, nor the work for good', async () => {
+  const thread = open()
+  await expect(thread.ask('fail uncaught')).rejects.toThrow()
+  // Until it is gone, what it is asked fails too.
+  const answer = async () => await thread.ask(echo(1)).catch(() => undefined)
+  expect(await eventually('an answer', answer)).toEqual(Uint8Array.of(1))
+})
+
+test('a task that can’t be sent there fails alone', async () => {
+  const thread = open()
+  const unsendable = { echo: (() => {}) as unknown as Uint8Array }
+  await expect(thread.ask(unsendable)).rejects.toThrow(/could not be cloned/)
+  expect(await thread.ask(echo(1))).toEqual(Uint8Array.of(1))
+})
+
+test('a process whose thread has nothing to do ends by itself', async () => {
+  const url = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
+  const script = `
+    const { Thread } = await import(${url('../../../src/platform/thread.ts')})
+    const options = { workerData: 'given', taskMs: 20_000, resourceLimits: { maxOldGenerationSizeMb: 64 } }
+    const thread = new Thread(new URL(${url('./trial-thread.ts')}), options)
+    const awake = setInterval(() => {}, 1000)
+    await thread.ask({ echo: Uint8Array.of(1) })
+    clearInterval(awake)
+    console.log('answered')`
+  const node = ['--import', 'tsx', '--input-type=module', '--eval', script]
+  const { stdout } = await promisify(execFile)(process.execPath, node, { timeout: 20_000 })
+  expect(stdout.trim()).toBe('answered')
+})

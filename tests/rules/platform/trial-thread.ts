@@ -1,0 +1,29 @@
+import { serve } from '../../../src/platform/thread.ts'
+
+export type Trial =
+  | { echo: Uint8Array; busyMs?: number }
+  | 'throw'
+  | 'exit'
+  | 'fail uncaught'
+  | 'fill its memory'
+
+/** Does what a test asks of it. */
+serve<string, Trial, string | Uint8Array>((given) => (asked) => {
+  if (asked === 'throw') throw new RangeError('thrown in the thread')
+  if (asked === 'exit') process.exit(3)
+  if (asked === 'fill its memory') return { answer: `${fill([]).length}` }
+  if (asked === 'fail uncaught') {
+    setImmediate(() => {
+      throw new TypeError('not caught in the thread')
+    })
+    // Too late for the answer, which it never gives.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+    throw new Error(given)
+  }
+  for (const until = performance.now() + (asked.busyMs ?? 0); performance.now() < until; );
+  return { answer: asked.echo, transfer: [asked.echo.buffer as ArrayBuffer] }
+})
+
+function fill(kept: unknown[]): unknown[] {
+  for (;;) kept.push(Array.from({ length: 10_000 }, (_, index) => ({ index })))
+}

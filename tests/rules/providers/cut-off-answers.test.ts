@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { twilio as twilioRules } from '../../../src/core/providers/twilio.ts'
+import { whatsappCloud as whatsappRules } from '../../../src/core/providers/whatsapp-cloud.ts'
+import { parseNetwork } from '../../../src/core/public-address.ts'
+import { createHttpClient } from '../../../workers/providers/http.ts'
+import type { Provider } from '../../../workers/providers/provider.ts'
+import { twilio } from '../../../workers/providers/twilio.ts'
+import { whatsappCloud } from '../../../workers/providers/whatsapp-cloud.ts'
+import { buildDelivery } from '../../support/deliveries.ts'
+import {
+  answerRawAndClose,
+  openWebhookReceiver,
+  type WebhookReceiver,
+} from '../../support/webhook-receiver.ts'
+
+const http = createHttpClient({ allowedPrivateNetworks: [parseNetwork('127.0.0.0/8')] })
+let receiver: WebhookReceiver
+beforeAll(async () => {
+  receiver = await openWebhookReceiver()
+})
+afterAll(async () => {
+  await receiver.stop()
+  await http.close()
+})
+
+const codes = {
+  twilio: { rules: twilioRules, provider: twilio(http, () => ''), body: '{"code":14107,' },
+  'whatsapp-cloud': { rules: whatsappRules, provider: whatsappCloud(http), body: '{"error":{"code":131056,' },
+}
+const credentials = {
+  twilio: { accountSid: `AC${'0a'.repeat(16)}`, authToken: 't0ken', from: '+15550100100' },
+  'whatsapp-cloud': { phoneNumberId: '1', accessToken: 't0ken' },
+}
+
+async function outcomeOf(name: keyof typeof codes, status: string) {
+  const { rules, provider, body } = codes[name]
+  const head = `HTTP/1.1 ${status}\r\ncontent-length: 500\r\n\r\n`
+  const baseUrl = receiver.at(answerRawAndClose(head + body))
+  const config = rules.config.parse({ ...credentials[name], baseUrl })
+  const delivery = buildDelivery(rules, config)
+  return await (provider as Provider).send(delivery, AbortSignal.timeout(5000))
+}
+
+test.each(['twilio', 'whatsapp-cloud'] as const)(
+  'a refusal that is cut off, and with it its code, is tried again: %s',
+  async (name) => {
+    expect(await outcomeOf(name, '400 Bad Request')).toMatchObject({
+      outcome: 'retry_later',
+      providerStatus: 400,
+    })
+  },
+)
+
+test.each(['twilio', 'whatsapp-cloud'] as const)(
+  'a success that is cut off is sent, a refused credential holds: %s',
+  async (name) => {
+    expect(await outcomeOf(name, '200 OK')).toMatchObject({ outcome: 'sent' })
+    expect(await outcomeOf(name, '401 Unauthorized')).toMatchObject({ outcome: 'channel_refused' })
+  },
+)

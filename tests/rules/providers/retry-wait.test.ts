@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { retryAfterMs, retryWaitMs } from '../../../workers/providers/retry-wait.ts'
+
+const hourMs = 3_600_000
+const at = Date.UTC(2026, 10, 22, 20)
+const dateOf = (hour: number) => new Date(Date.UTC(2026, 10, 22, hour)).toUTCString()
+
+test.each([
+  ['the Date of the answer', { date: dateOf(10) }, 14 * hourMs],
+  ["PostgreSQL's clock, where it has none", {}, 4 * hourMs],
+  ["PostgreSQL's clock, where it can't be read", { date: '2026' }, 4 * hourMs],
+  ['a longer Retry-After', { date: dateOf(10), 'retry-after': '90000' }, 25 * hourMs],
+])('a limit of a day waits by %s', (_, headers, waitMs) => {
+  expect(retryWaitMs({ headers, at }, 'next_utc_day')).toBe(waitMs)
+})
+
+test('a code with a least wait waits that long, or as long as the answer asks where that is longer', () => {
+  expect(retryWaitMs({ headers: {}, at }, 5000)).toBe(5000)
+  expect(retryWaitMs({ headers: { 'retry-after': '1' }, at }, 5000)).toBe(5000)
+  expect(retryWaitMs({ headers: { 'retry-after': '7' }, at }, 5000)).toBe(7000)
+  expect(retryWaitMs({ headers: {}, at }, undefined)).toBeUndefined()
+})
+
+const httpDate = (ms: number) => new Date(ms).toUTCString()
+test.each<[string, Record<string, string | string[]>, number | undefined]>([
+  ['seconds', { 'retry-after': '7' }, 7000],
+  [
+    'a date, by the Date of the answer',
+    { 'retry-after': httpDate(at + hourMs + 9000), date: httpDate(at + hourMs) },
+    9000,
+  ],
+  ['a date, by PostgreSQL where the answer has no Date', { 'retry-after': httpDate(at + 9000) }, 9000],
+  [
+    'a date, by PostgreSQL where its Date is none',
+    { 'retry-after': httpDate(at + 9000), date: 'today' },
+    9000,
+  ],
+  ['a date that is over', { 'retry-after': httpDate(at), date: httpDate(at + 1000) }, undefined],
+  [
+    'a date beside two of the answer',
+    { 'retry-after': httpDate(at + 9000), date: [httpDate(at), httpDate(0)] },
+    9000,
+  ],
+  ['nothing', {}, undefined],
+  ['nothing that is a date', { 'retry-after': 'soon, in 2099', date: httpDate(at) }, undefined],
+])('Retry-After as %s', (_what, headers, waitMs) => {
+  expect(retryAfterMs({ headers, at })).toBe(waitMs)
+})

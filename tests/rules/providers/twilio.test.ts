@@ -1,0 +1,547 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Message } from '../../../src/core/message.ts'
+import type { Fault } from '../../../src/core/outcome.ts'
+import { twilio as rules, type TwilioConfig } from '../../../src/core/providers/twilio.ts'
+import { parseNetwork } from '../../../src/core/public-address.ts'
+import {
+  startTwilioEmulator,
+  type TwilioAnswer,
+  type TwilioEmulator,
+} from '../../../src/dev/emulators/twilio.ts'
+import { twilioError } from '../../../src/dev/emulators/twilio-message.ts'
+import { createHttpClient } from '../../../workers/providers/http.ts'
+import type { Delivery } from '../../../workers/providers/provider.ts'
+import { twilio } from '../../../workers/providers/twilio.ts'
+import { buildDelivery } from '../../support/deliveries.ts'
+import { describeProvider, type FakeServer } from './contract.ts'
+
+const accountSid = `AC${'0a'.repeat(16)}`
+const messagingServiceSid = `MG${'0c'.repeat(16)}`
+const contentSid = `HX${'0d'.repeat(16)}`
+const authToken = 't0ken-of-the-account'
+const from = '+15550100100'
+const good = { accountSid, authToken, from }
+
+const loopback = [parseNetwork('127.0.0.0/8')]
+const linkTo = (requestId: string) => `https://messages.example.com/media/${requestId}.1.signature`
+const twilioWords = "The 'To' number +4915112345678 is not a valid phone number."
+
+const fakeServers: Record<FakeServer, TwilioAnswer[]> = {
+  accept: [],
+  reject: [twilioError(400, 21211, twilioWords)],
+  fail_for_a_while: [{ status: 503 }],
+  limit_rate: [{ ...twilioError(429, 20429, 'Too Many Requests'), headers: { 'retry-after': '2' } }],
+  drop_after_taking: ['drop_after_reading'],
+  never_answer: ['never_answer'],
+}
+
+/** Its templates have to be registered, or named by their content SID. */
+const registered = { contentSid, variables: { 1: 'name' } }
+const withDefinition = (message: Message): Message =>
+  message.type === 'template'
+    ? { ...message, template: { ...message.template, definition: registered } }
+    : message
+
+describeProvider('twilio', async () => {
+  const emulator = await startTwilioEmulator()
+  const http = createHttpClient({ allowedPrivateNetworks: loopback })
+  let before = 0
+  return {
+    provider: twilio(http, linkTo),
+    goodConfig: good,
+    badConfig: { accountSid, authToken },
+    async arrange(behaviour, delivery) {
+      before = emulator.calls.length
+      emulator.answerNext(...fakeServers[behaviour])
+      return { ...delivery, message: withDefinition(delivery.message), config: emulator.config }
+    },
+    taken: async () => emulator.calls.slice(before),
+    async stop() {
+      await emulator.stop()
+      await http.close()
+    },
+  }
+})
+
+describe('a config', () => {
+  const { from: _, ...senderless } = good
+
+  test.each<[string, object]>([
+    ['a number', good],
+    ['null for what is absent', { ...good, messagingServiceSid: null, baseUrl: null }],
+    ['a number of WhatsApp', { ...good, from: 'whatsapp:+15550100100' }],
+    ['a short code', { ...good, from: '12345' }],
+    ['a sender name', { ...good, from: 'Acme Shop' }],
+    ['a messaging service', { ...senderless, messagingServiceSid }],
+    ['a server of its own', { ...good, baseUrl: 'http://127.0.0.1:8080/twilio/' }],
+  ])('is taken with %s, and reads the same after it was stored', (_, config) => {
+    const stored = JSON.parse(JSON.stringify(rules.config.parse(config)))
+    expect(rules.config.parse(stored)).toEqual(rules.config.parse(config))
+  })
+
+  test('reaches Twilio itself unless told otherwise', () => {
+    expect(rules.config.parse(good).baseUrl).toBe('https://api.twilio.com')
+    expect(rules.config.parse({ ...good, baseUrl: 'http://a.example/b//' }).baseUrl).toBe(
+      'http://a.example/b',
+    )
+  })
+
+  test.each<[string, object, string[]]>([
+    ['no account', { authToken, from }, ['accountSid']],
+    ['an API key for the account', { ...good, accountSid: `SK${'0a'.repeat(16)}` }, ['accountSid']],
+    ['an account SID that is too short', { ...good, accountSid: 'AC0a' }, ['accountSid']],
+    ['no token', { accountSid, from }, ['authToken']],
+    ['a token with a line break', { ...good, authToken: 'a\nb' }, ['authToken']],
+    ['a token with a space', { ...good, authToken: 'a b' }, ['authToken']],
+    ['no sender', senderless, ['from']],
+    ['two senders', { ...good, messagingServiceSid }, ['from']],
+    ['a sender without a form', { ...good, from: 'a name that is too long' }, ['from']],
+    ['a number without its plus', { ...good, from: '15550100100' }, ['from']],
+    ['a service of another form', { ...senderless, messagingServiceSid: 'MG1' }, ['messagingServiceSid']],
+    ['a base with a user', { ...good, baseUrl: 'https://user@a.example' }, ['baseUrl']],
+    ['a base with a query', { ...good, baseUrl: 'https://a.example/?b' }, ['baseUrl']],
+    ['a base of another scheme', { ...good, baseUrl: 'ftp://a.example' }, ['baseUrl']],
+    ['an unknown field', { ...good, sender: 'x' }, []],
+  ])('is refused, and its one fault named: %s', (_, config, path) => {
+    const issues = rules.config.safeParse(config).error?.issues
+    expect(issues).toMatchObject([{ path }])
+    expect(JSON.stringify(issues)).not.toContain(authToken)
+  })
+})
+
+describe('the definition of a template', () => {
+  test.each<[string, object, string[]]>([
+    ['numbered variables', { contentSid, variables: { 1: 'name', 2: 'code' } }, ['name', 'code']],
+    ['named variables', { contentSid, variables: { first_name: 'name' } }, ['name']],
+    ['one value in two places', { contentSid, variables: { 1: 'name', 2: 'name' } }, ['name']],
+    ['no variables', { contentSid }, []],
+  ])('is taken: %s', (_, definition, needed) => {
+    const stored = JSON.parse(JSON.stringify(rules.template.definition.parse(definition)))
+    expect(rules.template.variablesOf(stored)).toEqual(needed)
+  })
+
+  test.each<[object, object]>([
+    [{ contentSid: 'HX1' }, { path: ['contentSid'], message: expect.stringContaining('HX and 32') }],
+    [
+      { contentSid, variables: { 'a b': 'name' } },
+      { path: ['variables', 'a b'], message: expect.stringContaining('1 to 16 letters') },
+    ],
+    [
+      { contentSid, variables: ['name'] },
+      { path: ['variables'], message: expect.stringContaining('{"1":"name"}') },
+    ],
+  ])('says what to write instead of %j', (definition, issue) => {
+    expect(rules.template.definition.safeParse(definition).error?.issues).toMatchObject([issue])
+  })
+
+  test.each<[string, object]>([
+    ['no content SID', { variables: {} }],
+    ['a content SID of another form', { contentSid: 'HX1', variables: {} }],
+    ['a variable with a space', { contentSid, variables: { 'a b': 'name' } }],
+    ['a variable too long', { contentSid, variables: { ['a'.repeat(17)]: 'name' } }],
+    ['an empty key', { contentSid, variables: { 1: '' } }],
+    ['a list of variables', { contentSid, variables: ['name'] }],
+    ['an unknown field', { contentSid, variables: {}, language: 'en' }],
+    [
+      'more variables than a send can have',
+      { contentSid, variables: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [i, `k${i}`])) },
+    ],
+  ])('is refused: %s', (_, definition) => {
+    expect(rules.template.definition.safeParse(definition).success).toBe(false)
+  })
+
+  test('is needed, unless the template is named by its content SID', () => {
+    expect(rules.template.unregisteredFault(contentSid)).toBeUndefined()
+    expect(rules.template.unregisteredFault('welcome')).toMatch(/template set/)
+    expect(rules.template.unregisteredFault(`${contentSid}\n`)).toMatch(/template set/)
+  })
+})
+
+let emulator: TwilioEmulator
+const http = createHttpClient({ allowedPrivateNetworks: loopback })
+beforeAll(async () => {
+  emulator = await startTwilioEmulator()
+})
+afterAll(async () => {
+  await emulator.stop()
+  await http.close()
+})
+
+async function send(parts: Partial<Delivery<unknown>> = {}, configChanges: object = {}) {
+  const before = emulator.calls.length
+  const config = rules.config.parse({ ...emulator.config, ...configChanges })
+  const delivery = { ...buildDelivery(rules, config, parts), config }
+  const outcome = await twilio(http, linkTo).send(delivery, AbortSignal.timeout(5000))
+  return { outcome, delivery, calls: emulator.calls.slice(before) }
+}
+
+const media = (fields: object = {}) =>
+  ({ type: 'media', media: { mediaType: 'image', ...fields } }) as Partial<Message> as Message
+const template = (fields: object) => ({ type: 'template', template: fields }) as Partial<Message> as Message
+const variables = [
+  { key: 'name', value: 'Ann "A" Ä' },
+  { key: 'code', value: '1&2=3' },
+]
+const mediaUrl = 'https://example.com/a%20b?c=d&e=%20'
+const content = { mediaContent: Buffer.from('Hello') }
+const everyType = ['image', 'video', 'document', 'audio'] as const
+
+test.each<[string, Partial<Delivery<unknown>>, (requestId: string) => Record<string, string>]>([
+  [
+    'a text',
+    { message: { type: 'text', text: { value: 'Grüße & 👋\n+1=2' } } },
+    () => ({ Body: 'Grüße & 👋\n+1=2' }),
+  ],
+  [
+    'a registered template',
+    {
+      message: template({
+        name: 'x',
+        variables,
+        definition: { contentSid, variables: { 2: 'name', 1: 'code', 3: 'name' } },
+      }),
+    },
+    () => ({
+      ContentSid: contentSid,
+      ContentVariables: '{"1":"1&2=3","2":"Ann \\"A\\" Ä","3":"Ann \\"A\\" Ä"}',
+    }),
+  ],
+  [
+    'a registered template without variables',
+    { message: template({ name: 'x', variables: [], definition: { contentSid, variables: {} } }) },
+    () => ({ ContentSid: contentSid }),
+  ],
+  [
+    'a template by its content SID',
+    { message: template({ name: contentSid, variables: [{ key: '1', value: 'Ann' }] }) },
+    () => ({ ContentSid: contentSid, ContentVariables: '{"1":"Ann"}' }),
+  ],
+  [
+    'a template by its content SID without variables',
+    { message: template({ name: contentSid, variables: [] }) },
+    () => ({ ContentSid: contentSid }),
+  ],
+  ...everyType.flatMap(
+    (mediaType): [string, Partial<Delivery<unknown>>, (requestId: string) => Record<string, string>][] => [
+      [`${mediaType} by URL`, { message: media({ mediaType, mediaUrl }) }, () => ({ MediaUrl: mediaUrl })],
+      [
+        `${mediaType} by base64`,
+        { message: media({ mediaType, sizeBytes: 5 }), ...content },
+        (requestId) => ({ MediaUrl: linkTo(requestId) }),
+      ],
+    ],
+  ),
+  [
+    'base64 before a URL',
+    { message: media({ sizeBytes: 5, mediaUrl }), ...content },
+    (requestId) => ({ MediaUrl: linkTo(requestId) }),
+  ],
+  [
+    'media with a caption',
+    { message: media({ mediaUrl, caption: 'A dot' }) },
+    () => ({ Body: 'A dot', MediaUrl: mediaUrl }),
+  ],
+  [
+    'media with an empty caption',
+    { message: media({ mediaUrl, caption: '' }) },
+    () => ({ MediaUrl: mediaUrl }),
+  ],
+])('Twilio gets it as a form, and takes it: %s', async (_, parts, contentFields) => {
+  const { outcome, delivery, calls } = await send(parts)
+  const { accountSid, authToken, from } = delivery.config
+  expect(calls).toMatchObject([
+    {
+      method: 'POST',
+      path: `/2010-04-01/Accounts/${accountSid}/Messages.json`,
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
+      },
+    },
+  ])
+  expect([...new URLSearchParams(calls[0]?.body)]).toEqual(
+    Object.entries({ To: '+4915112345678', From: from, ...contentFields(delivery.requestId) }),
+  )
+  expect(outcome).toEqual({
+    outcome: 'sent',
+    providerMessageId: expect.stringMatching(/^(SM|MM)[0-9a-f]{32}$/),
+    providerStatus: 201,
+  })
+})
+
+test('a messaging service stands in place of a sender', async () => {
+  const { outcome, calls } = await send({}, { from: null, messagingServiceSid })
+  expect(calls[0]?.form).toEqual({
+    To: '+4915112345678',
+    MessagingServiceSid: messagingServiceSid,
+    Body: 'Hello',
+  })
+  expect(outcome.outcome).toBe('sent')
+})
+
+test('a sender of WhatsApp writes to the number by WhatsApp', async () => {
+  const { outcome, calls } = await send({}, { from: 'whatsapp:+15550100100' })
+  expect(calls[0]?.form).toMatchObject({ To: 'whatsapp:+4915112345678', From: 'whatsapp:+15550100100' })
+  expect(outcome.outcome).toBe('sent')
+})
+
+// With the words that Twilio has for it: https://www.twilio.com/docs/api/errors/21211 and so on.
+test.each<[number, number, string, string, Fault]>([
+  [429, 20429, 'Too Many Requests', 'retry_later', 'sender'],
+  [400, 14107, 'SMS send rate limit exceeded', 'retry_later', 'sender'],
+  [
+    400,
+    21611,
+    "The 'From' number +15550100100 has exceeded the maximum number of queued messages",
+    'retry_later',
+    'sender',
+  ],
+  [400, 63018, 'Rate limit exceeded for Channel', 'retry_later', 'sender'],
+  [429, 63038, 'Account exceeded the daily messages limit', 'retry_later', 'sender'],
+  [401, 20003, 'Authenticate', 'channel_refused', 'sender'],
+  [403, 20003, 'Permission Denied', 'channel_refused', 'sender'],
+  [401, 20005, 'Account not active', 'channel_refused', 'sender'],
+  [403, 20006, 'Access Denied', 'channel_refused', 'sender'],
+  [403, 20010, 'Action disabled for account', 'channel_refused', 'sender'],
+  [403, 20403, '403 Forbidden', 'channel_refused', 'sender'],
+  [400, 21212, "Invalid 'From' Number", 'channel_refused', 'sender'],
+  [
+    400,
+    21659,
+    "'From' is not a Twilio phone number or Short Code country mismatch",
+    'channel_refused',
+    'sender',
+  ],
+  [400, 21660, "Mismatch between the 'From' number and the account", 'channel_refused', 'sender'],
+  [400, 21661, "'From' number is not SMS-capable", 'channel_refused', 'sender'],
+  [
+    400,
+    21703,
+    'The Messaging Service does not have a phone number available to send a message',
+    'channel_refused',
+    'sender',
+  ],
+  [400, 21704, 'The Messaging Service contains no phone numbers', 'channel_refused', 'sender'],
+  [400, 21705, 'The Messaging Service is invalid', 'channel_refused', 'sender'],
+  [
+    400,
+    63007,
+    "Twilio could not find a Channel with the specified 'From' address",
+    'channel_refused',
+    'sender',
+  ],
+  [400, 21211, twilioWords, 'rejected', 'recipient'],
+  [
+    400,
+    21408,
+    'Permission to send an SMS has not been enabled for the region indicated by the number: +491511234XXXX.',
+    'rejected',
+    'recipient',
+  ],
+  [
+    400,
+    21606,
+    "The 'From' phone number provided (+15550100100) is not a valid message-capable Twilio phone number",
+    'rejected',
+    'recipient',
+  ],
+  [400, 21610, 'Attempt to send to unsubscribed recipient', 'rejected', 'recipient'],
+  [
+    400,
+    21612,
+    "Message cannot be sent with the current combination of 'To' (+4915112345678) and/or 'From' parameters",
+    'rejected',
+    'recipient',
+  ],
+  [400, 21614, "'To' number: +4915112345678, is not a mobile number", 'rejected', 'recipient'],
+  [400, 21617, 'The concatenated message body exceeds the 1600 character limit', 'rejected', 'message'],
+  [400, 21620, 'Invalid media URL(s)', 'rejected', 'message'],
+  [
+    400,
+    63016,
+    'Failed to send freeform message because you are outside the allowed window',
+    'rejected',
+    'recipient',
+  ],
+  [400, 21999, 'Something new about +4915112345678', 'rejected', 'message'],
+  [404, 20404, 'The requested resource was not found', 'rejected', 'message'],
+  [500, 20500, 'An internal server error has occurred', 'retry_later', 'provider'],
+  [503, 20503, 'Service unavailable', 'retry_later', 'provider'],
+  [429, 99999, 'Something new', 'retry_later', 'sender'],
+])(
+  'an answer %i with code %i is told in our words: %s: %s by the fault of the %s',
+  async (status, code, words, expected, fault) => {
+    emulator.answerNext(twilioError(status, code, words))
+    const { outcome } = await send()
+    const { accountSid, authToken } = rules.config.parse(emulator.config) as TwilioConfig
+    expect(outcome).toMatchObject({
+      outcome: expected,
+      fault,
+      providerStatus: status,
+      providerCode: String(code),
+    })
+    const told = JSON.stringify(outcome)
+    for (const secret of ['4915112345678', '15550100100', '491511234', authToken, accountSid, 'Hello']) {
+      expect(told).not.toContain(secret)
+    }
+    if (expected === 'channel_refused') expect(told).toContain(words)
+    else expect(told).not.toContain(words)
+  },
+)
+
+test.each([
+  ['2026-11-22T10:00:00Z', 14 * 3_600_000],
+  ['2026-11-22T00:00:00Z', 24 * 3_600_000],
+  ['2026-12-31T23:59:59Z', 1000],
+])(
+  'the limit of a day (63038), reached at %s by the clock of Twilio, ends with the day in UTC: %i ms',
+  async (at, waitMs) => {
+    const headers = { date: new Date(at).toUTCString(), 'retry-after': '1' }
+    emulator.answerNext({ ...twilioError(429, 63038, 'Daily limit'), headers })
+    const { outcome } = await send()
+    expect(outcome).toMatchObject({ outcome: 'retry_later', retryAfterMs: waitMs })
+  },
+)
+
+test.each<[number, string, string]>([
+  [401, '', 'channel_refused'],
+  [401, '<html>Unauthorized</html>', 'channel_refused'],
+  [401, '{"code":null,"message":7}', 'channel_refused'],
+  [400, '{"code":"21211 of +4915112345678"}', 'rejected'],
+  [400, 'null', 'rejected'],
+  [403, '', 'rejected'],
+  [404, '[]', 'rejected'],
+  [408, '', 'retry_later'],
+  [429, '', 'retry_later'],
+  [500, 'oops', 'retry_later'],
+  [502, '', 'retry_later'],
+  [599, '', 'retry_later'],
+  [307, '', 'rejected'],
+  [999, '', 'retry_later'],
+])('an answer %i without a readable code, %j, is %s by its status', async (status, body, expected) => {
+  emulator.answerNext({ status, body })
+  const { outcome, calls } = await send()
+  expect(outcome).toMatchObject({ outcome: expected, providerStatus: status, providerCode: undefined })
+  expect(outcome).toHaveProperty('reason', expect.stringContaining(String(status)))
+  expect(JSON.stringify(outcome)).not.toContain('4915112345678')
+  expect(calls).toHaveLength(1)
+})
+
+test.each<[string, string, string | undefined]>([
+  ['an id', '{"sid":"SM1","status":"queued"}', 'SM1'],
+  ['no id', '{"status":"queued"}', undefined],
+  ['an empty id', '{"sid":""}', undefined],
+  ['what is no JSON', 'created', undefined],
+])('a 201 with %s is sent', async (_, body, providerMessageId) => {
+  emulator.answerNext({ status: 201, body })
+  expect((await send()).outcome).toEqual({ outcome: 'sent', providerMessageId, providerStatus: 201 })
+})
+
+test("a refusal of the credentials has Twilio's words, without what may be a number, an id or the token", async () => {
+  const { authToken, accountSid } = rules.config.parse(emulator.config)
+  const numbers = '+4915112345678, +49 151 1234-5678, (0151) 12345678'
+  const words = `Authenticate: ${authToken} of ${accountSid} for ${numbers} by t0ken!; see page 20003`
+  emulator.answerNext(twilioError(401, 20003, words), twilioError(401, 20003, 'no t0ken! here'))
+  const { outcome } = await send()
+  expect(outcome).toMatchObject({ outcome: 'channel_refused' })
+  expect(outcome).toHaveProperty(
+    'reason',
+    expect.stringMatching(/Authenticate: ….* by t0ken!; see page 20003$/),
+  )
+  const told = JSON.stringify(outcome)
+  for (const secret of [authToken, '0a0a0a', '12345678', '1234-5678']) expect(told).not.toContain(secret)
+  const { outcome: other } = await send({}, { authToken: 't0ken!' })
+  expect(JSON.stringify(other)).not.toContain('t0ken!')
+})
+
+test('credentials that Twilio does not know are refused', async () => {
+  const { outcome } = await send({}, { authToken: 'another' })
+  const reason = "Twilio: it refuses the channel's credentials: Authenticate"
+  expect(outcome).toEqual({
+    outcome: 'channel_refused',
+    fault: 'sender',
+    reason,
+    providerStatus: 401,
+    providerCode: '20003',
+  })
+})
+
+test.each([
+  [429, 20429],
+  [503, 20503],
+  [400, 63018],
+])('Retry-After is heeded with an answer %i, code %i', async (status, code) => {
+  emulator.answerNext({ ...twilioError(status, code, 'later'), headers: { 'retry-after': '7' } })
+  expect((await send()).outcome).toMatchObject({ outcome: 'retry_later', retryAfterMs: 7000 })
+})
+
+test('no connection is to be tried later: nothing was sent', async () => {
+  const { outcome, calls } = await send({}, { baseUrl: 'http://127.0.0.1:1' })
+  expect(outcome).toEqual({ outcome: 'retry_later', fault: 'provider', reason: 'the connection was refused' })
+  expect(calls).toEqual([])
+})
+
+test('an answer that comes late, within the time of the call, counts', async () => {
+  emulator.answerNext({ delayMs: 100 })
+  expect((await send()).outcome.outcome).toBe('sent')
+})
+
+describe('the emulator refuses', () => {
+  const good = { To: '+4915112345678', From: from, Body: 'Hello' }
+  const variablesOf = (variables: unknown) => ({
+    To: good.To,
+    From: from,
+    ContentSid: contentSid,
+    ContentVariables: typeof variables === 'string' ? variables : JSON.stringify(variables),
+  })
+  const post = async (form: object, headers: Record<string, string> = {}, path?: string, method = 'POST') => {
+    const { accountSid, authToken, baseUrl } = rules.config.parse(emulator.config)
+    const url = `${baseUrl}${path ?? `/2010-04-01/Accounts/${accountSid}/Messages.json`}`
+    const authorization = `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
+    const body = new URLSearchParams({ ...form }).toString()
+    const response = await fetch(url, {
+      method,
+      headers: { authorization, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      ...(method === 'POST' && { body }),
+    })
+    const { code } = (await response.json()) as { code?: number }
+    return [response.status, code]
+  }
+
+  test.each<[string, object, number, number | undefined]>([
+    ['nothing of a good message', good, 201, undefined],
+    ['an unknown field', { ...good, Retries: '3' }, 400, 20001],
+    ['a field in another case', { ...good, body: 'Hello' }, 400, 20001],
+    ['no contact', { ...good, To: '' }, 400, 21604],
+    ['a contact without its plus', { ...good, To: '4915112345678' }, 400, 21211],
+    ['no sender', { ...good, From: '' }, 400, 21603],
+    ['no content', { ...good, Body: '' }, 400, 21619],
+    ['a text of 1601 characters', { ...good, Body: 'x'.repeat(1601) }, 400, 21617],
+    ['media without a URL', { ...good, MediaUrl: 'dot.png' }, 400, 21620],
+    ['nothing of good variables', variablesOf({ 1: 'Ann', first_name: '    ' }), 201, undefined],
+    ['variables that are no JSON', variablesOf('{'), 400, 21656],
+    ['a list of variables', variablesOf(['Ann']), 400, 21656],
+    ['a variable that is no text', variablesOf({ 1: 7 }), 400, 21656],
+    ['a name that no placeholder has', variablesOf({ 'a b': 'Ann' }), 400, 21656],
+    ['an empty variable', variablesOf({ 1: '' }), 400, 21656],
+    ['a line break in a variable', variablesOf({ 1: 'two\nlines' }), 400, 21656],
+    ['a tab in a variable', variablesOf({ 1: 'a\ttab' }), 400, 21656],
+    ['more than four spaces in a variable', variablesOf({ 1: 'a     gap' }), 400, 21656],
+    ['a variable of 1601 characters', variablesOf({ 1: 'x'.repeat(1601) }), 400, 21658],
+  ])('%s', async (_, form, status, code) => {
+    expect(await post(form)).toEqual([status, code])
+  })
+
+  test('another content type, whose fields it does not read', async () => {
+    expect(await post(good, { 'content-type': 'application/json' })).toEqual([400, 21604])
+    expect(await post(good, { 'content-type': 'text/plain' })).toEqual([400, 21604])
+  })
+
+  test('another path, another method and other credentials', async () => {
+    const other = '/2010-04-01/Accounts/AC1/Messages.json'
+    expect(await post(good, {}, other)).toEqual([404, 20404])
+    expect(await post(good, {}, '/Messages.json')).toEqual([404, 20404])
+    expect(await post(good, {}, undefined, 'GET')).toEqual([405, 20004])
+    expect(await post(good, { authorization: 'Basic x' })).toEqual([401, 20003])
+  })
+})

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { type Moved, withinTimeLimit } from '../../../workers/sends/time-limit.ts'
+import { expectSooner, timed } from '../../support/standstill.ts'
+
+const timeoutMs = 400
+const slowestBytesPerMs = 250
+const timeToHeedMs = 1500
+
+/** Work that moves so many bytes each 20 ms, so often, then does nothing more, and heeds its signal. */
+async function work(signal: AbortSignal, moved: Moved, bytes: number, times: number, isHanging: boolean) {
+  for (let i = 0; i < times && !signal.aborted; i++) {
+    moved(bytes)
+    await sleep(20)
+  }
+  if (isHanging && !signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  return signal.aborted ? 'aborted' : 'done'
+}
+
+const run = (bytes: number, times: number, isHanging = false) =>
+  timed(async () => ({
+    result: await withinTimeLimit(
+      timeoutMs,
+      (signal, moved) => work(signal, moved, bytes, times, isHanging),
+      'left behind',
+    ),
+  }))
+
+test('what moves its bytes faster than a slow line may take longer than the timeout', async () => {
+  const { result, tookMs } = await run(100 * slowestBytesPerMs, 100)
+  expect(result).toBe('done')
+  expect(tookMs).toBeGreaterThan(2 * timeoutMs)
+})
+
+test('what hangs after it has moved much ends a timeout after that, not when a slow line would have', async () => {
+  const { result, ...span } = await run(10_000 * slowestBytesPerMs, 3, true)
+  expect(result).toBe('aborted')
+  expectSooner(span, timeoutMs + timeToHeedMs)
+})
+
+test('what trickles ends as soon as what moves nothing', async () => {
+  const { result, ...span } = await run(1, 1000)
+  expect(result).toBe('aborted')
+  expectSooner(span, timeoutMs + timeToHeedMs)
+})
+
+test('what moves nothing ends after the timeout', async () => {
+  const { result, ...span } = await run(0, 1, true)
+  expect(result).toBe('aborted')
+  expect(span.tookMs).toBeGreaterThanOrEqual(timeoutMs)
+  expectSooner(span, timeoutMs + timeToHeedMs)
+})

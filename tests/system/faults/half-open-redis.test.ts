@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { startFollower } from '../../support/follower.ts'
+import { countedBy } from '../../support/scrape.ts'
+import { expectSooner, timed } from '../../support/standstill.ts'
+import { freshStores } from '../../support/stores.ts'
+import { startTcpProxy } from '../../support/tcp-proxy.ts'
+import { startTraffic } from '../../support/traffic.ts'
+import { eventually } from '../../support/wait.ts'
+import { answer } from '../../support/webhook-receiver.ts'
+
+const replacedWithinMs = 5000
+/** The API's, the worker's, and one on which each of its two queues is waited for. */
+const connections = ['commands', 'commands', 'wake_ups', 'wake_ups']
+
+test('connections to Redis that no longer carry anything are replaced, and sends go on by their wake-ups', async (context) => {
+  const stores = await freshStores()
+  const proxy = await startTcpProxy(stores.redisUrl)
+  context.onTestFinished(() => proxy.close())
+  const { service, ...traffic } = await startTraffic(context, { REDIS_URL: proxy.url }, stores)
+  const channelId = await traffic.buildWebhook(answer(200))
+  // No reconciler: only a wake-up brings it to a send.
+  await startFollower(context, service)
+  await traffic.expectSent([await traffic.send(channelId)])
+
+  expect(proxy.swallowOpen()).toBe(connections.length)
+  const replaced = () => service.logs.filter(({ event }) => event === 'redis_connection_replaced')
+  const span = await timed(async () => {
+    await eventually('all are replaced', async () => replaced().length === connections.length)
+    return {}
+  })
+  expectSooner(span, replacedWithinMs)
+  await eventually('the API has its new one', async () => service.api.redis.status === 'ready')
+  await traffic.expectSent([await traffic.send(channelId)])
+  expect(
+    replaced()
+      .map(({ connection }) => connection)
+      .sort(),
+  ).toEqual(connections)
+  expect(replaced().every(({ reason }) => reason === 'Redis no longer answered on it')).toBe(true)
+  expect(await countedBy(service.api.metrics.redisConnectionsReplaced)).toBe(1)
+})

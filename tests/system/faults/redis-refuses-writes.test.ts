@@ -1,0 +1,105 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
+import { createLogger } from '../../../src/platform/logger.ts'
+import { queueFaults } from '../../../workers/upkeep/queue-faults.ts'
+import { type BreakableServers, startBreakableServers } from '../../support/breakable-servers.ts'
+import { startTraffic } from '../../support/traffic.ts'
+import { eventually } from '../../support/wait.ts'
+import { gate } from '../../support/webhook-receiver.ts'
+
+let reaper: Reaper
+let servers: BreakableServers
+
+beforeAll(async () => {
+  reaper = startReaper()
+  servers = await startBreakableServers(reaper)
+})
+afterAll(async () => {
+  await servers?.stop()
+  await reaper?.close()
+})
+
+/** A worker asks at most so often for each of its queues, or waits for it, in a second. */
+const mostTries = 30
+/** After which what was refused before counts no more. */
+const quietMs = 5000
+/** Without a pause it would be thousands. */
+const watchedForMs = 2000
+
+test.each([
+  ['READONLY', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],
+  [
+    'NOREPLICAS',
+    ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
+    ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
+  ],
+  ['OOM', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
+] as const)(
+  'a Redis that answers writes with %s is tried with pauses, logged once, and then used again',
+  async (code, [refuse, ...how], [take, ...again]) => {
+    const redis = new Redis(servers.redisUrl)
+    onTestFinished(async () => {
+      await redis.call(take, ...again)
+      redis.disconnect()
+    })
+    const { service, ...traffic } = await startTraffic(
+      { onTestFinished },
+      { WORKER_CONCURRENCY: '1' },
+      servers,
+    )
+    const held = gate()
+    const ids = await traffic.sendSome(await traffic.buildWebhook(held.behaviour), 3)
+    await service.startWorker()
+    await eventually('the first is called, while others wait', async () => held.waiting === 1)
+    const logged = (name: string) => service.logs.filter(({ event }) => event === name)
+    const refusals = async () => {
+      const told = new RegExp(`errorstat_${code}:count=(\\d+)`).exec(await redis.info('errorstats'))
+      return Number(told?.[1] ?? 0)
+    }
+    await redis.call(refuse, ...how)
+    held.open()
+    await eventually('it is logged', async () => logged('redis_refuses_writes').length > 0)
+    const [refusalsBefore, startedAt] = [await refusals(), performance.now()]
+    await eventually('some time has passed', async () => performance.now() - startedAt > watchedForMs)
+    const seconds = (performance.now() - startedAt) / 1000
+    expect((await refusals()) - refusalsBefore).toBeLessThan(mostTries * seconds)
+
+    await redis.call(take, ...again)
+    await traffic.expectSent(ids)
+    await eventually('that is logged', async () => logged('redis_takes_writes').length > 0)
+    expect(logged('redis_refuses_writes')).toMatchObject([
+      { reason: expect.stringMatching(`${code}|UNBLOCKED`) },
+    ])
+    expect(logged('redis_takes_writes')).toHaveLength(1)
+    expect(logged('queue_fault')).toEqual([])
+    expect(logged('reconcile_failed').length).toBeLessThanOrEqual(1)
+  },
+  60_000,
+)
+
+test('a state of refusing is one line, a fault of a wake-up one line with its requestId', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const lines: object[] = []
+  const faults = queueFaults(createLogger('info', { write: (line) => lines.push(JSON.parse(line)) }))
+  const requestId = '01a2008f-5644-7058-8112-8a94d49971f5'
+  for (const _ of ['first', 'second']) {
+    faults.log(
+      new Error("MISCONF Redis is configured to save RDB snapshots, but it's unable to persist to disk."),
+    )
+    faults.log(new Error(`could not renew lock for job ${requestId}`))
+    faults.log(new Error(`Missing lock for job ${requestId}. moveToFinished`))
+    faults.log(new Error('something else'))
+  }
+  faults.taken()
+  vi.advanceTimersByTime(quietMs)
+  faults.taken()
+  faults.taken()
+  expect(lines).toMatchObject([
+    { event: 'redis_refuses_writes', reason: expect.stringContaining('MISCONF') },
+    { event: 'queue_fault', requestId },
+    { event: 'queue_fault', reason: 'something else' },
+    { event: 'redis_takes_writes' },
+  ])
+})

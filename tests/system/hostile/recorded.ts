@@ -1,0 +1,94 @@
+import { inArray } from 'drizzle-orm'
+import { expect } from 'vitest'
+import { media as mediaTable, sends } from '../../../db/schema.ts'
+import type { Exchange } from './laws.ts'
+import type { HostileRequest } from './requests.ts'
+import type { World } from './world.ts'
+
+/** A body that was accepted: of the form that docs/reference/api.md#body describes. */
+interface TakenBody {
+  channelId?: string
+  contact: { value: string; type?: 'phone' | 'email' | null; name?: string | null }
+  message: {
+    type: 'text' | 'template' | 'media'
+    text?: { value: string }
+    template?: { name: string; variables?: { key: string; value: string }[] | null }
+    media?: Record<
+      'mediaType' | 'mimetype' | 'filename' | 'caption' | 'base64' | 'mediaUrl',
+      string | null | undefined
+    >
+    flowId?: string | null
+    closeConversation?: boolean | null
+  }
+  flowId?: string | null
+  closeConversation?: boolean | null
+}
+
+/** Every send that was answered 202 is in PostgreSQL with what was sent, nothing altered and nothing added. */
+export async function expectRecorded({ service }: World, accepted: Exchange[]): Promise<void> {
+  const { db } = service.runtime
+  const ids = accepted.map(({ json }) => String(json?.requestId))
+  if (ids.length === 0) return
+  const rows = await db.select().from(sends).where(inArray(sends.requestId, ids))
+  const contents = await db.select().from(mediaTable).where(inArray(mediaTable.requestId, ids))
+  for (const [index, { request }] of accepted.entries()) {
+    const row = rows.find(({ requestId }) => requestId === ids[index])
+    const content = contents.find(({ requestId }) => requestId === ids[index])?.content
+    const body = bodyOf(request)
+    expect({ ...row, message: undefined }).toMatchObject(expectedRow(request, body))
+    expect(row && messageOf(row.message)).toStrictEqual(expectedMessage(body))
+    expect(content?.toString('latin1')).toBe(contentOf(body)?.toString('latin1'))
+  }
+}
+
+export function bodyOf({ body }: HostileRequest): TakenBody {
+  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+}
+
+function expectedRow({ target, route }: HostileRequest, body: TakenBody) {
+  const { contact, message } = body
+  if (route === 'channelInBody') expect(body.channelId).toBe(target.channelId)
+  const { type: contactType } = { ...contact, type: contact.type ?? 'phone' }
+  return {
+    accountId: target.accountId,
+    channelId: target.channelId,
+    contactType,
+    contactValue: normalised(contactType, contact.value),
+    contactName: contact.name ?? null,
+    flowId: body.flowId ?? message.flowId ?? null,
+    closeConversation: body.closeConversation ?? message.closeConversation ?? false,
+    messageType: message.type,
+  }
+}
+
+function normalised(type: 'phone' | 'email', value: string): string {
+  if (type === 'phone') return `+${value.replace(/\D/g, '').replace(/^00/, '')}`
+  const at = value.lastIndexOf('@')
+  return value.slice(0, at) + value.slice(at).toLowerCase()
+}
+
+/** Without what the service adds: a template's registration, the size of a media and the type that it was recognised as. */
+function messageOf(message: (typeof sends.$inferSelect)['message']) {
+  if (message.type === 'text') return message
+  if (message.type === 'template') {
+    const { definition: _, ...template } = message.template
+    return { type: message.type, template }
+  }
+  const { sizeBytes: _, mimetype: __, ...media } = message.media
+  return { type: message.type, media }
+}
+
+function expectedMessage({ message }: TakenBody) {
+  const { type } = message
+  if (type === 'text') return { type, text: message.text }
+  if (type === 'template') {
+    return { type, template: { name: message.template?.name, variables: message.template?.variables ?? [] } }
+  }
+  const { base64: _, mimetype: __, ...rest } = { ...message.media }
+  return { type, media: Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)) }
+}
+
+function contentOf({ message }: TakenBody): Buffer | undefined {
+  const { base64 } = { ...message.media }
+  return typeof base64 === 'string' ? Buffer.from(base64.replace(/^data:[^,]*,/, ''), 'base64') : undefined
+}

@@ -1,0 +1,84 @@
+import { setTemplate } from '../../../db/accounts/templates.ts'
+import { type ProviderName, providerNames } from '../../../src/core/providers/index.ts'
+import { accept, buildAccount, buildKey, textBody } from '../../support/builders.ts'
+import { buildProviderChannel } from '../../support/provider-channel.ts'
+import { startTestService, type TestService } from '../../support/service.ts'
+import { webhookSecret } from '../../support/webhook-receiver.ts'
+
+/** A service as hostile clients meet it: an account with a channel of every provider, and others beside it. */
+export interface World {
+  service: TestService
+  /** Where sends go that have nothing wrong. */
+  targets: Target[]
+  flowId: string
+  /** A send that is there from the start. */
+  requestId: string
+  /** Other keys of the account than the good one. */
+  keys: { readOnly: string; sendOnly: string; expired: string; revoked: string }
+  stranger: { apiKey: string; channelId: string; flowId: string }
+}
+
+export interface Target {
+  provider: ProviderName
+  channelId: string
+  accountId: string
+  apiKey: string
+  /** Its account is over its rate limit after the first send. */
+  isLimited: boolean
+}
+
+/** Small, so that more than it is sent often. */
+export const maxBodyBytes = 128 * 1024
+
+export const contentSid = `HX${'0d'.repeat(16)}`
+
+const configs: Record<ProviderName, object> = {
+  sandbox: {},
+  webhook: { url: 'https://example.com/hook', secret: webhookSecret },
+  'whatsapp-cloud': { phoneNumberId: '1', accessToken: 'token' },
+  twilio: { accountSid: `AC${'0a'.repeat(16)}`, authToken: 'token', from: '+15550100100' },
+  smtp: { host: 'mail.example.com', from: 'sender@example.com' },
+}
+
+/** One that needs the variable `name`, by provider. */
+const definitions: Record<ProviderName, object> = {
+  sandbox: { text: 'Hello {{name}}' },
+  webhook: { text: 'Hello {{name}}' },
+  'whatsapp-cloud': { language: 'en', parameters: ['name'] },
+  twilio: { contentSid, variables: { 1: 'name' } },
+  smtp: { subject: 'Hello', text: 'Hello {{name}}' },
+}
+
+export async function buildWorld(): Promise<World> {
+  const service = await startTestService({
+    MAX_BODY_BYTES: String(maxBodyBytes),
+    AUTH_FAILURE_LIMIT: '100000000',
+    RATE_LIMIT_POINTS: '100000000',
+    PUBLIC_BASE_URL: 'https://messages.example.com',
+  })
+  const account = await buildAccount(service)
+  const { accountId, apiKey } = account
+  const targets: Target[] = []
+  for (const provider of providerNames) {
+    const channelId = await buildProviderChannel(service, accountId, provider, configs[provider])
+    await setTemplate(service.runtime.db, { channelId, name: 'welcome', definition: definitions[provider] })
+    targets.push({ provider, channelId, accountId, apiKey, isLimited: false })
+  }
+  const limited = await buildAccount(service, { rateLimit: { points: 1, seconds: 86_400 } })
+  targets.push({ ...limited, provider: 'sandbox', isLimited: true })
+  const keyOf = async (options: Parameters<typeof buildKey>[2]) =>
+    (await buildKey(service, accountId, options)).apiKey
+  return {
+    service,
+    targets,
+    flowId: account.flowId,
+    requestId: await accept(service, account, textBody()),
+    keys: {
+      readOnly: await keyOf({ permissions: ['messages:read'] }),
+      sendOnly: await keyOf({ permissions: ['messages:send'] }),
+      expired: await keyOf({ expiresAt: new Date(0) }),
+      revoked: await keyOf({ revoked: true }),
+    },
+    stranger: await buildAccount(service),
+  }
+}

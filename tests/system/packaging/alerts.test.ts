@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { parse } from 'yaml'
+import { type Binary, debianBinary } from '../../../src/dev/embedded/debian-binary.ts'
+import { promtoolBinary } from '../../../src/dev/embedded/promtool-binary.ts'
+
+interface Rule {
+  alert: string
+  labels: { severity: string }
+  annotations: { summary: string; description: string; runbook_url: string }
+}
+
+const folder = 'ops/prometheus'
+const read = (file: string) => readFileSync(`${folder}/${file}`, 'utf8')
+const rules: Rule[] = parse(read('alerts.yml')).groups.flatMap((group: { rules: Rule[] }) => group.rules)
+const runbooks = readFileSync('docs/how-to/runbooks.md', 'utf8')
+
+let promtool: Binary
+
+// The package is fetched the first time.
+beforeAll(async () => {
+  promtool = await promtoolBinary()
+}, 180_000)
+
+function run(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(promtool.file, args, {
+    cwd: folder,
+    env: { ...process.env, ...promtool.env },
+    encoding: 'utf8',
+  })
+  return { status, told: stdout + stderr }
+}
+
+test('promtool finds no fault in the rules, and none in the example of what to scrape', () => {
+  expect(run('check', 'rules', 'alerts.yml')).toMatchObject({ status: 0 })
+  expect(run('check', 'config', '--syntax-only', 'prometheus.yml')).toMatchObject({ status: 0 })
+})
+
+test('each alert fires when it is to, and not before', () => {
+  expect(run('test', 'rules', 'alerts.test.yml')).toMatchObject({ status: 0 })
+})
+
+test('there is a test of every alert, in which it fires', () => {
+  const tests: { promql_expr_test?: { expr: string; exp_samples: unknown[] }[] }[] = parse(
+    read('alerts.test.yml'),
+  ).tests
+  const fires = tests
+    .flatMap(({ promql_expr_test = [] }) => promql_expr_test)
+    .filter(({ exp_samples }) => exp_samples.length > 0)
+    .map(({ expr }) => /alertname="(\w+)"/.exec(expr)?.[1])
+  expect(new Set(fires)).toEqual(new Set(rules.map(({ alert }) => alert)))
+})
+
+test.each(rules)('$alert says how bad it is, what it means, and where its runbook is', (rule) => {
+  expect(rule.labels.severity).toMatch(/^(critical|warning|info)$/)
+  expect(rule.annotations.summary).toMatch(/\.$/)
+  expect(rule.annotations.description).toMatch(/\.$/)
+  expect(rule.annotations.runbook_url).toBe(`docs/how-to/runbooks.md#${rule.alert.toLowerCase()}`)
+  const runbook = runbooks.split(`\n## ${rule.alert}\n`)[1]?.split(/\n##/)[0]
+  expect(runbook?.trim().length, 'its part of docs/how-to/runbooks.md').toBeGreaterThan(80)
+})
+
+test('where a program can be had nowhere, what to do is said in a sentence', async () => {
+  vi.stubEnv('PATH', '/nowhere')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const nowhere = debianBinary({
+    what: 'nothing-of-that-name',
+    names: ['nothing-of-that-name'],
+    package: { choices: [['nothing-of-that-name']], withDependencies: false },
+    advice: 'put it on PATH.',
+  })
+  await expect(nowhere).rejects.toThrow(/^No nothing-of-that-name here \(tried .*\): put it on PATH\.$/)
+})

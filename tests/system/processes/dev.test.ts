@@ -1,0 +1,103 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { freePort } from '../../../src/dev/embedded/free-port.ts'
+import { aCheckout, checkout } from '../../support/checkout.ts'
+import { eventually } from '../../support/wait.ts'
+
+vi.setConfig({ testTimeout: 240_000 })
+
+const withinMs = 100_000
+const { DATABASE_URL: _database, REDIS_URL: _redis, ...environment } = process.env
+const env = { ...environment, NODE_OPTIONS: '' }
+
+function startDev(path: string, port: number, ...options: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/dev/dev.ts', ...options], {
+    cwd: path,
+    env: { ...env, PORT: String(port), ADMIN_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = once(child, 'exit')
+  onTestFinished(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (data: Buffer) => {
+      output += data.toString()
+    })
+  const printed = (pattern: RegExp) =>
+    eventually(String(pattern), async () => pattern.exec(output)?.[1], withinMs).catch((error) => {
+      throw new Error(`${error.message}\n${output}`)
+    })
+  return {
+    printed,
+    output: () => output,
+    ended,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+function cli(path: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  const command = ['--import', 'tsx', 'src/cli/main.ts', ...args, '--json']
+  return new Promise((resolve) => {
+    execFile(process.execPath, command, { cwd: path, env }, (_error, stdout, stderr) =>
+      resolve({ stdout, stderr }),
+    )
+  })
+}
+
+async function untilReady(url: string): Promise<void> {
+  const isReady = async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok
+  for (const deadline = Date.now() + withinMs; !(await isReady()); await sleep(10))
+    if (Date.now() > deadline) throw new Error(`${url} did not become ready`)
+}
+
+test('dev is found by the CLI from the moment at which /readyz is 200, says what is where, and can begin anew', async () => {
+  const path = await aCheckout()
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const first = startDev(path, port)
+  await untilReady(url)
+
+  const { stdout, stderr } = await cli(path, 'account', 'list')
+
+  expect(stderr).toBe('')
+  const [account] = JSON.parse(stdout).accounts
+  const accountId = await first.printed(/--account (\S+)/)
+  expect(account).toMatchObject({ accountId, name: 'Demo' })
+  const data = (await first.printed(/^Data, kept for the next start: (.+)$/m)) ?? ''
+  onTestFinished(() => rm(dirname(data), { recursive: true, force: true, maxRetries: 5 }))
+  expect(existsSync(join(data, 'postgres'))).toBe(true)
+  await first.printed(/(npm run dev -- --reset)/)
+  expect((await fetch((await first.printed(/^Read and try the API: (\S+)$/m)) ?? '')).status).toBe(200)
+
+  const early = startDev(path, port, '--reset')
+  expect(await early.ended).toEqual([1, null])
+  expect(early.output()).toMatch(/It runs here, as process \d+: stop that first/)
+  await first.stop()
+  expect((await cli(path, 'account', 'list')).stderr).toBe(
+    'DATABASE_URL is not set, and no npm run dev runs here: set the one, or start the other\n',
+  )
+
+  const second = startDev(path, port, '--reset')
+  await second.printed(/(npm run dev -- --reset)/)
+  expect(await second.printed(/--account (\S+)/)).not.toBe(accountId)
+  await second.stop()
+})
+
+test('an option that dev does not know is named', async () => {
+  const dev = startDev(checkout, 0, '--rest')
+  expect(await dev.ended).toEqual([1, null])
+  expect(dev.output()).toBe(
+    'npm run dev takes --reset, which removes its data and starts anew, and no --rest.\n',
+  )
+})

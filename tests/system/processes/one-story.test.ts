@@ -1,0 +1,193 @@
+import { execFileSync } from 'node:child_process'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Timeline } from '../../../src/core/timeline.ts'
+import {
+  type Account,
+  accept,
+  buildAccount,
+  buildWebhookChannel,
+  newContact,
+  textBody,
+} from '../../support/builders.ts'
+import { runCli } from '../../support/cli.ts'
+import { getPage } from '../../support/pages.ts'
+import { startTestProcesses, type TestProcesses } from '../../support/processes.ts'
+import { finishedTimeline, type LogLine } from '../../support/service.ts'
+import { eventually } from '../../support/wait.ts'
+import {
+  accept as accepting,
+  answer,
+  failingOnce,
+  openWebhookReceiver,
+  type WebhookReceiver,
+} from '../../support/webhook-receiver.ts'
+
+let service: TestProcesses
+let receiver: WebhookReceiver
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestProcesses()
+  receiver = await openWebhookReceiver()
+  account = await buildAccount(service)
+})
+
+afterAll(async () => {
+  await service.stop()
+  await receiver.stop()
+})
+
+/** What every way of asking has to tell. */
+interface Explanation {
+  status: string | undefined
+  attempts: number
+  /** What the provider answered to each attempt. */
+  answers: { attempt: number; outcome: string; providerStatus: number | null; providerCode: string | null }[]
+  providerMessageId: string | null
+  conversationId: string | null
+  closedConversationId: string | null
+  events: string[]
+}
+
+const ends = ['sent', 'failed', 'uncertain']
+
+function explanationOf(events: LogLine[] | Timeline['events'], conversationId: string | null): Explanation {
+  const finished = events.filter(({ event }) => event === 'attempt_finished')
+  return {
+    status: events.map(({ event }) => event).findLast((event) => ends.includes(event)),
+    attempts: finished.length,
+    answers: finished.map(({ attempt, outcome, providerStatus, providerCode }) => ({
+      attempt: Number(attempt),
+      outcome: String(outcome),
+      providerStatus: providerStatus as number | null,
+      providerCode: providerCode as string | null,
+    })),
+    providerMessageId: (finished.at(-1)?.providerMessageId as string | null | undefined) ?? null,
+    conversationId,
+    closedConversationId:
+      (events.find(({ event }) => event === 'conversation_closed')?.conversationId as string | undefined) ??
+      null,
+    events: events.map(({ event }) => event),
+  }
+}
+
+/** By `grep` alone, in what the processes wrote. */
+async function grepped(requestId: string): Promise<LogLine[]> {
+  const lines = () =>
+    execFileSync('grep', ['-h', requestId, ...service.logFiles], { encoding: 'utf8' })
+      .trim()
+      .split('\n')
+      .map((line): LogLine => JSON.parse(line))
+  await eventually('its end in the logs', async () => lines().some(({ event }) => ends.includes(event)))
+  return lines().sort((one, other) => String(one.time).localeCompare(String(other.time)))
+}
+
+/** What stands in a page after a term of its lists of facts. */
+function factIn(html: string, name: string): string {
+  const [, fact = ''] = new RegExp(`<dt>${name}</dt><dd>(.*?)</dd>`, 's').exec(html) ?? []
+  return fact.replace(/<[^>]+>/g, '').trim()
+}
+
+interface Told {
+  logs: LogLine[]
+  api: Timeline
+  trace: Timeline
+  /** Of the support page. */
+  html: string
+  text: string
+}
+
+async function askAll(requestId: string): Promise<Told> {
+  const api = await finishedTimeline(service, requestId, account.apiKey)
+  const [logs, cli, page] = await Promise.all([
+    grepped(requestId),
+    runCli(service, 'trace', requestId),
+    getPage(`${service.adminUrl}/support/${requestId}`),
+  ])
+  return { logs, api, trace: JSON.parse(cli.stdout), html: page.html, text: page.text }
+}
+
+/** Four ways, one story. */
+function expectOneTimeline({ logs, api, trace, html, text }: Told): Explanation {
+  const { contact, ...told } = api
+  expect({ ...trace, contact }).toEqual({ ...told, contact })
+
+  const story = explanationOf(api.events, api.conversationId)
+  const joined = logs.find(({ event }) => event === 'attempt_started')?.conversationId as string
+  expect(explanationOf(logs, joined)).toEqual(story)
+  expect(story).toMatchObject({
+    status: api.status,
+    attempts: api.attempts,
+    providerMessageId: api.providerMessageId,
+  })
+
+  expect(/<span class="state (\w+)"/.exec(html)?.[1]).toBe(api.status)
+  expect(factIn(html, 'Attempts')).toBe(String(api.attempts))
+  expect(factIn(html, 'Conversation')).toContain(api.conversationId)
+  if (story.providerMessageId !== null) expect(text).toContain(story.providerMessageId)
+  if (story.closedConversationId !== null)
+    expect(factIn(html, 'Closed before it')).toBe(story.closedConversationId)
+  const shown = [...html.matchAll(/<li class="entry (\w+)"><time datetime="([^"]+)"/g)]
+  expect(shown.map(([, event, at]) => ({ event, at }))).toEqual(
+    api.events.map(({ event, at }) => ({ event, at })),
+  )
+  expectSameTimes(logs, api)
+  return story
+}
+
+/** A line is written when its event is in the database, so a little later, and by another process's clock. */
+function expectSameTimes(logs: LogLine[], { events }: Timeline): void {
+  for (const [place, { at, event }] of events.entries()) {
+    const apartMs = Date.parse(String(logs[place]?.time)) - Date.parse(at)
+    expect(Math.abs(apartMs), `${event} at ${at}, logged ${apartMs} ms later`).toBeLessThan(5000)
+  }
+}
+
+const channelTo = async (behaviour: Parameters<WebhookReceiver['at']>[0]) => ({
+  ...account,
+  channelId: await buildWebhookChannel(service, account.accountId, receiver.at(behaviour), 'hold'),
+})
+
+test('a send that closes a conversation: logs, trace, API and page tell the same, from its 202 to its provider message id', async () => {
+  const contact = newContact()
+  const channel = await channelTo(accepting)
+  const earlier = await accept(service, channel, textBody('Hello', contact))
+  const { conversationId } = await finishedTimeline(service, earlier, account.apiKey)
+  const body = { ...textBody('Hello again', contact), closeConversation: true }
+  const requestId = await accept(service, channel, body)
+
+  const story = expectOneTimeline(await askAll(requestId))
+  expect(story).toMatchObject({
+    status: 'sent',
+    attempts: 1,
+    providerMessageId: 'received-1',
+    closedConversationId: conversationId,
+  })
+  expect(story.conversationId).not.toBe(conversationId)
+  expect(story.events).toEqual([
+    'accepted',
+    'conversation_closed',
+    'attempt_started',
+    'attempt_finished',
+    'sent',
+  ])
+  expect(receiver.callsOf(requestId)).toHaveLength(1)
+})
+
+test('a send that is retried: all tell of both attempts', async () => {
+  const requestId = await accept(service, await channelTo(failingOnce()), textBody())
+  const story = expectOneTimeline(await askAll(requestId))
+  expect(story).toMatchObject({ status: 'sent', attempts: 2, providerMessageId: 'received-1' })
+  expect(story.answers.map(({ providerStatus }) => providerStatus)).toEqual([503, 200])
+  expect(story.events).toContain('retry_scheduled')
+  expect(receiver.callsOf(requestId)).toHaveLength(2)
+})
+
+test('a send that is refused: all tell that it failed, and why', async () => {
+  const requestId = await accept(service, await channelTo(answer(422)), textBody())
+  const told = await askAll(requestId)
+  expect(expectOneTimeline(told)).toMatchObject({ status: 'failed', attempts: 1, providerMessageId: null })
+  const reason = told.api.events.at(-1)?.reason
+  expect(told.logs.at(-1)).toMatchObject({ event: 'failed', reason })
+  expect(told.text).toContain(reason)
+})
