@@ -4,7 +4,7 @@ import { accountExists, type RateLimit } from '../../db/accounts/accounts.ts'
 import type { Database } from '../../db/client.ts'
 import { type Permission, permissions } from '../core/api-key.ts'
 import { isLongerThan, isStorable } from '../core/characters.ts'
-import { type ContactType, parseContactValue } from '../core/contact.ts'
+import { anyContact, type Contact, parseContact } from '../core/contact.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { CliError } from './answer.ts'
 
@@ -102,12 +102,10 @@ export const json =
     }
   }
 
-/** A phone number, or an e-mail address where there is an @. */
-export function contact(text: string): { type: ContactType; value: string } {
-  const type = text.includes('@') ? 'email' : 'phone'
-  const value = parseContactValue(type, text)
-  if (value === undefined) throw new InvalidArgumentError('Use a phone number or an e-mail address.')
-  return { type, value }
+export function contact(text: string): Pick<Contact, 'type' | 'value'> {
+  const parsed = parseContact(text)
+  if (!parsed) throw new InvalidArgumentError(`Use ${anyContact}.`)
+  return parsed
 }
 
 /** A name that people give things: not empty, on one line. */

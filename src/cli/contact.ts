@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { eraseContact } from '../../db/support/erase.ts'
-import type { ContactType } from '../core/contact.ts'
+import { anyContact, type ContactType } from '../core/contact.ts'
 import { answer } from './answer.ts'
 import { contact, existingAccount } from './arguments.ts'
 
@@ -18,7 +18,7 @@ export function contactCommands(program: Command): void {
     .command('erase')
     .description('remove content and contact of its finished sends; their timelines stay, without it')
     .requiredOption('--account <id>', 'whose contact')
-    .requiredOption('--contact <value>', 'phone number or e-mail address', contact)
+    .requiredOption('--contact <value>', anyContact, contact)
     .action((options: EraseOptions, command: Command) =>
       answer(command, async ({ db }) => {
         const accountId = await existingAccount(db, options.account)

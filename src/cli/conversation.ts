@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { listConversations } from '../../db/delivery/conversations.ts'
-import type { ContactType } from '../core/contact.ts'
+import { anyContact, type ContactType } from '../core/contact.ts'
 import { answer } from './answer.ts'
 import { contact, existingAccount } from './arguments.ts'
 
@@ -15,7 +15,7 @@ export function conversationCommands(program: Command): void {
     .description("an account's threads with its contacts")
     .command('list')
     .requiredOption('--account <id>', 'whose conversations')
-    .requiredOption('--contact <value>', 'phone number or e-mail address', contact)
+    .requiredOption('--contact <value>', anyContact, contact)
     .action((options: ListOptions, command: Command) =>
       answer(command, async ({ db }) => ({
         conversations: await listConversations(

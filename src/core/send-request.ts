@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Contact, type ContactType, contactTypes, parseContactValue } from './contact.ts'
+import { type Contact, type ContactType, contactKinds, contactTypes, defaultContactType } from './contact.ts'
 import { besideOtherFaults, optional, singleLine, string } from './fields.ts'
 import type { Message } from './message.ts'
 import { contentOf, messageSchema } from './message-body.ts'
@@ -20,19 +20,17 @@ export interface SendRequest {
 const association = { flowId: optional(string), closeConversation: optional(z.boolean()) }
 const associationNames = ['flowId', 'closeConversation'] as const
 
-const contactWanted = {
-  phone: 'has to be a phone number (7 to 15 digits, with the country code)',
-  email: 'has to be an e-mail address',
-}
-
 const contact = z
   .strictObject({ value: string, type: optional(z.enum(contactTypes)), name: optional(singleLine(0, 256)) })
-  .superRefine(({ value, type = 'phone' }, context) => {
+  .superRefine(({ value, type = defaultContactType }, context) => {
     const isFaulty = context.issues.some(({ path }) => path?.[0] === 'value' || path?.[0] === 'type')
-    if (isFaulty || parseContactValue(type, value) !== undefined) return
-    context.addIssue({ code: 'custom', path: ['value'], message: contactWanted[type] })
+    if (isFaulty || contactKinds[type].parse(value) !== undefined) return
+    const message = `has to be ${contactKinds[type].wanted}`
+    context.addIssue({ code: 'custom', path: ['value'], message })
   }, besideOtherFaults)
-  .transform(({ value, type = 'phone', name }): Contact => ({ type, value: normalised(type, value), name }))
+  .transform(
+    ({ value, type = defaultContactType, name }): Contact => ({ type, value: normalised(type, value), name }),
+  )
 
 /**
  * The two bodies of a send (docs/reference/api.md#send): with the channel in the body, and with the channel in the path. They
@@ -81,7 +79,7 @@ function sameInBothPlaces(body: Association & { message?: Association }, context
 }
 
 function normalised(type: ContactType, value: string): string {
-  const parsed = parseContactValue(type, value)
+  const parsed = contactKinds[type].parse(value)
   if (parsed === undefined) throw new Error('A contact without a value passed its schema')
   return parsed
 }

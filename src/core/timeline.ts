@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Contact, contactTypes, maskContact } from './contact.ts'
+import { type Contact, contactKinds, contactTypes, maskContact } from './contact.ts'
 import { choice, moment } from './fields.ts'
 import { messageTypes } from './message.ts'
 import type { EventFields, TimelineEvent, TimelineEventName } from './timeline-events.ts'
@@ -11,6 +11,8 @@ export type SendStatus = (typeof sendStatuses)[number]
 
 /** What came of an attempt, as it is kept: no content, no credential. */
 export type AttemptRecord = EventFields['attempt_finished']
+
+const normalisedContacts = contactTypes.map((type) => contactKinds[type].normalised)
 
 /**
  * The fields of a timeline (docs/reference/timeline.md#timeline), in the order in which they are answered. OpenAPI is made of them; the
@@ -29,7 +31,7 @@ export const timelineFields = {
   channelId: z.string().describe('The channel that sends it.'),
   contact: z.object({
     type: z.enum(contactTypes).describe('What `value` is.'),
-    value: z.string().describe('As normalised: `+digits`, or an address with its domain in lower case.'),
+    value: z.string().describe(`As normalised: ${normalisedContacts.join(', or ')}.`),
     name: z.string().describe('The name, where the send gave one.').optional(),
   }),
   messageType: z.enum(messageTypes).describe('The type of the message.'),

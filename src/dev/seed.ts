@@ -4,6 +4,7 @@ import { createApiKey } from '../../db/accounts/api-keys.ts'
 import { createChannel, listChannels, updateChannel } from '../../db/accounts/channels.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { mintApiKey } from '../core/api-key.ts'
+import { contactKinds, defaultContactType } from '../core/contact.ts'
 import type { ProviderRules } from '../core/provider.ts'
 import { type ProviderName, providerRules } from '../core/providers/index.ts'
 import { sealConfig } from '../core/sealed-config.ts'
@@ -116,12 +117,12 @@ function curl(apiUrl: string, apiKey: string, body: object): string[] {
 }
 
 function bodyFor(provider: ProviderName, channelId: string): object {
-  const reachesPhones = (providerRules[provider] as ProviderRules).contactTypes.includes('phone')
+  const { contactTypes } = providerRules[provider] as ProviderRules
+  const [type = defaultContactType] = contactTypes
+  const { example } = contactKinds[type]
   return {
     channelId,
-    contact: reachesPhones
-      ? { value: '+4915112345678', name: 'Ann Example' }
-      : { value: 'ann@example.com', type: 'email', name: 'Ann Example' },
+    contact: { value: example, ...(type !== defaultContactType && { type }), name: 'Ann Example' },
     message: { type: 'text', text: { value: 'Hello Ann' } },
   }
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../db/client.ts'
 import { isNotConnected, isUnavailable } from '../../db/errors.ts'
 import { keepSandboxMessage } from '../../db/support/sandbox-messages.ts'
+import type { ContactType } from '../../src/core/contact.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
 import type { Delivery, Provider } from './provider.ts'
@@ -9,12 +10,17 @@ import type { Delivery, Provider } from './provider.ts'
 const slowMs = 3000
 const retriesBeforeSent = 2
 
-const behaviours: Record<string, string> = {
+const byNumber: Record<string, string> = {
   '+15550100101': 'slow',
   '+15550100102': 'retry',
   '+15550100103': 'rejected',
   '+15550100104': 'ratelimited',
   '+15550100105': 'uncertain',
+}
+
+const behaviourOf: Record<ContactType, (value: string) => string | undefined> = {
+  phone: (value) => byNumber[value],
+  email: (value) => value.replace(/@.*$/, ''),
 }
 
 /** The sandbox fails only where the recipient asks for it: others on the same channel don't wait for that. */
@@ -28,8 +34,7 @@ export function sandbox(db: Database): Provider {
   return {
     async send(delivery, signal): Promise<Outcome> {
       const { contact, attempt } = delivery
-      const behaviour =
-        contact.type === 'phone' ? behaviours[contact.value] : contact.value.replace(/@.*$/, '')
+      const behaviour = behaviourOf[contact.type](contact.value)
       if (behaviour === 'rejected') {
         return {
           ...recipients('rejected'),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isStorable } from '../../core/characters.ts'
-import { parseContactValue } from '../../core/contact.ts'
+import { contactKinds, contactTypes, parseContact } from '../../core/contact.ts'
 import { providerMessageIdsIn } from '../../core/provider-message-id.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { sendStatuses } from '../../core/timeline.ts'
@@ -9,10 +9,12 @@ import { sendStatuses } from '../../core/timeline.ts'
 const field = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess((text) => (text === '' ? undefined : text), schema.optional())
 
+const contactsCalled = contactTypes.map((type) => contactKinds[type].called)
+
 const contact = z
   .string()
-  .transform((typed) => parseContactValue(typed.includes('@') ? 'email' : 'phone', typed))
-  .refine((value) => value !== undefined, 'Contact: neither a phone number nor an e-mail address.')
+  .transform((typed) => parseContact(typed)?.value)
+  .refine((value) => value !== undefined, `Contact: neither ${contactsCalled.join(' nor ')}.`)
 
 const messageId = z
   .string()

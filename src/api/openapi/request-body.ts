@@ -1,6 +1,5 @@
-import { emailPattern, maxEmailLength } from '../../core/email.ts'
+import { contactKinds, defaultContactType } from '../../core/contact.ts'
 import { messageTypes } from '../../core/message.ts'
-import { phonePattern } from '../../core/phone.ts'
 import type { Network } from '../../core/public-address.ts'
 import { sendRequestSchemas } from '../../core/send-request.ts'
 import { fieldDescriptions } from './field-descriptions.ts'
@@ -46,13 +45,21 @@ function withParts(body: JsonSchema): JsonSchema {
 }
 
 function contactSchema(contact: JsonSchema): JsonSchema {
-  return {
-    ...contact,
-    if: { properties: { type: { const: 'email' } }, required: ['type'] },
-    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-    then: { properties: { value: { pattern: emailPattern, maxLength: maxEmailLength } } },
-    else: { properties: { value: { pattern: phonePattern } } },
-  }
+  const { [defaultContactType]: byDefault, ...others } = contactKinds
+  const valueByType = Object.entries(others).reduce<JsonSchema>(
+    (otherwise, [type, kind]) => ({
+      if: { properties: { type: { const: type } }, required: ['type'] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: valueSchema(kind),
+      else: otherwise,
+    }),
+    valueSchema(byDefault),
+  )
+  return { ...contact, ...valueByType }
+}
+
+function valueSchema({ pattern, maxLength }: { pattern: string; maxLength?: number }): JsonSchema {
+  return { properties: { value: { pattern, ...(maxLength !== undefined && { maxLength }) } } }
 }
 
 const variantName = (type: string) => `${type.charAt(0).toUpperCase()}${type.slice(1)}Message`

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import {
+  anyContact,
+  contactKinds,
   contactTypes,
   erasedContactValue,
   maskContact,
-  parseContactValue,
+  parseContact,
 } from '../../../src/core/contact.ts'
 
 test.each([
@@ -12,7 +14,7 @@ test.each([
   ['phone', 'jane@example.com', undefined],
   ['email', '+4915112345678', undefined],
 ] as const)('a %s contact %j is %s', (type, value, parsed) => {
-  expect(parseContactValue(type, value)).toBe(parsed)
+  expect(contactKinds[type].parse(value)).toBe(parsed)
 })
 
 test.each([
@@ -44,6 +46,18 @@ test('the mask of an address tells nothing of how long its local part is', () =>
 test('of an erased contact the mask says that it is erased, and no form of contact says so', () => {
   for (const type of contactTypes) {
     expect(maskContact({ type, value: erasedContactValue })).toBe('erased')
-    expect(parseContactValue(type, erasedContactValue)).toBeUndefined()
+    expect(contactKinds[type].parse(erasedContactValue)).toBeUndefined()
   }
+})
+
+test.each(contactTypes)('a value of %s is of no other kind, so that a value alone tells its kind', (type) => {
+  const { example, pattern } = contactKinds[type]
+  expect(parseContact(example)).toEqual({ type, value: example })
+  expect(contactTypes.filter((other) => contactKinds[other].parse(example) !== undefined)).toEqual([type])
+  expect(new RegExp(pattern, 'u').test(example)).toBe(true)
+})
+
+test('what is of no kind is none, and the kinds are called by name', () => {
+  expect(parseContact('Ann')).toBeUndefined()
+  expect(anyContact).toBe('a phone number or an e-mail address')
 })
