@@ -1,34 +1,55 @@
 import type { Runtime } from '../src/runtime.ts'
 import type { Providers } from './providers/index.ts'
-import type { NextWakeUp } from './sends/attempt.ts'
+import type { NextWakeUp, RecordedAttempt } from './sends/attempt.ts'
 import { claimer } from './sends/claim.ts'
 import { conversationCloser } from './sends/close-conversation.ts'
 import { dispatcher } from './sends/dispatch.ts'
+import { InFlight } from './sends/in-flight.ts'
 import type { Permits } from './sends/permits.ts'
 import { outcomeRecorder } from './sends/record-outcome.ts'
 import { traceAttempt } from './sends/trace.ts'
+import { nextWaker } from './sends/wake-next.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
 
+interface Advanced {
+  next: NextWakeUp
+  recorded?: RecordedAttempt
+}
+
 /**
- * The way of a send through a worker, from a wake-up to its recorded outcome. The order is a promise
- * (docs/reference/timeline.md#delivery): the claim is committed before the provider is called and the outcome after, so that a call
- * is never repeated blindly, and the contact's conversation is closed before the contact sees the message.
+ * The way of a send through a worker, from its wake-up to those of the sends that waited for it. The order is a promise
+ * (docs/reference/timeline.md#delivery): the claim is committed before the provider is called and the outcome after, so
+ * that a call is never repeated blindly, and the contact's conversation is closed before the contact sees the message.
  */
-export function deliverer(runtime: Runtime, providers: Providers, heartbeat: Heartbeat, permits: Permits) {
+export function deliverer(
+  runtime: Runtime,
+  providers: Providers,
+  heartbeat: Heartbeat,
+  permits: Permits,
+  inFlight = new InFlight(),
+) {
   const claim = claimer(runtime, heartbeat.worker, permits)
   const closeConversation = conversationCloser(runtime)
   const dispatch = dispatcher(runtime, providers, heartbeat)
-  const recordOutcome = outcomeRecorder(runtime, permits)
+  const recordOutcome = outcomeRecorder(runtime)
+  const wakeNext = nextWaker(runtime, permits)
 
-  return async (requestId: string): Promise<NextWakeUp> => {
+  const advance = async (requestId: string): Promise<Advanced> => {
     const claimed = await claim(requestId)
-    if (!claimed.send) return claimed.next
+    if (!claimed.send) return claimed
     return await traceAttempt(claimed.send, async () => {
       const send = await closeConversation(claimed.send)
       // Its claim was given up, which the timeline tells. It may be due, and without a wake-up but this one.
-      if (!send) return { looksAgain: true }
+      if (!send) return { next: { looksAgain: true } }
       const attempt = await dispatch(send)
-      return await recordOutcome(send, attempt)
+      const recorded = await recordOutcome(send, attempt)
+      return { next: { wakeInMs: recorded.delayMs }, recorded }
     })
+  }
+
+  return async (requestId: string): Promise<NextWakeUp> => {
+    const { next, recorded } = await inFlight.track(requestId, advance(requestId))
+    if (recorded) await wakeNext(recorded)
+    return next
   }
 }

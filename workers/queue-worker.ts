@@ -6,10 +6,10 @@ import { logFault } from '../src/platform/logger.ts'
 import { leaveNothing } from '../src/queue/queue.ts'
 import type { Runtime } from '../src/runtime.ts'
 import type { NextWakeUp } from './sends/attempt.ts'
+import type { InFlight } from './sends/in-flight.ts'
 import { laneWaker } from './sends/lanes.ts'
 import { SteadyWorker, tryAgainAfterMs } from './steady-worker.ts'
 import { queueFaults } from './upkeep/queue-faults.ts'
-import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
 
 /** A killed worker's jobs are taken up again within lock and check together. */
 const lockDurationMs = 8_000
@@ -23,8 +23,6 @@ const keptForOrdinary = 0.6
 
 export interface QueueWorker {
   ready(): Promise<unknown>
-  /** The sends that it is at work on. */
-  inFlight(): string[]
   /** Takes no new wake-ups, and resolves when the sends in hand have their outcome recorded. */
   stop(): Promise<void>
 }
@@ -36,7 +34,7 @@ export interface QueueWorker {
 export function startQueueWorker(
   runtime: Runtime,
   deliver: (requestId: string) => Promise<NextWakeUp>,
-  flow = new WakeUpFlow(runtime.metrics),
+  inFlight: InFlight,
 ): QueueWorker {
   const { log, metrics, redis, settings } = runtime
   const lanes = laneWaker(runtime)
@@ -44,24 +42,15 @@ export function startQueueWorker(
   const slots = settings.WORKER_CONCURRENCY
   metrics.slots.set(slots)
   const onSlot = pLimit(slots)
-  const inFlight = new Map<Promise<unknown>, string>()
   let isStopping = false
   const follow = async (job: Job<SendJob>, token?: string): Promise<NextWakeUp> => {
     const { requestId } = sendJobSchema.parse(job.data)
     // It has waited for its slot until now: for another worker.
     if (isStopping) return await wakeAgain(job, 0, token)
-    const delivery = deliver(requestId).catch((error: unknown): NextWakeUp => {
+    const next = await deliver(requestId).catch((error: unknown): NextWakeUp => {
       logFault(log, 'wake_up_failed', error, { requestId })
       return { wakeInMs: wakeAfterFaultMs }
     })
-    inFlight.set(delivery, requestId)
-    flow.workingOn(inFlight.size)
-    const next = await delivery.finally(() => inFlight.delete(delivery))
-    flow.workingOn(inFlight.size)
-    // Should the worker die in the middle of it, this wake-up comes back, and the head of the lane is looked for.
-    await next
-      .wakeOthers?.()
-      .catch((error: unknown) => logFault(log, 'others_not_woken', error, { requestId }))
     if (next.wakeInMs === undefined) return next
     return await wakeAgain(job, next.wakeInMs, token)
   }
@@ -91,15 +80,14 @@ export function startQueueWorker(
   ]
   return {
     ready: () => Promise.all(workers.map((worker) => worker.waitUntilReady())),
-    inFlight: () => [...inFlight.values()],
     async stop() {
       isStopping = true
       const closed = Promise.all(workers.map((worker) => worker.close()))
-      while (inFlight.size > 0) await Promise.allSettled(inFlight.keys())
+      await inFlight.ended()
       // All is recorded in PostgreSQL. What Redis, being away, isn't told now, the next worker finds out.
       if (await isDoneWithin(closed, tellRedisWithinMs)) return
       redis.disconnect()
-      while (inFlight.size > 0) await Promise.allSettled(inFlight.keys())
+      await inFlight.ended()
     },
   }
 }

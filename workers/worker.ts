@@ -2,6 +2,7 @@ import type { Runtime } from '../src/runtime.ts'
 import { deliverer } from './deliver.ts'
 import { openProviders } from './providers/index.ts'
 import { startQueueWorker } from './queue-worker.ts'
+import { InFlight } from './sends/in-flight.ts'
 import { permitGranter } from './sends/permits.ts'
 import { startHeartbeat } from './upkeep/heartbeat.ts'
 import { startReconciler } from './upkeep/reconcile.ts'
@@ -24,10 +25,12 @@ export function startWorker(runtime: Runtime, name: string, flow = new WakeUpFlo
   const heartbeat = startHeartbeat(runtime, name)
   const { providers, stopFetching, close: closeProviders } = openProviders(runtime)
   const permits = permitGranter(runtime)
-  const queueWorker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, permits), flow)
+  const inFlight = new InFlight(flow)
+  const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight)
+  const queueWorker = startQueueWorker(runtime, deliver, inFlight)
   const beside = [
     startReconciler(runtime, permits, flow),
-    startSweeps(runtime, heartbeat, queueWorker.inFlight),
+    startSweeps(runtime, heartbeat, () => inFlight.requestIds()),
   ]
   return {
     ready: () => Promise.all([queueWorker.ready(), heartbeat.begun]),

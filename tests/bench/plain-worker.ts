@@ -30,8 +30,7 @@ await runProcess(async () => {
   const worker = new Worker<SendJob>(
     queueName,
     async (job, token) => {
-      const { wakeInMs, wakeOthers } = await deliver(job.data.requestId)
-      await wakeOthers?.()
+      const { wakeInMs } = await deliver(job.data.requestId)
       if (wakeInMs === undefined) return
       await job.moveToDelayed(Date.now() + wakeInMs, token)
       throw new DelayedError()

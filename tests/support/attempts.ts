@@ -9,6 +9,7 @@ import { claimer } from '../../workers/sends/claim.ts'
 import { conversationCloser } from '../../workers/sends/close-conversation.ts'
 import { permitGranter } from '../../workers/sends/permits.ts'
 import { outcomeRecorder } from '../../workers/sends/record-outcome.ts'
+import { nextWaker } from '../../workers/sends/wake-next.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import { type Account, accept, textBody } from './builders.ts'
 import { livingWorker } from './living-worker.ts'
@@ -40,10 +41,10 @@ export async function endAttempt(
   send: EnteredSend,
   outcome: AttemptResult,
 ): Promise<NextWakeUp> {
-  const record = outcomeRecorder(service.runtime, permitGranter(service.runtime))
-  const { wakeOthers, ...next } = await record(send, { outcome, durationMs: 5 })
-  await wakeOthers?.()
-  return next
+  const { runtime } = service
+  const recorded = await outcomeRecorder(runtime)(send, { outcome, durationMs: 5 })
+  await nextWaker(runtime, permitGranter(runtime))(recorded)
+  return { wakeInMs: recorded.delayMs }
 }
 
 /** Lets the worker's lease run out. */

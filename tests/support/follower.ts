@@ -2,6 +2,7 @@ import { openRuntime } from '../../src/runtime.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import { startQueueWorker } from '../../workers/queue-worker.ts'
+import { InFlight } from '../../workers/sends/in-flight.ts'
 import { permitGranter } from '../../workers/sends/permits.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
@@ -21,7 +22,9 @@ export async function startFollower(
   const heartbeat = await livingWorker(service, name)
   const { providers, close } = openProviders(runtime)
   const permits = permitGranter(runtime)
-  const worker = startQueueWorker(runtime, deliverer(runtime, providers, heartbeat, permits))
+  const inFlight = new InFlight()
+  const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight)
+  const worker = startQueueWorker(runtime, deliver, inFlight)
   test.onTestFinished(async () => {
     permits.stop()
     await worker.stop()

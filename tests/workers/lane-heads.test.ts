@@ -4,7 +4,9 @@ import { replaySend } from '../../db/support/replays.ts'
 import { beginAttempt, endAttempt, loseAttempt, rowOf, sweepOnce } from '../support/attempts.ts'
 import { acceptBatch, type BatchedSend, insertBatch, laneOf } from '../support/batches.ts'
 import { newContact } from '../support/builders.ts'
+import { deliverAs } from '../support/deliver-as.ts'
 import { startFollower } from '../support/follower.ts'
+import { alikeProviders } from '../support/providers.ts'
 import { wake, wakeUpOf } from '../support/queue.ts'
 import { StoodStill } from '../support/standstill.ts'
 import { waitingForLocks } from '../support/stores.ts'
@@ -23,6 +25,16 @@ test('the wake-up of one that has ended wakes the next one by itself', async (co
   await wake(service, [first])
   await startFollower(context, service)
   expect(await traffic.ended(second)).toMatchObject({ status: 'sent' })
+})
+
+test('a wake-up has been followed only when the next one of its lane has its own: a worker that dies before leaves it in the queue', async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings)
+  const [first = '', second = ''] = await traffic.sendLane(await traffic.buildWebhook(accepting), 2)
+  const providers = alikeProviders({ send: async () => ({ outcome: 'sent' }) })
+  const deliver = await deliverAs(service, 'a', providers)
+  expect(await (await wakeUpOf(service, second))?.getState()).toBe('delayed')
+  await deliver(first)
+  expect(await (await wakeUpOf(service, second))?.getState()).toBe('waiting')
 })
 
 test('of sends to one contact all have their wake-up, and only that of the first is to come now', async (context) => {

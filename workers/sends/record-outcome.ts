@@ -8,10 +8,7 @@ import type { Metrics } from '../../src/platform/metrics.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Runtime } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
-import type { Attempt, EnteredSend, NextWakeUp } from './attempt.ts'
-import { channelBreakers } from './breaker.ts'
-import { type LaneWaker, laneWaker } from './lanes.ts'
-import type { Permits } from './permits.ts'
+import type { Attempt, EnteredSend, RecordedAttempt } from './attempt.ts'
 
 const maxOutcomesPerFlush = 200
 
@@ -20,12 +17,10 @@ const nothingMore = { reason: undefined, delayMs: undefined, isUncounted: false,
 
 type Recorded = RecordedOutcome | undefined
 
-/** Decides what follows from an attempt, commits it, and tells the log and the queue. */
-export function outcomeRecorder(runtime: Runtime, permits: Permits) {
+/** Decides what follows from an attempt, commits it, and logs it. */
+export function outcomeRecorder(runtime: Runtime) {
   const { db, log, metrics, settings } = runtime
-  const lanes = laneWaker(runtime)
-  const tellBreaker = channelBreakers(runtime)
-  const recordLate = lateRecorder(runtime, lanes)
+  const recordLate = lateRecorder(runtime)
   const outcomes = new MicroBatch<AttemptOutcome, Recorded>({
     maxItems: maxOutcomesPerFlush,
     isItemsFault: isRowFault,
@@ -36,50 +31,44 @@ export function outcomeRecorder(runtime: Runtime, permits: Permits) {
     }),
   })
 
-  return async (send: EnteredSend, attemptMade: Attempt): Promise<NextWakeUp> => {
-    const { durationMs } = attemptMade
-    const outcome = tidy(attemptMade.outcome)
+  return async (send: EnteredSend, made: Attempt): Promise<RecordedAttempt> => {
+    const outcome = tidy(made.outcome)
     const { requestId, attempt, attemptsBeforeReplay, claimId, sealedConfig, onUncertain } = send
     const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
     const rules = { retryDelaysSeconds, onUncertain, random: Math.random() }
     const verdict = { ...nothingMore, ...decide(outcome, attempt - attemptsBeforeReplay, rules) }
     const { status, reason, delayMs, holdsChannel } = verdict
-    const record = recordOf(attempt, outcome, durationMs)
+    const record = recordOf(attempt, outcome, made.durationMs)
     const configUsed = holdsChannel ? sealedConfig : undefined
     const recorded = await outcomes.add({ requestId, claimId, record, ...verdict, sealedConfig: configUsed })
-    if (!recorded) return await recordLate(send, outcome, record)
+    if (!recorded) {
+      await recordLate(send, outcome, record)
+      return { send, attempt: made, isLate: true, delayMs: undefined, nextInLane: null }
+    }
 
     logEvent(log, requestId, 'attempt_finished', record)
     if (holdsChannel) logEvent(log, requestId, 'channel_held', { reason, channelId: send.channelId })
     else if (status !== 'queued') logEvent(log, requestId, status, { reason })
     else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
     count(metrics, send, verdict, recorded)
-    const wakeOthers = async () => {
-      await tellBreaker(send, attemptMade)
-      if (send.isLimited) await permits.give(send.channelId)
-      if (recorded.nextInLane) await lanes.wake(recorded.nextInLane)
-      // One that was accepted at this moment: neither it nor this outcome has seen the other.
-      else if (status !== 'queued') void lanes.wakeHeadOf(requestId)
-    }
-    return { wakeInMs: delayMs, wakeOthers }
+    return { send, attempt: made, isLate: false, delayMs, nextInLane: recorded.nextInLane }
   }
 }
 
 /** Records an outcome whose claim was given up while this worker was thought dead. */
-function lateRecorder({ db, log, metrics }: Runtime, lanes: LaneWaker) {
+function lateRecorder({ db, log, metrics }: Runtime) {
   const record = retryUntilAvailable(log, (late: LateOutcome) => recordLateOutcome(db, late))
   return async (
     { requestId, claimId }: EnteredSend,
     outcome: AttemptResult,
     attemptRecord: AttemptRecord,
-  ): Promise<NextWakeUp> => {
+  ): Promise<void> => {
     const late: AttemptRecord = { ...attemptRecord, late: true }
     const verdict = decideLate(outcome)
     const status = await record({ requestId, claimId, record: late, verdict })
     logEvent(log, requestId, 'attempt_finished', late)
     if (status) logEvent(log, requestId, status, { reason: late.reason })
     if (status) metrics.ended.inc({ status })
-    return { wakeOthers: () => lanes.wakeHeadOf(requestId) }
   }
 }
 
