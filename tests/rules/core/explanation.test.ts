@@ -201,10 +201,10 @@ describe('the summary of a send that', () => {
       'Not delivered: it had waited longer than its channel lets it, and expired at 14:01:00 UTC; 1 attempt, at 14:00:01 UTC.',
     ],
     [
-      'was gaveUp',
-      { send: failed('gaveUp: 5 workers were lost in the middle of it', { attempt: 5 }) },
+      'was given up',
+      { send: failed('given up: workers kept crashing on it', { attempt: 5 }) },
       'bad',
-      'Given up, though an attempt may have got through: gaveUp: 5 workers were lost in the middle of it; 5 attempts, the last at 14:00:01 UTC.',
+      'Given up, though an attempt may have got through: given up: workers kept crashing on it; 5 attempts, the last at 14:00:01 UTC.',
     ],
     [
       'was refused at last, an earlier attempt being uncertain',
