@@ -1,20 +1,9 @@
-import { sqlText } from './statement.ts'
-
 /**
  * SQL that is true of a send that has not ended. In these words the indexes of lanes and of places say it, and no other:
  * for a table that is small when PostgreSQL plans, an index of all that is unfinished, read whole, would do as well
  * (docs/decisions/0036-steady-estimates.md).
  */
 export const isUnfinished = (send: string) => `coalesce(${send}.finished_at, 'infinity') = 'infinity'`
-
-/**
- * SQL that is true of a send `s` that has to wait for an earlier one of its lane. With its limit, PostgreSQL looks for
- * one in the lane, and doesn't read all lanes at once.
- */
-export const isBehind = sqlText`
-  coalesce((
-    select true from sends earlier
-    where earlier.lane = s.lane and earlier.seq < s.seq and ${isUnfinished('earlier')} limit 1), false)`
 
 /** SQL of the unfinished sends of the lane of a send, its head first. */
 export const laneOf = (send: string) =>

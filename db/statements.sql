@@ -3,9 +3,9 @@
 
 -- backlog_of_sends: Counts the unfinished sends, and how long the oldest have been due, for metrics.
 with unfinished as materialized (
-  select channel_id, status, next_attempt_at, status = 'queued' and next_attempt_at <= clock_timestamp() as is_due,
-         lane is null or seq = min(seq) over (partition by lane) as is_head
-  from sends where finished_at is null),
+  select s.channel_id, s.status, s.next_attempt_at, s.status = 'queued' and s.next_attempt_at <= clock_timestamp() as is_due,
+         (s.lane is null or s.seq = min(s.seq) over (partition by s.lane)) as is_head
+  from sends s where s.finished_at is null),
 of_channel as materialized (
   select channel_id, count(*) filter (where is_due) as due, count(*) filter (where status = 'sending') as sending,
          count(*) filter (where status = 'queued' and not is_due) as later,
@@ -13,8 +13,8 @@ of_channel as materialized (
   from unfinished group by channel_id),
 of_kind as (
   select of_channel.*,
-         case when held_at is not null or breaker_open_until is not null then 'stopped'
-              when rate_calls is not null or max_in_flight is not null then 'limited' else 'free' end as kind
+         case when (channels.held_at is not null) or channels.breaker_open_until is not null then 'stopped'
+              when num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 then 'limited' else 'free' end as kind
   from of_channel join channels on channels.id = of_channel.channel_id)
 select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
        coalesce(sum(sending), 0)::int as sending,
@@ -34,14 +34,22 @@ with recursive waiting as (
           order by channel_id limit 1)
   from waiting where waiting.id is not null)
 select id as "channelId",
-       (channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) and coalesce((
-           select true from sends s where s.channel_id = channels.id and s.finished_at is null and s.overflow
-             and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms' limit 1), false)) as "grantsPermits",
-       case when (channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) then 'none' when coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) then 'ordinary' else 'all' end as without
+       num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 or (coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) and coalesce((
+           select true from sends s
+           where s.channel_id = channels.id and s.finished_at is null
+             and s.overflow
+             and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
+               and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
+           limit 1), false)) as "grantsPermits",
+       case when num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 then 'none' when coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) then 'ordinary' else 'all' end as without
 from waiting join channels using (id)
-where held_at is null and coalesce((
-    select true from sends s where s.channel_id = channels.id and s.finished_at is null 
-      and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms' limit 1), false)
+where not (channels.held_at is not null) and coalesce((
+    select true from sends s
+    where s.channel_id = channels.id and s.finished_at is null
+      and true
+      and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
+        and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
+    limit 1), false)
 order by id;
 
 -- channel_states: Counts held channels and open circuit breakers by provider, for metrics.
@@ -52,13 +60,13 @@ from channels where deleted_at is null group by provider;
 
 -- claim_sends: Claims those of the sends that may go.
 with due as materialized (
-  select * from sends
-  where request_id = any((select $1::uuid[])::uuid[])
-    and ((status = 'queued' and next_attempt_at <= clock_timestamp()
-          and (expires_at is null or expires_at > clock_timestamp())
-          and (select alive_until > clock_timestamp() from workers where name = $2)) or
-         (status = 'sending' and claim_id = $3))
-  order by request_id
+  select s.* from sends s
+  where s.request_id = any((select $1::uuid[])::uuid[])
+    and (s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+      and not coalesce(s.expires_at <= clock_timestamp(), false)
+         and (select alive_until > clock_timestamp() from workers where name = $2)
+         or s.status = 'sending' and s.claim_id = $3)
+  order by s.request_id
   for no key update skip locked),
 mine as materialized (
   select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
@@ -69,12 +77,18 @@ mine as materialized (
     select c.id from conversations c
     where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
       and c.contact_value = s.contact_value and c.closed_at is null) open on true
-  where s.status = 'sending' or (channels.held_at is null and not coalesce((
-      select true from sends earlier
-      where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
-                                 and (not ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) or coalesce((select ceil(greatest(0, coalesce(extract(epoch from t.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
-                                    from permits t
-                                    where t.request_id = s.request_id and t.attempt = s.attempt + 1 and t.valid_until > clock_timestamp() and (t.is_probe or channels.breaker_open_until is null)) < 100, false)))),
+  where s.status = 'sending' or (
+    not (channels.held_at is not null)
+    and not coalesce((
+        select true from sends earlier
+        where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
+    and (not (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+       or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
+         or coalesce((select ceil(greatest(0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+            from permits p
+            where p.request_id = s.request_id and p.attempt = s.attempt + 1
+              and p.valid_until > clock_timestamp()
+              and (p.is_probe or channels.breaker_open_until is null)) < 100, false)))),
 opened as (
   insert into conversations (id, account_id, contact_type, contact_value, opened_at)
   select distinct new_id, account_id, contact_type, contact_value, now()
@@ -96,14 +110,21 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   s.conversation_id as "conversationId", s.attempt, s.traceparent,
   s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
   channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
-  ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
-  case when channels.rate_calls is not null then (select extract(epoch from t.call_at - clock_timestamp())::float8 * 1000 from permits t where t.request_id = s.request_id) end as "callInMs",
-  case when channels.rate_calls is not null then (select extract(epoch from t.valid_until - clock_timestamp())::float8 * 1000 from permits t where t.request_id = s.request_id) end as "tooLateInMs";
+  (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+   or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
+  case when channels.rate_calls is not null then (select extract(epoch from p.call_at - clock_timestamp())::float8 * 1000 from permits p where p.request_id = s.request_id) end as "callInMs",
+  case when channels.rate_calls is not null then (select extract(epoch from p.valid_until - clock_timestamp())::float8 * 1000 from permits p where p.request_id = s.request_id) end as "tooLateInMs";
 
 -- close_breaker: Closes a channel’s circuit breaker.
 update channels set breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
 where id = $1 and breaker_open_until is not null
 returning id;
+
+-- drop_dead_permits: Deletes the permits of channels that no send can use any more.
+delete from permits p
+where channel_id = any((select $1::uuid[])::uuid[]) and not exists (
+  select from sends s where s.request_id = p.request_id and ((s.status = 'sending' and s.attempt = p.attempt) or
+     (s.status = 'queued' and s.attempt = p.attempt - 1 and p.valid_until > clock_timestamp() - interval '1 s')));
 
 -- due_sends: Lists the overdue sends of channels, page by page.
 select due.*
@@ -114,8 +135,9 @@ cross join lateral (
              select true from sends earlier
              where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false) as "isHead"
   from sends s
-  where s.channel_id = asked."channelId" and s.status = 'queued' and s.finished_at is null
-    and s.next_attempt_at < now() - $2 * interval '1 ms'
+  where s.channel_id = asked."channelId" and s.finished_at is null
+    and s.status = 'queued' and s.next_attempt_at <= now() - $2 * interval '1 ms'
+      and not coalesce(s.expires_at <= now() - $2 * interval '1 ms', false)
     and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
   order by s.next_attempt_at, s.request_id
   limit $3) due;
@@ -129,9 +151,10 @@ cross join lateral (
              select true from sends earlier
              where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false) as "isHead"
   from sends s
-  where s.channel_id = asked."channelId" and s.status = 'queued' and coalesce(s.finished_at, 'infinity') = 'infinity' and not s.overflow
+  where s.channel_id = asked."channelId" and coalesce(s.finished_at, 'infinity') = 'infinity' and not s.overflow
     and s.account_id = (select account_id from channels where id = asked."channelId")
-    and s.next_attempt_at < now() - $2 * interval '1 ms'
+    and s.status = 'queued' and s.next_attempt_at <= now() - $2 * interval '1 ms'
+      and not coalesce(s.expires_at <= now() - $2 * interval '1 ms', false)
     and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
   order by s.next_attempt_at, s.request_id
   limit $3) due;
@@ -316,6 +339,93 @@ told as (
 select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt"
 from written;
 
+-- grant_permits: Gives the due sends of channels the permits that there are.
+-- The channels whose sends need permits: when the next call of a rate may be, and how far apart calls are.
+with limited as materialized (
+  select *, num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 as has_limits,
+         num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 and
+           coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= 16 as are_few,
+         greatest(next_call_at, at + 0.05 * interval '1 s') as first_at,
+         rate_seconds * 1.05::float8 / rate_calls as spacing
+  from channels, clock_timestamp() as at
+  where id = any((select $1::uuid[])::uuid[]) and not (channels.held_at is not null) and (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 or coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))),
+-- How many permits each limit leaves.
+left_by as materialized (
+  select limited.*,
+         case when rate_calls is not null then least(200, greatest(
+           0, 1 + floor((1 - extract(epoch from first_at - at)) / spacing))) end as by_rate,
+         max_in_flight - in_flight as by_flight,
+         case when not has_limits then 4 - in_flight end as by_slow_start,
+         case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end as by_breaker
+  from limited cross join lateral (
+    select count(*) as in_flight from permits p join sends s using (request_id)
+    where p.channel_id = limited.id and ((s.status = 'sending' and s.attempt = p.attempt) or
+       (s.status = 'queued' and s.attempt = p.attempt - 1 and p.valid_until > clock_timestamp() - interval '1 s'))) now),
+-- The strictest limit counts. Where nothing is known of the provider, the calls are to tell something of it.
+available as materialized (
+  select left_by.*, greatest(0, least(200, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
+         coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
+  from left_by),
+-- The sends that get one, in the order in which they fell due, and when each is to be called.
+chosen as materialized (
+  select available.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
+         s.position * spacing * interval '1 s' + first_at as call_at
+  from available cross join lateral (
+    select due.*, row_number() over (order by due.next_attempt_at, due.seq) - 1 as position
+    from (
+      select s.request_id, s.attempt + 1 as attempt, case when s.overflow then s.channel_id end as overflow_of, s.next_attempt_at,
+             s.seq, is_trial and (s.attempt > s.attempts_before_replay or
+                (s.message->'media'->>'mediaUrl' is not null and s.message->'media'->>'sizeBytes' is null)) as comes_last
+      from sends s
+      where s.channel_id = available.id and s.finished_at is null
+        and s.status = 'queued' and s.next_attempt_at <= available.at
+          and not coalesce(s.expires_at <= available.at, false)
+        and (num_nonnulls(available.rate_calls, available.max_in_flight, available.breaker_open_until) > 0
+           or s.overflow and coalesce(available.answered_at < clock_timestamp() - interval '10 s', true))
+        and not coalesce((
+            select true from sends earlier
+            where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
+        and not exists (select from permits p where p.request_id = s.request_id and p.attempt = s.attempt + 1
+          and p.valid_until > clock_timestamp())
+      order by s.next_attempt_at, s.seq
+      limit case when is_trial and permits > 0 then 1000 else permits end) due
+    order by due.comes_last, due.next_attempt_at, due.seq
+    limit permits) s),
+given as (
+  insert into permits (request_id, channel_id, attempt, call_at, valid_until, is_probe)
+  select request_id, id, attempt, call_at,
+         coalesce(call_at + least(10, 0.05::float8 * rate_seconds) * interval '1 s',
+                  at + 10 * interval '1 s'),
+         breaker_open_until is not null
+  from chosen
+  on conflict (request_id) do update
+    set channel_id = excluded.channel_id, attempt = excluded.attempt, call_at = excluded.call_at,
+        valid_until = excluded.valid_until, is_probe = excluded.is_probe),
+-- The next calls come after these; a breaker that lets a probe through waits for what comes of it.
+moved as (
+  update channels
+  set next_call_at = coalesce(last.call_at + last.spacing * interval '1 s', next_call_at),
+      breaker_open_until = case when channels.breaker_open_until is not null
+                                then clock_timestamp() + $2 * interval '1 s' end
+  from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
+  where channels.id = last.id
+  returning channels.id, next_call_at)
+select available.id as "channelId",
+       coalesce(json_agg(json_build_object(
+         'requestId', chosen.request_id, 'overflowOf', chosen.overflow_of,
+         'inMs', coalesce(ceil(extract(epoch from chosen.call_at - chosen.at) * 1000), 0))
+         order by chosen.call_at) filter (where chosen.request_id is not null), '[]') as permits,
+       count(chosen.request_id) >= available.permits as "isFull",
+       ceil(1000 * case
+         when available.by_breaker = 0 then extract(epoch from available.breaker_open_until - available.at)
+         when count(chosen.request_id) = 200 then 0
+         when count(chosen.request_id) = available.by_rate then
+           greatest(0, extract(epoch from coalesce(moved.next_call_at, available.first_at) - available.at)
+                       - 0.5) end)::float8 as "moreInMs"
+from available left join chosen using (id) left join moved using (id)
+group by available.id, available.at, available.permits, available.first_at, available.by_rate, available.by_breaker,
+         available.breaker_open_until, moved.next_call_at;
+
 -- insert_keyed_sends: Accepts sends with and without an Idempotency-Key.
 with given as materialized (
     select given.* from rows from (jsonb_to_recordset($1) as ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
@@ -446,6 +556,9 @@ order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
   behind is not null as "isBehind";
 
+-- lock_channels: Locks the channels whose permits are about to be given.
+select from channels where id = any((select $1::uuid[])::uuid[]) order by id for no key update;
+
 -- next_probe: Lets another probe through an open circuit breaker at once.
 update channels set breaker_open_until = clock_timestamp() where id = $1 and breaker_open_until is not null;
 
@@ -468,21 +581,29 @@ select distinct s.request_id as "requestId", case when s.overflow then s.channel
 from sends asked
   cross join lateral ((select * from sends l where l.lane = asked.lane and coalesce(l.finished_at, 'infinity') = 'infinity' order by l.seq limit 1) union all select asked.* where asked.lane is null) s
   join channels on channels.id = s.channel_id
-  cross join lateral (select case when ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) then (select ceil(greatest(0, coalesce(extract(epoch from t.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
-     from permits t
-     where t.request_id = s.request_id and t.attempt = s.attempt + 1 and t.valid_until > clock_timestamp() and (t.is_probe or channels.breaker_open_until is null)) else 0 end as in_ms) permit
-where asked.request_id = any((select $1::uuid[])::uuid[]) and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
-  and channels.held_at is null and permit.in_ms is not null;
+  cross join lateral (
+    select case when (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+       or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
+      then (select ceil(greatest(0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+         from permits p
+         where p.request_id = s.request_id and p.attempt = s.attempt + 1
+           and p.valid_until > clock_timestamp()
+           and (p.is_probe or channels.breaker_open_until is null))
+      else 0 end as in_ms) permit
+where asked.request_id = any((select $1::uuid[])::uuid[])
+  and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+    and not coalesce(s.expires_at <= clock_timestamp(), false)
+  and not (channels.held_at is not null) and permit.in_ms is not null;
 
 -- reclaim_sends: Repeats claim_sends, whose answer was lost: waits for what it may still be claiming.
 with due as materialized (
-  select * from sends
-  where request_id = any((select $1::uuid[])::uuid[])
-    and ((status = 'queued' and next_attempt_at <= clock_timestamp()
-          and (expires_at is null or expires_at > clock_timestamp())
-          and (select alive_until > clock_timestamp() from workers where name = $2)) or
-         (status = 'sending' and claim_id = $3))
-  order by request_id
+  select s.* from sends s
+  where s.request_id = any((select $1::uuid[])::uuid[])
+    and (s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+      and not coalesce(s.expires_at <= clock_timestamp(), false)
+         and (select alive_until > clock_timestamp() from workers where name = $2)
+         or s.status = 'sending' and s.claim_id = $3)
+  order by s.request_id
   for no key update ),
 mine as materialized (
   select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
@@ -493,12 +614,18 @@ mine as materialized (
     select c.id from conversations c
     where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
       and c.contact_value = s.contact_value and c.closed_at is null) open on true
-  where s.status = 'sending' or (channels.held_at is null and not coalesce((
-      select true from sends earlier
-      where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
-                                 and (not ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) or coalesce((select ceil(greatest(0, coalesce(extract(epoch from t.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
-                                    from permits t
-                                    where t.request_id = s.request_id and t.attempt = s.attempt + 1 and t.valid_until > clock_timestamp() and (t.is_probe or channels.breaker_open_until is null)) < 100, false)))),
+  where s.status = 'sending' or (
+    not (channels.held_at is not null)
+    and not coalesce((
+        select true from sends earlier
+        where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
+    and (not (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+       or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
+         or coalesce((select ceil(greatest(0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+            from permits p
+            where p.request_id = s.request_id and p.attempt = s.attempt + 1
+              and p.valid_until > clock_timestamp()
+              and (p.is_probe or channels.breaker_open_until is null)) < 100, false)))),
 opened as (
   insert into conversations (id, account_id, contact_type, contact_value, opened_at)
   select distinct new_id, account_id, contact_type, contact_value, now()
@@ -520,9 +647,10 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   s.conversation_id as "conversationId", s.attempt, s.traceparent,
   s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
   channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
-  ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
-  case when channels.rate_calls is not null then (select extract(epoch from t.call_at - clock_timestamp())::float8 * 1000 from permits t where t.request_id = s.request_id) end as "callInMs",
-  case when channels.rate_calls is not null then (select extract(epoch from t.valid_until - clock_timestamp())::float8 * 1000 from permits t where t.request_id = s.request_id) end as "tooLateInMs";
+  (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+   or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
+  case when channels.rate_calls is not null then (select extract(epoch from p.call_at - clock_timestamp())::float8 * 1000 from permits p where p.request_id = s.request_id) end as "callInMs",
+  case when channels.rate_calls is not null then (select extract(epoch from p.valid_until - clock_timestamp())::float8 * 1000 from permits p where p.request_id = s.request_id) end as "tooLateInMs";
 
 -- record_late_outcome: Records the outcome of an attempt whose claim was given up.
 with s as (
@@ -595,8 +723,8 @@ held as (
     and channels.sealed_config = refusal."sealedConfig"),
 -- The attempt's number is used again, its permit isn't: the call may have been made.
 used as (
-  delete from permits t using ours join outcomes o on o."requestId" = ours.request_id
-  where o."isUncounted" and t.request_id = ours.request_id),
+  delete from permits p using ours join outcomes o on o."requestId" = ours.request_id
+  where o."isUncounted" and p.request_id = ours.request_id),
 retried as (
   insert into send_events (request_id, at, event, fields)
   select ours.request_id, story.at, story.event, story.fields
@@ -627,22 +755,29 @@ select s.request_id as "requestId",
        s.finished_at is not null or (s.status = 'queued' and coalesce((
            select true from sends earlier
            where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)) as "leavesLane",
-       case when s.status = 'queued' and channels.held_at is null
-         and (s.expires_at is null or s.expires_at > clock_timestamp()) and not coalesce((
+       case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false)
+         and not (channels.held_at is not null)
+         and not coalesce((
              select true from sends earlier
              where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false) then
          ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
        end as "dueInMs",
-       case when s.status = 'queued' and channels.held_at is null
-         and (s.expires_at is null or s.expires_at > clock_timestamp()) and not coalesce((
+       case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false)
+         and not (channels.held_at is not null)
+         and not coalesce((
              select true from sends earlier
              where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false) and s.next_attempt_at <= clock_timestamp() and permit.is_missing then channels.id
        end as "waitsForPermitOf"
 from sends s join channels on channels.id = s.channel_id
-  cross join lateral (select in_ms, ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) and in_ms is null as is_missing
-                      from (select case when ((channels.rate_calls is not null or channels.max_in_flight is not null or channels.breaker_open_until is not null) or (s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))) then (select ceil(greatest(0, coalesce(extract(epoch from t.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
-                         from permits t
-                         where t.request_id = s.request_id and t.attempt = s.attempt + 1 and t.valid_until > clock_timestamp() and (t.is_probe or channels.breaker_open_until is null)) end as in_ms) its) permit
+  cross join lateral (
+    select its.*, its.is_needed and its.in_ms is null as is_missing
+    from (select limited.is_needed, case when limited.is_needed then (select ceil(greatest(0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+       from permits p
+       where p.request_id = s.request_id and p.attempt = s.attempt + 1
+         and p.valid_until > clock_timestamp()
+         and (p.is_probe or channels.breaker_open_until is null)) end as in_ms
+          from (select (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+             or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as is_needed) limited) its) permit
 where s.request_id = any((select $1::uuid[])::uuid[]);
 
 -- replay_send: Queues a failed or uncertain send again.
@@ -806,7 +941,7 @@ with old as materialized (
   for update skip locked),
 old_events as (delete from send_events e using old where e.request_id = old.request_id),
 old_media as (delete from media m using old where m.request_id = old.request_id),
-old_permits as (delete from permits t using old where t.request_id = old.request_id),
+old_permits as (delete from permits p using old where p.request_id = old.request_id),
 old_messages as (delete from sandbox_messages m using old where m.request_id = old.request_id),
 trimmed as (delete from sends s using old where s.request_id = old.request_id returning 1)
 select count(*)::int as trimmed from trimmed;
@@ -836,8 +971,10 @@ from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) 
 -- waiting_overflow: Lists the overflow of a channel that is due.
 select s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf"
 from sends s
-where s.channel_id = $1 and s.finished_at is null and s.status = 'queued' and s.overflow
-  and s.next_attempt_at <= clock_timestamp() and not coalesce((
+where s.channel_id = $1 and s.finished_at is null and s.overflow
+  and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+    and not coalesce(s.expires_at <= clock_timestamp(), false)
+  and not coalesce((
       select true from sends earlier
       where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
 order by s.next_attempt_at, s.seq

@@ -115,8 +115,8 @@ export async function resumeChannel(db: Database, id: string): Promise<boolean> 
     // In one that wasn't held, some may be about to be used.
     if (before.heldAt) {
       await transaction.execute(sql`
-        delete from permits t using sends s
-        where t.channel_id = ${id} and s.request_id = t.request_id and s.status = 'queued'`)
+        delete from permits p using sends s
+        where p.channel_id = ${id} and s.request_id = p.request_id and s.status = 'queued'`)
     }
     return true
   })

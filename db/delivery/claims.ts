@@ -4,9 +4,8 @@ import { newId } from '../../src/core/new-id.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Database } from '../client.ts'
-import { isBehind } from '../lanes.ts'
+import { isFree, isLimited, isReady } from '../readiness.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
-import { hasPermit, isLimited } from './permits.ts'
 
 /** A send that this worker may now hand to its provider, with all that takes but the bytes of its media. */
 export interface ClaimedSend {
@@ -41,7 +40,7 @@ export interface ClaimedSend {
 }
 
 const untilMs = (moment: string) => sqlText`
-  (select extract(epoch from t.${moment} - clock_timestamp())::float8 * 1000 from permits t where t.request_id = s.request_id)`
+  (select extract(epoch from p.${moment} - clock_timestamp())::float8 * 1000 from permits p where p.request_id = s.request_id)`
 
 /**
  * Claims nothing for a worker without a lease: its claims would count as lost at once. Leaves out what has expired,
@@ -54,13 +53,12 @@ const untilMs = (moment: string) => sqlText`
  */
 const claim = (lock: string) => sqlText`
    with due as materialized (
-     select * from sends
-     where ${isGiven('request_id')}
-       and ((status = 'queued' and next_attempt_at <= clock_timestamp()
-             and (expires_at is null or expires_at > clock_timestamp())
-             and (select alive_until > clock_timestamp() from workers where name = $2)) or
-            (status = 'sending' and claim_id = $3))
-     order by request_id
+     select s.* from sends s
+     where ${isGiven('s.request_id')}
+       and (${isReady()}
+            and (select alive_until > clock_timestamp() from workers where name = $2)
+            or s.status = 'sending' and s.claim_id = $3)
+     order by s.request_id
      for no key update ${lock}),
    mine as materialized (
      select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
@@ -71,8 +69,8 @@ const claim = (lock: string) => sqlText`
        select c.id from conversations c
        where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
          and c.contact_value = s.contact_value and c.closed_at is null) open on true
-     where s.status = 'sending' or (channels.held_at is null and not ${isBehind}
-                                    and (not ${isLimited} or ${hasPermit}))),
+     where s.status = 'sending' or (
+       ${isFree})),
    opened as (
      insert into conversations (id, account_id, contact_type, contact_value, opened_at)
      select distinct new_id, account_id, contact_type, contact_value, now()
@@ -94,7 +92,7 @@ const claim = (lock: string) => sqlText`
      s.conversation_id as "conversationId", s.attempt, s.traceparent,
      s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
      channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
-     ${isLimited} as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
+     ${isLimited()} as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
      case when channels.rate_calls is not null then ${untilMs('call_at')} end as "callInMs",
      case when channels.rate_calls is not null then ${untilMs('valid_until')} end as "tooLateInMs"`
 

@@ -2,9 +2,20 @@ import { NIL } from 'uuid'
 import type { WakeUp } from '../../src/core/send-job.ts'
 import { overflowOf } from '../admission/quota.ts'
 import type { Database } from '../client.ts'
-import { isBehind, isUnfinished, laneOf } from '../lanes.ts'
+import { isUnfinished, laneOf } from '../lanes.ts'
+import {
+  hasLimits,
+  isBehind,
+  isDue,
+  isExpired,
+  isHeld,
+  isInSlowStart,
+  isLimited,
+  isQueued,
+  isReady,
+  permitInMs,
+} from '../readiness.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
-import { hasLimits, isInSlowStart, isLimited, permitInMs } from './permits.ts'
 
 /** Why a send could not be claimed: when it can be, or what it waits for. */
 export interface Refusal {
@@ -17,24 +28,28 @@ export interface Refusal {
   waitsForPermitOf: string | null
 }
 
-const mayGo = sqlText`
-  s.status = 'queued' and channels.held_at is null
-  and (s.expires_at is null or s.expires_at > clock_timestamp()) and not ${isBehind}`
+/** SQL that is true of a send that waits for nothing but its time or its permit. */
+const needsOnlyTime = sqlText`
+  ${isQueued} and not ${isExpired()}
+  and not ${isHeld}
+  and not ${isBehind}`
 
 const refusalsStatement = prepared<Refusal>(
   'refusals',
   'Tells why sends could not be claimed, and when they can be.',
   sqlText`
     select s.request_id as "requestId",
-           s.finished_at is not null or (s.status = 'queued' and ${isBehind}) as "leavesLane",
-           case when ${mayGo} then
+           s.finished_at is not null or (${isQueued} and ${isBehind}) as "leavesLane",
+           case when ${needsOnlyTime} then
              ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
            end as "dueInMs",
-           case when ${mayGo} and s.next_attempt_at <= clock_timestamp() and permit.is_missing then channels.id
+           case when ${needsOnlyTime} and ${isDue()} and permit.is_missing then channels.id
            end as "waitsForPermitOf"
     from sends s join channels on channels.id = s.channel_id
-      cross join lateral (select in_ms, ${isLimited} and in_ms is null as is_missing
-                          from (select case when ${isLimited} then ${permitInMs} end as in_ms) its) permit
+      cross join lateral (
+        select its.*, its.is_needed and its.in_ms is null as is_missing
+        from (select limited.is_needed, case when limited.is_needed then ${permitInMs} end as in_ms
+              from (select ${isLimited()} as is_needed) limited) its) permit
     where ${isGiven('s.request_id')}`,
 )
 
@@ -51,9 +66,13 @@ const readyHeadsStatement = prepared<WakeUp>(
     from sends asked
       cross join lateral ((${laneOf('asked')} limit 1) union all select asked.* where asked.lane is null) s
       join channels on channels.id = s.channel_id
-      cross join lateral (select case when ${isLimited} then ${permitInMs} else 0 end as in_ms) permit
-    where ${isGiven('asked.request_id')} and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
-      and channels.held_at is null and permit.in_ms is not null`,
+      cross join lateral (
+        select case when ${isLimited()}
+          then ${permitInMs}
+          else 0 end as in_ms) permit
+    where ${isGiven('asked.request_id')}
+      and ${isReady()}
+      and not ${isHeld} and permit.in_ms is not null`,
 )
 
 /** Wake-ups for the heads of the lanes of these sends, where they may go now; a send without a lane is its own head. */
@@ -71,10 +90,13 @@ export interface BusyChannel {
 }
 
 /** With its limit, PostgreSQL looks for one in the channel, and doesn't read all that wait. */
-const hasOverdue = (which = '') => sqlText`
+const hasOverdue = (which = 'true') => sqlText`
   coalesce((
-    select true from sends s where s.channel_id = channels.id and s.finished_at is null ${which}
-      and s.status = 'queued' and s.next_attempt_at < now() - $1 * interval '1 ms' limit 1), false)`
+    select true from sends s
+    where s.channel_id = channels.id and s.finished_at is null
+      and ${which}
+      and ${isReady("now() - $1 * interval '1 ms'")}
+    limit 1), false)`
 
 /** One by one from the index, not from all their sends. */
 const busyChannelsStatement = prepared<BusyChannel>(
@@ -88,10 +110,10 @@ const busyChannelsStatement = prepared<BusyChannel>(
               order by channel_id limit 1)
       from waiting where waiting.id is not null)
     select id as "channelId",
-           ${hasLimits} or (${isInSlowStart} and ${hasOverdue('and s.overflow')}) as "grantsPermits",
-           case when ${hasLimits} then 'none' when ${isInSlowStart} then 'ordinary' else 'all' end as without
+           ${hasLimits()} or (${isInSlowStart()} and ${hasOverdue('s.overflow')}) as "grantsPermits",
+           case when ${hasLimits()} then 'none' when ${isInSlowStart()} then 'ordinary' else 'all' end as without
     from waiting join channels using (id)
-    where held_at is null and ${hasOverdue()}
+    where not ${isHeld} and ${hasOverdue()}
     order by id`,
 )
 
@@ -119,8 +141,8 @@ const dueSends = (name: string, purpose: string, which: string) =>
         select asked."channelId", s.request_id as "requestId", ${overflowOf('s')} as "overflowOf",
                s.next_attempt_at::text as "dueAt", not ${isBehind} as "isHead"
         from sends s
-        where s.channel_id = asked."channelId" and s.status = 'queued' and ${which}
-          and s.next_attempt_at < now() - $2 * interval '1 ms'
+        where s.channel_id = asked."channelId" and ${which}
+          and ${isReady("now() - $2 * interval '1 ms'")}
           and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
         order by s.next_attempt_at, s.request_id
         limit $3) due`,

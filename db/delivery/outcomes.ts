@@ -82,8 +82,8 @@ const outcomeStatement = prepared<RecordedOutcome>(
         and channels.sealed_config = refusal."sealedConfig"),
     -- The attempt's number is used again, its permit isn't: the call may have been made.
     used as (
-      delete from permits t using ours join outcomes o on o."requestId" = ours.request_id
-      where o."isUncounted" and t.request_id = ours.request_id),
+      delete from permits p using ours join outcomes o on o."requestId" = ours.request_id
+      where o."isUncounted" and p.request_id = ours.request_id),
     retried as (
       insert into send_events (request_id, at, event, fields)
       select ours.request_id, story.at, story.event, story.fields

@@ -1,16 +1,15 @@
 import type { WakeUp } from '../../src/core/send-job.ts'
 import { overflowOf } from '../admission/quota.ts'
 import type { Database } from '../client.ts'
-import { isBehind } from '../lanes.ts'
+import { isBehind, isInSlowStart, isReady } from '../readiness.ts'
 import { prepared, sqlText } from '../statement.ts'
-import { isInSlowStart } from './permits.ts'
 
 const noteStatement = prepared<{ wasInSlowStart: boolean }>(
   'note_answer',
   'Notes that a send of the channel’s overflow got an answer, which ends its slow start.',
   sqlText`
     with channels as materialized (
-      select id, ${isInSlowStart} as was_in_slow_start from channels where id = $1 for no key update)
+      select id, ${isInSlowStart()} as was_in_slow_start from channels where id = $1 for no key update)
     update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
     returning was_in_slow_start as "wasInSlowStart"`,
 )
@@ -27,8 +26,9 @@ const waitingStatement = prepared<WakeUp>(
   sqlText`
     select s.request_id as "requestId", ${overflowOf('s')} as "overflowOf"
     from sends s
-    where s.channel_id = $1 and s.finished_at is null and s.status = 'queued' and s.overflow
-      and s.next_attempt_at <= clock_timestamp() and not ${isBehind}
+    where s.channel_id = $1 and s.finished_at is null and s.overflow
+      and ${isReady()}
+      and not ${isBehind}
     order by s.next_attempt_at, s.seq
     limit $2`,
 )

@@ -1,5 +1,6 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Database } from '../client.ts'
+import { hasLimits, isDue, isHeadOfAll, isHeld, isQueued } from '../readiness.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** What the service as a whole has before it. Read from the indexes of unfinished sends, however many have ended. */
@@ -41,9 +42,9 @@ const sendsStatement = prepared<Backlog['unfinished'] & OldestWaiting>(
   'Counts the unfinished sends, and how long the oldest have been due, for metrics.',
   sqlText`
     with unfinished as materialized (
-      select channel_id, status, next_attempt_at, status = 'queued' and next_attempt_at <= clock_timestamp() as is_due,
-             lane is null or seq = min(seq) over (partition by lane) as is_head
-      from sends where finished_at is null),
+      select s.channel_id, s.status, s.next_attempt_at, ${isQueued} and ${isDue()} as is_due,
+             ${isHeadOfAll} as is_head
+      from sends s where s.finished_at is null),
     of_channel as materialized (
       select channel_id, count(*) filter (where is_due) as due, count(*) filter (where status = 'sending') as sending,
              count(*) filter (where status = 'queued' and not is_due) as later,
@@ -51,8 +52,8 @@ const sendsStatement = prepared<Backlog['unfinished'] & OldestWaiting>(
       from unfinished group by channel_id),
     of_kind as (
       select of_channel.*,
-             case when held_at is not null or breaker_open_until is not null then 'stopped'
-                  when rate_calls is not null or max_in_flight is not null then 'limited' else 'free' end as kind
+             case when ${isHeld} or channels.breaker_open_until is not null then 'stopped'
+                  when ${hasLimits()} then 'limited' else 'free' end as kind
       from of_channel join channels on channels.id = of_channel.channel_id)
     select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
            coalesce(sum(sending), 0)::int as sending,

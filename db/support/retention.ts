@@ -24,7 +24,7 @@ const trimSendsStatement = prepared<{ trimmed: number }>(
       for update skip locked),
     old_events as (delete from send_events e using old where e.request_id = old.request_id),
     old_media as (delete from media m using old where m.request_id = old.request_id),
-    old_permits as (delete from permits t using old where t.request_id = old.request_id),
+    old_permits as (delete from permits p using old where p.request_id = old.request_id),
     old_messages as (delete from sandbox_messages m using old where m.request_id = old.request_id),
     trimmed as (delete from sends s using old where s.request_id = old.request_id returning 1)
     select count(*)::int as trimmed from trimmed`,

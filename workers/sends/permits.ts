@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { grantPermits, headStartMs, type Permit } from '../../db/delivery/permits.ts'
+import { grantPermits, type Permit } from '../../db/delivery/permits.ts'
+import { headStartMs } from '../../db/readiness.ts'
 import { logFault, logWarning } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Runtime } from '../../src/runtime.ts'

@@ -1,0 +1,99 @@
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { insertSends } from '../../db/admission/accepts.ts'
+import { claimSends } from '../../db/delivery/claims.ts'
+import { findExplanation } from '../../db/support/explanation.ts'
+import { conditionOf } from '../../src/core/explanation/condition.ts'
+import { buildTimeline } from '../../src/core/timeline.ts'
+import { buildNewSend } from '../support/batches.ts'
+import { buildAccount } from '../support/builders.ts'
+import { livingWorker } from '../support/living-worker.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startTestService()
+  await livingWorker(service, 'a')
+})
+afterAll(() => service.stop())
+
+interface Ids {
+  send: string
+  /** Accepted before it. */
+  earlier: string
+  channel: string
+}
+
+/** What can be in the way of a send: in SQL, how it gets there and how it goes. */
+const obstacles = {
+  channel_deleted: {
+    put: ({ channel }: Ids) =>
+      `update channels set deleted_at = now(), held_at = now() where id = '${channel}'`,
+    remove: ({ channel }: Ids) =>
+      `update channels set deleted_at = null, held_at = null where id = '${channel}'`,
+  },
+  held: {
+    put: ({ channel }: Ids) => `update channels set held_at = now() where id = '${channel}'`,
+    remove: ({ channel }: Ids) => `update channels set held_at = null where id = '${channel}'`,
+  },
+  behind: {
+    put: ({ send, earlier }: Ids) =>
+      `update sends set lane = (select lane from sends where request_id = '${send}') where request_id = '${earlier}'`,
+    remove: ({ earlier }: Ids) =>
+      `update sends set status = 'sent', finished_at = now() where request_id = '${earlier}'`,
+  },
+  retry: {
+    put: ({ send }: Ids) => `
+      insert into send_events (request_id, event, fields) values ('${send}', 'retry_scheduled', '{}');
+      update sends set next_attempt_at = now() + interval '1 hour' where request_id = '${send}'`,
+    remove: ({ send }: Ids) => `update sends set next_attempt_at = now() where request_id = '${send}'`,
+  },
+  breaker_open: {
+    put: ({ channel }: Ids) =>
+      `update channels set breaker_open_until = now() + interval '1 hour' where id = '${channel}'`,
+    remove: ({ channel }: Ids) => `update channels set breaker_open_until = null where id = '${channel}'`,
+  },
+  waits_for_permit: {
+    put: ({ channel }: Ids) => `update channels set max_in_flight = 1 where id = '${channel}'`,
+    remove: ({ send, channel }: Ids) => `
+      insert into permits (request_id, channel_id, attempt, valid_until, is_probe)
+      values ('${send}', '${channel}', 1, now() + interval '1 hour', false)`,
+  },
+}
+type Obstacle = keyof typeof obstacles
+const all = Object.keys(obstacles) as Obstacle[]
+
+/** Every set of them, in the order in which the support page names them. A channel that is deleted is held, too. */
+const sets = Array.from({ length: 2 ** all.length }, (_, bits) => all.filter((_one, n) => bits & (1 << n)))
+  .filter((set) => !(set.includes('channel_deleted') && set.includes('held')))
+  .map((set) => ({ set }))
+
+async function conditionNow(requestId: string): Promise<string> {
+  const found = await findExplanation(service.runtime.db, requestId)
+  if (!found) throw new Error('The send is gone')
+  return conditionOf(buildTimeline(found.send, found.events, 'masked'), found.facts).kind
+}
+
+test.each(sets)(
+  'the support page names what keeps a send from being claimed, and nothing else: $set',
+  async ({ set }) => {
+    const { db } = service.runtime
+    const account = await buildAccount(service)
+    const [earlier, send] = [buildNewSend(account), buildNewSend(account)]
+    await insertSends(db, [earlier, send])
+    const ids = { send: send.requestId, earlier: earlier.requestId, channel: account.channelId }
+    const isClaimed = async () =>
+      (await claimSends(db, [ids.send], { id: uuidv7(), worker: 'a' })).length === 1
+
+    for (const obstacle of set) await db.$client.query(obstacles[obstacle].put(ids))
+    for (const obstacle of set) {
+      expect(await conditionNow(ids.send)).toBe(obstacle)
+      expect(await isClaimed()).toBe(false)
+      await db.$client.query(obstacles[obstacle].remove(ids))
+    }
+    // Whether a send has its permit by now, the page doesn't look.
+    if (!set.includes('waits_for_permit')) expect(await conditionNow(ids.send)).toBe('in_queue')
+    expect(await isClaimed()).toBe(true)
+  },
+)
