@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { createAccount, listAccounts, type RateLimit, updateRateLimit } from '../../db/accounts/accounts.ts'
-import { answer } from './answer.ts'
+import type { Answerer } from './answer.ts'
 import { existingAccount, name, rateLimit } from './arguments.ts'
 
-export function accountCommands(program: Command): void {
+export function accountCommands(program: Command, answer: Answerer): void {
   const account = program.command('account').description('who sends')
 
   account

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { connectDatabase, type Database } from '../../db/client.ts'
-import { environmentVariables, readSettings, type Settings } from '../platform/settings.ts'
+import { readSettings, type Settings } from '../platform/settings.ts'
 import { findRunningDev } from './running-dev.ts'
 
 /** A fault in what the operator asked for; its message is one line that says what to do. */
@@ -13,38 +13,48 @@ type OptionalSetting =
   | 'CREDENTIALS_KEY_PREVIOUS'
   | 'RETENTION_DAYS'
 
+/** What a command line reads and where it prints, by the line. */
+export interface Terminal {
+  environment: Record<string, string | undefined>
+  print(line: string): void
+  printError(line: string): void
+}
+
 export interface CliContext {
   db: Database
   /** Reads a setting that not every command needs. */
   setting<Name extends OptionalSetting>(name: Name): Settings[Name]
+  print: Terminal['print']
 }
 
 const queryTimeoutMs = 10_000
+
+export type Answerer = ReturnType<typeof answerer>
 
 /**
  * Runs a command against the database and prints its answer: with --json exactly one JSON object, else for reading.
  * Without DATABASE_URL it talks to the running `npm run dev` of this checkout.
  */
-export async function answer<Answer extends object>(
-  command: Command,
-  work: (context: CliContext) => Promise<Answer>,
-  render: (answer: Answer) => string = renderFields,
-): Promise<void> {
-  const environment = environmentVariables.DATABASE_URL
-    ? environmentVariables
-    : { ...environmentVariables, ...(await runningDev()).environment }
-  const settings = readSettings(['DATABASE_URL'], environment)
-  const db = connectDatabase(settings.DATABASE_URL, {
-    poolSize: 2,
-    queryTimeoutMs,
-    onConnectionLost: () => {},
-  })
-  try {
-    const answered = await work({ db, setting: (name) => readSettings([name], environment)[name] })
-    const { json } = command.optsWithGlobals<{ json?: boolean }>()
-    console.log(json ? JSON.stringify(answered) : render(answered))
-  } finally {
-    await db.$client.end()
+export function answerer({ environment: given, print }: Terminal) {
+  return async <Answer extends object>(
+    command: Command,
+    work: (context: CliContext) => Promise<Answer>,
+    render: (answer: Answer) => string = renderFields,
+  ): Promise<void> => {
+    const environment = given.DATABASE_URL ? given : { ...given, ...(await runningDev()).environment }
+    const settings = readSettings(['DATABASE_URL'], environment)
+    const db = connectDatabase(settings.DATABASE_URL, {
+      poolSize: 2,
+      queryTimeoutMs,
+      onConnectionLost: () => {},
+    })
+    try {
+      const answered = await work({ db, setting: (name) => readSettings([name], environment)[name], print })
+      const { json } = command.optsWithGlobals<{ json?: boolean }>()
+      print(json ? JSON.stringify(answered) : render(answered))
+    } finally {
+      await db.$client.end()
+    }
   }
 }
 

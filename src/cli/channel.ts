@@ -18,7 +18,7 @@ import { heldByOperator } from '../core/own-reasons.ts'
 import { type ProviderName, providerNames, providerRules } from '../core/providers/index.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { sealConfig } from '../core/sealed-config.ts'
-import { answer, type CliContext, CliError } from './answer.ts'
+import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { callRate, existingAccount, json, limit, name, type Rate } from './arguments.ts'
 
 interface ChannelOptions {
@@ -34,12 +34,12 @@ interface ChannelOptions {
   maxInFlight?: number
 }
 
-export function channelCommands(program: Command): void {
+export function channelCommands(program: Command, answer: Answerer): void {
   const channel = program.command('channel').description('ways to reach contacts')
-  createCommand(channel)
-  updateCommand(channel)
-  holdCommands(channel)
-  deleteCommand(channel)
+  createCommand(channel, answer)
+  updateCommand(channel, answer)
+  holdCommands(channel, answer)
+  deleteCommand(channel, answer)
   channel
     .command('list')
     .requiredOption('--account <id>', 'whose channels')
@@ -50,7 +50,7 @@ export function channelCommands(program: Command): void {
     )
 }
 
-function createCommand(channel: Command): void {
+function createCommand(channel: Command, answer: Answerer): void {
   channel
     .command('create')
     .requiredOption('--account <id>', 'whose channel it is')
@@ -81,7 +81,7 @@ function createCommand(channel: Command): void {
     )
 }
 
-function updateCommand(channel: Command): void {
+function updateCommand(channel: Command, answer: Answerer): void {
   channel
     .command('update')
     .argument('<channel>', 'its id')
@@ -107,7 +107,7 @@ function updateCommand(channel: Command): void {
     )
 }
 
-function holdCommands(channel: Command): void {
+function holdCommands(channel: Command, answer: Answerer): void {
   channel
     .command('hold')
     .description('let its sends wait')
@@ -130,7 +130,7 @@ function holdCommands(channel: Command): void {
     )
 }
 
-function deleteCommand(channel: Command): void {
+function deleteCommand(channel: Command, answer: Answerer): void {
   channel
     .command('delete')
     .description('remove it for good; its waiting sends fail, and past ones keep their timelines')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { eraseContact } from '../../db/support/erase.ts'
 import { anyContact, type ContactType } from '../core/contact.ts'
-import { answer } from './answer.ts'
+import type { Answerer } from './answer.ts'
 import { contact, existingAccount } from './arguments.ts'
 
 interface EraseOptions {
@@ -11,7 +11,7 @@ interface EraseOptions {
 
 const advice = 'some of its sends are still on their way: run this again when they have ended'
 
-export function contactCommands(program: Command): void {
+export function contactCommands(program: Command, answer: Answerer): void {
   program
     .command('contact')
     .description("an account's contacts")

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { listConversations } from '../../db/delivery/conversations.ts'
 import { anyContact, type ContactType } from '../core/contact.ts'
-import { answer } from './answer.ts'
+import type { Answerer } from './answer.ts'
 import { contact, existingAccount } from './arguments.ts'
 
 interface ListOptions {
@@ -9,7 +9,7 @@ interface ListOptions {
   contact: { type: ContactType; value: string }
 }
 
-export function conversationCommands(program: Command): void {
+export function conversationCommands(program: Command, answer: Answerer): void {
   program
     .command('conversation')
     .description("an account's threads with its contacts")

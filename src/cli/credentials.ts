@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { rotateConfigs } from '../../db/accounts/sealed-configs.ts'
-import { answer, CliError } from './answer.ts'
+import { type Answerer, CliError } from './answer.ts'
 
-export function credentialsCommands(program: Command): void {
+export function credentialsCommands(program: Command, answer: Answerer): void {
   program
     .command('credentials')
     .description("what channels' configs are sealed with")

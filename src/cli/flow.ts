@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { createFlow, listFlows } from '../../db/accounts/flows.ts'
-import { answer } from './answer.ts'
+import type { Answerer } from './answer.ts'
 import { existingAccount, name } from './arguments.ts'
 
-export function flowCommands(program: Command): void {
+export function flowCommands(program: Command, answer: Answerer): void {
   const flow = program.command('flow').description('what sends can be associated with')
 
   flow

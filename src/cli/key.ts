@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import { createApiKey, listApiKeys, revokeApiKey } from '../../db/accounts/api-keys.ts'
 import { mintApiKey, type Permission } from '../core/api-key.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { answer, CliError } from './answer.ts'
+import { type Answerer, CliError } from './answer.ts'
 import { durationSeconds, existingAccount, permissionList } from './arguments.ts'
 
-export function keyCommands(program: Command): void {
+export function keyCommands(program: Command, answer: Answerer): void {
   const key = program.command('key').description('API keys of an account')
 
   key

@@ -1,81 +1,11 @@
-import { Command, CommanderError } from 'commander'
-import { DrizzleQueryError } from 'drizzle-orm'
-import { isUnavailable } from '../../db/errors.ts'
-import { settingFault } from '../platform/start-fault.ts'
-import { accountCommands } from './account.ts'
-import { channelCommands } from './channel.ts'
-import { contactCommands } from './contact.ts'
-import { conversationCommands } from './conversation.ts'
-import { credentialsCommands } from './credentials.ts'
-import { flowCommands } from './flow.ts'
-import { keyCommands } from './key.ts'
-import { replayCommand } from './replay.ts'
-import { templateCommands } from './template.ts'
-import { traceCommand } from './trace.ts'
+import { environmentVariables } from '../platform/settings.ts'
+import { runCli } from './run.ts'
 
 // Of libraries, for developers; stderr is for the one line that tells an operator what to do.
 process.removeAllListeners('warning')
 
-/** Faults are printed below, in one line. */
-const silent = { outputError: () => {}, writeErr: () => {} }
-
-const program = new Command('npm run -s cli --')
-  .description("The operator's commands.")
-  .option('--json', 'print exactly one JSON object')
-  .showHelpAfterError(false)
-  .configureOutput(silent)
-
-program.exitOverride()
-accountCommands(program)
-keyCommands(program)
-channelCommands(program)
-flowCommands(program)
-conversationCommands(program)
-templateCommands(program)
-contactCommands(program)
-credentialsCommands(program)
-traceCommand(program)
-replayCommand(program)
-overrideExits(program)
-
-try {
-  await program.parseAsync()
-} catch (error) {
-  if (!(error instanceof CommanderError && error.exitCode === 0)) {
-    process.stderr.write(`${oneLine(error)}\n`)
-    process.exitCode = 1
-  }
-}
-
-/** Commander would end the process itself; then no message could be put in our form. */
-function overrideExits(command: Command): void {
-  for (const sub of command.commands) {
-    sub.exitOverride().configureOutput(silent)
-    overrideExits(sub)
-  }
-}
-
-function oneLine(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  if (error instanceof CommanderError && error.code === 'commander.help') return 'Name a command; see --help'
-  const { message } = error instanceof DrizzleQueryError ? (error.cause ?? error) : error
-  if (/relation .* does not exist/.test(message))
-    return 'The database has no schema yet; run: npm run migrate'
-  if (/(database|role) .* does not exist|authentication failed/.test(message))
-    return `${message}; check DATABASE_URL`
-  const fault = settingFault(error)
-  if (fault === undefined && isUnavailable(error))
-    return 'PostgreSQL does not answer; check DATABASE_URL and that it runs'
-  return (
-    (fault ?? message)
-      .replace(/^error: /, '')
-      // A mistyped option may have credentials behind it.
-      .replace(/^(unknown option '[^=']*)=.*'/s, "$1'")
-      // A key may have been given in place of an id.
-      .replaceAll(/omk_[0-9A-Za-z]+/g, 'omk_…')
-      .replaceAll(/:\s*\n\s*/g, ': ')
-      .replaceAll(/\s*\n\s*/g, '; ')
-      // What was pasted may be somebody else's words: none of it is for the terminal to obey.
-      .replaceAll(/\p{Cc}+/gu, ' ')
-  )
-}
+process.exitCode = await runCli(process.argv.slice(2), {
+  environment: environmentVariables,
+  print: console.log,
+  printError: (line) => process.stderr.write(`${line}\n`),
+})

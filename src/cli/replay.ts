@@ -6,7 +6,7 @@ import { type ReplayableStatus, replaySend } from '../../db/support/replays.ts'
 import { findSend } from '../../db/support/sends.ts'
 import { erasedContactValue } from '../core/contact.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { answer, CliError, renderFields } from './answer.ts'
+import { type Answerer, CliError, renderFields } from './answer.ts'
 import { pastMoment, reasonPart, wholeNumber } from './arguments.ts'
 
 const defaultLimit = 1000
@@ -23,7 +23,7 @@ interface SetOptions {
   dryRun?: true
 }
 
-export function replayCommand(program: Command): void {
+export function replayCommand(program: Command, answer: Answerer): void {
   program
     .command('replay')
     .description('call the provider again for a send that failed or is uncertain, or for a set of them')

@@ -5,7 +5,7 @@ import type { Database } from '../../db/client.ts'
 import { describeFaults, describeIssue } from '../core/faults.ts'
 import { type ProviderName, providerRules } from '../core/providers/index.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import { answer, CliError } from './answer.ts'
+import { type Answerer, CliError } from './answer.ts'
 import { json, templateName } from './arguments.ts'
 
 interface SetOptions {
@@ -14,7 +14,7 @@ interface SetOptions {
   definition: unknown
 }
 
-export function templateCommands(program: Command): void {
+export function templateCommands(program: Command, answer: Answerer): void {
   const template = program.command('template').description('templates registered with a channel')
 
   template

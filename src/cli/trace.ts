@@ -5,7 +5,7 @@ import { findExplanation } from '../../db/support/explanation.ts'
 import { type Explanation, type ExplanationEntry, explain } from '../core/explanation.ts'
 import { explainUnknownId, findRequestId } from '../core/request-id.ts'
 import { buildTimeline, type Timeline } from '../core/timeline.ts'
-import { answer, type CliContext, CliError } from './answer.ts'
+import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { renderAdvice, renderEnd, renderEntry, renderExplanation, renderHead } from './render-explanation.ts'
 
 const lookEveryMs = 500
@@ -15,7 +15,7 @@ interface Told {
   story: Explanation
 }
 
-export function traceCommand(program: Command): void {
+export function traceCommand(program: Command, answer: Answerer): void {
   program
     .command('trace')
     .description('what became of a send')
@@ -28,7 +28,7 @@ export function traceCommand(program: Command): void {
         command,
         async (context) => {
           told = await tell(context, pasted)
-          if (follow) told = await followToEnd(context.db, told, json ? () => {} : console.log)
+          if (follow) told = await followToEnd(context.db, told, json ? () => {} : context.print)
           return told.timeline
         },
         () => (told ? renderTold(told, follow === true) : ''),

@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { sends } from '../../db/schema.ts'
 import { replaySends, tryReplay } from '../../db/support/replay-sets.ts'
@@ -18,10 +16,8 @@ import {
   timelineOf,
 } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
-import { runCli } from '../support/cli.ts'
+import { runCli, startCli } from '../support/cli.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-
-const execute = promisify(execFile)
 
 let service: TestService
 let account: Account
@@ -128,10 +124,9 @@ describe('a replay of a set', () => {
   test('for reading says whether it was done', async () => {
     const by = await withChannel()
     await gaveUp(by)
-    const env = { ...process.env, DATABASE_URL: service.stores.databaseUrl }
     const set = ['replay', '--channel', by.channelId, '--status', 'failed']
     const read = async (...options: string[]) =>
-      (await execute(process.execPath, [inject('cliProgram'), ...set, ...options], { env })).stdout
+      (await startCli(service, {}, ...set, ...options).ended).stdout
     expect(await read('--dry-run')).toMatch(/^would replay +1\nwould skip +0 expired, 0 refused for good\n$/)
     expect(await read()).toMatch(/^replayed +1\nskipped +0 expired, 0 refused for good\n$/)
   })

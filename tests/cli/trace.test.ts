@@ -1,7 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { channels } from '../../db/schema.ts'
 import { findExplanation } from '../../db/support/explanation.ts'
 import { explain } from '../../src/core/explanation.ts'
@@ -15,8 +13,8 @@ import {
   newContact,
   textBody,
 } from '../support/builders.ts'
-import { runCli } from '../support/cli.ts'
-import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
+import { runCli, startCli } from '../support/cli.ts'
+import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: TestService
@@ -28,29 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-interface Running {
-  child: ChildProcess
-  stdout: string
-  stderr: string
-}
-
-function trace(...args: string[]): Running {
-  const env = { ...process.env, ...testSecrets, DATABASE_URL: service.stores.databaseUrl }
-  const child = spawn(process.execPath, [inject('cliProgram'), 'trace', ...args], { env })
-  const running: Running = { child, stdout: '', stderr: '' }
-  child.stdout.on('data', (chunk: Buffer) => {
-    running.stdout += chunk
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    running.stderr += chunk
-  })
-  return running
-}
-
-async function ended(running: Running): Promise<Running & { status: number | null }> {
-  await once(running.child, 'close')
-  return { ...running, status: running.child.exitCode }
-}
+const trace = (...args: string[]) => startCli(service, {}, 'trace', ...args)
 
 async function explanationOf(requestId: string) {
   const found = await findExplanation(service.runtime.db, requestId)
@@ -126,10 +102,10 @@ test('a send of a held channel tells by whose words it is held, and with which l
 test('trace --follow tells the events as they come, and ends with 0 when the send was sent', async () => {
   const requestId = await accept(service, account, textBody())
   const running = trace(requestId, '--follow')
-  await eventually('what it waits for', async () => running.stdout.includes('Waiting in the queue'))
-  expect(running.stdout).toMatch(/^[0-9a-f-]{36} {2}queued {2}text to \+49\*+\d\d\n .* accepted /)
+  await eventually('what it waits for', async () => running.output.stdout.includes('Waiting in the queue'))
+  expect(running.output.stdout).toMatch(/^[0-9a-f-]{36} {2}queued {2}text to \+49\*+\d\d\n .* accepted /)
   const worker = await service.startWorker('second-worker')
-  const { status, stdout, stderr } = await ended(running)
+  const { status, stdout, stderr } = await running.ended
   await worker.stop()
 
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -146,8 +122,8 @@ test('of a send that failed, trace tells the story; with --follow it ends with 1
   await worker.stop()
   const [plain, followed, json] = await Promise.all([
     // As it may have been copied.
-    ended(trace(`{"event":"accepted","requestId":"${requestId.toUpperCase()}"}`)),
-    ended(trace(requestId, '--follow')),
+    trace(`{"event":"accepted","requestId":"${requestId.toUpperCase()}"}`).ended,
+    trace(requestId, '--follow').ended,
     runCli(service, 'trace', requestId, '--follow'),
   ])
   expect({ status: plain.status, stderr: plain.stderr }).toEqual({ status: 0, stderr: '' })
@@ -167,14 +143,14 @@ test.each([
   ['01890000-0000-7000-8000-000000000001', 'more than 90 days ago (RETENTION_DAYS)'],
   ['my message', 'That holds no requestId.'],
 ])('trace %s says in one line why it is no send, and ends with 1', async (pasted, why) => {
-  const { status, stdout, stderr } = await ended(trace(pasted))
+  const { status, stdout, stderr } = await trace(pasted).ended
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr).toMatch(/^.+\n$/)
   expect(stderr).toContain(why)
 })
 
 test('nothing of what was pasted reaches the terminal as a command', async () => {
-  const { stderr } = await ended(trace('my\u001b[31m \u009b2J\rmessage'))
+  const { stderr } = await trace('my\u001b[31m \u009b2J\rmessage').ended
   expect(stderr).toMatch(/^my \[31m .*That holds no requestId\./)
   expect(stderr.trimEnd()).not.toMatch(/\p{Cc}/u)
 })

@@ -1,5 +1,4 @@
-import { execFile } from 'node:child_process'
-import { inject } from 'vitest'
+import { runCli as run } from '../../src/cli/run.ts'
 import { type TestService, testSecrets } from './service.ts'
 
 export interface CliResult {
@@ -8,7 +7,7 @@ export interface CliResult {
   stderr: string
 }
 
-/** Runs the operator's command line in a process of its own, while the workers of this one go on. */
+/** Runs the operator's command line with --json, in this process; what its own process adds is in tests/system/processes/cli.test.ts. */
 export function runCli(service: Pick<TestService, 'stores'>, ...args: string[]): Promise<CliResult> {
   return runCliWith(service, {}, ...args)
 }
@@ -19,11 +18,31 @@ export function runCliWith(
   settings: Record<string, string>,
   ...args: string[]
 ): Promise<CliResult> {
-  const command = [inject('cliProgram'), ...args, '--json']
-  const env = { ...process.env, ...testSecrets, DATABASE_URL: service.stores.databaseUrl, ...settings }
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, command, { env }, (_error, stdout, stderr) =>
-      resolve({ status: child.exitCode ?? -1, stdout, stderr }),
-    )
-  })
+  return startCli(service, settings, ...args, '--json').ended
+}
+
+/** A command under way, whose output can be read meanwhile. */
+export interface RunningCli {
+  output: CliResult
+  ended: Promise<CliResult>
+}
+
+/** As it is given: for reading, unless the arguments say otherwise. */
+export function startCli(
+  service: Pick<TestService, 'stores'>,
+  settings: Record<string, string>,
+  ...args: string[]
+): RunningCli {
+  const output = { status: Number.NaN, stdout: '', stderr: '' }
+  const terminal = {
+    environment: { ...testSecrets, DATABASE_URL: service.stores.databaseUrl, ...settings },
+    print: (line: string) => {
+      output.stdout += `${line}\n`
+    },
+    printError: (line: string) => {
+      output.stderr += `${line}\n`
+    },
+  }
+  const ended = run(args, terminal).then((status) => ({ ...output, status }))
+  return { output, ended }
 }

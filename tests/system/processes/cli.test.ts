@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { accept, buildAccount, textBody } from '../../support/builders.ts'
+import { startTestService, type TestService, testSecrets } from '../../support/service.ts'
+import { eventually } from '../../support/wait.ts'
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+
+function startCli(...args: string[]) {
+  const env = { ...process.env, ...testSecrets, DATABASE_URL: service.stores.databaseUrl }
+  const child = spawn('npm', ['run', '-s', 'cli', '--', ...args], { env })
+  const output = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (chunk: Buffer) => {
+      output[name] += chunk
+    })
+  }
+  const ended = once(child, 'close').then(([status]) => ({ ...output, status }))
+  return { output, ended }
+}
+
+test('a command prints one JSON object, nothing else, and exits with 0', async () => {
+  const { status, stdout, stderr } = await startCli('account', 'create', '--name', 'Acme', '--json').ended
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toMatch(/^[^\n]+\n$/)
+  expect(JSON.parse(stdout)).toEqual({ accountId: expect.any(String) })
+})
+
+test('a faulty command prints one line on stderr and exits with 1; --help exits with 0', async () => {
+  const [faulty, help] = await Promise.all([startCli('key', 'revoke', 'x').ended, startCli('--help').ended])
+  expect(faulty).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(/^.*key list.*\n$/) })
+  expect(help).toEqual({ status: 0, stdout: expect.stringContaining('channel'), stderr: '' })
+})
+
+test('trace --follow prints events as they come, and exits with 0 when the send was sent', async () => {
+  const account = await buildAccount(service)
+  const requestId = await accept(service, account, textBody())
+  const running = startCli('trace', requestId, '--follow')
+  await eventually('its first event', async () => running.output.stdout.includes(' accepted '))
+  await service.startWorker()
+  const { status, stdout, stderr } = await running.ended
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toMatch(/ accepted .* attempt_started .* sent /s)
+})
