@@ -14,6 +14,10 @@ export interface Runtime<Needed extends StoreSettings = Settings> extends Client
   close(): Promise<void>
 }
 
+/** The parts of the runtime, and the settings, that a step takes. */
+export type Needs<Part extends keyof Runtime, Setting extends keyof Settings = never> = Pick<Runtime, Part> &
+  ([Setting] extends [never] ? unknown : { settings: Pick<Settings, Setting> })
+
 type StoreSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'DATABASE_POOL_SIZE'>
 
 const connectRedis = { api: connectForRequests, worker: connectForWorkers, admin: connectForAdmin }

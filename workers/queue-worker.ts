@@ -4,10 +4,11 @@ import pLimit from 'p-limit'
 import { keyPrefix, overflowQueueName, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
 import { logFault } from '../src/platform/logger.ts'
 import { leaveNothing } from '../src/queue/queue.ts'
-import type { Runtime } from '../src/runtime.ts'
+import type { Needs } from '../src/runtime.ts'
 import type { NextWakeUp } from './sends/attempt.ts'
 import type { InFlight } from './sends/in-flight.ts'
 import { laneWaker } from './sends/lanes.ts'
+import type { Queues } from './sends/wake.ts'
 import { SteadyWorker, tryAgainAfterMs } from './steady-worker.ts'
 import { queueFaults } from './upkeep/queue-faults.ts'
 
@@ -32,7 +33,7 @@ export interface QueueWorker {
  * processing hit a fault, goes back as a delayed one under the same id.
  */
 export function startQueueWorker(
-  runtime: Runtime,
+  runtime: Queues & Needs<'db' | 'log' | 'metrics', 'WORKER_CONCURRENCY'>,
   deliver: (requestId: string) => Promise<NextWakeUp>,
   inFlight: InFlight,
 ): QueueWorker {

@@ -3,10 +3,11 @@ import { allowNextProbe, closeBreaker, failWaiting, openBreaker } from '../../db
 import type { AttemptResult } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
-import type { Runtime } from '../../src/runtime.ts'
+import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { Attempt, EnteredSend } from './attempt.ts'
 import { slowStartEnder } from './slow-start.ts'
+import type { Queues } from './wake.ts'
 
 /** A channel fails when so many calls in a row have, over so long a time. */
 export const mostFailures = 5
@@ -29,7 +30,7 @@ interface Streak {
  *
  * @returns what to tell the outcome of each call.
  */
-export function channelBreakers(runtime: Runtime) {
+export function channelBreakers(runtime: Queues & Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>) {
   const { db, log, metrics, settings } = runtime
   const streaks = new LRUCache<string, Streak>({ max: watchedChannels, ttl: longestGapMs })
   const open = retryUntilAvailable(log, (which: { channelId: string; isAgain: boolean }) =>

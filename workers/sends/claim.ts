@@ -4,7 +4,7 @@ import { findRefusals, type Refusal } from '../../db/delivery/due-sends.ts'
 import { isRowFault } from '../../db/errors.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import type { Runtime } from '../../src/runtime.ts'
+import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { NextWakeUp, OwnSend } from './attempt.ts'
 import type { Permits } from './permits.ts'
@@ -30,7 +30,11 @@ type Tried = { send?: OwnSend; refusal?: Refusal }
  * nothing more, be it finished or another worker's, behind in its lane or without its permit: whoever makes way for it
  * wakes it. One that isn't due yet is to be woken again when it is.
  */
-export function claimer({ db, log, metrics }: Runtime, worker: string, permits: Permits) {
+export function claimer(
+  { db, log, metrics }: Needs<'db' | 'log' | 'metrics'>,
+  worker: string,
+  permits: Pick<Permits, 'ask'>,
+) {
   const claimWithRetry = retryUntilAvailable(log, (batch: ClaimBatch) => {
     const claim = batch.tries++ === 0 ? claimSends : reclaimSends
     return claim(db, batch.requestIds, batch.claim)

@@ -3,7 +3,7 @@ import { type Entered, type Entry, enterConversations } from '../../db/delivery/
 import { isRowFault } from '../../db/errors.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import type { Runtime } from '../../src/runtime.ts'
+import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { EnteredSend } from './attempt.ts'
 
@@ -16,7 +16,7 @@ const maxSendsPerEntry = 200
  *
  * @returns undefined where the claim was given up meanwhile: the provider must not be called by it.
  */
-export function conversationCloser({ db, log }: Runtime) {
+export function conversationCloser({ db, log }: Needs<'db' | 'log'>) {
   const entries = new MicroBatch<Entry, Entered>({
     maxItems: maxSendsPerEntry,
     isItemsFault: isRowFault,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttemptResult, Outcome } from '../../src/core/outcome.ts'
 import { logEvent, logFault } from '../../src/platform/logger.ts'
-import type { Runtime } from '../../src/runtime.ts'
+import type { Needs } from '../../src/runtime.ts'
 import type { Providers } from '../providers/index.ts'
 import type { Heartbeat } from '../upkeep/heartbeat.ts'
 import type { Attempt, EnteredSend } from './attempt.ts'
@@ -20,7 +20,11 @@ const leftBehind: Outcome = {
  * Calls the channel's provider once, within its time limit. Without a lease it calls nobody: others may have given this
  * worker's claims up.
  */
-export function dispatcher(runtime: Runtime, providers: Providers, heartbeat: Heartbeat) {
+export function dispatcher(
+  runtime: Needs<'db' | 'log' | 'metrics' | 'settings'>,
+  providers: Providers,
+  heartbeat: Pick<Heartbeat, 'holdsLease'>,
+) {
   const { settings, log, metrics } = runtime
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
   const prepare = deliveryPreparer(runtime)

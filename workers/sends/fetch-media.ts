@@ -5,7 +5,7 @@ import { maxMediaBytes } from '../../src/core/message-body.ts'
 import { mimetypeFault } from '../../src/core/mimetype-fault.ts'
 import type { AttemptResult, Outcome } from '../../src/core/outcome.ts'
 import { NotAcquired, Semaphore } from '../../src/platform/semaphore.ts'
-import type { Settings } from '../../src/platform/settings.ts'
+import type { Needs } from '../../src/runtime.ts'
 import type { MediaFetcher } from '../providers/fetch-media.ts'
 import { type FetchedMedia, notInTime } from '../providers/media-answer.ts'
 import type { Delivery, Provider } from '../providers/provider.ts'
@@ -48,7 +48,7 @@ type Fetch = (
  * @returns the delivery with the content; without it what the attempt comes to: the provider is not to be called.
  */
 export function mediaFetching(
-  { settings }: { settings: Pick<Settings, 'PROVIDER_TIMEOUT_SECONDS' | 'WORKER_CONCURRENCY'> },
+  { settings }: Needs<never, 'PROVIDER_TIMEOUT_SECONDS' | 'WORKER_CONCURRENCY'>,
   providers: Readonly<Record<string, Provider>>,
 ): Fetch {
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000

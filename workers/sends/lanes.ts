@@ -2,8 +2,8 @@ import { findReadyHeads } from '../../db/delivery/due-sends.ts'
 import type { WakeUp } from '../../src/core/send-job.ts'
 import { logWarning } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import type { Runtime } from '../../src/runtime.ts'
-import { wake } from './wake.ts'
+import type { Needs } from '../../src/runtime.ts'
+import { type Queues, wake } from './wake.ts'
 
 const maxSendsPerBatch = 200
 /** Few are found there, and each is looked for only in case: not with a statement for every few outcomes. */
@@ -19,7 +19,7 @@ export interface LaneWaker {
 }
 
 /** What fails here, the reconciler makes good. */
-export function laneWaker(runtime: Runtime): LaneWaker {
+export function laneWaker(runtime: Queues & Needs<'db' | 'log'>): LaneWaker {
   const { db, log } = runtime
   const batch = <Item>(
     size: { maxItems: number; gatherMs?: number },

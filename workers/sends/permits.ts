@@ -3,9 +3,9 @@ import { grantPermits, type Permit } from '../../db/delivery/permits.ts'
 import { headStartMs } from '../../db/readiness.ts'
 import { logFault, logWarning } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import type { Runtime } from '../../src/runtime.ts'
+import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
-import { wake } from './wake.ts'
+import { type Queues, wake } from './wake.ts'
 
 const maxChannelsPerBatch = 100
 const probeMarginSeconds = 15
@@ -35,7 +35,7 @@ interface Given {
   woken: Promise<unknown>
 }
 
-export function permitGranter(runtime: Runtime): Permits {
+export function permitGranter(runtime: Queues & Needs<'db' | 'log', 'PROVIDER_TIMEOUT_SECONDS'>): Permits {
   const { db, log, settings } = runtime
   const full = new LRUCache<string, true>({ max: watchedChannels, ttl: fullForMs })
   const timers = new Map<string, NodeJS.Timeout>()

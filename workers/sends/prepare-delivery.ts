@@ -7,7 +7,7 @@ import { providerRules } from '../../src/core/providers/index.ts'
 import { openConfig } from '../../src/core/sealed-config.ts'
 import { logFault } from '../../src/platform/logger.ts'
 import { credentialsKeys } from '../../src/platform/settings.ts'
-import type { Runtime } from '../../src/runtime.ts'
+import type { Needs } from '../../src/runtime.ts'
 import type { Delivery } from '../providers/provider.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { EnteredSend } from './attempt.ts'
@@ -25,7 +25,11 @@ const noContent = 'the worker could not read the media; see dispatch_fault in it
  *
  * @returns without a delivery, what the attempt comes to: the provider is not to be called.
  */
-export function deliveryPreparer({ db, settings, log }: Runtime) {
+export function deliveryPreparer({
+  db,
+  settings,
+  log,
+}: Needs<'db' | 'log', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS' | 'PUBLIC_BASE_URL'>) {
   const findContent = retryUntilAvailable(log, (requestId: string) => findMediaContent(db, requestId))
   const configOf = configOpener(credentialsKeys(settings))
 

@@ -6,7 +6,7 @@ import type { AttemptRecord } from '../../src/core/timeline.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import type { Runtime } from '../../src/runtime.ts'
+import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { Attempt, EnteredSend, RecordedAttempt } from './attempt.ts'
 
@@ -18,7 +18,7 @@ const nothingMore = { reason: undefined, delayMs: undefined, isUncounted: false,
 type Recorded = RecordedOutcome | undefined
 
 /** Decides what follows from an attempt, commits it, and logs it. */
-export function outcomeRecorder(runtime: Runtime) {
+export function outcomeRecorder(runtime: Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>) {
   const { db, log, metrics, settings } = runtime
   const recordLate = lateRecorder(runtime)
   const outcomes = new MicroBatch<AttemptOutcome, Recorded>({
@@ -56,7 +56,7 @@ export function outcomeRecorder(runtime: Runtime) {
 }
 
 /** Records an outcome whose claim was given up while this worker was thought dead. */
-function lateRecorder({ db, log, metrics }: Runtime) {
+function lateRecorder({ db, log, metrics }: Needs<'db' | 'log' | 'metrics'>) {
   const record = retryUntilAvailable(log, (late: LateOutcome) => recordLateOutcome(db, late))
   return async (
     { requestId, claimId }: EnteredSend,

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { findWaitingOverflow, noteAnswer } from '../../db/delivery/slow-start.ts'
 import { logWarning } from '../../src/platform/logger.ts'
-import type { Runtime } from '../../src/runtime.ts'
+import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
-import { wake } from './wake.ts'
+import { type Queues, wake } from './wake.ts'
 
 const notedEveryMs = 3000
 const watchedChannels = 10_000
@@ -16,7 +16,7 @@ const mostWoken = 1000
  *
  * @returns what to tell the channel of each answer to a send of the overflow.
  */
-export function slowStartEnder(runtime: Runtime) {
+export function slowStartEnder(runtime: Queues & Needs<'db' | 'log'>) {
   const { db, log } = runtime
   const noted = new LRUCache<string, true>({ max: watchedChannels, ttl: notedEveryMs })
   const note = retryUntilAvailable(log, (channelId: string) => noteAnswer(db, channelId))

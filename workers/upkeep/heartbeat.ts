@@ -1,7 +1,7 @@
 import { connectDatabase } from '../../db/client.ts'
 import { beat, retire } from '../../db/delivery/workers.ts'
 import { logWarning } from '../../src/platform/logger.ts'
-import type { Runtime } from '../../src/runtime.ts'
+import type { Needs } from '../../src/runtime.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
 /** Without a beat for so long a worker counts as dead, and its claims as lost. */
@@ -33,7 +33,7 @@ export interface Heartbeat {
 }
 
 /** Has a connection of its own, so that it never stands behind the deliveries. */
-export function startHeartbeat({ settings, log }: Runtime, worker: string): Heartbeat {
+export function startHeartbeat({ settings, log }: Needs<'log', 'DATABASE_URL'>, worker: string): Heartbeat {
   const db = connectDatabase(settings.DATABASE_URL, {
     poolSize: 1,
     queryTimeoutMs: beatTimeoutMs,

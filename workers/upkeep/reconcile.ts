@@ -4,9 +4,9 @@ import {
   findBusyChannels,
   findDueSends,
 } from '../../db/delivery/due-sends.ts'
-import type { Runtime } from '../../src/runtime.ts'
+import type { Needs } from '../../src/runtime.ts'
 import type { Permits } from '../sends/permits.ts'
-import { wake } from '../sends/wake.ts'
+import { type Queues, wake } from '../sends/wake.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 import { WakeUpFlow } from './wake-up-flow.ts'
 
@@ -31,8 +31,8 @@ const overdueByMs = 2000
  * adding a wake-up again changes nothing.
  */
 export function startReconciler(
-  runtime: Runtime,
-  permits: Permits,
+  runtime: Queues & Needs<'db' | 'log' | 'metrics'>,
+  permits: Pick<Permits, 'give'>,
   flow = new WakeUpFlow(runtime.metrics),
 ): PeriodicTask {
   /** Where each channel goes on that has more overdue sends than a pass looks at. */
@@ -69,7 +69,7 @@ export function startReconciler(
   })
 }
 
-async function grantPermits(permits: Permits, channels: readonly BusyChannel[]): Promise<void> {
+async function grantPermits(permits: Pick<Permits, 'give'>, channels: readonly BusyChannel[]): Promise<void> {
   const limited = channels.filter(({ grantsPermits }) => grantsPermits)
   for (let first = 0; first < limited.length; first += channelsAtOnce) {
     const some = limited.slice(first, first + channelsAtOnce)
@@ -90,7 +90,7 @@ interface Some {
  * @returns how many were woken.
  */
 async function restoreSome(
-  runtime: Runtime,
+  runtime: Queues & Needs<'db'>,
   { channelIds, without, most, onDue }: Some,
   stoppedAt: Map<string, DueSend>,
 ): Promise<number> {

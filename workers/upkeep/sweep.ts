@@ -6,8 +6,9 @@ import { retentionTrims } from '../../db/support/retention.ts'
 import { decideLoss } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
-import type { Runtime } from '../../src/runtime.ts'
+import type { Needs } from '../../src/runtime.ts'
 import { type LaneWaker, laneWaker } from '../sends/lanes.ts'
+import type { Queues } from '../sends/wake.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
@@ -21,7 +22,11 @@ const pageSize = 500
  *
  * @param inFlight the sends that this worker is at work on.
  */
-export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inFlight: () => string[]): PeriodicTask {
+export function startSweeps(
+  runtime: Queues & Needs<'db' | 'log' | 'metrics' | 'settings'>,
+  heartbeat: Pick<Heartbeat, 'worker' | 'maySweep' | 'sweepsUntil'>,
+  inFlight: () => string[],
+): PeriodicTask {
   const { db, log, metrics, settings } = runtime
   const trims = retentionTrims({ days: settings.RETENTION_DAYS, mediaHours: settings.MEDIA_RETENTION_HOURS })
   const { worker } = heartbeat
@@ -72,7 +77,13 @@ export function startSweeps(runtime: Runtime, heartbeat: Heartbeat, inFlight: ()
 /**
  * Of most nobody knows whether their providers were called: such sends are never simply sent again (docs/explanation/reliability.md).
  */
-async function giveUpLostClaims(runtime: Runtime, lanes: LaneWaker, sweeper: Sweeper): Promise<void> {
+type GivingUp = Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>
+
+async function giveUpLostClaims(
+  runtime: GivingUp,
+  lanes: Pick<LaneWaker, 'wakeHeadOf'>,
+  sweeper: Sweeper,
+): Promise<void> {
   for (;;) {
     const claims = await findLostClaims(runtime.db, sweeper, pageSize)
     if (claims.length === 0) return
@@ -81,8 +92,8 @@ async function giveUpLostClaims(runtime: Runtime, lanes: LaneWaker, sweeper: Swe
 }
 
 async function giveUp(
-  { db, log, metrics, settings }: Runtime,
-  lanes: LaneWaker,
+  { db, log, metrics, settings }: GivingUp,
+  lanes: Pick<LaneWaker, 'wakeHeadOf'>,
   sweeper: Sweeper,
   claims: readonly LostClaim[],
 ): Promise<void> {
