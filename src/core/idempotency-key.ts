@@ -23,10 +23,13 @@ export function hashIdempotencyKey(accountId: string, key: string): string {
   return createHash('sha256').update(`${accountId} ${key}`).digest('hex')
 }
 
-/** Of all that was asked for, in hex: the same for two requests that ask for the same, however they were written. */
+/**
+ * Of all that was asked for, in hex: the same for two requests that ask for the same, however they were written. It lives
+ * for 24 hours, across a release: its first fields keep their order, and a later one is absent where it isn't given.
+ */
 export function fingerprint(request: SendRequest, channelId: string): string {
-  const { contact, message, flowId, closeConversation, mediaContent } = request
+  const { channelId: _, mediaContent, contact, message, flowId, closeConversation, ...others } = request
   const media = mediaContent && createHash('sha256').update(mediaContent).digest('hex')
-  const parsed = { channelId, contact, message, flowId, closeConversation, media }
+  const parsed = { channelId, contact, message, flowId, closeConversation, media, ...others }
   return createHash('sha256').update(JSON.stringify(parsed)).digest('hex')
 }
