@@ -1,5 +1,6 @@
-import type { MiddlewareHandler } from 'hono'
-import { sendRequestSchemas } from '../core/send-request.ts'
+import type { Context, MiddlewareHandler } from 'hono'
+import type { Channel } from '../../db/accounts/channels.ts'
+import { type SendRequest, sendRequestSchemas } from '../core/send-request.ts'
 import type { Runtime } from '../runtime.ts'
 import { answerJson } from './answer.ts'
 import { authorize } from './authenticate.ts'
@@ -12,8 +13,14 @@ import { templateApplier } from './send/apply-template.ts'
 import { channelChecks } from './send/check-against-channel.ts'
 import { checkMediaContent } from './send/check-media-content.ts'
 import { enqueuer } from './send/enqueue.ts'
-import { earlierSends, idempotencyOf, repeatsOnly, replayAnswer } from './send/idempotency.ts'
-import { channelLookup } from './send/own-channel.ts'
+import {
+  type EarlierSend,
+  earlierSends,
+  idempotencyOf,
+  keyUsedBefore,
+  replayAnswer,
+} from './send/idempotency.ts'
+import { channelLookup, channelNotFound } from './send/own-channel.ts'
 import { rateLimiter } from './send/rate-limit.ts'
 import { recorder } from './send/record.ts'
 import { traceRecord } from './send/trace-request.ts'
@@ -36,9 +43,8 @@ export function sendMessage(
   const checkAgainstChannel = channelChecks(runtime)
   const applyTemplate = templateApplier(runtime)
   const { rateLimit, spareRateLimit } = rateLimiter(runtime)
-  const findEarlier = earlierSends(runtime, spareRateLimit)
+  const findEarlier = earlierSends(runtime)
   const replay = replayAnswer(runtime)
-  const replayOnly = repeatsOnly(findEarlier, replay)
   const record = traceRecord(recorder(runtime, findEarlier))
   const enqueue = enqueuer(runtime)
 
@@ -53,19 +59,33 @@ export function sendMessage(
         const asked = c.get('asked')
         const request = await checkMediaContent(asked)
         const channel = await ownChannel(c, c.req.param('channelId') ?? request.channelId)
-        if (channel.isDeleted) return await replayOnly(c, asked, channel)
+        if (channel.isDeleted) return await answerRepeatOnly(c, asked, channel)
         await checkAgainstChannel(c, request, channel)
         const message = await applyTemplate(c, request.message, channel)
         const idempotency = idempotencyOf(c, asked, channel)
         const earlier = await findEarlier(c, idempotency)
-        if (earlier) return replay(c, earlier)
+        if (earlier) return await answerRepeat(c, earlier)
         await rateLimit(c)
         const recorded = await record(c, { ...request, message }, channel, idempotency)
-        if ('concurrent' in recorded) return replay(c, recorded.concurrent)
+        if ('earlier' in recorded) return await answerRepeat(c, recorded.earlier)
         await enqueue(c, recorded.wakeUp)
         return answerJson(c, { requestId: c.get('requestId') }, 202)
       },
     )
+
+  /** Nothing new comes of a repeat: it uses up no rate limit, and is answered as the first request with its key was. */
+  async function answerRepeat(c: Context<ApiEnv>, { requestId, isSameRequest }: EarlierSend) {
+    await spareRateLimit(c)
+    if (!isSameRequest) throw keyUsedBefore()
+    return replay(c, requestId)
+  }
+
+  /** A deleted channel looks absent, but to the repeat of a request that was answered before. */
+  async function answerRepeatOnly(c: Context<ApiEnv>, asked: SendRequest, channel: Channel) {
+    const earlier = await findEarlier(c, idempotencyOf(c, asked, channel))
+    if (!earlier) throw channelNotFound()
+    return await answerRepeat(c, earlier)
+  }
 
   return { channelInBody: pipeline('channelInBody'), channelInPath: pipeline('channelInPath') }
 }

@@ -9,7 +9,6 @@ import type { Runtime } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
-import { channelNotFound } from './own-channel.ts'
 
 const header = 'Idempotency-Key'
 const field = header.toLowerCase()
@@ -42,12 +41,15 @@ export function idempotencyOf(
 export const keyUsedBefore = () =>
   new ApiError(422, `${header}: was used for another request; use a new key for each send`)
 
-/**
- * Finds the send that was accepted under the same key before, if any. Then the request uses up no rate limit.
- *
- * @throws ApiError 422 where something else was asked for then.
- */
-export function earlierSends({ db }: Runtime, spareRateLimit: (c: Context<ApiEnv>) => Promise<void>) {
+/** A send that was accepted under the same key before. */
+export interface EarlierSend {
+  requestId: string
+  /** Whether the same was asked for then. */
+  isSameRequest: boolean
+}
+
+/** Looks up the send that was accepted under the same key before, if any; only where the request has a key. */
+export function earlierSends({ db }: Runtime) {
   const lookups = new MicroBatch<string, KeptKey | undefined>({
     maxItems: maxKeysPerLookup,
     isItemsFault: () => false,
@@ -56,13 +58,14 @@ export function earlierSends({ db }: Runtime, spareRateLimit: (c: Context<ApiEnv
       return hashes.map((hash) => kept.get(hash))
     },
   })
-  return async (c: Context<ApiEnv>, idempotency: Idempotency | undefined): Promise<string | undefined> => {
+  return async (
+    c: Context<ApiEnv>,
+    idempotency: Idempotency | undefined,
+  ): Promise<EarlierSend | undefined> => {
     if (!idempotency) return undefined
     const kept = await c.var.deadline.spend(lookups.add(idempotency.hash))
     if (!kept) return undefined
-    await spareRateLimit(c)
-    if (kept.fingerprint !== idempotency.fingerprint) throw keyUsedBefore()
-    return kept.requestId
+    return { requestId: kept.requestId, isSameRequest: kept.fingerprint === idempotency.fingerprint }
   }
 }
 
@@ -73,17 +76,5 @@ export function replayAnswer({ log, metrics }: Runtime) {
     logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })
     metrics.idempotentReplays.inc()
     return answerJson(c, { requestId }, 202, { 'X-Request-Id': requestId, 'Idempotent-Replayed': 'true' })
-  }
-}
-
-/** Answers for a deleted channel: it looks absent, but to the repeat of a request that was answered before. */
-export function repeatsOnly(
-  findEarlier: ReturnType<typeof earlierSends>,
-  replay: ReturnType<typeof replayAnswer>,
-) {
-  return async (c: Context<ApiEnv>, request: SendRequest, channel: Channel): Promise<Response> => {
-    const earlier = await findEarlier(c, idempotencyOf(c, request, channel))
-    if (earlier === undefined) throw channelNotFound()
-    return replay(c, earlier)
   }
 }

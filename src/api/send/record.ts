@@ -16,7 +16,7 @@ import { MicroBatch } from '../../platform/micro-batch.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { ApiEnv } from '../context.ts'
 import { unavailable } from '../errors.ts'
-import type { earlierSends, Idempotency } from './idempotency.ts'
+import type { EarlierSend, earlierSends, Idempotency } from './idempotency.ts'
 import { traceparentOf } from './trace-request.ts'
 
 const maxRowsPerInsert = 200
@@ -28,8 +28,8 @@ const mediaBytesPerMs = 200_000
 /** With the last moment of its insert as `performance.now()` tells it. */
 type AcceptedSend = Omit<NewSend, 'recordBy'> & { recordByMs: number }
 
-/** The send's wake-up; or the id of another send that has come first with the same Idempotency-Key. */
-type Recorded = { wakeUp: WakeUp } | { concurrent: string }
+/** The send's wake-up; or another send that has come first with the same Idempotency-Key. */
+type Recorded = { wakeUp: WakeUp } | { earlier: EarlierSend }
 
 /** Commits the send in PostgreSQL, or answers 503 (docs/reference/errors.md). */
 export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlierSends>) {
@@ -64,13 +64,11 @@ export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlie
     }
     const recorded = await deadline.spend(insert(row, mediaContent))
     if (!recorded) {
-      const concurrent = await findEarlier(c, idempotency)
-      if (concurrent === undefined) {
-        // Too late by PostgreSQL's clock, which may have been set: then the next one isn't.
-        void clock.read().catch(() => {})
-        throw unavailable()
-      }
-      return { concurrent }
+      const earlier = await findEarlier(c, idempotency)
+      if (earlier) return { earlier }
+      // Too late by PostgreSQL's clock, which may have been set: then the next one isn't.
+      void clock.read().catch(() => {})
+      throw unavailable()
     }
     const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type }
     logEvent(log, requestId, 'accepted', fields)
