@@ -9,7 +9,7 @@ import { createRedisBreaker, createWaitingBreaker } from './platform/redis-break
 import type { Settings } from './platform/settings.ts'
 import { createQueue, type SendQueues } from './queue/queue.ts'
 
-/** What a process runs on: built once at its entry point, passed down, closed at its end. */
+/** Settings, log, metrics, clients and queues of a process: opened once at its entry point, passed down, closed at its end. */
 export interface Runtime<Needed extends StoreSettings = Settings> extends Clients<Needed>, SendQueues {
   close(): Promise<void>
 }
@@ -21,14 +21,14 @@ export type Needs<Part extends keyof Runtime, Setting extends keyof Settings = n
 type StoreSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'DATABASE_POOL_SIZE'>
 
 const connectRedis = { api: connectForRequests, worker: connectForWorkers, admin: connectForAdmin }
-/** Far longer than it takes to replace a connection, and to add as many wake-ups as are added at once. */
+/** Far longer than it takes to replace a connection, and to add the largest batch of wake-ups. */
 const workersGiveUpAfterMs = 5000
 const queryTimeoutMs = { api: 1100, worker: 10_000, admin: 8000 }
 
 const setPlansForRole =
-  'behind this pooler enable_seqscan is on: run migrate as the user of DATABASE_URL, then RECONNECT the pooler'
+  'through this pooler enable_seqscan is on: run migrate as the user of DATABASE_URL, then RECONNECT the pooler'
 
-/** @param kind an API and an admin process give up on Redis quickly, a worker waits for it. */
+/** @param kind an API and an admin process give up Redis quickly, a worker waits for it. */
 export function openRuntime<Needed extends StoreSettings>(
   kind: ProcessKind,
   settings: Needed,
@@ -39,7 +39,7 @@ export function openRuntime<Needed extends StoreSettings>(
   const queue = createQueue(queueName, redis)
   const overflow = createQueue(overflowQueueName, redis)
   const db = connectDatabase(settings.DATABASE_URL, {
-    // A worker's heartbeat has one for itself.
+    // A worker's heartbeat has a connection of its own.
     poolSize: kind === 'worker' ? Math.max(1, settings.DATABASE_POOL_SIZE - 1) : settings.DATABASE_POOL_SIZE,
     queryTimeoutMs: queryTimeoutMs[kind],
     onConnectionLost: (error) => logWarning(log, 'database_connection_lost', error),
@@ -48,7 +48,7 @@ export function openRuntime<Needed extends StoreSettings>(
     },
   })
   const clock = new DatabaseClock(db, (ms) => metrics.databaseRoundTrip.observe(ms / 1000))
-  // An admin process asks PostgreSQL only when it is asked itself.
+  // An admin process queries PostgreSQL only when a page or a scrape needs it.
   if (kind !== 'admin') clock.start()
   return {
     settings,
@@ -65,7 +65,7 @@ export function openRuntime<Needed extends StoreSettings>(
     overflow,
     async close() {
       clock.stop()
-      // Before the queue, which would wait for a Redis that is away.
+      // Before closing the queues, which would wait for Redis if it is down.
       redis.disconnect()
       await queue.close()
       await overflow.close()

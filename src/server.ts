@@ -12,7 +12,7 @@ import { openRuntime } from './runtime.ts'
 
 const drainMs = 10_000
 const waitForRedisMs = 1000
-/** How long a balancer may take to see that this process is going; part of `drainMs`. */
+/** How long a balancer may take to notice that this process is draining; part of `drainMs`. */
 const balancersNoticeWithinMs = 4000
 const balancersAskWithinMs = 30_000
 
@@ -21,7 +21,7 @@ await runProcess(async () => {
   const log = createLogger(settings.LOG_LEVEL)
   const runtime = openRuntime('api', settings, log)
   const readiness = new Readiness(runtime)
-  // Until Redis is ready, this process would count requests for itself.
+  // Until Redis is ready, this process would count rate limits by itself.
   await Promise.all([checkDatabase(runtime), readyWithin(runtime.redis, waitForRedisMs)])
   const health = await serveHealth(runtime, readiness)
   const server = await listen(createApp(runtime, readiness), runtime, {

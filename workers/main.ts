@@ -23,7 +23,7 @@ await runProcess(async () => {
   const runtime = openRuntime('worker', settings, log)
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
   const flow = new WakeUpFlow(runtime.metrics)
-  const readiness = new Readiness(runtime, () => flow.hindrance())
+  const readiness = new Readiness(runtime, () => flow.reasonNotReady())
   await checkDatabase(runtime)
   const health = await serveHealth(runtime, readiness)
   const worker = startWorker(runtime, name, flow)

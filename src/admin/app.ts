@@ -18,8 +18,8 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.use(securityHeaders)
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
   app.get('/readyz', async (c) => {
-    const hindrance = await readiness.hindrance()
-    return hindrance === undefined ? c.json({ status: 'ok' }) : c.json({ status: hindrance }, 503)
+    const reason = await readiness.reasonNotReady()
+    return reason === undefined ? c.json({ status: 'ok' }) : c.json({ status: reason }, 503)
   })
 
   app.use(checkHost(runtime), authenticate(runtime), refuseForeignForms)

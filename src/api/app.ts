@@ -50,8 +50,8 @@ export function createApp(
   app.get('/', (c) => answerJson(c, index))
   app.get('/healthz', (c) => answerJson(c, { status: 'ok' }))
   app.get('/readyz', async (c) => {
-    const hindrance = await readiness.hindrance()
-    if (hindrance !== undefined) throw notReady(hindrance)
+    const reason = await readiness.reasonNotReady()
+    if (reason !== undefined) throw notReady(reason)
     return answerJson(c, { status: 'ok' })
   })
 

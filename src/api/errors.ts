@@ -46,8 +46,7 @@ export function wrongMethod(methods: readonly string[]): ApiError {
   return new ApiError(405, `This route takes ${allow}.`, { Allow: allow })
 }
 
-export const notReady = (hindrance: string) =>
-  new ApiError(503, hindrance, { 'Retry-After': retryAfterSeconds })
+export const notReady = (reason: string) => new ApiError(503, reason, { 'Retry-After': retryAfterSeconds })
 
 /** The error body of every path of the service (docs/reference/errors.md). */
 export function errorBody(statusCode: number, message: string, requestId: string) {

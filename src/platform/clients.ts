@@ -6,15 +6,15 @@ import type { Metrics } from './metrics.ts'
 import type { RedisBreaker } from './redis-breaker.ts'
 import type { Settings } from './settings.ts'
 
-/** What every process has: its settings, its log and metrics, and the clients of the two stores. */
+/** Settings, log, metrics and the clients of PostgreSQL and Redis: part of every process's runtime. */
 export interface Clients<Needed = Settings> {
   settings: Needed
   log: Logger
   metrics: Metrics
   db: Database
-  /** What several processes compare, or PostgreSQL does, goes by it. */
+  /** PostgreSQL's clock. Use it for every time that another process or PostgreSQL compares. */
   clock: DatabaseClock
   redis: Redis
-  /** For what has to answer soon. A worker's waits for a Redis that is away, but not without an end. */
+  /** Fails fast while Redis is down. A worker's first waits for Redis, for a limited time. */
   throughBreaker: RedisBreaker
 }

@@ -1,11 +1,11 @@
-/** Thrown when what was waited for took longer than it might. */
+/** Thrown when PostgreSQL or Redis did not answer before the deadline. */
 export class DeadlinePassed extends Error {
   constructor(waitedFor: string) {
     super(`${waitedFor} did not answer in time`)
   }
 }
 
-/** A class, since closures for its two methods would cost more than all the rest of a wait. */
+/** A class, because closures for its two methods would cost more than the rest of a wait. */
 class Wait {
   readonly overAt: number
   readonly #startedAt = performance.now()
@@ -19,7 +19,7 @@ class Wait {
   }
 
   end(): void {
-    // Whether it ended here: what comes after its time is over, comes too late.
+    // Already ended: the result came after the deadline.
     if (!waits.delete(this)) return
     this.#deadline.use(performance.now() - this.#startedAt)
   }
@@ -30,31 +30,31 @@ class Wait {
   }
 }
 
-/** How late a wait may end. One timer for all of them is far cheaper than one for each. */
-const lookEveryMs = 10
+/** A wait may end this much late. One timer for all waits is far cheaper than one for each. */
+const checkEveryMs = 10
 
 const waits = new Set<Wait>()
-let looking: NodeJS.Timeout | undefined
+let checking: NodeJS.Timeout | undefined
 
 function begin(wait: Wait): void {
   waits.add(wait)
-  looking ??= setInterval(look, lookEveryMs)
+  checking ??= setInterval(check, checkEveryMs)
 }
 
-function look(): void {
+function check(): void {
   const now = performance.now()
   for (const wait of waits) {
-    // Where this process stood still, the answer may have come meanwhile: it is read before an immediate runs.
+    // If the event loop was blocked, the answer may have arrived meanwhile. It is read before an immediate runs.
     if (wait.overAt <= now) setImmediate(() => waits.has(wait) && wait.refuse())
   }
   if (waits.size > 0) return
-  clearInterval(looking)
-  looking = undefined
+  clearInterval(checking)
+  checking = undefined
 }
 
 /**
- * How long one request, or one piece of work, may wait for the stores, all its calls together. Time that passes between the
- * calls, such as a client's slow upload, doesn't count.
+ * How long one request, or one piece of work, may wait for PostgreSQL and Redis, summed over all its calls. Time between
+ * the calls, such as a client's slow upload, doesn't count.
  */
 export class Deadline {
   readonly waitsFor: string
@@ -73,7 +73,7 @@ export class Deadline {
     this.#leftMs -= ms
   }
 
-  /** @throws DeadlinePassed when nothing is left before the work is done; the work itself is not stopped. */
+  /** @throws DeadlinePassed when the remaining time is used up; the work itself is not stopped. */
   spend<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const wait = new Wait(this, reject)

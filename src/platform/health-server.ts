@@ -13,9 +13,8 @@ interface Answer {
 }
 
 /**
- * Serves `/healthz`, `/readyz` and `/metrics` on `METRICS_PORT`, apart from the API's own port, for what runs and watches
- * the process. Errors have the service's four fields. Where the port is taken, say by another process on the same
- * machine, it is a free one.
+ * Serves `/healthz`, `/readyz` and `/metrics` on `METRICS_PORT`, for supervisors and Prometheus. Errors have the service's
+ * four fields. If the port is taken, for example by another process on the same machine, a free port is used and logged.
  */
 export async function serveHealth(
   runtime: Pick<Clients, 'settings' | 'log' | 'metrics' | 'db' | 'redis'>,
@@ -25,8 +24,8 @@ export async function serveHealth(
   const routes: Record<string, (requestId: string) => Promise<Answer>> = {
     '/healthz': async () => ok(),
     '/readyz': async (requestId) => {
-      const hindrance = await readiness.hindrance()
-      return hindrance === undefined ? ok() : refusal(503, hindrance, requestId)
+      const reason = await readiness.reasonNotReady()
+      return reason === undefined ? ok() : refusal(503, reason, requestId)
     },
     '/metrics': async () => {
       const { contentType, text } = await scrape(runtime)
@@ -43,12 +42,12 @@ export async function serveHealth(
   })
   trackExchanges(server)
   const { METRICS_HOST: host, METRICS_PORT } = settings
-  const settingsOfIt = { host: 'METRICS_HOST', port: 'METRICS_PORT' }
-  await listenAt(server, { host, port: METRICS_PORT, settings: settingsOfIt }).catch(async (error) => {
+  const settingNames = { host: 'METRICS_HOST', port: 'METRICS_PORT' }
+  await listenAt(server, { host, port: METRICS_PORT, settings: settingNames }).catch(async (error) => {
     if (error.code !== 'EADDRINUSE') throw error
     const reason = 'give each process a METRICS_PORT of its own'
     log.warn({ event: 'metrics_port_taken', metricsPort: METRICS_PORT, reason })
-    await listenAt(server, { host, port: 0, settings: settingsOfIt })
+    await listenAt(server, { host, port: 0, settings: settingNames })
   })
   const address = server.address()
   const metricsPort = typeof address === 'object' ? address?.port : undefined

@@ -6,7 +6,7 @@ import { traceFields } from './tracing.ts'
 
 export type { Logger }
 
-/** One JSON object a line. What happens to a send goes through `logEvent`, so that every such line is found by requestId. */
+/** A log of one JSON object per line. Log a send's events with `logEvent`, so that each line carries its requestId. */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
   const options = {
     level,
@@ -18,9 +18,9 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
   return pino(options, destination ?? standardOutput())
 }
 
-/** Lines of one turn of the event loop are written together, at its end: each write costs far more than its line. */
+/** Writes the lines of one event-loop tick together, at its end: a write costs far more than the line itself. */
 function standardOutput(): DestinationStream {
-  // Synchronously: otherwise it would try for ever to write its rest when a process ends whose stdout is gone.
+  // Synchronous: an asynchronous destination never stops retrying at exit if stdout is gone.
   const output = pino.destination({ dest: 1, sync: true })
   let lines = ''
   const write = () => {
@@ -37,7 +37,7 @@ function standardOutput(): DestinationStream {
   }
 }
 
-/** What is logged otherwise than it is told in a timeline, and what is logged of requests that add nothing to one. */
+/** Fields of log lines that differ from the timeline's, and of events that are logged only. */
 interface OwnFields {
   accepted: { accountId: string; channelId: string; contact: string; messageType: MessageType }
   attempt_started: EventFields['attempt_started'] & { conversationId: string }
@@ -48,10 +48,10 @@ interface OwnFields {
   idempotent_replay: { accountId: string; repeatId: string }
 }
 
-/** Of each event: what its line holds besides `requestId` and `event`. */
+/** The fields of each event's log line, besides `requestId` and `event`. */
 type LoggedFields = Omit<EventFields, keyof OwnFields> & OwnFields
 
-/** A line of a send's timeline. Fields must hold no key, credential, content or whole contact value. */
+/** Logs one event of a send. The fields must hold no key, credential, content or whole contact value. */
 export function logEvent<Event extends keyof LoggedFields>(
   log: Logger,
   requestId: string,
@@ -68,20 +68,20 @@ interface FaultCounts {
 
 const faults = new WeakMap<Logger, FaultCounts>()
 
-/** How many faults the log was told of. */
+/** How many warnings and errors were logged with `logWarning` and `logFault`. */
 export function faultCounts(log: Logger): FaultCounts {
   const counts = faults.get(log) ?? { warn: 0, error: 0 }
   faults.set(log, counts)
   return counts
 }
 
-/** A fault that the service gets over by itself, such as a store that is away. */
+/** Logs a fault that the service recovers from by itself, such as PostgreSQL being down. */
 export function logWarning(log: Logger, event: string, error: unknown, fields: object = {}): void {
   faultCounts(log).warn++
   log.warn({ ...fields, event, reason: safeError(error).message })
 }
 
-/** A fault that somebody has to look into. */
+/** Logs a fault that an operator has to look into. */
 export function logFault(log: Logger, event: string, error: unknown, fields: object = {}): void {
   faultCounts(log).error++
   log.error({ ...fields, event, err: safeError(error) })

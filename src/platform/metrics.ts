@@ -5,10 +5,10 @@ export type ProcessKind = 'api' | 'worker' | 'admin'
 export type Metrics = ReturnType<typeof createMetrics>
 
 /**
- * What a process counts and measures, for Prometheus (docs/reference/metrics.md). Labels come from short, fixed lists:
- * never an id, a contact, content or anybody's words.
+ * The metrics of a process, for Prometheus (docs/reference/metrics.md). Label values come from short, fixed lists: never an
+ * id, a contact, content or other text from outside.
  *
- * @param kind the process shows its own metrics only. What code that it shares with others counts of theirs goes nowhere.
+ * @param kind a process exports only the metrics of its own kind; the others exist, for shared code, but aren't exported.
  */
 export function createMetrics(kind: ProcessKind) {
   const registry = new Registry()
@@ -44,7 +44,7 @@ function definitions(registers: Registry[]) {
 
 type Definitions = ReturnType<typeof definitions>
 
-/** Set when they are asked for (src/platform/scrape.ts), but for the breaker. */
+/** Set at each scrape (src/platform/scrape.ts), except the breaker's and the count of replaced connections. */
 function storeMetrics({ gauge, counter }: Definitions) {
   return {
     connections: gauge('outbound_database_connections', 'Connections of the pool to PostgreSQL.', 'state'),
@@ -60,26 +60,26 @@ function storeMetrics({ gauge, counter }: Definitions) {
     ),
     redisBreakerOpen: gauge(
       'outbound_redis_breaker_open',
-      '1 while the process spares itself asking Redis, which failed, but for a try a second.',
+      '1 while the process does not call Redis, which failed, except for one try a second.',
     ),
-    faults: counter('outbound_faults_total', 'Faults that the log tells of.', 'level'),
+    faults: counter('outbound_faults_total', 'Faults logged, by level.', 'level'),
   }
 }
 
-/** From a socket of the same machine to the time-out of a reading; finer around what docs/explanation/performance.md allows. */
+/** From a local socket to the query's time-out, with finer steps around the limits of docs/explanation/performance.md. */
 const roundTripSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1]
 
 function roundTripMetrics({ histogram }: Definitions) {
   return {
     databaseRoundTrip: histogram(
       'outbound_database_round_trip_seconds',
-      'A query that only reads the clock, on an open connection to PostgreSQL; asked every 5 s.',
+      'A query that only reads the clock, on an open connection to PostgreSQL; run every 5 s.',
       roundTripSeconds,
     ),
   }
 }
 
-/** From what a lone accept takes to where clients give up. */
+/** From a single accept without load to a client's time-out. */
 const answerSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2.5, 5, 10]
 const batchSends = [1, 2, 5, 10, 20, 50, 100, 200]
 
@@ -94,54 +94,54 @@ function apiMetrics({ counter, histogram }: Definitions) {
     ),
     accepted: counter(
       'outbound_sends_accepted_total',
-      'Sends recorded; the repeat of a request by its Idempotency-Key is none.',
+      'Sends recorded; an idempotent replay does not count.',
       'message_type',
     ),
     acceptedMediaBytes: counter('outbound_accepted_media_bytes_total', 'Media that came as base64, decoded.'),
     idempotentReplays: counter(
       'outbound_idempotent_replays_total',
-      'Requests answered as an earlier one, by their Idempotency-Key.',
+      'Requests that got the response of an earlier request with the same Idempotency-Key.',
     ),
     authFailures: counter('outbound_auth_failures_total', 'Requests without a valid API key.'),
     rateLimited: counter(
       'outbound_rate_limited_total',
-      'Requests beyond the limit of their account, or with faulty keys beyond that of their address.',
+      "Requests refused with 429: over the account's rate limit, or over the address's limit of failed keys.",
       'limit',
     ),
     enqueueFailures: counter(
       'outbound_enqueue_failures_total',
-      'Sends accepted without a wake-up, which a worker adds later.',
+      'Sends accepted without a wake-up; a worker adds it later.',
     ),
     acceptBatch: histogram('outbound_accept_batch_sends', 'Sends recorded by one statement.', batchSends),
   }
 }
 
-/** From an instant provider to the longest time-out. */
+/** From an immediate answer to the longest time-out. */
 const callSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25]
-/** To the end of the usual retries. */
+/** Up to the end of the default retries. */
 const deliverySeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 14_400]
 
 function deliveryMetrics({ counter, histogram }: Definitions) {
   return {
     dispatches: counter(
       'outbound_dispatches_total',
-      'Attempts that ended, by what came of them.',
+      'Attempts that ended, by outcome.',
       'provider',
       'outcome',
     ),
     dispatchDuration: histogram(
       'outbound_dispatch_duration_seconds',
-      'One attempt to call a provider, without the wait for its turn.',
+      'One attempt to call a provider, without waiting for a permit.',
       callSeconds,
       'provider',
     ),
     acceptToSent: histogram(
       'outbound_accept_to_sent_seconds',
-      'From the accept of a send to its sent, with all waits and retries; replayed sends are left out.',
+      'From accepting a send to its sent, with all waits and retries, but without replayed sends.',
       deliverySeconds,
       'provider',
     ),
-    retries: counter('outbound_retries_total', 'Attempts after which another one is due.'),
+    retries: counter('outbound_retries_total', 'Attempts after which another one was scheduled.'),
     ended: counter(
       'outbound_sends_ended_total',
       'Sends that ended. One that ends again, after a replay or by a late outcome, counts again.',
@@ -153,18 +153,18 @@ function deliveryMetrics({ counter, histogram }: Definitions) {
 
 function workerMetrics({ counter, gauge, histogram }: Definitions) {
   return {
-    inFlight: gauge('outbound_sends_in_flight', 'Sends that the worker is at work on.'),
-    slots: gauge('outbound_worker_slots', 'Sends that the worker may be at work on at a time.'),
+    inFlight: gauge('outbound_sends_in_flight', 'Sends that the worker is processing.'),
+    slots: gauge('outbound_worker_slots', 'Sends that the worker may process at the same time.'),
     wakeUpsStalled: gauge(
       'outbound_wake_ups_stalled_seconds',
-      'How long sends have been due while the worker, at work on none, got no wake-up.',
+      'How long sends have been due while the worker was idle and got no wake-up.',
     ),
     breakerOpenings: counter(
       'outbound_breaker_openings_total',
-      'Circuit breakers of channels that the worker opened, also again after a trial.',
+      "Times that the worker opened a channel's circuit breaker, also again after a probe.",
     ),
-    reconciled: counter('outbound_reconciled_sends_total', 'Due sends that had no wake-up, and got one.'),
-    claimBatch: histogram('outbound_claim_batch_sends', 'Sends asked for by one claim.', batchSends),
+    reconciled: counter('outbound_reconciled_sends_total', 'Due sends that had no wake-up and got one.'),
+    claimBatch: histogram('outbound_claim_batch_sends', 'Sends of one claim statement.', batchSends),
     outcomeBatch: histogram(
       'outbound_outcome_batch_sends',
       'Outcomes recorded by one statement.',
@@ -173,14 +173,14 @@ function workerMetrics({ counter, gauge, histogram }: Definitions) {
   }
 }
 
-/** What the stores tell of the whole service: the same whoever asks, so only one process does. */
+/** Read from PostgreSQL and Redis about the whole service. The values are the same everywhere, so only the admin process has them. */
 function backlogMetrics({ gauge }: Definitions) {
   return {
     queueJobs: gauge('outbound_queue_jobs', 'Wake-ups in a queue.', 'queue', 'state'),
     unfinished: gauge('outbound_unfinished_sends', 'Sends that have not ended.', 'state'),
     oldestWaiting: gauge(
       'outbound_oldest_waiting_send_age_seconds',
-      'How long ago the oldest of the due sends fell due that wait for no earlier one to their contact.',
+      'How long the oldest due send has been due, of those that wait for no earlier send to their contact.',
       'channels',
     ),
     heldChannels: gauge(
@@ -190,19 +190,19 @@ function backlogMetrics({ gauge }: Definitions) {
     ),
     breakers: gauge(
       'outbound_breakers',
-      'Channels whose circuit breaker is open, or half open: their next send is a trial.',
+      'Channels whose circuit breaker is open or half open, which means that their next send is a probe.',
       'provider',
       'state',
     ),
-    workers: gauge('outbound_workers', 'Workers that are alive, by their leases.'),
+    workers: gauge('outbound_workers', 'Workers with a current lease.'),
     collectorUp: gauge(
       'outbound_collector_up',
-      '0 where it could not be read, and is left out.',
+      '0 if the collector failed; its metrics are missing then.',
       'collector',
     ),
     collectorDuration: gauge(
       'outbound_collector_duration_seconds',
-      'How long it took to read it the last time.',
+      'How long the last run of the collector took.',
       'collector',
     ),
   }
@@ -213,7 +213,7 @@ type Counted = Pick<
   'accepted' | 'rateLimited' | 'ended'
 >
 
-/** What has never happened yet is 0 from the start: else Prometheus would miss the first time that it does. */
+/** Sets counters to 0 at the start. Otherwise Prometheus would miss the first increment. */
 function startAtZero({ accepted, rateLimited, ended }: Counted): void {
   for (const message_type of ['text', 'template', 'media']) accepted.inc({ message_type }, 0)
   for (const limit of ['account', 'address']) rateLimited.inc({ limit }, 0)

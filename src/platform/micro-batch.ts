@@ -1,7 +1,7 @@
-import { setImmediate as restOfTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as endOfTick, setTimeout as sleep } from 'node:timers/promises'
 import { outsideSpans } from './tracing.ts'
 
-/** After which a flush counts as stuck: several, one after the other, would use up what a request may wait. */
+/** After this a flush counts as stuck. Waiting for several in a row would use up a request's deadline. */
 const stuckAfterMs = 100
 
 interface Waiting<Item, Result> {
@@ -11,26 +11,26 @@ interface Waiting<Item, Result> {
 }
 
 export interface MicroBatchOptions<Item, Result> {
-  /** Does the work for many items at once and answers with one result an item, in their order. */
+  /** Does the work for many items at once, and returns one result per item, in their order. */
   flush: (items: Item[]) => Promise<Result[]>
   maxItems: number
-  /** Whether calls needn't wait for a flush that is stuck, say on a connection that hangs where others don't. */
+  /** Whether calls may start another flush while one is stuck, for example on a connection that hangs. */
   mayOverlap?: boolean
-  /** For what isn't urgent: how long to gather before each flush. */
+  /** How long to gather items before each flush, where they aren't urgent. Default: until the end of the tick. */
   gatherMs?: number
-  /** Whether a failed flush may be due to one of its items; then each is tried alone, so that it fails alone. */
+  /** Whether one of the items may have made the flush fail. If so, each is tried alone, so that only that one fails. */
   isItemsFault: (error: unknown) => boolean
 }
 
 /**
- * Turns concurrent calls into few flushes without a timer: a call that finds no flush in flight starts one in this turn
- * of the event loop, with all that come in the same turn; calls that come while one is in flight gather for the next. So
- * a lone call waits for nothing, and a crowd shares one statement.
+ * Turns concurrent calls into few flushes, without a timer. A call that finds no flush in flight starts one, shared with
+ * all calls of the same event-loop tick; calls during a flush gather for the next one. So a single call doesn't wait, and
+ * many share one statement.
  */
 export class MicroBatch<Item, Result> {
   readonly #options: MicroBatchOptions<Item, Result>
   #waiting: Waiting<Item, Result>[] = []
-  /** More than one only where one is stuck. */
+  /** Flushes in flight: more than one only if one is stuck. */
   #flushing = 0
   #flushedAt = 0
 
@@ -53,7 +53,7 @@ export class MicroBatch<Item, Result> {
     this.#flushing++
     while (this.#waiting.length > 0) {
       this.#flushedAt = performance.now()
-      await (this.#options.gatherMs === undefined ? restOfTurn() : sleep(this.#options.gatherMs))
+      await (this.#options.gatherMs === undefined ? endOfTick() : sleep(this.#options.gatherMs))
       const batch = this.#waiting.splice(0, this.#options.maxItems)
       if (batch.length > 0) await this.#settle(batch)
     }

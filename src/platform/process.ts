@@ -3,29 +3,28 @@ import { type Logger, logFault } from './logger.ts'
 import { startFault } from './start-fault.ts'
 import { flushSpans } from './tracing.ts'
 
-/** What asks a process to end. SIGHUP: its terminal has gone; systemd may send it beside SIGTERM. */
+/** SIGHUP comes when the terminal closes; systemd may send it in addition to SIGTERM. */
 const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
-/** One Ctrl-C arrives twice where npm or a supervisor passes on what the terminal has given to its whole process group. */
+/** One Ctrl-C arrives twice: the terminal signals the whole process group, and npm or a supervisor forwards the signal. */
 const sameSignalWithinMs = 1000
 
-/** Runs an entry point. A fault that it can't start with is printed on stderr, and the exit code is 1. */
+/** Runs an entry point. If it throws, prints the fault on stderr and exits with 1. */
 export async function runProcess(main: () => Promise<void>): Promise<void> {
   try {
     await main()
   } catch (error) {
     const text = startFault(error)
     process.stderr.write(`${text}\n`)
-    // Connections that are open already would keep it alive.
+    // Open connections would keep the process alive.
     process.exit(1)
   }
 }
 
 /**
- * On a signal or a fault that nobody caught: finishes what was begun, then exits; after `withinMs` it exits with what is
- * left unfinished. Further signals change nothing, since supervisors repeat them; only a SIGINT that comes more than a
- * second after the first signal ends it at once. To be called before the process says that it is at work: whoever
- * reads that may signal it.
+ * On a signal or an uncaught exception, runs `close` and exits; after `withinMs` the process exits even if `close` has not
+ * finished. Further signals are ignored, because supervisors repeat them, but a SIGINT more than a second after the first
+ * signal exits at once. Call it before logging that the process is ready: a supervisor may send a signal from then on.
  */
 export function closeOnSignal(log: Logger, withinMs: number, close: () => Promise<void>): void {
   let first: { signal: NodeJS.Signals; at: number } | undefined

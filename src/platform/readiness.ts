@@ -4,37 +4,37 @@ import { Deadline } from './deadline.ts'
 
 const answerWithinMs = 1000
 
-export const hindrances = {
+export const notReadyReasons = {
   draining: 'This process is about to end.',
   noDatabase: 'PostgreSQL does not answer.',
 }
 
 /**
- * Whether a process can take work: PostgreSQL answers, and it isn't draining. Redis doesn't count: sends are accepted
- * and kept without it. A worker is also asked whether wake-ups reach it.
+ * Whether a process can take work: PostgreSQL answers, and the process isn't draining. Redis doesn't count, since sends are
+ * accepted and kept without it.
  */
 export class Readiness {
   readonly #runtime: Pick<Clients, 'db'>
-  readonly #ownHindrance: () => string | undefined
+  readonly #otherReason: () => string | undefined
   #draining = false
   #lastAskedAt = Number.NEGATIVE_INFINITY
   #asking: Promise<string | undefined> | undefined
 
-  /** @param ownHindrance what else may keep a process of this kind from its work. */
-  constructor(runtime: Pick<Clients, 'db'>, ownHindrance: () => string | undefined = () => undefined) {
+  /** @param otherReason another reason that keeps this kind of process from its work, such as missing wake-ups. */
+  constructor(runtime: Pick<Clients, 'db'>, otherReason: () => string | undefined = () => undefined) {
     this.#runtime = runtime
-    this.#ownHindrance = ownHindrance
+    this.#otherReason = otherReason
   }
 
-  /** Why the process takes no work at the moment; undefined where it does. */
-  async hindrance(): Promise<string | undefined> {
+  /** Why the process can't take work at the moment; undefined if it can. */
+  async reasonNotReady(): Promise<string | undefined> {
     this.#lastAskedAt = performance.now()
-    if (this.#draining) return hindrances.draining
-    // Whoever asks meanwhile shares the query: anybody may ask, and mustn't take up the connections of sends.
+    if (this.#draining) return notReadyReasons.draining
+    // Concurrent checks share one query: the route is public, and must not use up the connections that sends need.
     this.#asking ??= this.#askDatabase().finally(() => {
       this.#asking = undefined
     })
-    return (await this.#asking) ?? this.#ownHindrance()
+    return (await this.#asking) ?? this.#otherReason()
   }
 
   async #askDatabase(): Promise<string | undefined> {
@@ -42,16 +42,16 @@ export class Readiness {
       await new Deadline(answerWithinMs).spend(this.#runtime.db.execute(sql`select 1`))
       return undefined
     } catch {
-      return hindrances.noDatabase
+      return notReadyReasons.noDatabase
     }
   }
 
-  /** From now on the process says that it takes no work. */
+  /** From now on the process reports that it takes no work. */
   drain(): void {
     this.#draining = true
   }
 
-  /** Whether somebody goes by what it says, so that it has to be given time to be heard. */
+  /** Whether a balancer polls readiness, and so needs time to notice that the process is draining. */
   wasAskedWithin(ms: number): boolean {
     return performance.now() - this.#lastAskedAt < ms
   }

@@ -1,6 +1,6 @@
 import { isCertificateFault, isForOtherHost } from '../../db/connection-faults.ts'
 
-/** Which setting to look at when Redis can't be reached; a line of the log has it as `check`. */
+/** The setting to check when Redis can't be reached: the log line's `check` field. */
 export function redisAdvice(error: Error): string {
   if (isForOtherHost(error)) return 'REDIS_URL: its host has to be the name that the certificate is for'
   return isCertificateFault(error)

@@ -6,23 +6,23 @@ import type { Metrics } from './metrics.ts'
 
 const failuresToOpen = 2
 const tryAgainAfterMs = 1000
-const lookEveryMs = 50
+const pollEveryMs = 50
 
-/** Does work that needs Redis, or fails at once while Redis is known to be away. */
+/** Runs work that needs Redis, or fails at once while Redis is known to be down. */
 export type RedisBreaker = <T>(work: () => Promise<T>) => Promise<T>
 
-/** Thrown instead of asking a Redis that failed a moment ago. */
+/** Thrown instead of calling Redis while the breaker is open. */
 export class RedisGivenUp extends Error {
   constructor() {
-    super(`Redis failed; it is asked again ${tryAgainAfterMs} ms later`)
+    super(`Redis failed; it is tried again after ${tryAgainAfterMs} ms`)
   }
 }
 
 /**
- * So that a Redis that hangs costs its time-out once a second, and not every request. Work that is refused for a
- * reason of its own must not throw: it would count as a failure of Redis.
+ * A circuit breaker: while Redis hangs, one try a second waits for the time-out, instead of every request. Anything that the
+ * work throws counts as a failure of Redis, so it must return its own refusals.
  *
- * @param timeoutMs after which work has failed, all its commands together.
+ * @param timeoutMs for the work as a whole, all its commands together.
  */
 export function createRedisBreaker(
   log: Logger,
@@ -31,12 +31,12 @@ export function createRedisBreaker(
 ): RedisBreaker {
   let failuresInARow = 0
   let isOpen = false
-  /** As `performance.now()` tells: by a clock that is set back, Redis wouldn't be asked until the old time comes again. */
+  /** On the monotonic clock of `performance.now()`: setting the system clock back must not keep the breaker open. */
   let openUntil = 0
   let trying: Promise<unknown> | undefined
-  const ask = <T>(work: () => Promise<T>) => new Deadline(timeoutMs, 'Redis').spend(work())
+  const run = <T>(work: () => Promise<T>) => new Deadline(timeoutMs, 'Redis').spend(work())
   const open = (error: unknown) => {
-    // Logged once, though every try that fails opens it again.
+    // Logged only the first time: every failed try opens it again.
     if (!isOpen) logWarning(log, 'redis_given_up', error, { tryingAgainEveryMs: tryAgainAfterMs })
     isOpen = true
     openUntil = performance.now() + tryAgainAfterMs
@@ -48,20 +48,20 @@ export function createRedisBreaker(
     metrics.redisBreakerOpen.set(0)
     log.info({ event: 'redis_taken_up' })
   }
-  const askWhileClosed = async <T>(work: () => Promise<T>): Promise<T> => {
+  const runWhileClosed = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      const result = await ask(work)
+      const result = await run(work)
       failuresInARow = 0
       return result
     } catch (error) {
-      // What was asked before it opened says nothing new.
+      // A failure of work that began before the breaker opened tells nothing new.
       if (!isOpen && ++failuresInARow >= failuresToOpen) open(error)
       throw error
     }
   }
   const tryAgain = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      const result = await ask(work)
+      const result = await run(work)
       close()
       return result
     } catch (error) {
@@ -72,9 +72,9 @@ export function createRedisBreaker(
     }
   }
   return async (work) => {
-    // Whoever comes during a try goes by what comes of it.
+    // Work that comes during a try waits for its result.
     if (trying) await trying.catch(() => {})
-    if (!isOpen) return await askWhileClosed(work)
+    if (!isOpen) return await runWhileClosed(work)
     if (performance.now() < openUntil) throw new RedisGivenUp()
     const tried = tryAgain(work)
     trying = tried
@@ -83,8 +83,8 @@ export function createRedisBreaker(
 }
 
 /**
- * For workers: work first waits for a Redis that is away. What is asked for meanwhile would pile up in the client, to be done
- * when nobody waits for it any more.
+ * For workers: work first waits until Redis is connected. Commands sent before that would pile up in the client, and run
+ * when their callers have given up.
  */
 export function createWaitingBreaker(
   redis: Redis,
@@ -108,6 +108,6 @@ export function createWaitingBreaker(
 
 async function waitForRedis(redis: Redis, withinMs: number): Promise<void> {
   const until = performance.now() + withinMs
-  while (redis.status !== 'ready' && performance.now() < until) await sleep(lookEveryMs)
+  while (redis.status !== 'ready' && performance.now() < until) await sleep(pollEveryMs)
   if (redis.status !== 'ready') throw new Error('Redis is away')
 }

@@ -1,46 +1,48 @@
 import type { Redis } from 'ioredis'
 
-/** Without an answer for so long a connection counts as dead, although nobody has closed it. */
+/** A connection without an answer for this long counts as dead, although neither end has closed it. */
 export const silentForMs = 2000
-const lookEveryMs = 250
+const checkEveryMs = 250
 const pingEveryMs = 1000
-/** Less than the second after which BullMQ would give its waiting connection up by itself, without a word. */
+/** Less than the second after which BullMQ gives up its blocking connection by itself, without an event. */
 const graceMs = 750
 
 interface Watch {
-  /** How long Redis may leave a command of this connection unanswered, because it waits for work: such a one isn't pinged. */
+  /** How long a blocking command of this connection may wait for work. Such a connection isn't pinged. */
   waitsForMs?: number | undefined
   onReplaced(): void
 }
 
 /**
- * Replaces a connection on which Redis has stopped answering: a firewall has forgotten it, or its Redis has moved or hangs.
- * TCP itself would notice after a quarter of an hour, and meanwhile each command would wait.
+ * Replaces a connection on which Redis has stopped answering: a firewall dropped it, or Redis moved or hangs. TCP alone would
+ * notice after a quarter of an hour, and each command would wait until then.
  *
- * Only an established connection is destroyed, as if it had been reset: the client then connects by its own rules. So it suits
- * a client that asks Sentinels, which `disconnect()` could stop for good while it asks, and each node of a Cluster.
+ * Destroys the socket of an established connection, as a reset would, and leaves reconnecting to the client. `disconnect()`
+ * would stop a Sentinel client for good if it came during a Sentinel query; destroying the socket also works for each node
+ * of a Cluster.
  */
 export function watchConnection(redis: Redis, { waitsForMs, onReplaced }: Watch): void {
-  const mostSilentLooks = (waitsForMs === undefined ? silentForMs : waitsForMs + graceMs) / lookEveryMs
+  const mostSilentChecks = (waitsForMs === undefined ? silentForMs : waitsForMs + graceMs) / checkEveryMs
   redis.on('connect', () => {
     const { stream } = redis
     const isStuck = () => redis.stream === stream && redis.status === 'connect'
-    const hangUp = () => isStuck() && stream.destroy(new Error('Redis takes connections, but says nothing'))
+    const hangUp = () =>
+      isStuck() && stream.destroy(new Error('Redis accepts connections, but does not answer'))
     setTimeout(hangUp, silentForMs).unref()
   })
   redis.on('ready', () => {
     const { stream } = redis
     let pingedAt = Number.NEGATIVE_INFINITY
     let { bytesRead } = stream
-    // Looks, not time: a process that stood still reads what has come meanwhile before it looks a second time.
-    let silentLooks = 0
-    const look = () => {
+    // Counts checks instead of time: after a blocked event loop, data that arrived is read before the next check.
+    let silentChecks = 0
+    const check = () => {
       if (redis.stream !== stream || redis.status !== 'ready') return
       const isAnswered = redis.commandQueue.length === 0
       const isHeard = isAnswered || stream.bytesRead !== bytesRead
       bytesRead = stream.bytesRead
-      silentLooks = isHeard ? 0 : silentLooks + 1
-      if (silentLooks >= mostSilentLooks) {
+      silentChecks = isHeard ? 0 : silentChecks + 1
+      if (silentChecks >= mostSilentChecks) {
         onReplaced()
         stream.destroy()
       } else if (isAnswered && waitsForMs === undefined && performance.now() - pingedAt >= pingEveryMs) {
@@ -48,7 +50,7 @@ export function watchConnection(redis: Redis, { waitsForMs, onReplaced }: Watch)
         redis.ping().catch(() => {})
       }
     }
-    const looking = setInterval(look, lookEveryMs).unref()
-    stream.once('close', () => clearInterval(looking))
+    const checking = setInterval(check, checkEveryMs).unref()
+    stream.once('close', () => clearInterval(checking))
   })
 }

@@ -7,7 +7,7 @@ import { silentForMs, watchConnection } from './redis-watchdog.ts'
 
 const reconnectEveryMs = 500
 
-/** Else its answers would have another type. */
+/** With `replyMapping` in the options, the client's replies would have another type. */
 type Options = Omit<RedisOptions, 'replyMapping'>
 type RedisMetrics = Pick<Metrics, 'redisConnectionsReplaced'>
 
@@ -18,43 +18,43 @@ interface Watched {
 }
 
 const defaultTimeoutMs = 300
-/** How long a worker's waiting connection may wait for work, in seconds. The shorter, the sooner it is known to be dead. */
+/** How long a worker's blocking connection waits for work. A shorter wait finds a dead connection sooner. */
 export const longestWaitSeconds = 2
 
-/** For callers that have to answer soon: a command fails rather than waits for a Redis that is gone. */
-const withShortTimeouts = { enableOfflineQueue: false, maxRetriesPerRequest: 1 }
+/** A command fails at once while Redis is disconnected, since a request waits for it. */
+const failFast = { enableOfflineQueue: false, maxRetriesPerRequest: 1 }
 
 /**
- * For the API. Work that takes longer than `timeoutOf` is given up as a whole (redis-breaker.ts): a timer for each command
- * would cost more than the rest of it. ioredis isn't asked to gather what comes in one tick: for that it copies all
- * scripts that the connection knows, and BullMQ's are many.
+ * For the API. redis-breaker.ts times out work as a whole, after `timeoutOf`: a timer for each command would cost more than
+ * the rest of the command. ioredis's auto-pipelining is off, because it copies all scripts of the connection for each batch,
+ * and BullMQ has many.
  */
 export function connectForRequests(url: string, log: Logger, metrics: RedisMetrics): Redis {
-  return connect(url, log, metrics, withShortTimeouts)
+  return connect(url, log, metrics, failFast)
 }
 
-/** For the admin process, whose commands are mostly a library's: each is given up by itself. */
+/** For the admin process: most commands are a library's, so each one has a time-out. */
 export function connectForAdmin(url: string, log: Logger, metrics: RedisMetrics): Redis {
-  const redis = connect(url, log, metrics, withShortTimeouts)
+  const redis = connect(url, log, metrics, failFast)
   redis.options.commandTimeout = timeoutOf(redis)
   return redis
 }
 
-/** When to give up a Redis that hangs, in ms: its URL's `commandTimeout`, which ioredis takes for text and doesn't heed. */
+/** Time-out in ms: `commandTimeout` of the URL. ioredis itself ignores that, because it reads it as text. */
 export function timeoutOf({ options }: Redis): number {
   return Number(options.commandTimeout) || defaultTimeoutMs
 }
 
 /**
- * For workers, which rather wait than fail. Each of BullMQ's workers waits for wake-ups on a duplicate of it, which answers to
- * nothing else meanwhile.
+ * For workers, whose commands wait for Redis instead of failing. Each BullMQ worker waits for wake-ups on a duplicate of this
+ * connection, which can run no other command meanwhile.
  */
 export function connectForWorkers(url: string, log: Logger, metrics: RedisMetrics): Redis {
   const redis = connect(url, log, metrics, { maxRetriesPerRequest: null })
   redis.duplicate = (options) => {
-    const waiting = new Redis({ ...redis.options, ...options } as Options)
-    watch(waiting, { log, metrics, waitsForMs: longestWaitSeconds * 1000 })
-    return waiting
+    const blocking = new Redis({ ...redis.options, ...options } as Options)
+    watch(blocking, { log, metrics, waitsForMs: longestWaitSeconds * 1000 })
+    return blocking
   }
   return redis
 }
@@ -94,8 +94,8 @@ function watch(redis: Redis, { log, metrics, waitsForMs }: Watched): void {
 }
 
 /**
- * What is written in one turn goes out in one piece, as Node.js does it with what an HTTP server answers. Otherwise the first
- * command goes alone, and wakes a Redis that has to be woken again for the others.
+ * Sends the commands of one tick in one packet, as Node.js does with HTTP responses. Otherwise the first command would go
+ * alone, and wake Redis twice.
  */
 function gatherWrites(stream: Redis['stream']): void {
   const write = stream.write.bind(stream) as typeof stream.write
@@ -108,7 +108,7 @@ function gatherWrites(stream: Redis['stream']): void {
   }) as typeof stream.write
 }
 
-/** Waits for the connection, but not for ever: an API starts without Redis, too. */
+/** Waits for the connection, at most `withinMs`: an API also starts without Redis. */
 export async function readyWithin(redis: Redis, withinMs: number): Promise<void> {
   if (redis.status === 'ready') return
   const signal = AbortSignal.timeout(withinMs)

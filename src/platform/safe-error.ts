@@ -1,9 +1,9 @@
 import { DrizzleQueryError } from 'drizzle-orm'
 
 /**
- * What a log line may tell of an error. Messages of databases and parsers quote the values they stumbled over, and a
- * query's error lists its parameters: contacts, content and key hashes. So quoted parts are left out, and no field
- * is taken that isn't named here.
+ * The parts of an error that may be logged. Databases and parsers quote the values that they failed on, and a query's error
+ * lists its parameters: contacts, content and key hashes. So quoted parts are removed, and only the fields named here are
+ * taken.
  */
 export function safeError(error: unknown): { type: string; message: string; code?: string; stack?: string } {
   const cause = error instanceof DrizzleQueryError ? (error.cause ?? error) : error
@@ -18,7 +18,7 @@ export function safeError(error: unknown): { type: string; message: string; code
   }
 }
 
-/** From the first quotation mark to the last: what is quoted may itself hold some. */
+/** From the first quotation mark to the last, since a quoted value may itself contain some. */
 function withoutQuotes(message: string): string {
   return message.replace(/"[\s\S]*"/, '…')
 }

@@ -2,7 +2,7 @@ import type { RegistryContentType } from 'prom-client'
 import type { Clients } from './clients.ts'
 import { faultCounts } from './logger.ts'
 
-/** All metrics of this process as they are now, in the text format of Prometheus. Asks no store. */
+/** The current metrics of this process, in Prometheus's text format. Queries neither PostgreSQL nor Redis. */
 export async function scrape(
   runtime: Pick<Clients, 'metrics' | 'db' | 'redis' | 'log'>,
 ): Promise<{ contentType: RegistryContentType; text: string }> {

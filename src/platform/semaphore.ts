@@ -1,7 +1,7 @@
-/** Thrown where too few units were free in time. */
+/** Thrown when too few units became free in time. */
 export class NotAcquired extends Error {
   constructor() {
-    super('there was no room for a large body in time')
+    super('the memory budget for large bodies stayed full for too long')
   }
 }
 
@@ -17,16 +17,16 @@ interface Waiter extends Request {
 
 export interface SemaphoreOptions {
   units: number
-  /** What one owner may hold of them; a single request for more is granted while its owner holds none. */
+  /** How many of them one owner may hold. A request for more is granted while its owner holds none. */
   unitsOfOwner: number
-  /** Whether an owner that holds none gets what it asks for even if all units are taken. */
+  /** Whether an owner that holds none gets the requested units even if all are taken. */
   alwaysGrantsFirst?: boolean
 }
 
 /**
- * Units, such as bytes of a memory budget or permits, of which each holder has its part until it releases it. If too
- * few are free, requests wait in a queue. The owner that holds least is served first, equals in the order in which they
- * came; an owner that holds its share waits without holding up the others.
+ * A counting semaphore, over bytes of a memory budget or over permits. If too few units are free, requests wait in a queue.
+ * The owner that holds the fewest units is served first, equals in order of arrival; an owner that holds its full share
+ * waits without delaying the others.
  */
 export class Semaphore {
   readonly #options: SemaphoreOptions
@@ -46,7 +46,7 @@ export class Semaphore {
     return this.#queue.length
   }
 
-  /** Whether the owner holds all that it may. */
+  /** Whether the owner holds its full share. */
   holdsShare(owner: string): boolean {
     return this.#held(owner) >= this.#options.unitsOfOwner
   }
@@ -54,8 +54,8 @@ export class Semaphore {
   /**
    * @param within milliseconds.
    * @param signal aborted when the units are no longer needed.
-   * @returns releases the units; may be called more than once.
-   * @throws NotAcquired after so long; the signal's reason where that comes first.
+   * @returns a function that releases the units; calling it again does nothing.
+   * @throws NotAcquired after `within`, or the signal's reason if the signal is aborted first.
    */
   async acquire(request: Request, within: number, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted()
@@ -65,7 +65,7 @@ export class Semaphore {
         if (this.#queue.includes(waiter)) this.#queue.splice(this.#queue.indexOf(waiter), 1)
         settle()
         reject(reason)
-        // It may have been what the others waited for.
+        // This waiter may have been blocking the others.
         this.#serveQueue()
       }
       const timer = setTimeout(() => giveUp(new NotAcquired()), within)
@@ -88,7 +88,7 @@ export class Semaphore {
     })
   }
 
-  /** All waiters fail with NotAcquired. */
+  /** Fails all waiters with NotAcquired. */
   refuseWaiting(): void {
     for (const { giveUp } of this.#queue.splice(0)) giveUp(new NotAcquired())
   }
@@ -118,7 +118,7 @@ export class Semaphore {
     }
   }
 
-  /** The first of those whose owner holds least, and less than its share. */
+  /** The waiter to serve next: of those within their owner's share, the one whose owner holds the fewest units. */
   #next(): Waiter | undefined {
     let next: Waiter | undefined
     for (const waiter of this.#queue) {

@@ -30,7 +30,7 @@ const networks = z.string().transform((text, context) => {
 const credentialsKey = /^[A-Za-z0-9+/]{43}=$/
 const keyBytes = (text: string) => Buffer.from(text, 'base64')
 
-/** Every setting by its name in the environment, with its default and its range (docs/reference/settings.md). */
+/** All settings by the name of their environment variable, with default and range (docs/reference/settings.md). */
 const environment = z.object({
   DATABASE_URL: url(
     ['postgres:', 'postgresql:'],
@@ -46,7 +46,7 @@ const environment = z.object({
     .transform(keyBytes),
   CREDENTIALS_KEY_PREVIOUS: z
     .string()
-    .regex(credentialsKey, 'has to be 32 bytes in base64: what CREDENTIALS_KEY was before, or unset')
+    .regex(credentialsKey, 'has to be 32 bytes in base64: the former CREDENTIALS_KEY, or unset')
     .transform(keyBytes)
     .optional(),
   API_KEY_PEPPER: z
@@ -91,14 +91,14 @@ type Variables = Record<string, string | undefined>
 // biome-ignore lint/style/noProcessEnv: the one place that reads the environment
 export const environmentVariables: Variables = process.env
 
-/** Settings that can't be used. Its message names every faulty one, a line each, and says what to set. */
+/** Settings that can't be used. The message has one line for each, which names it and says what to set. */
 export class SettingsError extends Error {}
 
 /**
- * Reads the settings once, at a process's start. An empty value counts as unset.
+ * Reads the settings; called once, when a process starts. An empty value counts as unset.
  *
- * @param names what this process needs; all, unless told.
- * @param faultsTogether of settings that can each be used, but not beside each other.
+ * @param names the settings that this process needs; default: all.
+ * @param faultsTogether returns the faults of settings that are valid alone, but not together.
  * @throws SettingsError with all faults at once.
  */
 export function readSettings<const Names extends readonly Name[] = readonly Name[]>(
@@ -112,7 +112,7 @@ export function readSettings<const Names extends readonly Name[] = readonly Name
   const faults = result.error?.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`) ?? []
   if (names.includes('CREDENTIALS_KEY_PREVIOUS') && isRotatedToItself(set)) {
     faults.push(
-      'CREDENTIALS_KEY_PREVIOUS is the same as CREDENTIALS_KEY; set it to what that was before, or unset it',
+      'CREDENTIALS_KEY_PREVIOUS is the same as CREDENTIALS_KEY; set it to the former key, or unset it',
     )
   }
   faults.push(...faultsTogether(set))
@@ -127,7 +127,7 @@ function isRotatedToItself(set: Record<string, string | undefined>): boolean {
   return keyBytes(current).equals(keyBytes(previous))
 }
 
-/** What may have sealed a config or signed a media link: first the key that does it now. */
+/** The keys that may have sealed a config or signed a media link, the current one first. */
 export function credentialsKeys({
   CREDENTIALS_KEY,
   CREDENTIALS_KEY_PREVIOUS,
@@ -147,16 +147,16 @@ const adminNames = [
   'LOG_LEVEL',
 ] as const
 
-/** What the admin process needs: neither of the secrets. */
+/** The settings of the admin process. It needs neither CREDENTIALS_KEY nor API_KEY_PEPPER. */
 export type AdminSettings = Pick<Settings, (typeof adminNames)[number]>
 
-/** @throws SettingsError also where it would be open to others without a password. */
+/** @throws SettingsError also if other machines could reach the admin process without a password. */
 export function readAdminSettings(variables: Variables = environmentVariables): AdminSettings {
   return readSettings(adminNames, variables, ({ ADMIN_HOST, ADMIN_PASSWORD }) =>
     ADMIN_HOST === undefined || isLoopback(ADMIN_HOST) || ADMIN_PASSWORD !== undefined
       ? []
       : [
-          'ADMIN_PASSWORD is not set, and has to be where ADMIN_HOST is not loopback: who reaches it sees all',
+          'ADMIN_PASSWORD is not set; set it, or set ADMIN_HOST to 127.0.0.1: else all who reach it see all sends',
         ],
   )
 }

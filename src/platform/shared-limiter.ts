@@ -8,7 +8,7 @@ import { keyPrefix } from '../core/send-job.ts'
 import type { Clients } from './clients.ts'
 import { MicroBatch } from './micro-batch.ts'
 
-/** What Node's timers can hold: beyond it they fire at once, and the count would be lost. */
+/** The longest delay of a Node.js timer, rounded down. A longer one fires at once, and the count would be lost. */
 const longestTimerSeconds = 2_000_000
 const maxUsesPerFlush = 200
 
@@ -18,13 +18,12 @@ export interface Count {
   resetSeconds: number
 }
 
-/** As the library gives it to its client: key, points, seconds of the window, and the points that there are in it. */
+/** The arguments that rate-limiter-flexible passes to its client; `limit` is the points of a whole window. */
 type Use = [key: string, points: string, seconds: string, limit: string, ...rest: string[]]
 
 /**
- * As the library's own, but for many keys at once, one after the other; what is refused isn't counted, and what is given
- * back after its window is over isn't credited to the next one: else what is given back would not be room for exactly as
- * much.
+ * Like the library's script, but for many keys in one call. A refused use isn't counted, and a point refunded after its
+ * window has ended isn't credited to the next window: a refund must free exactly one use.
  */
 const countScript = `
   local counts = {}
@@ -50,15 +49,15 @@ declare module 'ioredis' {
 
 export interface SharedLimiter {
   useUp(key: string): Promise<Count>
-  /** @param points that were used up in vain; 0 only asks for the count. */
-  giveBack(key: string, points: 0 | 1): Promise<Count>
+  /** @param points to refund; 0 only reads the count. */
+  refund(key: string, points: 0 | 1): Promise<Count>
 }
 
 /**
- * Counts what keys use up, exactly across all processes, in one command for all that is asked for at the same time. While
- * Redis is away this process counts for itself, with the same limit: never unlimited.
+ * Counts the uses of keys, exactly across all processes; concurrent calls share one command. While Redis is down, this
+ * process counts by itself with the same limit, so that uses are never unlimited.
  *
- * @returns a maker of limiters. Their names distinguish their keys in Redis.
+ * @returns a function that creates a limiter; its name prefixes its keys in Redis.
  */
 export function sharedLimiters({ redis, throughBreaker }: Pick<Clients, 'redis' | 'throughBreaker'>) {
   redis.defineCommand('countUses', { lua: countScript })
@@ -72,28 +71,31 @@ export function sharedLimiters({ redis, throughBreaker }: Pick<Clients, 'redis' 
       return throughBreaker(() => redis.countUses(batch.length, ...keys, ...rest))
     },
   })
-  /** Stands for the client of a limiter, which would send a command for each key. */
+  /** In place of the library's Redis client, which would send one command per key. */
   const storeClient = { defineCommand() {}, rlflxIncr: (use: Use) => uses.add(use) }
 
   return (name: string, limit: { points: number; seconds: number }): SharedLimiter => {
     const options = { points: limit.points, duration: limit.seconds }
     const shared = new RateLimiterRedis({ ...options, storeClient, keyPrefix: `${keyPrefix}:${name}` })
-    const own = new RateLimiterMemory({ ...options, duration: Math.min(limit.seconds, longestTimerSeconds) })
+    const local = new RateLimiterMemory({
+      ...options,
+      duration: Math.min(limit.seconds, longestTimerSeconds),
+    })
     const count = async (by: (limiter: RateLimiterAbstract) => Promise<RateLimiterRes>): Promise<Count> => {
       try {
         return toCount(await by(shared), limit)
       } catch {
-        return notBeyond(limit.seconds, toCount(await by(own), limit))
+        return notBeyond(limit.seconds, toCount(await by(local), limit))
       }
     }
     return {
       useUp: (key) => count((limiter) => consume(limiter, key)),
-      giveBack: (key, points) => count((limiter) => limiter.reward(key, points)),
+      refund: (key, points) => count((limiter) => limiter.reward(key, points)),
     }
   }
 }
 
-/** The limiter throws its count when the limit is reached, and an error when something is broken. */
+/** The library throws the count when the limit is reached, and an error when the store fails. */
 async function consume(limiter: RateLimiterAbstract, key: string): Promise<RateLimiterRes> {
   try {
     return await limiter.consume(key)
@@ -103,7 +105,7 @@ async function consume(limiter: RateLimiterAbstract, key: string): Promise<RateL
   }
 }
 
-/** What is counted here ends by a timer, but is told by the wall clock, which may have been set back meanwhile. */
+/** A local window ends by a timer, but the library reads its rest from the system clock, which may have been set back. */
 function notBeyond(seconds: number, count: Count): Count {
   return { ...count, resetSeconds: Math.min(count.resetSeconds, seconds) }
 }

@@ -3,14 +3,14 @@ import type { Clients } from './clients.ts'
 import { Deadline } from './deadline.ts'
 import { logWarning } from './logger.ts'
 
-/** Through a pooler the check takes about 20 round trips (db/pooler.ts); where it ended later, the process would start. */
+/** Through a pooler, the check takes about 20 round trips (db/pooler.ts). If it took longer, the process would start unchecked. */
 const waitForDatabaseMs = 5000
 
 /**
- * Opens a first connection to PostgreSQL. A process starts while PostgreSQL is away; the line in its log names the setting,
- * in case that is what is wrong.
+ * Opens a first connection to PostgreSQL. If PostgreSQL is down, the process still starts, and logs a warning that names the
+ * setting to check.
  *
- * @throws where only an operator can make a connection possible (db/connection-faults.ts).
+ * @throws if no connection is possible until an operator changes something (db/connection-faults.ts).
  */
 export async function checkDatabase({ db, log }: Pick<Clients, 'db' | 'log'>): Promise<void> {
   try {

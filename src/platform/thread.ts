@@ -1,52 +1,54 @@
 import { parentPort, type Transferable, Worker, workerData } from 'node:worker_threads'
 
-interface Task<Asked, Answer> {
-  asked: Asked
+interface Task<Input, Output> {
+  input: Input
   transfer: readonly Transferable[]
-  resolve: (answer: Answer) => void
+  resolve: (output: Output) => void
   reject: (error: Error) => void
 }
 
-type Reply<Answer> = { answer: Answer } | { error: Error }
+type Reply<Output> = { output: Output } | { error: Error }
 
 interface ThreadOptions {
   workerData: unknown
-  /** After which a task is given up, and the thread with it. */
+  /** A task that takes longer fails, and its thread is ended. */
   taskMs: number
-  /** Of its heap; beyond it the thread is lost, and not the process. */
+  /** A heap beyond this ends the thread instead of the process. */
   resourceLimits: { maxOldGenerationSizeMb: number }
 }
 
-/** The thread was lost with what it was at work on. */
+/** The thread ended while it was running the task. */
 export class ThreadLost extends Error {}
 
 /**
- * A thread for work that would hold up everybody: one task at a time, in the order asked for. It is started by the first
- * task, and again by the next one after it was lost; then only the task that it was at work on fails. It doesn't keep
- * the process alive.
+ * A thread for work that would block the event loop. It runs one task at a time, in order. The first task starts it; if it
+ * ends, only the task that it was running fails, and the next task starts it again. It doesn't keep the process alive.
  */
-export class Thread<Asked, Answer> {
+export class Thread<Input, Output> {
   readonly #file: URL
   readonly #options: ThreadOptions
   #worker: Worker | undefined
-  #working: Task<Asked, Answer> | undefined
+  #working: Task<Input, Output> | undefined
   #overdue: NodeJS.Timeout | undefined
-  /** Here, and not in the thread: with it they would be lost. */
-  readonly #waiting: Task<Asked, Answer>[] = []
+  /** Kept on this side, because tasks posted to the thread would be lost with it. */
+  readonly #waiting: Task<Input, Output>[] = []
 
   /**
-   * @param file calls `serve`.
-   * @param options.workerData what it is given, where `serve` makes the work.
+   * @param file the thread's module; it calls `serve`.
+   * @param options.workerData passed to the `prepare` function of `serve`.
    */
   constructor(file: URL, options: ThreadOptions) {
     this.#file = file
     this.#options = options
   }
 
-  /** @param transfer what is moved there instead of copied: here it is empty afterwards. */
-  ask(asked: Asked, transfer: readonly Transferable[] = []): Promise<Answer> {
+  /**
+   * @param transfer objects to move instead of copy: they are empty here afterwards.
+   * @throws ThreadLost, or the error of the task.
+   */
+  run(input: Input, transfer: readonly Transferable[] = []): Promise<Output> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ asked, transfer, resolve, reject })
+      this.#waiting.push({ input, transfer, resolve, reject })
       this.#next()
     })
   }
@@ -54,12 +56,12 @@ export class Thread<Asked, Answer> {
   #next(): void {
     if (this.#working || this.#waiting.length === 0) return
     this.#working = this.#waiting.shift()
-    const { asked, transfer, reject } = this.#working as Task<Asked, Answer>
+    const { input, transfer, reject } = this.#working as Task<Input, Output>
     try {
       this.#worker ??= this.#start()
       const worker = this.#worker
       this.#overdue = setTimeout(() => void worker.terminate(), this.#options.taskMs)
-      worker.postMessage(asked, transfer)
+      worker.postMessage(input, transfer)
     } catch (error) {
       this.#end()
       reject(error as Error)
@@ -73,9 +75,9 @@ export class Thread<Asked, Answer> {
     worker.on('error', (error: Error) => {
       fault = error
     })
-    worker.on('message', (reply: Reply<Answer>) => {
+    worker.on('message', (reply: Reply<Output>) => {
       const task = this.#end()
-      if ('answer' in reply) task?.resolve(reply.answer)
+      if ('output' in reply) task?.resolve(reply.output)
       else task?.reject(reply.error)
       this.#next()
     })
@@ -86,12 +88,12 @@ export class Thread<Asked, Answer> {
       )
       this.#next()
     })
-    // Behind the listeners: that for messages would keep the process alive again.
+    // After adding the listeners: the one for messages would otherwise keep the process alive.
     worker.unref()
     return worker
   }
 
-  #end(): Task<Asked, Answer> | undefined {
+  #end(): Task<Input, Output> | undefined {
     clearTimeout(this.#overdue)
     const task = this.#working
     this.#working = undefined
@@ -99,29 +101,29 @@ export class Thread<Asked, Answer> {
   }
 }
 
-/** From its sources, which only development and tests run, Node.js 20 needs the loader to be told to the thread. */
+/** A thread's TypeScript source, which only development and tests run, needs the loader registered in the thread. */
 function startWorker(file: URL, options: ThreadOptions): Worker {
-  // Without what the process was started with: a tracing SDK, say, would be loaded once more, with its exporter.
+  // Without the process's arguments: a tracing SDK loaded by them would be loaded again, with its exporter.
   if (!file.pathname.endsWith('.ts')) return new Worker(file, { ...options, execArgv: [], env: {} })
   const loading = `import('tsx/esm/api').then(({ register }) => (register(), import(${JSON.stringify(file.href)})))`
   return new Worker(loading, { ...options, eval: true })
 }
 
 /**
- * Answers what a `Thread` asks; called by its file.
+ * Runs the tasks of a `Thread`; called by the thread's module.
  *
- * @param prepare makes the work of what the thread was given.
+ * @param prepare called once, with `workerData`; returns the function that runs a task.
  */
-export function serve<Given, Asked, Answer>(
-  prepare: (given: Given) => (asked: Asked) => { answer: Answer; transfer?: readonly Transferable[] },
+export function serve<Options, Input, Output>(
+  prepare: (options: Options) => (input: Input) => { output: Output; transfer?: readonly Transferable[] },
 ): void {
-  const work = prepare(workerData as Given)
-  parentPort?.on('message', (asked: Asked) => {
+  const work = prepare(workerData as Options)
+  parentPort?.on('message', (input: Input) => {
     try {
-      const { answer, transfer = [] } = work(asked)
-      parentPort?.postMessage({ answer } satisfies Reply<Answer>, transfer)
+      const { output, transfer = [] } = work(input)
+      parentPort?.postMessage({ output } satisfies Reply<Output>, transfer)
     } catch (error) {
-      parentPort?.postMessage({ error: error as Error } satisfies Reply<Answer>)
+      parentPort?.postMessage({ error: error as Error } satisfies Reply<Output>)
     }
   })
 }

@@ -13,29 +13,26 @@ import {
 } from '@opentelemetry/api'
 import { formatTraceparent, parseTraceparent } from '../core/traceparent.ts'
 
-/**
- * Spans go wherever an SDK sends them that was loaded before the process (docs/how-to/trace-with-opentelemetry.md); without one each
- * of these calls comes to nearly nothing.
- */
+/** Spans are exported by the SDK that the process was started with (docs/how-to/trace-with-opentelemetry.md). Without one they cost almost nothing. */
 const tracer = trace.getTracer('outbound-messaging-api')
 
 export interface SpanOptions {
   name: string
   kind: SpanKind
-  /** In place of the span that is active: null for none. */
+  /** Default: the active span. Null: none. */
   parent?: Context | null
   attributes?: Attributes
 }
 
-/** Does some work within a span of its own; what is thrown marks the span as failed, by its name alone. */
+/** Runs work within a span of its own. An error marks the span as failed; only the error's name is recorded. */
 export function inSpan<Result>(
   { name, kind, parent, attributes = {} }: SpanOptions,
   work: (span: Span) => Promise<Result>,
 ): Promise<Result> {
-  const above = parent === undefined ? context.active() : (parent ?? ROOT_CONTEXT)
-  const span = tracer.startSpan(name, { kind, attributes }, above)
-  const isOfNobody = span.spanContext().traceId === INVALID_TRACEID
-  return isOfNobody ? work(span) : within(span, trace.setSpan(above, span), work)
+  const parentContext = parent === undefined ? context.active() : (parent ?? ROOT_CONTEXT)
+  const span = tracer.startSpan(name, { kind, attributes }, parentContext)
+  const isUntraced = span.spanContext().traceId === INVALID_TRACEID
+  return isUntraced ? work(span) : within(span, trace.setSpan(parentContext, span), work)
 }
 
 async function within<Result>(
@@ -58,22 +55,22 @@ export function failSpan(span: Span, type: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR })
 }
 
-/** For work that is done for many at once: it belongs to nobody's trace. */
+/** For work shared by many requests: it belongs to none of their traces. */
 export const outsideSpans = <Result>(work: () => Result): Result => context.with(ROOT_CONTEXT, work)
 
-/** The context of a span in another process; undefined where there was none, or it can't be read. */
+/** The context of a span in another process; undefined if `traceparent` is absent or malformed. */
 export function remoteContext(traceparent: string | null | undefined): Context | undefined {
   const remote = parseTraceparent(traceparent ?? undefined)
   return remote && trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true })
 }
 
-/** The active span's, to hand on. */
+/** The active span's `traceparent`, to pass on to another process. */
 export function activeTraceparent(): string | undefined {
   const active = trace.getActiveSpan()?.spanContext()
   return active && isSpanContextValid(active) ? formatTraceparent(active) : undefined
 }
 
-/** What a log line has of the active span, by the names that log collectors know. */
+/** The active span's ids, by the field names that log collectors know. */
 export function traceFields(): { trace_id?: string; span_id?: string } {
   const active = trace.getActiveSpan()?.spanContext()
   return active && isSpanContextValid(active) ? { trace_id: active.traceId, span_id: active.spanId } : {}
@@ -81,20 +78,19 @@ export function traceFields(): { trace_id?: string; span_id?: string } {
 
 const flushWithinMs = 2000
 
-/** Before the process ends: an SDK keeps spans for some seconds. */
+/** Exports the remaining spans before the process ends: an SDK buffers them for some seconds. Waits 2 s at most. */
 export async function flushSpans(): Promise<void> {
   const provider = trace.getTracerProvider()
   const sdk = isProxy(provider) ? provider.getDelegate() : provider
   if (!canFlush(sdk)) return
-  // Where they go may be away.
-  const over = new AbortController()
-  await Promise.race([sdk.forceFlush(), sleep(flushWithinMs, undefined, { signal: over.signal })]).catch(
+  const timer = new AbortController()
+  await Promise.race([sdk.forceFlush(), sleep(flushWithinMs, undefined, { signal: timer.signal })]).catch(
     () => {},
   )
-  over.abort()
+  timer.abort()
 }
 
-/** By its method: an SDK from a folder of its own has another copy of the API, and with it another class. */
+/** Not `instanceof`: an SDK installed in another folder has its own copy of the API's classes. */
 const isProxy = (provider: object): provider is { getDelegate(): object } =>
   'getDelegate' in provider && typeof provider.getDelegate === 'function'
 

@@ -2,14 +2,14 @@ import type { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { keyPrefix, overflowQueueName } from '../core/send-job.ts'
 
-/** BullMQ's own bound: beyond it, wake-ups are taken in the order in which they came. */
+/** BullMQ's highest priority value. Beyond it, wake-ups are taken in the order in which they came. */
 const lastTag = 2 ** 21 - 1
 const forgottenAfterMs = 86_400_000
 
 /**
- * Start-time fair queueing: a channel's next wake-up comes one after its last one, or one after what is being served
- * where that is later. So the channels take turns, however much each of them has waiting. BullMQ keeps a priority in
- * the upper half of the score.
+ * Start-time fair queueing: a channel's next wake-up gets the tag after the channel's last one, or the tag after the one
+ * being served, whichever is later. So the channels take turns, however many wake-ups each of them has waiting. BullMQ keeps
+ * a priority in the upper half of the score.
  */
 const tagScript = `
   local first = redis.call('zrange', KEYS[1], 0, 0, 'withscores')
@@ -24,7 +24,7 @@ const tagScript = `
   redis.call('pexpire', KEYS[2], ${forgottenAfterMs})
   return tags`
 
-/** A priority for each wake-up in the overflow, by its channel. */
+/** @returns a BullMQ priority for each wake-up of the overflow queue, given the wake-ups' channels. */
 export async function fairTags(
   { redis, overflow }: { redis: Redis; overflow: Pick<Queue, 'toKey'> },
   channelIds: readonly string[],

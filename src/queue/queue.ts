@@ -5,7 +5,7 @@ import { fairTags } from './fair-order.ts'
 
 export type SendQueue = Queue<SendJob>
 
-/** The ordinary queue, and the one for what a channel has beyond its places in it. */
+/** The ordinary queue, and the overflow queue for wake-ups beyond a channel's quota. */
 export interface SendQueues {
   redis: Redis
   queue: SendQueue
@@ -16,48 +16,48 @@ export function createQueue(name: string, connection: Redis): SendQueue {
   const queue = new Queue<SendJob>(name, {
     connection,
     prefix: keyPrefix,
-    // Without these, a queue made while Redis is away rejects for ever.
+    // Without these, a queue created while Redis is down rejects every call for good.
     skipWaitingForReady: true,
     skipVersionCheck: true,
   })
-  // The connection tells the log when Redis is away; unheard, the same error would go to stderr too.
+  // The connection logs when Redis is down. Without a listener, the same error would also go to stderr.
   queue.on('error', () => {})
   return queue
 }
 
 /**
- * For whoever follows wake-ups: a finished one leaves nothing behind; what became of the send stands in PostgreSQL. Told
- * here and not with each job, whose options then have the 64 bytes up to which Redis keeps a job in half the memory.
+ * Options of BullMQ workers: a finished job is removed, because the send's state is in PostgreSQL. Not set on each job, so
+ * that a job's options stay within the 64 bytes up to which Redis stores a job in half the memory.
  */
 export const leaveNothing = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } }
 
-/** Adds wake-ups, each keyed by its send's id: adding one that is there already changes nothing. */
+/** Adds wake-ups, each keyed by its requestId: adding one that exists already changes nothing. */
 export async function addWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[]): Promise<void> {
   const ordinary = wakeUps.filter(({ overflowOf }) => !overflowOf)
   await addJobs(
     queues.queue,
     ordinary.map((wakeUp) => toJob(wakeUp)),
   )
-  const flood = wakeUps.filter(({ overflowOf }) => overflowOf)
-  if (flood.length === 0) return
+  const overflowing = wakeUps.filter(({ overflowOf }) => overflowOf)
+  if (overflowing.length === 0) return
   const tags = await fairTags(
     queues,
-    flood.map(({ overflowOf }) => overflowOf ?? ''),
+    overflowing.map(({ overflowOf }) => overflowOf ?? ''),
   )
   await addJobs(
     queues.overflow,
-    flood.map((wakeUp, index) => toJob(wakeUp, tags[index])),
+    overflowing.map((wakeUp, index) => toJob(wakeUp, tags[index])),
   )
 }
 
-/** A lone job isn't worth a pipeline, which copies all of BullMQ's scripts. */
+/** A single job goes without a pipeline, which copies all of BullMQ's scripts. */
 async function addJobs(queue: SendQueue, jobs: ReturnType<typeof toJob>[]): Promise<void> {
   const [first] = jobs
   if (first && jobs.length === 1) await queue.add(first.name, first.data, first.opts)
   else if (first) await queue.addBulk(jobs)
 }
 
-/** Nobody waits for it: it is brought forward before. */
+/** Delay of a wake-up whose send is behind an earlier one of its lane; it is promoted when that one ends. */
 const behindMs = 3_600_000
 
 function toJob({ requestId, inMs, isBehind }: WakeUp, priority?: number) {
@@ -70,11 +70,11 @@ function toJob({ requestId, inMs, isBehind }: WakeUp, priority?: number) {
   }
 }
 
-/** A job's place among the delayed ones is its moment, times this. */
+/** BullMQ's score of a delayed job is its due time in ms, times this. */
 const delayedScale = 4096
 const slackMs = 500
 
-/** Of each id: that it has no job, its place among the delayed ones, or neither. */
+/** For each id: its score if its job is delayed, else 'missing' or 'waiting'. */
 const statesScript = `
   local states = {}
   for i, id in ipairs(ARGV) do
@@ -83,10 +83,10 @@ const statesScript = `
   return states`
 
 /**
- * Adds those wake-ups that are in no queue, and hastens those that are to come later, such as that of a retry which a
- * replay has overtaken.
+ * Adds those wake-ups that are in no queue, and promotes those that are delayed for too long, such as the wake-up of a retry
+ * whose send was replayed meanwhile.
  *
- * @returns how many.
+ * @returns how many were added or promoted.
  */
 export async function restoreWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[]): Promise<number> {
   const { redis, queue, overflow } = queues
@@ -99,11 +99,11 @@ export async function restoreWakeUps(queues: SendQueues, wakeUps: readonly WakeU
     const late = part.filter(
       ({ inMs = 0 }, index) => Number(states[index]) / delayedScale > Date.now() + inMs + slackMs,
     )
-    // One that has come by itself meanwhile can't be promoted, and needn't be.
+    // Promoting fails for a job that has become due meanwhile, which is fine.
     const promoted = await Promise.allSettled(late.map((wakeUp) => promote(of, wakeUp)))
     return missing.length + promoted.filter(({ status }) => status === 'fulfilled').length
   }
-  const [ordinary, flood] = await Promise.all([
+  const [ordinary, overflowing] = await Promise.all([
     restore(
       queue,
       wakeUps.filter(({ overflowOf }) => !overflowOf),
@@ -113,7 +113,7 @@ export async function restoreWakeUps(queues: SendQueues, wakeUps: readonly WakeU
       wakeUps.filter(({ overflowOf }) => overflowOf),
     ),
   ])
-  return ordinary + flood
+  return ordinary + overflowing
 }
 
 async function promote(queue: SendQueue, { requestId, inMs }: WakeUp): Promise<void> {

@@ -13,7 +13,7 @@ test('however many ask at a time, they take up one connection, and later ones as
   const readiness = new Readiness(service.api)
   let connections = 0
   service.api.db.$client.on('acquire', () => connections++)
-  const ask = () => Promise.all(Array.from({ length: 100 }, () => readiness.hindrance()))
+  const ask = () => Promise.all(Array.from({ length: 100 }, () => readiness.reasonNotReady()))
   expect(new Set(await ask())).toEqual(new Set([undefined]))
   expect(connections).toBe(1)
   await ask()

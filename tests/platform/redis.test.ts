@@ -59,7 +59,7 @@ test('a connection on which Redis says nothing is made anew, and told of', async
   expect(await redis.ping()).toBe('PONG')
   const events = lines.map((line) => JSON.parse(line))
   expect(events).toMatchObject([
-    { event: 'redis_away', reason: 'Redis takes connections, but says nothing' },
+    { event: 'redis_away', reason: 'Redis accepts connections, but does not answer' },
     { event: 'redis_back' },
   ])
 })

@@ -64,7 +64,7 @@ test('what is given back can be used again, by those who come behind it in the s
   await limiter.useUp('a')
   const [over, back, again] = await Promise.all([
     limiter.useUp('a'),
-    limiter.giveBack('a', 1),
+    limiter.refund('a', 1),
     limiter.useUp('a'),
   ])
   expect([over.isOver, back.remaining, again.isOver]).toEqual([true, 1, false])
@@ -76,7 +76,7 @@ test('a limit that is lowered below what is used up refuses, and counts nothing 
   for (const _ of [1, 2, 3, 4]) await before.useUp('a')
   const lowered = createLimiter('rate', { points: 2, seconds: 60 })
   expect(await lowered.useUp('a')).toMatchObject({ isOver: true, remaining: 0 })
-  expect(await before.giveBack('a', 0)).toMatchObject({ isOver: false, remaining: 1 })
+  expect(await before.refund('a', 0)).toMatchObject({ isOver: false, remaining: 1 })
 })
 
 test('a Redis that has forgotten all scripts counts on', async () => {

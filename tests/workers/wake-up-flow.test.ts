@@ -19,7 +19,7 @@ test('a worker that gets no wake-ups although sends are due is not ready, says s
   const { service, ...traffic } = await startTraffic(context, { REDIS_URL: proxy.url }, stores)
   const runtime = openRuntime('worker', service.runtime.settings, service.runtime.log)
   const flow = new WakeUpFlow(runtime.metrics, stalledAfterSeconds)
-  const readiness = new Readiness(runtime, () => flow.hindrance())
+  const readiness = new Readiness(runtime, () => flow.reasonNotReady())
   const worker = startWorker(runtime, 'stalled', flow)
   context.onTestFinished(async () => {
     await worker.stop()
@@ -29,19 +29,19 @@ test('a worker that gets no wake-ups although sends are due is not ready, says s
   await worker.ready()
   const channelId = await traffic.buildWebhook(answer(200))
   await traffic.expectSent([await traffic.send(channelId)])
-  expect(await readiness.hindrance()).toBeUndefined()
+  expect(await readiness.reasonNotReady()).toBeUndefined()
   expect(await countedBy(runtime.metrics.wakeUpsStalled)).toBe(0)
 
   proxy.freeze()
   const requestId = await traffic.send(channelId)
   const failures = () => service.logs.filter(({ event }) => event === 'reconcile_failed')
   await eventually('the search gives up', async () => failures().length > 0)
-  expect(await readiness.hindrance()).toMatch(/^Sends are due, but no wake-up has come for \d+ s\.$/)
+  expect(await readiness.reasonNotReady()).toMatch(/^Sends are due, but no wake-up has come for \d+ s\.$/)
   await eventually('the metric', async () => (await countedBy(runtime.metrics.wakeUpsStalled)) > 1)
 
   proxy.thaw()
   await traffic.expectSent([requestId])
-  await eventually('it is ready', async () => (await readiness.hindrance()) === undefined)
+  await eventually('it is ready', async () => (await readiness.reasonNotReady()) === undefined)
   await eventually('so is the metric', async () => (await countedBy(runtime.metrics.wakeUpsStalled)) === 0)
   // One line a reason, not one a try.
   expect(new Set(failures().map(({ reason }) => reason)).size).toBe(failures().length)

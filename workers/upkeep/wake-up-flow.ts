@@ -39,7 +39,7 @@ export class WakeUpFlow {
   }
 
   /** Why the worker counts as not ready; undefined where wake-ups flow. */
-  hindrance(): string | undefined {
+  reasonNotReady(): string | undefined {
     const seconds = this.#stalledSeconds()
     if (seconds < this.#stalledAfterSeconds) return undefined
     return `Sends are due, but no wake-up has come for ${Math.floor(seconds)} s.`

@@ -69,7 +69,7 @@ export function openLargeBodies(
     ) {
       const leave = await workedOn.acquire({ units: lengthOf(pieces), owner }, queuedMs)
       try {
-        const parsed = await thread.ask(
+        const parsed = await thread.run(
           { pieces, form },
           pieces.map(({ buffer }) => buffer as ArrayBuffer),
         )

@@ -23,6 +23,6 @@ serve<ParseGiven, ParseAsked, Parsed>(({ allowedPrivateNetworks }) => {
     const content = 'asked' in answer ? answer.asked.mediaContent : undefined
     // What is small shares its memory with others, and is copied.
     const transfer = content && content.length > Buffer.poolSize ? [content.buffer as ArrayBuffer] : []
-    return { answer, transfer }
+    return { output: answer, transfer }
   }
 })

@@ -3,7 +3,7 @@ import { providerFault } from '../../core/provider-faults.ts'
 import { providerRules } from '../../core/providers/index.ts'
 import { sendRequestSchemas } from '../../core/send-request.ts'
 import { variableFaults } from '../../core/template.ts'
-import { hindrances } from '../../platform/readiness.ts'
+import { notReadyReasons } from '../../platform/readiness.ts'
 import type { Settings } from '../../platform/settings.ts'
 import { forbidden, tooManyFaultyKeys, unauthorized } from '../authenticate.ts'
 import { notJson } from '../body/parse-body.ts'
@@ -80,8 +80,8 @@ export const refusalsOfMedia = (): Refusals => ({
 })
 
 export const refusalsOfReadiness = (): Refusals => ({
-  noDatabase: { summary: 'PostgreSQL is away', error: notReady(hindrances.noDatabase) },
-  draining: { summary: 'The process is ending', error: notReady(hindrances.draining) },
+  noDatabase: { summary: 'PostgreSQL is away', error: notReady(notReadyReasons.noDatabase) },
+  draining: { summary: 'The process is ending', error: notReady(notReadyReasons.draining) },
   ...refusalsOfAny('GET', 'HEAD'),
 })
 

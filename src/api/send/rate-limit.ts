@@ -47,7 +47,7 @@ export function rateLimiter(runtime: Runtime) {
       const { caller, deadline, hasUsedRateLimit } = c.var
       const limit = caller.rateLimit ?? ours
       const points = hasUsedRateLimit ? 1 : 0
-      tell(c, limit, await deadline.spend(limiterFor(limit).giveBack(caller.accountId, points)))
+      tell(c, limit, await deadline.spend(limiterFor(limit).refund(caller.accountId, points)))
     },
   }
 }

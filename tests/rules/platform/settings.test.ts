@@ -198,7 +198,7 @@ describe('the admin process', () => {
     const refused = () =>
       readAdminSettings({ REDIS_URL: stores.REDIS_URL, ADMIN_HOST: host, ADMIN_PASSWORD: '' })
     expect(refused).toThrow(SettingsError)
-    expect(refused).toThrow(/^ {2}DATABASE_URL is not set.*\n {2}ADMIN_PASSWORD is not set, and has to be/m)
+    expect(refused).toThrow(/^ {2}DATABASE_URL is not set.*\n {2}ADMIN_PASSWORD is not set; set it/m)
     expect(readAdminSettings({ ...stores, ADMIN_HOST: host, ADMIN_PASSWORD: 'x' }).ADMIN_HOST).toBe(host)
   })
 })

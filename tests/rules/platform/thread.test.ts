@@ -20,7 +20,7 @@ test('what it is asked comes back, each its own answer, in the order asked', asy
   const ended: number[] = []
   const answers = await Promise.all(
     [3, 1, 2].map(async (value) => {
-      const answer = await thread.ask(echo(value, value * 10))
+      const answer = await thread.run(echo(value, value * 10))
       ended.push(value)
       return answer
     }),
@@ -31,16 +31,16 @@ test('what it is asked comes back, each its own answer, in the order asked', asy
 
 test('what is moved there is held here no more', async () => {
   const bytes = new Uint8Array(1_000_000).fill(7)
-  const answer = open().ask({ echo: bytes }, [bytes.buffer])
+  const answer = open().run({ echo: bytes }, [bytes.buffer])
   expect(bytes.length).toBe(0)
   expect((await answer).length).toBe(1_000_000)
 })
 
 test('others go on while it works', async () => {
   const thread = open()
-  await thread.ask(echo(1))
+  await thread.run(echo(1))
   const { working, ...span } = await timed(async () => {
-    const working = [thread.ask(echo(2, 1000))]
+    const working = [thread.run(echo(2, 1000))]
     await sleep(1)
     return { working }
   })
@@ -50,8 +50,8 @@ test('others go on while it works', async () => {
 
 test('what throws there fails alone', async () => {
   const thread = open()
-  const failing = thread.ask('throw')
-  const next = thread.ask(echo(1))
+  const failing = thread.run('throw')
+  const next = thread.run(echo(1))
   await expect(failing).rejects.toThrow(new RangeError('thrown in the thread'))
   expect(await next).toEqual(Uint8Array.of(1))
 })
@@ -63,21 +63,21 @@ test.each([
   'a thread that is lost by "%s" fails what it was at work on, and what waited is done',
   async (how, reason) => {
     const thread = open()
-    const failing = thread.ask(how)
-    const waiting = [thread.ask(echo(1)), thread.ask(echo(2))]
+    const failing = thread.run(how)
+    const waiting = [thread.run(echo(1)), thread.run(echo(2))]
     const error = await failing.catch((fault: unknown) => fault)
     expect(error).toBeInstanceOf(ThreadLost)
     expect(String(error)).toMatch(reason)
     expect(await Promise.all(waiting)).toEqual([Uint8Array.of(1), Uint8Array.of(2)])
-    expect(await thread.ask(echo(3))).toEqual(Uint8Array.of(3))
+    expect(await thread.run(echo(3))).toEqual(Uint8Array.of(3))
   },
 )
 
 test('a task that does not end is given up, and what waited is done', async () => {
   // In which the next thread has to start, too.
   const thread = open(4000)
-  const hanging = thread.ask(echo(1, 60_000))
-  const waiting = thread.ask(echo(2)).catch((fault: unknown) => fault)
+  const hanging = thread.run(echo(1, 60_000))
+  const waiting = thread.run(echo(2)).catch((fault: unknown) => fault)
   await expect(hanging).rejects.toThrow(ThreadLost)
   const next = await timed(async () => ({ answer: await waiting }))
   unlessStoodStill(next, () => expect(next.answer).toEqual(Uint8Array.of(2)))
@@ -85,17 +85,17 @@ test('a task that does not end is given up, and what waited is done', async () =
 
 test('a fault that nobody caught there doesn’t end the process, nor the work for good', async () => {
   const thread = open()
-  await expect(thread.ask('fail uncaught')).rejects.toThrow()
+  await expect(thread.run('fail uncaught')).rejects.toThrow()
   // Until it is gone, what it is asked fails too.
-  const answer = async () => await thread.ask(echo(1)).catch(() => undefined)
+  const answer = async () => await thread.run(echo(1)).catch(() => undefined)
   expect(await eventually('an answer', answer)).toEqual(Uint8Array.of(1))
 })
 
 test('a task that can’t be sent there fails alone', async () => {
   const thread = open()
   const unsendable = { echo: (() => {}) as unknown as Uint8Array }
-  await expect(thread.ask(unsendable)).rejects.toThrow(/could not be cloned/)
-  expect(await thread.ask(echo(1))).toEqual(Uint8Array.of(1))
+  await expect(thread.run(unsendable)).rejects.toThrow(/could not be cloned/)
+  expect(await thread.run(echo(1))).toEqual(Uint8Array.of(1))
 })
 
 test('a process whose thread has nothing to do ends by itself', async () => {
@@ -105,7 +105,7 @@ test('a process whose thread has nothing to do ends by itself', async () => {
     const options = { workerData: 'given', taskMs: 20_000, resourceLimits: { maxOldGenerationSizeMb: 64 } }
     const thread = new Thread(new URL(${url('./trial-thread.ts')}), options)
     const awake = setInterval(() => {}, 1000)
-    await thread.ask({ echo: Uint8Array.of(1) })
+    await thread.run({ echo: Uint8Array.of(1) })
     clearInterval(awake)
     console.log('answered')`
   const node = ['--import', 'tsx', '--input-type=module', '--eval', script]

@@ -11,7 +11,7 @@ export type Trial =
 serve<string, Trial, string | Uint8Array>((given) => (asked) => {
   if (asked === 'throw') throw new RangeError('thrown in the thread')
   if (asked === 'exit') process.exit(3)
-  if (asked === 'fill its memory') return { answer: `${fill([]).length}` }
+  if (asked === 'fill its memory') return { output: `${fill([]).length}` }
   if (asked === 'fail uncaught') {
     setImmediate(() => {
       throw new TypeError('not caught in the thread')
@@ -21,7 +21,7 @@ serve<string, Trial, string | Uint8Array>((given) => (asked) => {
     throw new Error(given)
   }
   for (const until = performance.now() + (asked.busyMs ?? 0); performance.now() < until; );
-  return { answer: asked.echo, transfer: [asked.echo.buffer as ArrayBuffer] }
+  return { output: asked.echo, transfer: [asked.echo.buffer as ArrayBuffer] }
 })
 
 function fill(kept: unknown[]): unknown[] {
