@@ -12,12 +12,12 @@ const failuresAllowed = 10
 const failureWindowMs = 60_000
 const addressesCounted = 10_000
 
-/** Forms come from these pages alone: a POST that another site's page sends is refused. */
+/** Refuses a form that a page of another site submits. */
 export const refuseForeignForms = csrf()
 
 /**
- * Without a password only this machine may ask, by a name that is always its own: under another name, another site's
- * page that a browser here has open could have had itself resolved to loopback (DNS rebinding).
+ * Without a password, only requests to a loopback host name are answered. With any other name, a page of another site, open
+ * in a browser on this machine, could reach these pages by DNS rebinding.
  */
 export function checkHost({ settings }: AdminRuntime) {
   return factory.createMiddleware(async (c, next) => {
@@ -29,8 +29,8 @@ export function checkHost({ settings }: AdminRuntime) {
 }
 
 /**
- * HTTP basic, where there is a password. An address that keeps failing is refused for a while whatever it sends:
- * else its next guess could be the right one.
+ * HTTP basic authentication, if a password is set. After too many wrong passwords an address is refused for a minute, even
+ * with the right one: otherwise it could go on guessing.
  */
 export function authenticate({ settings }: AdminRuntime) {
   const password = settings.ADMIN_PASSWORD
@@ -52,9 +52,9 @@ export function authenticate({ settings }: AdminRuntime) {
     const given = auth(c.req.raw)
     const isRight = given !== undefined && isSame(given.username, user) && isSame(given.password, password)
     if (isRight) return next()
-    // A browser's first request has none, and is no guess.
+    // A browser's first request has no credentials, so it doesn't count as a wrong password.
     if (c.req.header('Authorization') !== undefined) failures.set(from, failed + 1)
-    throw new PageError(401, `Sign in as ${user} with the password that ADMIN_PASSWORD says.`, {
+    throw new PageError(401, `Sign in as ${user}, with the password set in ADMIN_PASSWORD.`, {
       'WWW-Authenticate': 'Basic realm="Outbound messages", charset="UTF-8"',
     })
   })

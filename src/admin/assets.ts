@@ -6,7 +6,7 @@ const styles = readFileSync(new URL('./admin.css', import.meta.url), 'utf8')
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path fill="#0b57c2"
 d="M6 4h20a4 4 0 0 1 4 4v12a4 4 0 0 1-4 4H14l-8 6v-6a4 4 0 0 1-4-4V8a4 4 0 0 1 4-4z"/></svg>`
 
-/** What all pages load, and nothing else. */
+/** The only files that the pages load. */
 export const assets = {
   styles: (c: Context) => c.body(styles, 200, { 'Content-Type': 'text/css; charset=utf-8' }),
   icon: (c: Context) => c.body(icon, 200, { 'Content-Type': 'image/svg+xml' }),

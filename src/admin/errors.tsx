@@ -6,7 +6,7 @@ import { isUnavailable } from '../../db/errors.ts'
 import { type Logger, logFault, logWarning } from '../platform/logger.ts'
 import { Layout } from './layout.tsx'
 
-/** An answer other than the asked-for one, in a plain sentence. */
+/** An error page; its message is shown to the user. */
 export class PageError extends Error {
   readonly statusCode: ContentfulStatusCode
   readonly headers: Record<string, string>
@@ -43,5 +43,8 @@ function asPageError(error: Error): PageError {
       'Retry-After': '1',
     })
   }
-  return new PageError(500, 'Something went wrong on our side. The log of this process tells more.')
+  return new PageError(
+    500,
+    'Something went wrong in this process. Its log has a line "crashed" with the cause.',
+  )
 }

@@ -8,16 +8,16 @@ const pages = [
 
 interface LayoutProps {
   title: string
-  /** Where in the menu the page belongs. */
+  /** The menu entry that the page belongs to. */
   at?: string
-  /** For a page that changes by itself: works without script. */
+  /** Reloads the page this often, without a script. */
   refreshSeconds?: number | undefined
-  /** For what is read like a chat. */
+  /** For a page laid out like a chat. */
   isNarrow?: boolean
   children?: Child
 }
 
-/** What every page stands in. All texts go through JSX, which escapes them. */
+/** The frame of every page. All texts go through JSX, which escapes them. */
 export function Layout({ title, at, refreshSeconds, isNarrow, children }: LayoutProps) {
   return (
     <html lang="en">

@@ -8,12 +8,12 @@ import type { AdminApp } from './context.ts'
 
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
-/** How long an answer that has begun may take to end; the rest of the process's drain is for its stores. */
+/** How long a response in progress may take at shutdown; the rest of the process's drain time is for closing its clients. */
 const finishMs = 3000
 
 export interface AdminServer {
   port: number
-  /** Takes no new connections, and resolves when what was asked is answered. */
+  /** Takes no new connections, and resolves when all requests are answered. */
   stop(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export async function listen(app: AdminApp, at: { host: string; port: number }):
       endConnections(server)
       const closed = once(server, 'close')
       server.close()
-      // Also what a browser opened ahead of asking anything, which Node doesn't close by itself.
+      // Includes connections on which a browser hasn't sent a request yet: Node.js doesn't close those by itself.
       const force = setTimeout(() => server.closeAllConnections(), finishMs)
       await closed
       clearTimeout(force)

@@ -1,6 +1,6 @@
 import type { MediaDescription, Message, TemplateVariable } from '../core/message.ts'
 
-/** As it is kept: the sandbox has a registered template's text as well, and what was erased is empty. */
+/** A stored message. The sandbox also stores a registered template's text; an erased message is empty. */
 type KeptMessage = Message | { type: 'template'; template: TemplateProps } | null
 
 const isErased = (message: NonNullable<KeptMessage>) =>
@@ -8,9 +8,9 @@ const isErased = (message: NonNullable<KeptMessage>) =>
   (message.type === 'template' && !message.template.name) ||
   (message.type === 'media' && message.media.sizeBytes === undefined && message.media.mediaUrl === undefined)
 
-/** What a message says, all but the bytes of its media. */
+/** A message's content, without the bytes of its media. */
 export function MessageContent({ message }: { message: KeptMessage }) {
-  if (message === null || isErased(message)) return <p class="muted">What it said is no longer kept.</p>
+  if (message === null || isErased(message)) return <p class="muted">The content is no longer kept.</p>
   switch (message.type) {
     case 'text':
       return <p class="words">{message.text.value}</p>

@@ -8,18 +8,19 @@ import { scrape } from '../platform/scrape.ts'
 import type { SendQueue } from '../queue/queue.ts'
 import { type AdminRuntime, factory } from './context.ts'
 
-/** However many ask, the stores are asked once in this time. */
+/** PostgreSQL and Redis are read at most once in this time, however many scrapes there are. */
 const freshForMs = 5000
-/** Prometheus gives up after 10 s, unless told. */
+/** Well below Prometheus's default time-out of 10 s. */
 const answerWithinMs = 3000
-/** A process that has just started has yet to connect. */
+/** For a process that has just started, and isn't connected yet. */
 const connectWithinMs = 1000
 
 const states = ['waiting', 'prioritized', 'delayed', 'active'] as const
 
 /**
- * `/metrics` of the admin process: its own, and what PostgreSQL and Redis tell of the service as a whole. What can't be
- * read in time is left out, and told so: an old figure could be taken for a good one.
+ * `/metrics` of the admin process: its own metrics, and those of the whole service, read from PostgreSQL and Redis. Metrics
+ * that can't be read in time are left out, because an old value could be taken for a current one; `outbound_collector_up`
+ * is 0 then.
  */
 export function metrics(runtime: AdminRuntime) {
   const { db, redis, queue, overflow, metrics: gauges } = runtime
@@ -28,10 +29,10 @@ export function metrics(runtime: AdminRuntime) {
       name: 'database',
       read: () => readBacklog(db),
       show: (backlog) => showBacklog(gauges, backlog),
-      forget: () => {
+      clear: () => {
         for (const gauge of [gauges.unfinished, gauges.oldestWaiting]) gauge.reset()
         for (const gauge of [gauges.heldChannels, gauges.breakers]) gauge.reset()
-        // Without labels it would be reset to 0.
+        // `reset()` would set a gauge without labels to 0.
         gauges.workers.remove()
       },
     }),
@@ -42,7 +43,7 @@ export function metrics(runtime: AdminRuntime) {
         return await Promise.all([queue, overflow].map(countJobs))
       },
       show: (counts) => showQueues(gauges, counts),
-      forget: () => gauges.queueJobs.reset(),
+      clear: () => gauges.queueJobs.reset(),
     }),
   ]
   return factory.createHandlers(async (c) => {
@@ -56,25 +57,25 @@ interface Collected<T> {
   name: 'database' | 'queues'
   read: () => Promise<T>
   show: (read: T) => void
-  /** Takes back what was shown. */
-  forget: () => void
+  /** Removes the values, so that they are missing from the scrape. */
+  clear: () => void
 }
 
 function collector<T>({ log, metrics: gauges }: AdminRuntime, collected: Collected<T>) {
-  const { name, read, show, forget } = collected
+  const { name, read, show, clear } = collected
   let freshUntil = Number.NEGATIVE_INFINITY
   let reading: Promise<T> | undefined
   const collect = async (): Promise<void> => {
     const startedAt = performance.now()
     try {
-      // One that took too long is not asked again beside itself.
+      // Waits for an earlier read that timed out and is still running, instead of starting a second one.
       reading ??= read().finally(() => {
         reading = undefined
       })
       show(await new Deadline(answerWithinMs).spend(reading))
       gauges.collectorUp.set({ collector: name }, 1)
     } catch (error) {
-      forget()
+      clear()
       gauges.collectorUp.set({ collector: name }, 0)
       logWarning(log, 'not_collected', error, { collector: name })
     }
@@ -82,13 +83,13 @@ function collector<T>({ log, metrics: gauges }: AdminRuntime, collected: Collect
     gauges.collectorDuration.set({ collector: name }, tookMs / 1000)
     freshUntil = performance.now() + freshForMs
   }
-  let underWay: Promise<void> | undefined
+  let collecting: Promise<void> | undefined
   return async (): Promise<void> => {
     if (performance.now() < freshUntil) return
-    underWay ??= collect().finally(() => {
-      underWay = undefined
+    collecting ??= collect().finally(() => {
+      collecting = undefined
     })
-    await underWay
+    await collecting
   }
 }
 
@@ -104,8 +105,8 @@ function showQueues({ queueJobs }: Metrics, queues: Awaited<ReturnType<typeof co
 
 function showBacklog(gauges: Metrics, { unfinished, oldestWaiting, channels, workers }: Backlog): void {
   for (const [state, count] of Object.entries(unfinished)) gauges.unfinished.set({ state }, count)
-  for (const [of, seconds] of Object.entries(oldestWaiting)) {
-    gauges.oldestWaiting.set({ channels: of }, seconds)
+  for (const [kind, seconds] of Object.entries(oldestWaiting)) {
+    gauges.oldestWaiting.set({ channels: kind }, seconds)
   }
   for (const provider of providerNames) {
     const one = channels.find((some) => some.provider === provider)

@@ -8,7 +8,7 @@ import { PageError } from './errors.tsx'
 
 const basePath = '/queues'
 
-/** The board needs its own script, and styles that it writes into its elements. */
+/** The board needs its own script, and inline styles. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -24,23 +24,23 @@ const policy = [
 
 const linkElsewhere = /<link [^>]*href="https?:[^>]*>/g
 
-/** The board has no place for it but a menu behind an icon, where nobody looks. */
-const wayBack = `<a href="/support" style="position: fixed; left: 1rem; bottom: 3.5rem; z-index: 1000;
+/** A link to the support page. The board itself has only a menu behind an icon for such links. */
+const linkBack = `<a href="/support" style="position: fixed; left: 1rem; bottom: 3.5rem; z-index: 1000;
   padding: 0.4rem 0.75rem; border: 1px solid; border-radius: 0.375rem; background: #fff; color: #0b57c2;
   font: 1rem system-ui, sans-serif; text-decoration: none">← Support</a>`
 const boardItself = '<div id="root">'
 
 /**
- * What is in the two queues. It only shows: jobs are wake-ups, and who removes or retries one here would change nothing
- * for its send, or only delay it.
+ * The queue board (docs/operations.md). It is read-only: a job is only a wake-up, so removing or retrying one would at most
+ * delay its send.
  */
 export function queueBoard({ queue, overflow }: AdminRuntime) {
   const adapter = new HonoAdapter(serveStatic).setBasePath(basePath)
   const readOnly = { readOnlyMode: true }
   createBullBoard({
     queues: [
-      new BullMQAdapter(queue, { ...readOnly, description: 'An account\u2019s first sends' }),
-      new BullMQAdapter(overflow, { ...readOnly, description: 'What an account has waiting beyond' }),
+      new BullMQAdapter(queue, { ...readOnly, description: 'Sends within the quota of their account' }),
+      new BullMQAdapter(overflow, { ...readOnly, description: 'Sends beyond the quota of their account' }),
     ],
     serverAdapter: adapter,
     options: { uiConfig: { boardTitle: 'Queues' } },
@@ -50,12 +50,12 @@ export function queueBoard({ queue, overflow }: AdminRuntime) {
   board.use(trimTrailingSlash())
   board.use(async (c, next) => {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD')
-      throw new PageError(405, 'The queue board only shows.', { Allow: 'GET, HEAD' })
+      throw new PageError(405, 'The queue board is read-only.', { Allow: 'GET, HEAD' })
     await next()
-    // Its page would fetch fonts from another host.
+    // The board's page loads fonts from another host.
     if (c.res.headers.get('Content-Type')?.startsWith('text/html')) {
       const html = await c.res.text()
-      const page = html.replace(linkElsewhere, '').replace(boardItself, wayBack + boardItself)
+      const page = html.replace(linkElsewhere, '').replace(boardItself, linkBack + boardItself)
       c.res = new Response(page, c.res)
     }
     c.res.headers.set('Content-Security-Policy', policy)

@@ -14,14 +14,14 @@ const headers = {
   'Content-Security-Policy': policy,
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
-  // With `no-referrer`, browsers send `Origin: null` with our own forms, which are then refused where there is no TLS.
+  // With `no-referrer`, browsers send `Origin: null` with our own forms; without TLS those would be refused.
   'Referrer-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Cache-Control': 'no-store',
 }
 
-/** On every answer, errors too. A route that needs others sets them itself, and they stay. */
+/** Adds these headers to every response, errors too. A header that a route has set itself stays. */
 export const securityHeaders = factory.createMiddleware(async (c, next) => {
   await next()
   for (const [name, value] of Object.entries(headers)) {

@@ -1,6 +1,6 @@
 import type { SendStatus } from '../core/timeline.ts'
 
-/** A moment as people read it: always UTC, always saying so. */
+/** A date and time in UTC. */
 export function Moment({ at, precise = false }: { at: Date | string; precise?: boolean }) {
   const iso = new Date(at).toISOString()
   const [day, time = ''] = iso.split('T')
@@ -11,12 +11,12 @@ export function Moment({ at, precise = false }: { at: Date | string; precise?: b
   )
 }
 
-/** What a state means to somebody who doesn't know the service. */
+/** The meaning of each state, for readers who don't know the service. */
 export const stateWords: Record<SendStatus, string> = {
-  queued: 'waiting for its turn or for a retry',
-  sending: 'a call to the provider is under way',
+  queued: 'waiting to be sent, or for a retry',
+  sending: 'a call to the provider is in progress',
   sent: 'accepted by the provider',
-  failed: 'given up or refused, and not tried again',
+  failed: 'refused, or given up after its last retry',
   uncertain: 'the provider may or may not have it',
 }
 
@@ -28,7 +28,7 @@ export function State({ status }: { status: SendStatus }) {
   )
 }
 
-/** Text in which a command stands between backticks. */
+/** Shows the parts of a text between backticks as code. */
 export function WithCommands({ text }: { text: string }) {
   return <>{text.split('`').map((part, place) => (place % 2 ? <code>{part}</code> : part))}</>
 }

@@ -4,16 +4,12 @@ import type { Answerer } from './answer.ts'
 import { existingAccount, name, rateLimit } from './arguments.ts'
 
 export function accountCommands(program: Command, answer: Answerer): void {
-  const account = program.command('account').description('who sends')
+  const account = program.command('account').description('accounts, which own channels, keys and sends')
 
   account
     .command('create')
-    .requiredOption('--name <name>', 'what people call it', name)
-    .option(
-      '--rate-limit <points/seconds>',
-      "its own limit of requests, in place of the service's",
-      rateLimit,
-    )
+    .requiredOption('--name <name>', 'a name to recognise it by', name)
+    .option('--rate-limit <points/seconds>', "the account's rate limit, instead of the service's", rateLimit)
     .action((options: { name: string; rateLimit?: RateLimit }, command: Command) =>
       answer(command, async ({ db }) => ({
         accountId: await createAccount(db, options.name, options.rateLimit),
@@ -28,8 +24,8 @@ export function accountCommands(program: Command, answer: Answerer): void {
 
   account
     .command('update')
-    .argument('<account>', 'its id')
-    .requiredOption('--rate-limit <points/seconds>', 'its own limit of requests', rateLimit)
+    .argument('<account>', "the account's id")
+    .requiredOption('--rate-limit <points/seconds>', "the account's rate limit", rateLimit)
     .action((id: string, options: { rateLimit: RateLimit }, command: Command) =>
       answer(command, async ({ db }) => {
         const accountId = await existingAccount(db, id)

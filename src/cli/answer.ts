@@ -3,7 +3,7 @@ import { connectDatabase, type Database } from '../../db/client.ts'
 import { readSettings, type Settings } from '../platform/settings.ts'
 import { findRunningDev } from './running-dev.ts'
 
-/** A fault in what the operator asked for; its message is one line that says what to do. */
+/** A fault in the operator's command. The message is one line that says what to do. */
 export class CliError extends Error {}
 
 type OptionalSetting =
@@ -13,7 +13,7 @@ type OptionalSetting =
   | 'CREDENTIALS_KEY_PREVIOUS'
   | 'RETENTION_DAYS'
 
-/** What a command line reads and where it prints, by the line. */
+/** The environment that the CLI reads, and where it prints, line by line. */
 export interface Terminal {
   environment: Record<string, string | undefined>
   print(line: string): void
@@ -22,7 +22,7 @@ export interface Terminal {
 
 export interface CliContext {
   db: Database
-  /** Reads a setting that not every command needs. */
+  /** Reads a setting that only some commands need. */
   setting<Name extends OptionalSetting>(name: Name): Settings[Name]
   print: Terminal['print']
 }
@@ -32,8 +32,8 @@ const queryTimeoutMs = 10_000
 export type Answerer = ReturnType<typeof answerer>
 
 /**
- * Runs a command against the database and prints its answer: with --json exactly one JSON object, else for reading.
- * Without DATABASE_URL it talks to the running `npm run dev` of this checkout.
+ * Creates the function that runs a command against the database and prints its answer: with `--json` exactly one JSON object,
+ * else formatted text. Without DATABASE_URL it uses the running `npm run dev` of this checkout.
  */
 export function answerer({ environment: given, print }: Terminal) {
   return async <Answer extends object>(
@@ -49,9 +49,9 @@ export function answerer({ environment: given, print }: Terminal) {
       onConnectionLost: () => {},
     })
     try {
-      const answered = await work({ db, setting: (name) => readSettings([name], environment)[name], print })
+      const result = await work({ db, setting: (name) => readSettings([name], environment)[name], print })
       const { json } = command.optsWithGlobals<{ json?: boolean }>()
-      print(json ? JSON.stringify(answered) : render(answered))
+      print(json ? JSON.stringify(result) : render(result))
     } finally {
       await db.$client.end()
     }
@@ -61,10 +61,12 @@ export function answerer({ environment: given, print }: Terminal) {
 async function runningDev() {
   const dev = await findRunningDev()
   if (dev) return dev
-  throw new CliError('DATABASE_URL is not set, and no npm run dev runs here: set the one, or start the other')
+  throw new CliError(
+    'DATABASE_URL is not set, and npm run dev is not running here: set DATABASE_URL, or start npm run dev',
+  )
 }
 
-/** `name  value` lines; a list becomes a block a row. */
+/** One line per field: `name  value`. A list becomes one block per row. */
 export function renderFields(answer: object): string {
   const entries = Object.entries(answer)
   const [only] = entries

@@ -16,12 +16,12 @@ const mostCallsPerSecond = 1000
 export function rateLimit(text: string): RateLimit {
   const [points, seconds] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? []
   if (!points || !seconds || points > largestInteger || seconds > longestWindowSeconds) {
-    throw new InvalidArgumentError('Use POINTS/SECONDS, e.g. 600/60, and 86400 seconds at the most.')
+    throw new InvalidArgumentError('Use POINTS/SECONDS, e.g. 600/60, with at most 86400 seconds.')
   }
   return { points, seconds }
 }
 
-/** 0 for none: commander takes a null for an empty text. */
+/** Returns 0 for "none", because commander treats null as a missing value. */
 export function limit(text: string): number {
   return text === 'none' ? 0 : wholeNumber(text)
 }
@@ -31,13 +31,13 @@ export interface Rate {
   seconds: number
 }
 
-/** 0 calls for none. */
+/** Returns 0 calls for "none". */
 export function callRate(text: string): Rate {
   if (text === 'none') return { calls: 0, seconds: 0 }
   const [calls, seconds] = /^(\d{1,9})\/(\d{1,9})$/.exec(text)?.slice(1).map(Number) ?? []
   if (!calls || !seconds || calls / seconds > mostCallsPerSecond || seconds > longestWindowSeconds) {
     throw new InvalidArgumentError(
-      'Use N/SECONDS, e.g. 80/1: 1000 a second and 86400 seconds at the most; or "none".',
+      'Use N/SECONDS, e.g. 80/1, with at most 1000 a second and 86400 seconds; or "none".',
     )
   }
   return { calls, seconds }
@@ -57,25 +57,25 @@ export function durationSeconds(text: string): number {
   return ms / 1000
 }
 
-/** A moment as RFC 3339 has it, or that long ago. */
+/** A date and time in RFC 3339, or a duration before now. */
 export function pastMoment(text: string): Date {
   const ms = durationMs(text)
   const at = ms ? new Date(Date.now() - ms) : new Date(momentSchema.safeParse(text.toUpperCase()).data ?? '')
   if (!Number.isNaN(at.getTime())) return at
   throw new InvalidArgumentError(
-    'Use a moment with its offset, e.g. 2026-11-21T14:00:00Z, or how long ago, e.g. 90m, 1h or 2d.',
+    'Use a date and time with its offset, e.g. 2026-11-21T14:00:00Z, or how long ago, e.g. 90m, 1h or 2d.',
   )
 }
 
 const momentSchema = z.iso.datetime({ offset: true })
 
-/** 0 for what is none. */
+/** Returns 0 if the text is not a duration. */
 function durationMs(text: string): number {
   const [, count, unit = ''] = /^(\d{1,5})([smhd])$/.exec(text) ?? []
   return Number(count ?? 0) * (unitSeconds[unit] ?? 0) * 1000
 }
 
-/** A part of why sends failed. */
+/** A part of the reason for which sends failed. */
 export function reasonPart(text: string): string {
   if (text.trim() === '' || text.length > 500 || !isStorable(text)) {
     throw new InvalidArgumentError('Use 1 to 500 characters of the reason, as trace shows it.')
@@ -91,14 +91,14 @@ export function permissionList(text: string): Permission[] {
   return named
 }
 
-/** Commander's own error for it would repeat the text, which may hold credentials. */
+/** Throws a CliError, because commander's own error would repeat the text, which may contain credentials. */
 export const json =
   (option: string) =>
   (text: string): unknown => {
     try {
       return JSON.parse(text)
     } catch {
-      throw new CliError(`${option} has to be JSON; quote it for your shell.`)
+      throw new CliError(`${option} is not valid JSON; check it, and quote it for your shell.`)
     }
   }
 
@@ -108,7 +108,7 @@ export function contact(text: string): Pick<Contact, 'type' | 'value'> {
   return parsed
 }
 
-/** A name that people give things: not empty, on one line. */
+/** A display name: not empty, on one line. */
 export function name(text: string): string {
   if (text.trim() === '' || text.length > 256 || /\p{Cc}/u.test(text)) {
     throw new InvalidArgumentError('Use 1 to 256 characters on one line.')
@@ -116,7 +116,7 @@ export function name(text: string): string {
   return text
 }
 
-/** As sends may name a template (docs/reference/api.md#body). */
+/** A template's name, within the limits of `template.name` in a send (docs/reference/api.md#body). */
 export function templateName(text: string): string {
   if (text === '' || isLongerThan(text, 512) || /\p{Cc}/u.test(text)) {
     throw new InvalidArgumentError('Use 1 to 512 characters on one line.')
@@ -124,7 +124,7 @@ export function templateName(text: string): string {
   return text
 }
 
-/** @throws CliError where there is no such account. */
+/** @throws CliError if there is no such account. */
 export async function existingAccount(db: Database, id: string): Promise<string> {
   if (canBeRecordId(id) && (await accountExists(db, id))) return id
   throw new CliError(

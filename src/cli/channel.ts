@@ -26,23 +26,23 @@ interface ChannelOptions {
   config: unknown
   onUncertain?: OnUncertain
   ordering?: Ordering
-  /** In seconds; 0 for none. */
+  /** Seconds; 0 means none. */
   expireAfter?: number
-  /** No calls for none. */
+  /** 0 calls means none. */
   rate?: Rate
-  /** 0 for none. */
+  /** 0 means none. */
   maxInFlight?: number
 }
 
 export function channelCommands(program: Command, answer: Answerer): void {
-  const channel = program.command('channel').description('ways to reach contacts')
+  const channel = program.command('channel').description("channels: an account's connections to providers")
   createCommand(channel, answer)
   updateCommand(channel, answer)
   holdCommands(channel, answer)
   deleteCommand(channel, answer)
   channel
     .command('list')
-    .requiredOption('--account <id>', 'whose channels')
+    .requiredOption('--account <id>', 'the account that owns the channels')
     .action((options: { account: string }, command: Command) =>
       answer(command, async ({ db }) => ({
         channels: await listChannels(db, await existingAccount(db, options.account)),
@@ -53,13 +53,13 @@ export function channelCommands(program: Command, answer: Answerer): void {
 function createCommand(channel: Command, answer: Answerer): void {
   channel
     .command('create')
-    .requiredOption('--account <id>', 'whose channel it is')
+    .requiredOption('--account <id>', 'the account that owns the channel')
     .addOption(
-      new Option('--provider <name>', 'who carries its messages')
+      new Option('--provider <name>', 'the provider that takes its messages')
         .choices(providerNames)
         .makeOptionMandatory(),
     )
-    .requiredOption('--name <name>', 'what people call it', name)
+    .requiredOption('--name <name>', 'a name to recognise it by', name)
     .requiredOption('--config <json>', "the provider's config; {} for the sandbox", json('--config'))
     .addOption(onUncertainOption())
     .addOption(orderingOption())
@@ -84,9 +84,13 @@ function createCommand(channel: Command, answer: Answerer): void {
 function updateCommand(channel: Command, answer: Answerer): void {
   channel
     .command('update')
-    .argument('<channel>', 'its id')
-    .option('--name <name>', 'what people call it', name)
-    .option('--config <json>', "the provider's config, whole", json('--config'))
+    .argument('<channel>', "the channel's id")
+    .option('--name <name>', 'a name to recognise it by', name)
+    .option(
+      '--config <json>',
+      "the provider's whole config, which replaces the current one",
+      json('--config'),
+    )
     .addOption(onUncertainOption())
     .addOption(orderingOption())
     .option(...expireAfterOption)
@@ -110,8 +114,8 @@ function updateCommand(channel: Command, answer: Answerer): void {
 function holdCommands(channel: Command, answer: Answerer): void {
   channel
     .command('hold')
-    .description('let its sends wait')
-    .argument('<channel>', 'its id')
+    .description('stop sending by the channel; its sends wait until it is resumed')
+    .argument('<channel>', "the channel's id")
     .action((id: string, _options: object, command: Command) =>
       answer(command, async ({ db }) => {
         if (canBeRecordId(id) && (await holdChannel(db, id, heldByOperator))) return { channelId: id }
@@ -120,8 +124,8 @@ function holdCommands(channel: Command, answer: Answerer): void {
     )
   channel
     .command('resume')
-    .description('let its sends go on')
-    .argument('<channel>', 'its id')
+    .description('send by the channel again')
+    .argument('<channel>', "the channel's id")
     .action((id: string, _options: object, command: Command) =>
       answer(command, async ({ db }) => {
         if (canBeRecordId(id) && (await resumeChannel(db, id))) return { channelId: id }
@@ -133,8 +137,8 @@ function holdCommands(channel: Command, answer: Answerer): void {
 function deleteCommand(channel: Command, answer: Answerer): void {
   channel
     .command('delete')
-    .description('remove it for good; its waiting sends fail, and past ones keep their timelines')
-    .argument('<channel>', 'its id')
+    .description('delete the channel for good; its waiting sends fail, and past sends keep their timelines')
+    .argument('<channel>', "the channel's id")
     .action((id: string, _options: object, command: Command) =>
       answer(command, async ({ db }) => {
         const deletion = canBeRecordId(id) ? await deleteChannel(db, id) : undefined
@@ -142,7 +146,7 @@ function deleteCommand(channel: Command, answer: Answerer): void {
         if ('failed' in deletion) return { channelId: id, failed: deletion.failed }
         const { sending } = deletion
         throw new CliError(
-          `${sending} of its sends ${sending === 1 ? 'is' : 'are'} being sent: run channel hold ${id}, and delete it once they have ended`,
+          `${sending} of its sends ${sending === 1 ? 'is' : 'are'} being sent: run channel hold ${id}, and delete the channel when they have ended`,
         )
       }),
     )
@@ -152,7 +156,7 @@ function noChannel(id: string): CliError {
   return new CliError(`No channel ${id}; see them with: channel list --account ID`)
 }
 
-/** What is left out stays as it is. */
+/** Options that weren't given are left out, so that their fields stay unchanged. */
 function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelFields> {
   const { name, onUncertain, ordering, expireAfter, rate, maxInFlight } = options
   return {
@@ -167,33 +171,33 @@ function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelFields> {
 
 const rateOption = [
   '--rate <n/seconds>',
-  'at most so many calls in so many seconds, e.g. 80/1; what is more waits; "none": no limit',
+  'at most N calls in SECONDS, e.g. 80/1; further sends wait; "none": no limit',
   callRate,
 ] as const
 
 const maxInFlightOption = [
   '--max-in-flight <n>',
-  'at most so many calls at a time, over all workers; "none": no limit',
+  'at most N calls at the same time, over all workers; "none": no limit',
   limit,
 ] as const
 
 const expireAfterOption = [
   '--expire-after <seconds>',
-  'fail sends that wait longer, from their accept or replay on; "none": let them wait',
+  'fail sends that wait longer than this since their accept or replay; "none": they never expire',
   limit,
 ] as const
 
 function orderingOption(): Option {
   return new Option(
     '--ordering <what>',
-    "contact: a contact's sends go in the order of their accept; none: each as soon as it can (for new sends)",
+    "contact: a contact's sends go in the order of their accept; none: each goes as soon as possible; for new sends only",
   ).choices(orderings)
 }
 
 function onUncertainOption(): Option {
   return new Option(
     '--on-uncertain <what>',
-    'after a call that may or may not have gone through: call again, or leave it to people',
+    'after a call with unknown outcome: resend calls again, hold leaves the send uncertain',
   ).choices(['resend', 'hold'])
 }
 
@@ -206,9 +210,9 @@ function seal(
   const key = setting('CREDENTIALS_KEY')
   const parsed = providerRules[provider].config.safeParse(config, { error: describeIssue })
   if (!parsed.success) {
-    throw new CliError(`The --config doesn't suit ${provider}: ${describeFaults(parsed.error.issues)}`)
+    throw new CliError(`Fix --config for ${provider}: ${describeFaults(parsed.error.issues)}`)
   }
   const fault = addressFault(parsed.data, setting('ALLOWED_PRIVATE_NETWORKS'))
-  if (fault) throw new CliError(`The --config doesn't suit ${provider}: ${fault}`)
+  if (fault) throw new CliError(`Fix --config for ${provider}: ${fault}`)
   return sealConfig(parsed.data, channelId, key)
 }

@@ -9,15 +9,17 @@ interface EraseOptions {
   contact: { type: ContactType; value: string }
 }
 
-const advice = 'some of its sends are still on their way: run this again when they have ended'
+const advice = 'some sends to this contact have not ended: run this again when they have'
 
 export function contactCommands(program: Command, answer: Answerer): void {
   program
     .command('contact')
     .description("an account's contacts")
     .command('erase')
-    .description('remove content and contact of its finished sends; their timelines stay, without it')
-    .requiredOption('--account <id>', 'whose contact')
+    .description(
+      'remove content and contact from its finished sends; their timelines stay, with these fields redacted',
+    )
+    .requiredOption('--account <id>', 'the account that the sends belong to')
     .requiredOption('--contact <value>', anyContact, contact)
     .action((options: EraseOptions, command: Command) =>
       answer(command, async ({ db }) => {

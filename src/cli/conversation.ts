@@ -14,7 +14,7 @@ export function conversationCommands(program: Command, answer: Answerer): void {
     .command('conversation')
     .description("an account's threads with its contacts")
     .command('list')
-    .requiredOption('--account <id>', 'whose conversations')
+    .requiredOption('--account <id>', 'the account that owns the conversations')
     .requiredOption('--contact <value>', anyContact, contact)
     .action((options: ListOptions, command: Command) =>
       answer(command, async ({ db }) => ({

@@ -5,9 +5,9 @@ import { type Answerer, CliError } from './answer.ts'
 export function credentialsCommands(program: Command, answer: Answerer): void {
   program
     .command('credentials')
-    .description("what channels' configs are sealed with")
+    .description("encryption of the channels' configs")
     .command('rotate')
-    .description('reseal each config that CREDENTIALS_KEY_PREVIOUS has sealed with CREDENTIALS_KEY')
+    .description('reseal every channel config from CREDENTIALS_KEY_PREVIOUS to CREDENTIALS_KEY')
     .action((_options: object, command: Command) =>
       answer(command, async ({ db, setting }) => {
         const previous = setting('CREDENTIALS_KEY_PREVIOUS')
@@ -18,10 +18,10 @@ export function credentialsCommands(program: Command, answer: Answerer): void {
         )
         if (unopened.length === 0) return { rotated: rotated.length, already: already.length }
         const hint = previous
-          ? 'give each its config anew: channel update ID --config JSON'
-          : 'set CREDENTIALS_KEY_PREVIOUS to the key that did before'
+          ? 'set each config again: channel update ID --config JSON'
+          : 'set CREDENTIALS_KEY_PREVIOUS to the former key'
         throw new CliError(
-          `${rotated.length} rotated, ${already.length} already; no key opens the config of ${unopened.join(', ')}: ${hint}`,
+          `${rotated.length} rotated, ${already.length} rotated before; no key opens the config of ${unopened.join(', ')}: ${hint}`,
         )
       }),
     )

@@ -4,12 +4,12 @@ import type { Answerer } from './answer.ts'
 import { existingAccount, name } from './arguments.ts'
 
 export function flowCommands(program: Command, answer: Answerer): void {
-  const flow = program.command('flow').description('what sends can be associated with')
+  const flow = program.command('flow').description('flows, which sends can be assigned to')
 
   flow
     .command('create')
-    .requiredOption('--account <id>', 'whose flow it is')
-    .requiredOption('--name <name>', 'what people call it', name)
+    .requiredOption('--account <id>', 'the account that owns the flow')
+    .requiredOption('--name <name>', 'a name to recognise it by', name)
     .action((options: { account: string; name: string }, command: Command) =>
       answer(command, async ({ db }) => ({
         flowId: await createFlow(db, await existingAccount(db, options.account), options.name),
@@ -18,7 +18,7 @@ export function flowCommands(program: Command, answer: Answerer): void {
 
   flow
     .command('list')
-    .requiredOption('--account <id>', 'whose flows')
+    .requiredOption('--account <id>', 'the account that owns the flows')
     .action((options: { account: string }, command: Command) =>
       answer(command, async ({ db }) => ({
         flows: await listFlows(db, await existingAccount(db, options.account)),

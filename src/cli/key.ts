@@ -10,9 +10,9 @@ export function keyCommands(program: Command, answer: Answerer): void {
 
   key
     .command('create')
-    .requiredOption('--account <id>', 'whose key it is')
+    .requiredOption('--account <id>', 'the account that owns the key')
     .requiredOption('--permission <list>', 'messages:send, messages:read or both', permissionList)
-    .option('--expires-in <duration>', 'e.g. 90d; never, unless told', durationSeconds)
+    .option('--expires-in <duration>', 'e.g. 90d; default: never', durationSeconds)
     .action((options: { account: string; permission: Permission[]; expiresIn?: number }, command: Command) =>
       answer(command, async ({ db, setting }) => {
         const accountId = await existingAccount(db, options.account)
@@ -24,7 +24,7 @@ export function keyCommands(program: Command, answer: Answerer): void {
 
   key
     .command('list')
-    .requiredOption('--account <id>', 'whose keys')
+    .requiredOption('--account <id>', 'the account that owns the keys')
     .action((options: { account: string }, command: Command) =>
       answer(command, async ({ db }) => ({
         keys: await listApiKeys(db, await existingAccount(db, options.account)),
@@ -33,7 +33,7 @@ export function keyCommands(program: Command, answer: Answerer): void {
 
   key
     .command('revoke')
-    .argument('<key>', 'its id')
+    .argument('<key>', "the key's id")
     .action((keyId: string, _options: object, command: Command) =>
       answer(command, async ({ db }) => {
         if (canBeRecordId(keyId) && (await revokeApiKey(db, keyId))) return { keyId }

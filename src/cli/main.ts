@@ -1,7 +1,7 @@
 import { environmentVariables } from '../platform/settings.ts'
 import { runCli } from './run.ts'
 
-// Of libraries, for developers; stderr is for the one line that tells an operator what to do.
+// Libraries' warnings are for developers. stderr is for the one line that tells an operator what to do.
 process.removeAllListeners('warning')
 
 process.exitCode = await runCli(process.argv.slice(2), {

@@ -4,18 +4,17 @@ import type { Timeline } from '../core/timeline.ts'
 const timeWidth = '2026-01-01T12:00:00.000Z'.length
 const eventWidth = 'conversation_closed'.length
 
-/** A send's story for a terminal. */
-export function renderExplanation(story: Explanation, timeline: Timeline): string {
-  return [renderHead(timeline), story.summary, ...story.entries.map(renderEntry), ...renderEnd(story)].join(
-    '\n',
-  )
+/** Renders a send's explanation for a terminal. */
+export function renderExplanation(explanation: Explanation, timeline: Timeline): string {
+  const { summary, entries } = explanation
+  return [renderHead(timeline), summary, ...entries.map(renderEntry), ...renderEnd(explanation)].join('\n')
 }
 
 export function renderHead({ requestId, status, messageType, contact }: Timeline): string {
   return `${requestId}  ${status}  ${messageType} to ${contact.value}`
 }
 
-/** Under the name of the event, which is its name in the logs and in the API, too. */
+/** The event has the same name in the logs and in the API. */
 export function renderEntry({ at, event, gap, text, answer }: ExplanationEntry): string {
   const margin = ' '.repeat(timeWidth + eventWidth + 6)
   const lines = [
@@ -37,11 +36,10 @@ function renderAnswer({
     .join(', ')
   return [
     ...(numbers ? [meaning === null ? numbers : `${numbers}: ${meaning}`] : []),
-    ...(messageId === null ? [] : [`its message id: ${messageId}`]),
+    ...(messageId === null ? [] : [`provider message id: ${messageId}`]),
   ]
 }
 
-/** What comes next, and what there is to do. */
 export function renderEnd({ next, advice, forCustomer }: Explanation): string[] {
   return [
     ...(next ? [`  Next: ${next.at === null ? '' : `${next.at}  `}${next.text}`] : []),

@@ -26,21 +26,23 @@ interface SetOptions {
 export function replayCommand(program: Command, answer: Answerer): void {
   program
     .command('replay')
-    .description('call the provider again for a send that failed or is uncertain, or for a set of them')
+    .description('send a failed or uncertain send again, or a set of them')
     .argument('[requestId]', 'one send')
-    .option('--channel <id>', 'a set: the sends of this channel …')
-    .addOption(new Option('--status <status>', '… that are').choices(['failed', 'uncertain']))
-    .option('--limit <n>', `the oldest of them; ${defaultLimit} unless told`, wholeNumber)
+    .option('--channel <id>', 'a set of sends: those of this channel')
+    .addOption(
+      new Option('--status <status>', 'only sends with this status').choices(['failed', 'uncertain']),
+    )
+    .option('--limit <n>', `only the oldest n of them; default: ${defaultLimit}`, wholeNumber)
     .option(
       '--since <time>',
-      'accepted from then on: 2026-11-21T14:00:00Z, or 1h for an hour ago',
+      'only sends accepted at or after this time: 2026-11-21T14:00:00Z, or 1h for an hour ago',
       pastMoment,
     )
-    .option('--until <time>', 'accepted before then', pastMoment)
-    .option('--reason <text>', 'whose reason contains this', reasonPart)
-    .option('--include-expired', 'also those whose time is over, which are skipped otherwise')
-    .option('--include-refused', 'also those that were refused for good, which are skipped otherwise')
-    .option('--dry-run', 'count what would be replayed and what skipped, and do nothing')
+    .option('--until <time>', 'only sends accepted before this time', pastMoment)
+    .option('--reason <text>', 'only sends whose reason contains this text', reasonPart)
+    .option('--include-expired', 'include expired sends, which are skipped otherwise')
+    .option('--include-refused', 'include sends that were refused for good, which are skipped otherwise')
+    .option('--dry-run', 'only count what would be replayed and skipped')
     .action((requestId: string | undefined, options: SetOptions, command: Command) =>
       answer<Answer>(
         command,
@@ -48,17 +50,17 @@ export function replayCommand(program: Command, answer: Answerer): void {
           requestId !== undefined && Object.keys(options).length === 0
             ? replayOne(db, requestId)
             : replaySet(db, requestId, options),
-        (answered) => render(answered, options),
+        (result) => render(result, options),
       ),
     )
 }
 
 type Answer = ReplayedSet | { replayed: number; requestId: string }
 
-/** For reading: a dry run must not look like a replay. */
-function render(answered: Answer, { dryRun }: SetOptions): string {
-  if (!('skipped' in answered)) return renderFields(answered)
-  const { replayed, skipped } = answered
+/** Renders a dry run in other words than a replay, so that nobody takes it for one. */
+function render(result: Answer, { dryRun }: SetOptions): string {
+  if (!('skipped' in result)) return renderFields(result)
+  const { replayed, skipped } = result
   const left = `${skipped.expired} expired, ${skipped.refused} refused for good`
   return renderFields(dryRun ? { 'would replay': replayed, 'would skip': left } : { replayed, skipped: left })
 }
@@ -66,7 +68,7 @@ function render(answered: Answer, { dryRun }: SetOptions): string {
 async function replaySet(db: Database, requestId: string | undefined, options: SetOptions) {
   const { channel, status, limit = defaultLimit, dryRun, ...filters } = options
   if (requestId !== undefined || channel === undefined || status === undefined) {
-    throw new CliError('Name one send, or a set by --channel and --status; see: replay --help')
+    throw new CliError('Give one requestId, or --channel and --status for a set; see: replay --help')
   }
   if (!(canBeRecordId(channel) && (await findProvider(db, channel)))) {
     throw new CliError(`No channel ${channel}; see them with: channel list --account ID`)
@@ -91,14 +93,16 @@ async function replayOne(db: Database, requestId: string) {
     case undefined:
       throw new CliError(`No send ${requestId}: it was never accepted, or is no longer kept`)
     case 'sent':
-      throw new CliError(`${requestId} was sent: a replay would send it twice. Post a new send instead`)
+      throw new CliError(`${requestId} was sent: a replay would send it twice. Send a new message instead`)
     case 'queued':
     case 'sending':
-      throw new CliError(`${requestId} is still on its way; see: trace ${requestId}`)
+      throw new CliError(`${requestId} has not ended yet; see: trace ${requestId}`)
     case 'failed':
     case 'uncertain':
       if (!(await findProvider(db, found.send.channelId)))
-        throw new CliError(`The channel of ${requestId} was deleted. Post a new send by another one instead`)
-      throw new CliError(`The media of ${requestId} is no longer kept. Post a new send instead`)
+        throw new CliError(
+          `The channel of ${requestId} was deleted. Send a new message by another channel instead`,
+        )
+      throw new CliError(`The media of ${requestId} is no longer kept. Send a new message instead`)
   }
 }

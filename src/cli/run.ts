@@ -14,7 +14,7 @@ import { replayCommand } from './replay.ts'
 import { templateCommands } from './template.ts'
 import { traceCommand } from './trace.ts'
 
-/** @returns what the process is to exit with. */
+/** Runs one command line. @returns the exit code. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<0 | 1> {
   try {
     await buildProgram(terminal).parseAsync(args, { from: 'user' })
@@ -29,7 +29,7 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
 function buildProgram(terminal: Terminal): Command {
   const answer = answerer(terminal)
   const program = new Command('npm run -s cli --')
-    .description("The operator's commands.")
+    .description('Commands to operate the service.')
     .option('--json', 'print exactly one JSON object')
     .showHelpAfterError(false)
   accountCommands(program, answer)
@@ -46,11 +46,11 @@ function buildProgram(terminal: Terminal): Command {
   return program
 }
 
-/** Commander would end the process itself; then no message could be put in our form. */
+/** Makes commander throw instead of ending the process, so that `oneLine` formats every message. */
 function overrideExits(command: Command, terminal: Terminal): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => terminal.print(text.trimEnd()),
-    // Faults are printed in one line.
+    // Commander prints no errors: `runCli` prints them, in one line.
     writeErr: () => {},
     outputError: () => {},
   })
@@ -59,7 +59,7 @@ function overrideExits(command: Command, terminal: Terminal): void {
 
 function oneLine(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (error instanceof CommanderError && error.code === 'commander.help') return 'Name a command; see --help'
+  if (error instanceof CommanderError && error.code === 'commander.help') return 'Give a command; see --help'
   const { message } = error instanceof DrizzleQueryError ? (error.cause ?? error) : error
   if (/relation .* does not exist/.test(message))
     return 'The database has no schema yet; run: npm run migrate'
@@ -71,13 +71,13 @@ function oneLine(error: unknown): string {
   return (
     (fault ?? message)
       .replace(/^error: /, '')
-      // A mistyped option may have credentials behind it.
+      // The value of a mistyped option may be a credential.
       .replace(/^(unknown option '[^=']*)=.*'/s, "$1'")
       // A key may have been given in place of an id.
       .replaceAll(/omk_[0-9A-Za-z]+/g, 'omk_…')
       .replaceAll(/:\s*\n\s*/g, ': ')
       .replaceAll(/\s*\n\s*/g, '; ')
-      // What was pasted may be somebody else's words: none of it is for the terminal to obey.
+      // A pasted argument may contain control characters that a terminal would obey.
       .replaceAll(/\p{Cc}+/gu, ' ')
   )
 }

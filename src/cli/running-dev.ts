@@ -6,7 +6,7 @@ const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
 const file = join(projectRoot, 'node_modules', '.cache', 'outbound-messaging-api', 'dev.json')
 const answerWithinMs = 1000
 
-/** What the CLI needs of the services that `npm run dev` runs in this checkout. */
+/** The services that `npm run dev` runs in this checkout, as far as the CLI needs them. */
 export interface RunningDev {
   pid: number
   apiUrl: string
@@ -17,7 +17,7 @@ export interface RunningDev {
   curl: string
 }
 
-/** The dev services that run at this moment, if any: a file that a killed one left behind names an API that is gone. */
+/** The running dev services, if any. Checks that they answer, since a killed one leaves its file behind. */
 export async function findRunningDev(): Promise<RunningDev | undefined> {
   try {
     const dev: RunningDev = JSON.parse(readFileSync(file, 'utf8'))
@@ -29,7 +29,7 @@ export async function findRunningDev(): Promise<RunningDev | undefined> {
   }
 }
 
-/** For the owner's eyes only: it holds the keys of the dev services. */
+/** Writes the file for `findRunningDev`. Only the owner may read it, because it contains the keys of the dev services. */
 export function announceRunningDev(dev: RunningDev): void {
   mkdirSync(dirname(file), { recursive: true })
   rmSync(file, { force: true })

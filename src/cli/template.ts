@@ -19,9 +19,9 @@ export function templateCommands(program: Command, answer: Answerer): void {
 
   template
     .command('set')
-    .requiredOption('--channel <id>', 'whose template it is')
-    .requiredOption('--name <name>', 'as sends name it', templateName)
-    .requiredOption('--definition <json>', 'what it is at the provider', json('--definition'))
+    .requiredOption('--channel <id>', 'the channel of the template')
+    .requiredOption('--name <name>', 'the name that sends use', templateName)
+    .requiredOption('--definition <json>', 'the template as the provider needs it', json('--definition'))
     .action((options: SetOptions, command: Command) =>
       answer(command, async ({ db }) => {
         const { channel: channelId, name } = options
@@ -30,9 +30,7 @@ export function templateCommands(program: Command, answer: Answerer): void {
           error: describeIssue,
         })
         if (!parsed.success) {
-          throw new CliError(
-            `The --definition doesn't suit ${provider}: ${describeFaults(parsed.error.issues)}`,
-          )
+          throw new CliError(`Fix --definition for ${provider}: ${describeFaults(parsed.error.issues)}`)
         }
         await setTemplate(db, { channelId, name, definition: parsed.data as object })
         return { channelId, name }
@@ -41,7 +39,7 @@ export function templateCommands(program: Command, answer: Answerer): void {
 
   template
     .command('list')
-    .requiredOption('--channel <id>', 'whose templates')
+    .requiredOption('--channel <id>', 'the channel of the templates')
     .action((options: { channel: string }, command: Command) =>
       answer(command, async ({ db }) => {
         await providerOf(db, options.channel)
@@ -50,7 +48,7 @@ export function templateCommands(program: Command, answer: Answerer): void {
     )
 }
 
-/** @throws CliError where there is no such channel. */
+/** @throws CliError if there is no such channel. */
 async function providerOf(db: Database, channelId: string): Promise<ProviderName> {
   const provider = canBeRecordId(channelId) ? await findProvider(db, channelId) : undefined
   if (provider) return provider

@@ -8,69 +8,69 @@ import { buildTimeline, type Timeline } from '../core/timeline.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
 import { renderAdvice, renderEnd, renderEntry, renderExplanation, renderHead } from './render-explanation.ts'
 
-const lookEveryMs = 500
+const pollEveryMs = 500
 
-interface Told {
+interface Trace {
   timeline: Timeline
-  story: Explanation
+  explanation: Explanation
 }
 
 export function traceCommand(program: Command, answer: Answerer): void {
   program
     .command('trace')
-    .description('what became of a send')
-    .argument('<requestId>', 'however it was copied: in quotes, in a URL, in a whole log line')
-    .option('--follow', 'tell on until the send has ended; exits with 0 only if it was sent')
+    .description("show a send's status and timeline, and explain them")
+    .argument('<requestId>', 'alone, in quotes, in a URL or in a whole log line')
+    .option('--follow', 'print new events until the send has ended; exits with 0 only if it was sent')
     .action(async (pasted: string, { follow }: { follow?: boolean }, command: Command) => {
       const { json } = command.optsWithGlobals<{ json?: boolean }>()
-      let told: Told | undefined
+      let trace: Trace | undefined
       await answer(
         command,
         async (context) => {
-          told = await tell(context, pasted)
-          if (follow) told = await followToEnd(context.db, told, json ? () => {} : context.print)
-          return told.timeline
+          trace = await findTrace(context, pasted)
+          if (follow) trace = await followToEnd(context.db, trace, json ? () => {} : context.print)
+          return trace.timeline
         },
-        () => (told ? renderTold(told, follow === true) : ''),
+        () => (trace ? renderTrace(trace, follow === true) : ''),
       )
-      if (follow && told && told.timeline.status !== 'sent') throw new CliError(oneLine(told.story))
+      if (follow && trace && trace.timeline.status !== 'sent') throw new CliError(oneLine(trace.explanation))
     })
 }
 
-async function tell(context: CliContext, pasted: string): Promise<Told> {
+async function findTrace(context: CliContext, pasted: string): Promise<Trace> {
   const requestId = findRequestId(pasted)
-  const told = requestId && (await lookUp(context.db, requestId))
-  if (told) return told
+  const trace = requestId && (await lookUp(context.db, requestId))
+  if (trace) return trace
   const retentionDays = context.setting('RETENTION_DAYS')
   const { why, next } = explainUnknownId(pasted, { now: new Date(), retentionDays })
   throw new CliError([`${requestId ?? pasted}: ${why}`, ...next].join(' '))
 }
 
-/** A send's timeline, with the contact masked, and its story. */
-export async function lookUp(db: Database, requestId: string): Promise<Told | undefined> {
+/** A send's timeline, with the contact masked, and its explanation. */
+export async function lookUp(db: Database, requestId: string): Promise<Trace | undefined> {
   const found = await findExplanation(db, requestId)
   if (!found) return undefined
   const timeline = buildTimeline(found.send, found.events, 'masked')
-  return { timeline, story: explain(timeline, found.facts) }
+  return { timeline, explanation: explain(timeline, found.facts) }
 }
 
-/** Prints what is new, and what it waits for where that has changed. */
-async function followToEnd(db: Database, first: Told, print: (line: string) => void): Promise<Told> {
+/** Prints each new event, and the summary when it has changed. */
+async function followToEnd(db: Database, first: Trace, print: (line: string) => void): Promise<Trace> {
   const shown = new Set<string>()
-  let told = first
+  let trace = first
   let summary: string | undefined
-  print(renderHead(told.timeline))
+  print(renderHead(trace.timeline))
   for (;;) {
-    for (const entry of newEntries(told.story.entries, shown)) print(renderEntry(entry))
-    if (told.timeline.finishedAt !== null) return told
-    if (told.story.summary !== summary) print(told.story.summary)
-    summary = told.story.summary
-    await sleep(lookEveryMs)
-    told = (await lookUp(db, told.timeline.requestId)) ?? told
+    for (const entry of newEntries(trace.explanation.entries, shown)) print(renderEntry(entry))
+    if (trace.timeline.finishedAt !== null) return trace
+    if (trace.explanation.summary !== summary) print(trace.explanation.summary)
+    summary = trace.explanation.summary
+    await sleep(pollEveryMs)
+    trace = (await lookUp(db, trace.timeline.requestId)) ?? trace
   }
 }
 
-/** By name and number: the moment at which an attempt counts as begun may still change. */
+/** Events are told apart by name and number, because the recorded start of an attempt may still change. */
 function newEntries(entries: readonly ExplanationEntry[], shown: Set<string>): ExplanationEntry[] {
   const counts = new Map<string, number>()
   return entries.filter(({ event }) => {
@@ -83,8 +83,10 @@ function newEntries(entries: readonly ExplanationEntry[], shown: Set<string>): E
   })
 }
 
-function renderTold({ story, timeline }: Told, isFollowed: boolean): string {
-  return isFollowed ? [story.summary, ...renderEnd(story)].join('\n') : renderExplanation(story, timeline)
+function renderTrace({ explanation, timeline }: Trace, isFollowed: boolean): string {
+  return isFollowed
+    ? [explanation.summary, ...renderEnd(explanation)].join('\n')
+    : renderExplanation(explanation, timeline)
 }
 
 const oneLine = ({ summary, advice }: Explanation) =>

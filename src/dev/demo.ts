@@ -57,7 +57,9 @@ async function play(example: Example, seed: Seed, db: Database): Promise<boolean
   const isFakeServerRight = !fakeServer || told !== undefined
   const verdict = isEndRight ? '' : `  EXPECTED ${ends} after ${attempts} attempts`
   const found = await lookUp(db, requestId)
-  console.log(`${title}${verdict}\n${found ? renderExplanation(found.story, found.timeline) : requestId}`)
+  console.log(
+    `${title}${verdict}\n${found ? renderExplanation(found.explanation, found.timeline) : requestId}`,
+  )
   if (fakeServer) console.log(`  the emulator got  ${told ?? 'NOTHING OF IT'}`)
   console.log()
   return isEndRight && isFakeServerRight

@@ -205,10 +205,10 @@ describe('a form', () => {
       body: `requestId=${'x'.repeat(300_000)}`,
     })
     expect(tooLong.status).toBe(413)
-    expect(await tooLong.text()).toContain('That is too long.')
+    expect(await tooLong.text()).toContain('This text is too long.')
     const unreadable = await post({ Origin: open.url, 'Content-Type': 'multipart/form-data; boundary=other' })
     expect(unreadable.status).toBe(400)
-    expect(await unreadable.text()).toContain('That form could not be read.')
+    expect(await unreadable.text()).toContain('This form could not be read.')
   })
 })
 
@@ -235,7 +235,7 @@ test('a fault of ours is a plain page; its stack goes to the log', async () => {
     await runSql(stores.databaseUrl, 'alter table sandbox_messages rename column message to words')
     const { status, body } = await get(`${broken.url}/inbox`)
     expect(status).toBe(500)
-    expect(body).toContain('Something went wrong on our side.')
+    expect(body).toContain('Something went wrong in this process.')
     expect(body).not.toMatch(/sandbox_messages|column|\.ts|node_modules/)
     expect(service.logs.at(-1)).toMatchObject({ level: 'error', event: 'crashed' })
   } finally {

@@ -72,7 +72,7 @@ describe('the one box', () => {
     expect(await summary().innerText()).toMatch(/^Accepted by the provider at /)
     const timeline = await page.getByRole('region', { name: 'Timeline' }).innerText()
     expect(timeline.match(/^Provider status\s+503$/gm)).toHaveLength(2)
-    expect(timeline).toMatch(/Means\s+it is out of service or overloaded/)
+    expect(timeline).toMatch(/Meaning\s+it is out of service or overloaded/)
     expect(timeline).toMatch(/waited [\d.]+ m?s/)
     expect(timeline).toContain('Provider message id')
   })
@@ -109,7 +109,7 @@ describe('a search', () => {
       else await field.fill(text)
     }
     await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByRole('heading', { name: 'Found, the newest first' }).waitFor()
+    await page.getByRole('heading', { name: 'Results, newest first' }).waitFor()
   }
 
   test('by contact finds what was sent to it, whatever way the number is written', async () => {
@@ -179,7 +179,7 @@ test('a list is replayed from its search: first what would be, then others asked
   await page.getByRole('button', { name: 'Replay 1' }).click()
   expect(await summary().innerText()).toBe('Queued again: 1 message')
   await page.getByRole('link', { name: 'Back to the search' }).click()
-  await page.getByRole('heading', { name: 'Found, the newest first' }).waitFor()
+  await page.getByRole('heading', { name: 'Results, newest first' }).waitFor()
 })
 
 test('without script: from the search over the timeline to the replay', async () => {
@@ -216,7 +216,7 @@ describe('the inbox', () => {
     await picture.scrollIntoViewIfNeeded()
     await eventually('the picture', async () => (await widthOf(picture)) > 0)
     expect(await widthOf(picture)).toBe(1)
-    await thread.getByRole('link', { name: 'Its story' }).first().click()
+    await thread.getByRole('link', { name: 'Timeline' }).first().click()
     await page.waitForURL(`${service.adminUrl}/support/${requestId}`)
   })
 })
@@ -225,7 +225,7 @@ test('the queue board shows both queues, nothing to press that would change them
   await open('/queues')
   await page.getByRole('link', { name: 'sends-overflow' }).first().waitFor()
   await page.getByRole('link', { name: 'sends', exact: true }).first().click()
-  await page.getByText('An account’s first sends').first().waitFor()
+  await page.getByText('Sends within the quota of their account').first().waitFor()
   for (const name of [/retry/i, /clean/i, /promote/i, /empty/i, /pause/i, /add job/i])
     expect(await page.getByRole('button', { name }).count()).toBe(0)
   await page.getByRole('link', { name: 'Support' }).click()

@@ -206,7 +206,7 @@ test('what is no list that can be replayed is refused in words, and nothing happ
     [{ ...list, state: 'sent' }, 400, 'search by one channel'],
     [{ ...list, state: '' }, 400, 'search by one channel'],
     [{ ...list, messageId: 'wamid.1234' }, 400, 'search by one channel'],
-    [{ ...list, channel: 'nobody' }, 404, 'none has this id or name'],
+    [{ ...list, channel: 'nobody' }, 404, 'no channel has this id or name'],
     [{ ...list, channel: 'Twins' }, 409, 'Several channels have this name'],
     [{ ...list, from: 'yesterday' }, 400, 'Accepted from'],
     [{ ...list, endedBy: 'x' }, 400, 'Search again'],

@@ -148,10 +148,10 @@ describe('one box', () => {
   })
 
   test('says how many sends were looked at where these were not all', () => {
-    const asked = { messageId: 'SMf00d0002' }
+    const input = { messageId: 'SMf00d0002' }
     const page = { sends: [], olderThan: account.channelId, lookedBackTo: new Date() }
     const unknown = { why: 'That holds no requestId.', next: [] }
-    const html = String(UnknownIdPage({ pasted: 'SMf00d0002', unknown, looked: { asked, page } }))
+    const html = String(UnknownIdPage({ pasted: 'SMf00d0002', unknown, looked: { input, page } }))
     expect(html).toContain('None of the newest 100,000 sends has it as its provider message id.')
     expect(html).not.toContain('No send has it')
   })
@@ -176,7 +176,7 @@ describe('the page of a send', () => {
     const requestId = await finished(textBody('the secret words'))
     const hidden = await sendPage(requestId)
     expect(hidden.html).not.toContain('the secret words')
-    expect(hidden.text).toContain('The setting SUPPORT_SHOW_CONTENT decides.')
+    expect(hidden.text).toContain('To show it, set SUPPORT_SHOW_CONTENT to true.')
     expect((await getPage(`${showing.url}/support/${requestId}`)).text).toContain('the secret words')
   })
 
@@ -207,7 +207,7 @@ describe('the page of a send', () => {
       await eraseContact(db, { accountId: account.accountId, contact: { type: 'phone', value } })
       const page = await getPage(`${showing.url}/support/${requestId}`)
       expect(page.status).toBe(200)
-      expect(page.text).toContain('What it said is no longer kept.')
+      expect(page.text).toContain('The content is no longer kept.')
       expect(page.html).not.toContain('secret words')
     }
   })
@@ -291,7 +291,7 @@ describe('a replay', () => {
     await service.runtime.db.$client.query('delete from media where request_id = $1', [trimmed])
     const cases = [
       [sent, 409, 'It was sent: a replay would send it twice.'],
-      [moving, 409, 'It is still on its way'],
+      [moving, 409, 'It has not ended yet'],
       [trimmed, 409, 'Its media is no longer kept'],
       ['01a1fde1-ea47-76ae-9a8d-559e0203a63f', 404, 'There is no such send'],
       ['nothing', 404, 'There is no such send'],
@@ -402,11 +402,11 @@ describe('a search', () => {
   })
 
   test.each([
-    ['from', 'yesterday', 'Accepted from: not a date and time'],
-    ['to', '2026-99-01T00:00', 'Accepted before: not a date and time'],
-    ['state', 'lost', 'State: choose one of the list.'],
-    ['messageId', 'two words', 'Provider message id: one word of 4 to 512 characters.'],
-    ['contact', '12', 'Contact: neither a phone number nor an e-mail address.'],
+    ['from', 'yesterday', 'Accepted from: enter a date and time'],
+    ['to', '2026-99-01T00:00', 'Accepted before: enter a date and time'],
+    ['state', 'lost', 'State: choose one from the list.'],
+    ['messageId', 'two words', 'Provider message id: enter 4 to 512 characters without spaces.'],
+    ['contact', '12', 'Contact: enter a whole phone number or e-mail address.'],
   ])('says what is wrong with %s %s', async (field, value, words) => {
     const page = await postForm(`${admin.url}/support/search`, { contact: '+4915100000000', [field]: value })
     expect(page.status).toBe(400)

@@ -33,12 +33,12 @@ async function isRefused(args: string[], hint: string) {
   expect(stderr).toContain(hint)
 }
 
-test('no replay of a send that was sent, is queued or is on its way', async () => {
+test('no replay of a send that is sent, queued or sending', async () => {
   const sent = await attemptedSend(service, account, { outcome: 'sent' })
   const queued = await accept(service, account, textBody())
   const sending = await accept(service, account, textBody())
   await beginAttempt(service, sending, 'at work')
-  const hints = { [sent]: 'was sent', [queued]: 'on its way', [sending]: 'on its way' }
+  const hints = { [sent]: 'was sent', [queued]: 'has not ended yet', [sending]: 'has not ended yet' }
   for (const [requestId, hint] of Object.entries(hints)) {
     const before = await stateOf(requestId)
     await isRefused([requestId], hint)

@@ -224,7 +224,7 @@ describe('a replay', () => {
     ).toHaveLength(1)
   })
 
-  test('while another one is under way says that the send is on its way', async () => {
+  test('while another replay is in progress says that the send has not ended', async () => {
     const requestId = await attemptedSend(service, account, rejected)
     const { db } = service.runtime
     const client = await db.$client.connect()
@@ -240,7 +240,7 @@ describe('a replay', () => {
         async () => isOver || (await db.$client.query(waitingForLocks)).rowCount === 1,
       )
       await client.query('commit')
-      expect(await second).toMatchObject({ status: 1, stderr: expect.stringContaining('on its way') })
+      expect(await second).toMatchObject({ status: 1, stderr: expect.stringContaining('has not ended yet') })
     } finally {
       client.release()
     }

@@ -6,7 +6,7 @@ import { Moment } from '../words.tsx'
 import type { ShownType } from './media.ts'
 
 export type ShownMessage = Omit<ReceivedMessage, 'mediaHead'> & {
-  /** Absent where no media is kept with it. */
+  /** Absent if the message has no media, or its media is no longer kept. */
   media?: ShownType | 'download'
 }
 
@@ -16,13 +16,13 @@ interface InboxPageProps {
   olderThan: string | undefined
 }
 
-/** What the sandbox received, as a chat shows it: what follows each other to one contact stands together. */
+/** The messages that the sandbox received, shown like a chat: consecutive messages to one contact form a group. */
 export function InboxPage({ messages, isFirst, olderThan }: InboxPageProps) {
   return (
     <Layout title="Inbox" at="/inbox" isNarrow>
-      <h1>What the sandbox received</h1>
+      <h1>Messages received by the sandbox</h1>
       <p class="muted">
-        The newest first. Channels of the provider sandbox reach nobody: their messages end here.
+        Newest first. Channels of the provider sandbox deliver to nobody: their messages are shown here.
       </p>
       {messages.length === 0 && <p>{isFirst ? 'Nothing yet.' : 'Nothing older.'}</p>}
       {byThread(messages).map((thread) => (
@@ -87,7 +87,7 @@ function Bubble({ message: received }: { message: ShownMessage }) {
       <MessageContent message={message} />
       {cameWithContent && media === undefined && <p class="muted">The file is no longer kept.</p>}
       <footer>
-        <Moment at={receivedAt} /> <a href={`/support/${requestId}`}>Its story</a>
+        <Moment at={receivedAt} /> <a href={`/support/${requestId}`}>Timeline</a>
       </footer>
     </article>
   )
@@ -107,10 +107,10 @@ function Media({ id, media, message }: MediaProps) {
     case 'image':
       return <img src={source} alt={label} loading="lazy" />
     case 'video':
-      // biome-ignore lint/a11y/useMediaCaption: what was sent has none
+      // biome-ignore lint/a11y/useMediaCaption: the media that was sent has none
       return <video src={source} controls preload="none" aria-label={label} />
     case 'audio':
-      // biome-ignore lint/a11y/useMediaCaption: what was sent has none
+      // biome-ignore lint/a11y/useMediaCaption: the media that was sent has none
       return <audio src={source} controls preload="none" aria-label={label} />
     case 'download':
       return (

@@ -6,7 +6,7 @@ import { canBeRecordId } from '../../core/record-id.ts'
 import type { AdminRuntime } from '../context.ts'
 import { PageError } from '../errors.tsx'
 
-/** What a browser may show within a page. None of them can hold a script; all else is a download. */
+/** The content types that a page may embed, because none of them can contain a script. All others are downloads. */
 const shown = {
   image: ['image/png', 'image/jpeg', 'image/gif', 'image/webp'],
   audio: ['audio/mpeg', 'audio/mp4', 'audio/ogg', 'audio/wav', 'audio/webm', 'audio/aac'],
@@ -16,8 +16,8 @@ const shown = {
 export type ShownType = { kind: keyof typeof shown; contentType: string }
 
 /**
- * How a media can be shown, by what its bytes are recognised as, whatever it was called; undefined where it is a
- * download.
+ * The type as which media can be embedded, recognised by its bytes alone, not by its declared type or filename; undefined
+ * if it has to be a download.
  */
 export async function shownType(mediaType: MediaType, content: Uint8Array): Promise<ShownType | undefined> {
   if (mediaType === 'document') return undefined
@@ -43,7 +43,7 @@ export function inboxMedia({ db }: AdminRuntime) {
   }
 }
 
-/** The file's own name as RFC 8187 writes it: nothing of it can end the header or the value. */
+/** The filename is encoded by RFC 8187, so that it can't end the value or the header. */
 function disposition(how: 'inline' | 'attachment', { filename, mediaType }: MediaDescription): string {
   const name = encodeURIComponent((filename ?? mediaType).toWellFormed()).replace(
     /['()*]/g,

@@ -6,12 +6,12 @@ import { inboxMedia, shownType } from './media.ts'
 
 const pageSize = 50
 
-/** What the sandbox received (docs/reference/admin.md#inbox). */
+/** The messages that the sandbox received (docs/reference/admin.md#inbox). */
 export function inbox(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   app.get('/', async (c) => {
-    const asked = c.req.query('before') ?? ''
-    const before = canBeRecordId(asked) ? asked : undefined
+    const query = c.req.query('before') ?? ''
+    const before = canBeRecordId(query) ? query : undefined
     const received = await listSandboxMessages(runtime.db, { before, limit: pageSize + 1 })
     const messages = await Promise.all(received.slice(0, pageSize).map(withShownType))
     const olderThan = received.length > pageSize ? messages.at(-1)?.id : undefined

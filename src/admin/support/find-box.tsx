@@ -1,10 +1,13 @@
 interface FindBoxProps {
   pasted?: string
-  /** On the page that one opens to type in it. */
+  /** Whether the box has the focus when the page opens. */
   focused?: boolean
 }
 
-/** One box that takes a requestId however it comes, a contact, or a provider's message id. What is pasted isn't put into an address: it may hold anything. */
+/**
+ * A search box for a requestId, alone or within a longer text, a contact, or a provider's message id. It is a POST form,
+ * because the text may be private and must not get into a URL.
+ */
 export function FindBox({ pasted = '', focused = false }: FindBoxProps) {
   return (
     <form class="find" method="post" action="/support/find">

@@ -1,21 +1,21 @@
 import type { ReplayedSet, ReplaySet, Trial } from '../../../db/support/replay-sets.ts'
 import { Layout } from '../layout.tsx'
-import { type Asked, searchLink, shareable } from './search-form.ts'
+import { type SearchInput, searchLink, shareable } from './search-form.ts'
 
 export type Options = Pick<ReplaySet, 'includeExpired' | 'includeRefused' | 'reason'>
 
 interface TrialProps {
-  asked: Asked
+  input: SearchInput
   would: Trial
   set: ReplaySet
-  /** What ended later is not in the set. */
+  /** Sends that ended later are not in the set. */
   endedBy: Date
   limit: number
   replaysPerSecond: number
 }
 
-/** What a replay of the list would do: nothing has been done yet. */
-export function TrialPage({ asked, would, set, endedBy, limit, replaysPerSecond }: TrialProps) {
+/** Shows what a replay of the list would do. Nothing has been replayed yet. */
+export function TrialPage({ input, would, set, endedBy, limit, replaysPerSecond }: TrialProps) {
   const { replayed, lastSeq } = would
   const { includeExpired, includeRefused, reason, status } = set
   const options: Fields = {
@@ -27,45 +27,45 @@ export function TrialPage({ asked, would, set, endedBy, limit, replaysPerSecond 
     <Layout title="Replay a list?" at="/support">
       <section class="verdict unsure">
         <h1>{replayed === 0 ? 'Nothing to replay' : `Send ${messages(replayed)} again?`}</h1>
-        <p>{inWords(asked, set, replayed, replaysPerSecond)}</p>
+        <p>{describe(input, set, replayed, replaysPerSecond)}</p>
         {replayed === limit && <p>These are the oldest {limit}. For the rest, replay the list once more.</p>}
         {status === 'uncertain' && replayed > 0 && (
           <p>
-            <strong>The contacts may get them twice:</strong> nobody knows whether the provider has them
-            already.
+            <strong>The contacts may get them twice:</strong> it is unknown whether the provider already has
+            them.
           </p>
         )}
         <LeftOut {...would} />
         {replayed > 0 && lastSeq !== undefined && (
           <form method="post" action="/support/replays" class="row">
             <Hidden
-              fields={{ ...asked, ...options, endedBy: endedBy.toISOString(), lastSeq, confirmed: 'yes' }}
+              fields={{ ...input, ...options, endedBy: endedBy.toISOString(), lastSeq, confirmed: 'yes' }}
             />
             <button type="submit">Replay {replayed}</button>
-            <BackToSearch asked={asked} words="Leave them as they are" />
+            <BackToSearch input={input} words="Leave them as they are" />
           </form>
         )}
       </section>
-      <Narrow asked={asked} set={set} />
+      <Narrow input={input} set={set} />
     </Layout>
   )
 }
 
-function Narrow({ asked, set }: { asked: Asked; set: ReplaySet }) {
+function Narrow({ input, set }: { input: SearchInput; set: ReplaySet }) {
   return (
     <section aria-labelledby="narrow">
-      <h2 id="narrow">Replay others</h2>
+      <h2 id="narrow">Change which sends are replayed</h2>
       <form method="post" action="/support/replays">
-        <Hidden fields={asked} />
+        <Hidden fields={input} />
         <p class="field">
           <label for="reason">Reason contains</label>
           <input id="reason" name="reason" type="text" value={set.reason ?? ''} autocomplete="off" />
         </p>
         <Choice name="includeExpired" isChosen={set.includeExpired}>
-          Also those that expired: they arrive late
+          Also those that expired: they would arrive late
         </Choice>
         <Choice name="includeRefused" isChosen={set.includeRefused}>
-          Also those that were refused for good: once what was wrong is fixed
+          Also those that were refused for good: only if the cause is fixed
         </Choice>
         <button type="submit">Count again</button>
       </form>
@@ -73,26 +73,29 @@ function Narrow({ asked, set }: { asked: Asked; set: ReplaySet }) {
   )
 }
 
-/** What a replay of the list did. */
-export function DonePage({ asked, done }: { asked: Asked; done: ReplayedSet }) {
+/** Shows what a replay of the list did. */
+export function DonePage({ input, done }: { input: SearchInput; done: ReplayedSet }) {
   return (
     <Layout title="Replayed" at="/support">
       <section class="verdict waiting">
         <h1>{done.replayed === 0 ? 'Nothing was replayed' : `Queued again: ${messages(done.replayed)}`}</h1>
-        {done.replayed > 0 && <p>Workers take them within some seconds of when each is due.</p>}
+        {done.replayed > 0 && <p>Workers send each one within some seconds after it is due.</p>}
         <LeftOut {...done} />
         <p>
-          <BackToSearch asked={asked} words="Back to the search" />
+          <BackToSearch input={input} words="Back to the search" />
         </p>
       </section>
     </Layout>
   )
 }
 
-/** Of `DonePage`, without what is private. */
-export function doneLink(asked: Asked, { replayed, skipped: { expired, refused } }: ReplayedSet): string {
+/** The URL of `DonePage`, without the private search fields. */
+export function doneLink(
+  input: SearchInput,
+  { replayed, skipped: { expired, refused } }: ReplayedSet,
+): string {
   const counts = Object.entries({ replayed, expired, refused }).map(([name, count]) => [name, String(count)])
-  return `/support/replays/done?${new URLSearchParams({ ...shareable(asked), ...Object.fromEntries(counts) })}`
+  return `/support/replays/done?${new URLSearchParams({ ...shareable(input), ...Object.fromEntries(counts) })}`
 }
 
 export function doneIn(fields: Record<string, string>): ReplayedSet {
@@ -109,15 +112,15 @@ function LeftOut({ skipped: { expired, refused } }: ReplayedSet) {
     <>
       <p>Left out:</p>
       <ul>
-        {expired > 0 && <li>{expired} expired: their time was over, or is by now</li>}
+        {expired > 0 && <li>{expired} expired, or would have expired by now</li>}
         {refused > 0 && <li>{refused} refused for good: the provider would refuse them again</li>}
       </ul>
     </>
   )
 }
 
-function inWords(asked: Asked, set: ReplaySet, replayed: number, perSecond: number): string {
-  const { channel, state, contact, from, to } = asked
+function describe(input: SearchInput, set: ReplaySet, replayed: number, perSecond: number): string {
+  const { channel, state, contact, from, to } = input
   const { reason, includeExpired, includeRefused } = set
   const which = [
     `of the channel ${channel}`,
@@ -130,8 +133,8 @@ function inWords(asked: Asked, set: ReplaySet, replayed: number, perSecond: numb
   ].filter(Boolean)
   const what = `${state} messages ${which.join(', ')}`
   return replayed === 0
-    ? `No send can be replayed among the ${what}.`
-    : `The ${what} are queued again, the oldest first, ${perSecond} of them each second, each with a new series of attempts.`
+    ? `None of the ${what} can be replayed.`
+    : `The ${what} are queued again: oldest first, ${perSecond} a second, each with a new series of attempts.`
 }
 
 const messages = (count: number) => (count === 1 ? '1 message' : `${count} messages`)
@@ -158,24 +161,24 @@ function Choice(props: { name: string; isChosen: boolean | undefined; children: 
   )
 }
 
-/** Without what is private: the link holds no contact. */
-function BackToSearch({ asked, words }: { asked: Asked; words: string }) {
+/** Links to the search without its private fields. */
+function BackToSearch({ input, words }: { input: SearchInput; words: string }) {
   return (
-    <a class="button quiet" href={searchLink(asked)}>
+    <a class="button quiet" href={searchLink(input)}>
       {words}
     </a>
   )
 }
 
-/** Below the results of a search that can be replayed as a whole; says what it takes where one can't. */
-export function ReplayList({ asked: { before: _, ...asked } }: { asked: Asked }) {
-  if (asked.state !== 'failed' && asked.state !== 'uncertain') return null
-  if (!asked.channel || asked.messageId) {
+/** A button that replays the results of a search; for a search that can't be replayed, a hint which one can. */
+export function ReplayList({ input: { before: _, ...input } }: { input: SearchInput }) {
+  if (input.state !== 'failed' && input.state !== 'uncertain') return null
+  if (!input.channel || input.messageId) {
     return <p class="muted">To replay a list, search by one channel and this state.</p>
   }
   return (
     <form method="post" action="/support/replays">
-      <Hidden fields={asked} />
+      <Hidden fields={input} />
       <button type="submit">Replay this list…</button>
     </form>
   )

@@ -8,48 +8,48 @@ import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { fieldsOf } from './form-fields.ts'
 import { DonePage, doneIn, doneLink, type Options, TrialPage } from './replay-set-pages.tsx'
-import { type Asked, askedIn, readSearchForm } from './search-form.ts'
+import { readSearchForm, type SearchInput, searchInputIn } from './search-form.ts'
 
-/** As many as the command `replay` takes unless told. */
+/** The default limit of the command `replay`. */
 const limit = 1000
 const longestReason = 500
 
 /**
- * Replays the sends of a search, as the command `replay` does a set, by the same rules (db/support/replay-sets.ts): shows first
- * what would be replayed and what left out, and then does exactly that, on a second form.
+ * Replays the sends of a search, by the rules of the command `replay` (db/support/replay-sets.ts). The first form shows which
+ * sends would be replayed and which left out; the second one replays exactly those.
  */
 export function replaySet({ db, log }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   app.get('/', (c) => c.redirect('/support'))
   app.get('/done', (c) => {
     const fields = c.req.query()
-    return c.html(<DonePage asked={askedIn(fields)} done={doneIn(fields)} />)
+    return c.html(<DonePage input={searchInputIn(fields)} done={doneIn(fields)} />)
   })
 
   app.post('/', async (c) => {
     const fields = await fieldsOf(c)
-    const asked = askedIn(fields)
-    const set = { ...(await setOf(asked)), ...optionsIn(fields) }
-    return 'confirmed' in fields ? carryOut(c, asked, { ...set, ...boundsIn(fields) }) : show(c, asked, set)
+    const input = searchInputIn(fields)
+    const set = { ...(await setOf(input)), ...optionsIn(fields) }
+    return 'confirmed' in fields ? carryOut(c, input, { ...set, ...boundsIn(fields) }) : show(c, input, set)
   })
 
-  async function show(c: Context, asked: Asked, set: ReplaySet) {
+  async function show(c: Context, input: SearchInput, set: ReplaySet) {
     const endedBy = await databaseNow(db)
     const would = await tryReplay(db, { ...set, endedBy })
-    return c.html(<TrialPage {...{ asked, would, set, endedBy, limit, replaysPerSecond }} />)
+    return c.html(<TrialPage {...{ input, would, set, endedBy, limit, replaysPerSecond }} />)
   }
 
-  async function carryOut(c: Context, asked: Asked, set: ReplaySet) {
+  async function carryOut(c: Context, input: SearchInput, set: ReplaySet) {
     const done = await replaySends(db, set)
     const { channelId, status, includeExpired, includeRefused } = set
     const what = { channelId, status, includeExpired, includeRefused, ...done }
     log.info({ event: 'set_replayed', by: 'support page', ...what })
-    // A page of its own: loading it anew sends no form again.
-    return c.redirect(doneLink(asked, done), 303)
+    // Redirects to a page of its own, because reloading a form's response would submit the form again.
+    return c.redirect(doneLink(input, done), 303)
   }
 
-  async function setOf(asked: Asked): Promise<ReplaySet> {
-    const read = readSearchForm(asked)
+  async function setOf(input: SearchInput): Promise<ReplaySet> {
+    const read = readSearchForm(input)
     if ('faults' in read) throw new PageError(400, read.faults.join(' '))
     const { channel, contact, messageId, state, from, to } = read.form
     if (channel === undefined || messageId !== undefined || (state !== 'failed' && state !== 'uncertain')) {
@@ -59,7 +59,7 @@ export function replaySet({ db, log }: AdminRuntime): AdminApp {
       )
     }
     const [channelId, another] = await findChannelIds(db, channel)
-    if (channelId === undefined) throw new PageError(404, 'Channel: none has this id or name.')
+    if (channelId === undefined) throw new PageError(404, 'Channel: no channel has this id or name.')
     if (another !== undefined) {
       throw new PageError(409, 'Several channels have this name. Search by the id of one of them.')
     }
@@ -71,7 +71,7 @@ export function replaySet({ db, log }: AdminRuntime): AdminApp {
 function optionsIn({ includeExpired, includeRefused, reason }: Record<string, unknown>): Options {
   const text = typeof reason === 'string' ? reason.trim() : ''
   if (text.length > longestReason || !isStorable(text)) {
-    throw new PageError(400, `Reason: at most ${longestReason} characters of it.`)
+    throw new PageError(400, `Reason: enter at most ${longestReason} characters.`)
   }
   return {
     includeExpired: includeExpired === 'yes',
@@ -81,12 +81,12 @@ function optionsIn({ includeExpired, includeRefused, reason }: Record<string, un
 }
 
 /**
- * Of the trial. Without `endedBy` the form would replay what failed since, or what it replayed itself and failed again; without
- * `lastSeq`, sent a second time, the sends after the limit, which nobody has confirmed.
+ * The bounds of the set that the user confirmed. Without `endedBy`, the form would also replay sends that failed since then,
+ * even those that it replayed itself. Without `lastSeq`, submitting the form twice would replay sends beyond the limit.
  */
 function boundsIn({ endedBy, lastSeq }: Record<string, unknown>): { endedBy: Date; lastSeq: string } {
   const moment = new Date(typeof endedBy === 'string' ? endedBy : '')
   if (!Number.isNaN(moment.getTime()) && typeof lastSeq === 'string' && /^\d{1,18}$/.test(lastSeq))
     return { endedBy: moment, lastSeq }
-  throw new PageError(400, 'That form could not be read. Search again.')
+  throw new PageError(400, 'This form could not be read. Search again.')
 }

@@ -10,7 +10,7 @@ import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { Layout } from '../layout.tsx'
 
-/** Has a send tried again that failed or is uncertain, as the command `replay` does; asks before. */
+/** Replays a failed or uncertain send, as the command `replay` does, after a confirmation page. */
 export function replay({ db, log }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
 
@@ -55,7 +55,7 @@ function refusal(status: SendStatus): PageError {
       return new PageError(409, 'It was sent: a replay would send it twice. Send a new message instead.')
     case 'queued':
     case 'sending':
-      return new PageError(409, 'It is still on its way, so there is nothing to replay.')
+      return new PageError(409, 'It has not ended yet, so there is nothing to replay.')
     case 'failed':
     case 'uncertain':
       return new PageError(
@@ -78,7 +78,7 @@ function ConfirmationPage({ send, mayBeSecond }: { send: SendRecord; mayBeSecond
         </p>
         {mayBeSecond && (
           <p>
-            <strong>The contact may get it twice:</strong> nobody knows whether the provider has it already.
+            <strong>The contact may get it twice:</strong> it is unknown whether the provider already has it.
           </p>
         )}
         <p class="id">{requestId}</p>

@@ -12,17 +12,24 @@ import { PageError } from '../errors.tsx'
 import { fieldsOf } from './form-fields.ts'
 import { replay } from './replay.tsx'
 import { replaySet } from './replay-set.tsx'
-import { type Asked, askedIn, isPrivate, readSearchForm, searchLink, shareable } from './search-form.ts'
+import {
+  isPrivate,
+  readSearchForm,
+  type SearchInput,
+  searchInputIn,
+  searchLink,
+  shareable,
+} from './search-form.ts'
 import { SearchPage } from './search-page.tsx'
 import { SendPage } from './send-page.tsx'
 import { UnknownIdPage } from './unknown-id-page.tsx'
 import { wordsLookUp } from './words-look-up.ts'
 
-/** A log line, however long, and its stack. */
+/** Enough for a long log line with a stack trace. */
 const maxFormBytes = 256 * 1024
 export const refreshSeconds = 3
 
-/** Where is my message? (docs/how-to/find-a-send.md) */
+/** The support pages: find a send and see its timeline (docs/how-to/find-a-send.md). */
 export function support(runtime: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   const { find, search, show } = handlers(runtime)
@@ -31,7 +38,7 @@ export function support(runtime: AdminRuntime): AdminApp {
     bodyLimit({
       maxSize: maxFormBytes,
       onError: () => {
-        throw new PageError(413, 'That is too long. Paste the line that holds the requestId.')
+        throw new PageError(413, 'This text is too long. Paste only the line with the requestId.')
       },
     }),
   )
@@ -40,10 +47,10 @@ export function support(runtime: AdminRuntime): AdminApp {
     return pasted === undefined ? search(c, {}) : find(c, pasted)
   })
   app.post('/find', async (c) => find(c, String((await fieldsOf(c)).requestId ?? '')))
-  app.get('/search', (c) => search(c, shareable(askedIn(c.req.query()))))
+  app.get('/search', (c) => search(c, shareable(searchInputIn(c.req.query()))))
   app.post('/search', async (c) => {
-    const asked = askedIn(await fieldsOf(c))
-    return isPrivate(asked) ? search(c, asked) : c.redirect(searchLink(asked), 303)
+    const input = searchInputIn(await fieldsOf(c))
+    return isPrivate(input) ? search(c, input) : c.redirect(searchLink(input), 303)
   })
   app.route('/replays', replaySet(runtime))
   app.get('/:requestId', (c) => show(c, c.req.param('requestId')))
@@ -54,11 +61,11 @@ export function support(runtime: AdminRuntime): AdminApp {
 function handlers({ db, settings }: AdminRuntime) {
   const lookUp = wordsLookUp(db)
 
-  /** What was given is the requestId of no send: it may be a contact, or what the provider calls the message. */
+  /** The text is no send's requestId: it may be a contact or a provider's message id. */
   const otherwise = async (c: Context, pasted: string) => {
     const found = await lookUp(pasted)
     if (found?.only !== undefined) return c.redirect(`/support/${found.only}`, 303)
-    if (found?.isAnswer) return c.html(<SearchPage asked={found.asked} page={found.page} />)
+    if (found?.isAnswer) return c.html(<SearchPage input={found.input} page={found.page} />)
     const facts = { now: new Date(), retentionDays: settings.RETENTION_DAYS }
     const unknown = explainUnknownId(pasted, facts)
     return c.html(<UnknownIdPage {...{ pasted, unknown }} looked={found} />, 404)
@@ -70,13 +77,13 @@ function handlers({ db, settings }: AdminRuntime) {
       return requestId === undefined ? otherwise(c, pasted) : c.redirect(`/support/${requestId}`, 303)
     },
 
-    async search(c: Context, asked: Asked) {
-      const read = readSearchForm(asked)
-      if ('faults' in read) return c.html(<SearchPage asked={asked} faults={read.faults} />, 400)
+    async search(c: Context, input: SearchInput) {
+      const read = readSearchForm(input)
+      if ('faults' in read) return c.html(<SearchPage input={input} faults={read.faults} />, 400)
       const { channel, contact, messageId, state, from, to, before } = read.form
       const channelIds = channel === undefined ? undefined : await findChannelIds(db, channel)
       if (channelIds?.length === 0) {
-        return c.html(<SearchPage asked={asked} faults={['Channel: none has this id or name.']} />, 404)
+        return c.html(<SearchPage input={input} faults={['Channel: no channel has this id or name.']} />, 404)
       }
       const page = await searchSends(db, {
         channelIds,
@@ -87,7 +94,7 @@ function handlers({ db, settings }: AdminRuntime) {
         to,
         before,
       })
-      return c.html(<SearchPage asked={asked} page={page} />)
+      return c.html(<SearchPage input={input} page={page} />)
     },
 
     async show(c: Context, given: string) {
@@ -98,13 +105,13 @@ function handlers({ db, settings }: AdminRuntime) {
         found && (await findSendContext(db, found.send.requestId, settings.SUPPORT_SHOW_CONTENT))
       if (!found || !context) return otherwise(c, given)
       const timeline = buildTimeline(found.send, found.events, 'masked')
-      const story = explain(timeline, found.facts)
-      const isStill = c.req.query('updates') === 'off'
-      const refresh = story.tone === 'waiting' && !isStill ? refreshSeconds : undefined
+      const explanation = explain(timeline, found.facts)
+      const updates = c.req.query('updates') !== 'off'
+      const refresh = explanation.tone === 'waiting' && updates ? refreshSeconds : undefined
       const { channel } = found.facts
       const showsContent = settings.SUPPORT_SHOW_CONTENT
       return c.html(
-        <SendPage {...{ timeline, story, channel, context, showsContent }} refreshSeconds={refresh} />,
+        <SendPage {...{ timeline, explanation, channel, context, showsContent }} refreshSeconds={refresh} />,
       )
     },
   }

@@ -14,63 +14,63 @@ const contactsCalled = contactTypes.map((type) => contactKinds[type].called)
 const contact = z
   .string()
   .transform((typed) => parseContact(typed)?.value)
-  .refine((value) => value !== undefined, `Contact: neither ${contactsCalled.join(' nor ')}.`)
+  .refine((value) => value !== undefined, `Contact: enter ${contactsCalled.join(' or ')}.`)
 
 const messageId = z
   .string()
   .transform(providerMessageIdsIn)
-  .refine((ids) => ids.length > 0, 'Provider message id: one word of 4 to 512 characters.')
+  .refine((ids) => ids.length > 0, 'Provider message id: enter 4 to 512 characters without spaces.')
 
 const written = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/
 
-/** As a `datetime-local` field writes it: without a zone, for all times of these pages are UTC. */
+/** The value of a `datetime-local` field, which has no time zone: all times of these pages are UTC. */
 const moment = (name: string) =>
   z
     .string()
     .transform((text) => (written.test(text) ? Date.parse(`${text.replace(' ', 'T')}Z`) : Number.NaN))
-    .refine((ms) => ms >= 0, `${name}: not a date and time, such as 2026-11-21T14:00.`)
+    .refine((ms) => ms >= 0, `${name}: enter a date and time, such as 2026-11-21T14:00.`)
     .transform((ms) => new Date(ms))
 
 const form = z.object({
-  channel: field(z.string().refine(isStorable, 'Channel: none has such an id or name.')),
+  channel: field(z.string().refine(isStorable, 'Channel: no channel has this id or name.')),
   contact: field(contact),
   messageId: field(messageId),
-  state: field(z.enum(sendStatuses, 'State: choose one of the list.')),
+  state: field(z.enum(sendStatuses, 'State: choose one from the list.')),
   from: field(moment('Accepted from')),
   to: field(moment('Accepted before')),
-  before: field(z.string().refine(canBeRecordId, 'That page is gone. Search again.')),
+  before: field(z.string().refine(canBeRecordId, 'This page no longer exists. Search again.')),
 })
 
 const names = Object.keys(form.shape) as (keyof typeof form.shape)[]
 
-/** What was asked for, as it was typed: the form shows it again. */
-export type Asked = Partial<Record<(typeof names)[number], string>>
+/** The search fields as they were typed; the form shows them again. */
+export type SearchInput = Partial<Record<(typeof names)[number], string>>
 export type SearchForm = z.output<typeof form>
 
-export function askedIn(fields: Record<string, unknown>): Asked {
+export function searchInputIn(fields: Record<string, unknown>): SearchInput {
   const typed = names.map((name) => [name, fields[name]] as const)
   return Object.fromEntries(
     typed.flatMap(([name, text]) => (typeof text === 'string' && text.trim() ? [[name, text.trim()]] : [])),
   )
 }
 
-/** What is looked for, or a sentence for each field that can't be used. */
-export function readSearchForm(asked: Asked): { form: SearchForm } | { faults: string[] } {
-  const { data, error } = form.safeParse(asked)
+/** Parses the search fields. `faults` has a sentence for each field that can't be used. */
+export function readSearchForm(input: SearchInput): { form: SearchForm } | { faults: string[] } {
+  const { data, error } = form.safeParse(input)
   return data ? { form: data } : { faults: error.issues.map(({ message }) => message) }
 }
 
 /**
- * Whether the search holds somebody's number or address, which must not get into a link, nor into the logs that links get
- * into. Providers' message ids may hold one: WhatsApp's do.
+ * Whether the search holds a contact, which must not get into a URL, because proxies and browsers record URLs. A provider's
+ * message id may contain one: WhatsApp's do.
  */
-export const isPrivate = ({ contact, messageId }: Asked) => Boolean(contact || messageId)
+export const isPrivate = ({ contact, messageId }: SearchInput) => Boolean(contact || messageId)
 
-/** What may be in a link. */
-export const shareable = ({ contact: _, messageId: _id, ...asked }: Asked): Asked => asked
+/** The search fields that may be in a URL. */
+export const shareable = ({ contact: _, messageId: _id, ...input }: SearchInput): SearchInput => input
 
-/** The search as a link, without what is private. */
-export function searchLink(asked: Asked, before?: string): string {
-  const query = new URLSearchParams({ ...shareable(asked), ...(before !== undefined && { before }) })
+/** The search as a URL, without its private fields. */
+export function searchLink(input: SearchInput, before?: string): string {
+  const query = new URLSearchParams({ ...shareable(input), ...(before !== undefined && { before }) })
   return `/support/search?${query}`
 }

@@ -5,21 +5,21 @@ import { Layout } from '../layout.tsx'
 import { Moment, State, stateWords } from '../words.tsx'
 import { FindBox } from './find-box.tsx'
 import { ReplayList } from './replay-set-pages.tsx'
-import { type Asked, isPrivate, searchLink } from './search-form.ts'
+import { isPrivate, type SearchInput, searchLink } from './search-form.ts'
 
 interface SearchPageProps {
-  asked: Asked
+  input: SearchInput
   faults?: string[]
   page?: Page
 }
 
-export function SearchPage({ asked, faults = [], page }: SearchPageProps) {
-  const isSearch = Object.values(asked).some(Boolean)
+export function SearchPage({ input, faults = [], page }: SearchPageProps) {
+  const isSearch = Object.values(input).some(Boolean)
   return (
     <Layout title={isSearch ? 'Search' : 'Support'} at="/support">
       <h1>Where is my message?</h1>
       <FindBox focused={!isSearch} />
-      <SearchForm asked={asked} isOpen={isSearch} />
+      <SearchForm input={input} isOpen={isSearch} />
       {faults.map((fault) => (
         <p class="fault" role="alert">
           {fault}
@@ -27,42 +27,47 @@ export function SearchPage({ asked, faults = [], page }: SearchPageProps) {
       ))}
       {page && (
         <section aria-labelledby="results">
-          <h2 id="results">{isSearch ? 'Found, the newest first' : 'The newest'}</h2>
+          <h2 id="results">{isSearch ? 'Results, newest first' : 'Newest sends'}</h2>
           {page.sends.length > 0 ? <Results sends={page.sends} /> : <p>No send found.</p>}
-          <NextPage asked={asked} page={page} />
-          {page.sends.length > 0 && <ReplayList asked={asked} />}
+          <NextPage input={input} page={page} />
+          {page.sends.length > 0 && <ReplayList input={input} />}
         </section>
       )}
     </Layout>
   )
 }
 
-function SearchForm({ asked, isOpen }: { asked: Asked; isOpen: boolean }) {
+function SearchForm({ input, isOpen }: { input: SearchInput; isOpen: boolean }) {
   return (
     <details class="search" open={isOpen}>
       <summary>No requestId? Search by contact, provider message id, channel, state or time</summary>
       <form method="post" action="/support/search">
-        <Field name="contact" label="Contact" value={asked.contact} hint="Whole number or e-mail address" />
+        <Field
+          name="contact"
+          label="Contact"
+          value={input.contact}
+          hint="Whole phone number or e-mail address"
+        />
         <Field
           name="messageId"
           label="Provider message id"
-          value={asked.messageId}
-          hint="Whole, as the provider gave it for the last attempt"
+          value={input.messageId}
+          hint="Whole id, as the provider returned it for the last attempt"
         />
-        <Field name="channel" label="Channel" value={asked.channel} hint="Its id or its name" />
+        <Field name="channel" label="Channel" value={input.channel} hint="Its id or its name" />
         <p class="field">
           <label for="state">State</label>
           <select id="state" name="state">
             <option value="">any</option>
             {sendStatuses.map((status) => (
-              <option value={status} selected={asked.state === status}>
+              <option value={status} selected={input.state === status}>
                 {`${status}: ${stateWords[status]}`}
               </option>
             ))}
           </select>
         </p>
-        <Field name="from" label="Accepted from" value={asked.from} type="datetime-local" hint="UTC" />
-        <Field name="to" label="Accepted before" value={asked.to} type="datetime-local" hint="UTC" />
+        <Field name="from" label="Accepted from" value={input.from} type="datetime-local" hint="UTC" />
+        <Field name="to" label="Accepted before" value={input.to} type="datetime-local" hint="UTC" />
         <button type="submit">Search</button>
       </form>
     </details>
@@ -70,7 +75,7 @@ function SearchForm({ asked, isOpen }: { asked: Asked; isOpen: boolean }) {
 }
 
 interface FieldProps {
-  name: keyof Asked
+  name: keyof SearchInput
   label: string
   value: string | undefined
   hint: string
@@ -132,28 +137,28 @@ function Results({ sends }: { sends: FoundSend[] }) {
   )
 }
 
-/** Leads to what is older than a page of a search. */
-export function NextPage({ asked, page }: { asked: Asked; page: Page }) {
+/** Leads to the next page of a search, with older sends. */
+export function NextPage({ input, page }: { input: SearchInput; page: Page }) {
   const { olderThan, lookedBackTo } = page
   if (olderThan === undefined) return null
-  const words = lookedBackTo ? 'Look further back' : 'Older'
+  const words = lookedBackTo ? 'Search further back' : 'Older'
   return (
     <>
       {lookedBackTo && (
         <p>
-          Looked at all sends back to <Moment at={lookedBackTo} />.
+          Searched all sends back to <Moment at={lookedBackTo} />.
         </p>
       )}
-      {isPrivate(asked) ? (
+      {isPrivate(input) ? (
         <form method="post" action="/support/search">
-          {Object.entries({ ...asked, before: olderThan }).map(([name, value]) => (
+          {Object.entries({ ...input, before: olderThan }).map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}
           <button type="submit">{words}</button>
         </form>
       ) : (
         <p>
-          <a class="button" href={searchLink(asked, olderThan)}>
+          <a class="button" href={searchLink(input, olderThan)}>
             {words}
           </a>
         </p>

@@ -9,28 +9,32 @@ import { FindBox } from './find-box.tsx'
 
 interface SendPageProps {
   timeline: Timeline
-  story: Explanation
+  explanation: Explanation
   channel: SendFacts['channel']
   context: SendContext
   showsContent: boolean
   refreshSeconds: number | undefined
 }
 
-/** A send's whole story: what became of it in one sentence, then how it came to that. */
+/** A send's page: its explanation, timeline and details. */
 export function SendPage(props: SendPageProps) {
-  const { timeline, story, channel, refreshSeconds } = props
+  const { timeline, explanation, channel, refreshSeconds } = props
   const { requestId, status } = timeline
   return (
     <Layout title={`${status} ${requestId}`} at="/support" refreshSeconds={refreshSeconds}>
       <FindBox />
-      <section class={`verdict ${story.tone}`} aria-live="polite">
+      <section class={`verdict ${explanation.tone}`} aria-live="polite">
         <p class="kicker">
           <State status={status} /> <span class="muted">{stateWords[status]}</span>
         </p>
-        <h1>{story.summary}</h1>
-        {story.next && <Next next={story.next} />}
-        {story.advice && <Advised advice={story.advice} />}
-        <Updates isMoving={story.tone === 'waiting'} requestId={requestId} refreshSeconds={refreshSeconds} />
+        <h1>{explanation.summary}</h1>
+        {explanation.next && <Next next={explanation.next} />}
+        {explanation.advice && <Advised advice={explanation.advice} />}
+        <Updates
+          isMoving={explanation.tone === 'waiting'}
+          requestId={requestId}
+          refreshSeconds={refreshSeconds}
+        />
         {(status === 'failed' || status === 'uncertain') && channel.deletedAt === null && (
           <p>
             <a class="button quiet" href={`/support/${requestId}/replay`}>
@@ -41,12 +45,12 @@ export function SendPage(props: SendPageProps) {
       </section>
       <section aria-labelledby="customer">
         <h2 id="customer">For the customer</h2>
-        <p class="copy">{story.forCustomer}</p>
+        <p class="copy">{explanation.forCustomer}</p>
       </section>
       <section aria-labelledby="timeline">
         <h2 id="timeline">Timeline</h2>
         <ol class="timeline">
-          {story.entries.map((entry) => (
+          {explanation.entries.map((entry) => (
             <Entry {...entry} />
           ))}
         </ol>
@@ -72,7 +76,7 @@ function Next({ next }: { next: NonNullable<Explanation['next']> }) {
   )
 }
 
-/** A replay has its button on this page. */
+/** The command `replay` isn't shown, because the page has a button for it. */
 function Advised({ advice: { text, command } }: { advice: Advice }) {
   return (
     <p>
@@ -98,11 +102,11 @@ function Updates({ isMoving, requestId, refreshSeconds }: UpdatesProps) {
   const link = `/support/${requestId}`
   return refreshSeconds === undefined ? (
     <p class="muted">
-      This page stands still. <a href={link}>Update it by itself</a>
+      This page does not update. <a href={link}>Turn updates on</a>
     </p>
   ) : (
     <p class="muted">
-      Updates every {refreshSeconds} s. <a href={`${link}?updates=off`}>Stop that</a>
+      Updates every {refreshSeconds} s. <a href={`${link}?updates=off`}>Turn updates off</a>
     </p>
   )
 }
@@ -118,7 +122,7 @@ function Entry({ at, event, gap, text, answer }: ExplanationEntry) {
           <dl class="answer">
             {answer.status !== null && <Fact name="Provider status">{answer.status}</Fact>}
             {answer.code !== null && <Fact name="Code">{answer.code}</Fact>}
-            {answer.meaning !== null && <Fact name="Means">{answer.meaning}</Fact>}
+            {answer.meaning !== null && <Fact name="Meaning">{answer.meaning}</Fact>}
             {answer.messageId !== null && <Fact name="Provider message id">{answer.messageId}</Fact>}
           </dl>
         )}
@@ -157,7 +161,7 @@ function Facts({ timeline, channel, context }: SendPageProps) {
         )}
         <Fact name="Conversation">
           {timeline.conversationId === null ? (
-            <span class="muted">none yet: it joins one before its first attempt</span>
+            <span class="muted">none yet: the send joins one before its first attempt</span>
           ) : (
             <>
               <span class="id">{timeline.conversationId}</span>{' '}
@@ -166,7 +170,7 @@ function Facts({ timeline, channel, context }: SendPageProps) {
           )}
         </Fact>
         {closing && (
-          <Fact name="Closed before it">
+          <Fact name="Closed conversation">
             {closing.conversationId ? (
               <span class="id">{String(closing.conversationId)}</span>
             ) : (
@@ -207,11 +211,11 @@ function ConversationState({ openedAt, closedAt, closedBy }: NonNullable<SendCon
 function Content({ showsContent, context }: SendPageProps) {
   return (
     <section aria-labelledby="content">
-      <h2 id="content">What it says</h2>
+      <h2 id="content">Content</h2>
       {showsContent ? (
         <MessageContent message={context.message} />
       ) : (
-        <p class="muted">Not shown here. The setting SUPPORT_SHOW_CONTENT decides.</p>
+        <p class="muted">Not shown. To show it, set SUPPORT_SHOW_CONTENT to true.</p>
       )}
     </section>
   )

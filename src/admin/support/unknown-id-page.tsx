@@ -3,20 +3,19 @@ import type { UnknownId } from '../../core/request-id.ts'
 import { Layout } from '../layout.tsx'
 import { WithCommands } from '../words.tsx'
 import { FindBox } from './find-box.tsx'
-import type { Asked } from './search-form.ts'
+import type { SearchInput } from './search-form.ts'
 import { NextPage } from './search-page.tsx'
 
-/** Where the first sentence ends. */
 const sentenceEnd = /(?<=\.) /
 
 interface UnknownIdPageProps {
   pasted: string
   unknown: UnknownId
-  /** Where it was looked for as a provider's message id, in vain. */
-  looked?: { asked: Asked; page: Page } | undefined
+  /** The search for the text as a provider's message id, which found nothing. */
+  looked?: { input: SearchInput; page: Page } | undefined
 }
 
-/** An id that isn't a send: why that may be, and where to look next. */
+/** The page for an id of no send: possible reasons, and where to look next. */
 export function UnknownIdPage({ pasted, unknown, looked }: UnknownIdPageProps) {
   const [first, ...rest] = unknown.why.split(sentenceEnd)
   return (

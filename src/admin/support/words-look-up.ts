@@ -1,29 +1,28 @@
 import type { Database } from '../../../db/client.ts'
 import { type SearchPage, searchSends } from '../../../db/support/search.ts'
-import { type Asked, readSearchForm } from './search-form.ts'
+import { readSearchForm, type SearchInput } from './search-form.ts'
 
 export interface LookedUp {
-  /** The search that was made of it. */
-  asked: Asked
+  /** The search that the text was taken as. */
+  input: SearchInput
   page: SearchPage
-  /** Whether it answers what was asked: it found some, or was for a contact that has none. */
+  /** Whether to show the search's page: it found sends, or the text was a contact, even one without sends. */
   isAnswer: boolean
-  /** Of a message id that one send has. */
+  /** The requestId, if the text is the provider's message id of exactly one send. */
   only?: string
 }
 
 /**
- * Looks for the sends that are meant by words without a requestId: as a contact, then as the id that a provider gave the
- * message. Numbers may be either.
+ * Looks up a text without a requestId: as a contact, then as a provider's message id. A number may be either.
  *
- * @returns a finder; undefined where the words can be neither.
+ * @returns a function; its result is undefined if the text can be neither.
  */
 export function wordsLookUp(db: Database) {
-  const search = async (asked: Asked) => {
-    const read = readSearchForm(asked)
+  const search = async (input: SearchInput) => {
+    const read = readSearchForm(input)
     if ('faults' in read) return undefined
     const { contact: contactValue, messageId: providerMessageIds } = read.form
-    return { asked, page: await searchSends(db, { contactValue, providerMessageIds }) }
+    return { input, page: await searchSends(db, { contactValue, providerMessageIds }) }
   }
 
   return async (words: string): Promise<LookedUp | undefined> => {

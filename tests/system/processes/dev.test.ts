@@ -85,7 +85,7 @@ test('dev is found by the CLI from the moment at which /readyz is 200, says what
   expect(early.output()).toMatch(/It runs here, as process \d+: stop that first/)
   await first.stop()
   expect((await cli(path, 'account', 'list')).stderr).toBe(
-    'DATABASE_URL is not set, and no npm run dev runs here: set the one, or start the other\n',
+    'DATABASE_URL is not set, and npm run dev is not running here: set DATABASE_URL, or start npm run dev\n',
   )
 
   const second = startDev(path, port, '--reset')

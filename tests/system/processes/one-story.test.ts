@@ -126,7 +126,7 @@ function expectOneTimeline({ logs, api, trace, html, text }: Told): Explanation 
   expect(factIn(html, 'Conversation')).toContain(api.conversationId)
   if (story.providerMessageId !== null) expect(text).toContain(story.providerMessageId)
   if (story.closedConversationId !== null)
-    expect(factIn(html, 'Closed before it')).toBe(story.closedConversationId)
+    expect(factIn(html, 'Closed conversation')).toBe(story.closedConversationId)
   const shown = [...html.matchAll(/<li class="entry (\w+)"><time datetime="([^"]+)"/g)]
   expect(shown.map(([, event, at]) => ({ event, at }))).toEqual(
     api.events.map(({ event, at }) => ({ event, at })),
