@@ -2,17 +2,17 @@ import type { SendStatus } from '../core/timeline.ts'
 import type { Emulators } from './emulators/index.ts'
 import type { EmulatedChannels } from './seed.ts'
 
-/** A send of the demo, and how it has to end. */
+/** A send of the demo, and its expected end. */
 export interface Example {
   title: string
   contact: object
   message: object
   ends: SendStatus
   attempts: number
-  /** Without it the sandbox. */
+  /** Default: the sandbox channel. */
   channelId?: string
-  /** What the emulator has of the send, on one line; undefined where it has nothing. */
-  fakeServer?(requestId: string): string | undefined
+  /** Describes what the emulator received of the send, on one line; undefined if it received nothing. */
+  received?(requestId: string): string | undefined
 }
 
 const onePixelPng =
@@ -64,7 +64,7 @@ const once = { ends: 'sent', attempts: 1 } as const
 
 const ann = { value: '+49 151 12345678', name: 'Ann Example' }
 
-/** One through each provider, to its emulator. */
+/** One send through each provider, to its emulator. */
 export function providerExamples(channels: EmulatedChannels, emulators: Emulators): Example[] {
   return [
     whatsAppExample(channels['whatsapp-cloud'], emulators['whatsapp-cloud']),
@@ -81,7 +81,7 @@ function whatsAppExample(channelId: string, { calls }: Emulators['whatsapp-cloud
     channelId,
     contact: ann,
     message: { type: 'text', text: { value: 'Hello from WhatsApp' } },
-    fakeServer: (requestId) =>
+    received: (requestId) =>
       JSON.stringify(calls.find(({ message }) => message?.biz_opaque_callback_data === requestId)?.message),
   }
 }
@@ -96,7 +96,7 @@ function twilioExample(channelId: string, { calls, fetched }: Emulators['twilio'
       type: 'media',
       media: { mediaType: 'image', base64: onePixelPng, filename: 'dot.png', caption: 'A dot from Twilio' },
     },
-    fakeServer(requestId) {
+    received(requestId) {
       const call = calls.find(({ form }) => form.MediaUrl?.includes(requestId))
       const media = fetched.find(({ url, method }) => method === 'GET' && url.includes(requestId))
       if (!call || media?.status !== 200) return undefined
@@ -121,7 +121,7 @@ function smtpExample(channelId: string, { calls }: Emulators['smtp']): Example {
         caption: 'Hello from a mail',
       },
     },
-    fakeServer(requestId) {
+    received(requestId) {
       const { mail } = calls.find(({ mail }) => mail?.headers['message-id']?.includes(requestId)) ?? {}
       const attached = mail?.parts.at(-1)
       if (!mail || !attached) return undefined
@@ -138,6 +138,6 @@ function webhookExample(channelId: string, { taken }: Emulators['webhook']): Exa
     channelId,
     contact: ann,
     message: { type: 'text', text: { value: 'Hello from a webhook' } },
-    fakeServer: (requestId) => JSON.stringify(taken.get(requestId)?.message),
+    received: (requestId) => JSON.stringify(taken.get(requestId)?.message),
   }
 }

@@ -6,22 +6,22 @@ import { owner } from './embedded/folder-claim.ts'
 import { dataFolder } from './embedded/index.ts'
 import { type Seed, seedDemoAccount } from './seed.ts'
 
-/** Of the folder with the embedded servers' data. */
+/** Name of the folder with the embedded servers' data. */
 export const devFolder = 'dev'
 
-/** Kept with the data of the embedded servers, so that what they hold can be read the next time. */
+/** Stored with the data of the embedded servers, so that the next start can decrypt it. */
 interface Kept {
   CREDENTIALS_KEY: string
   API_KEY_PEPPER: string
   seed: Seed
 }
 
-/** Where the data is; undefined where it is in a PostgreSQL that somebody else runs. */
+/** The folder with the data; undefined if DATABASE_URL names a PostgreSQL that npm run dev didn't start. */
 export async function devData(): Promise<string | undefined> {
   return process.env.DATABASE_URL ? undefined : await dataFolder(devFolder)
 }
 
-/** What an earlier start kept; undefined where nothing is, or it can't be read: then all is made anew. */
+/** The secrets and the account of an earlier start; undefined if there are none, or the file can't be read. */
 export function readKept(data: string | undefined): Kept | undefined {
   if (data === undefined) return undefined
   try {
@@ -31,7 +31,7 @@ export function readKept(data: string | undefined): Kept | undefined {
   }
 }
 
-/** The demo account of the start before, where its key is still good, else a new one, kept for the next start. */
+/** The demo account of the previous start, if the secrets are the same; else a new account, stored for the next start. */
 export async function keptSeed(
   environment: Record<string, string>,
   data: string | undefined,
@@ -49,17 +49,17 @@ function keep(file: string, kept: Kept): void {
   renameSync(`${file}.new`, file)
 }
 
-/** Of the embedded servers, which must not be running. */
+/** @throws SettingsError if the embedded servers are running. */
 export async function removeDevData(): Promise<void> {
   const data = await devData()
   if (data === undefined)
     throw new SettingsError(
-      '--reset removes the data of the PostgreSQL that npm run dev starts by itself: unset DATABASE_URL for it.',
+      '--reset only removes the data of the PostgreSQL that npm run dev starts: unset DATABASE_URL first.',
     )
   for (const server of ['postgres', 'redis']) {
     const pid = await owner(join(data, server))
     if (pid === undefined) continue
-    throw new SettingsError(`${data} is in use by process ${pid}: stop that first, then reset.`)
+    throw new SettingsError(`${data} is in use by process ${pid}: stop that process, then reset.`)
   }
   await rm(data, { recursive: true, force: true })
   console.log(`Removed ${data}.`)

@@ -11,22 +11,22 @@ const usualPort = 3000
 const usualAdminPort = 3001
 
 await runProcess(async () => {
-  const isReset = isResetAsked(process.argv.slice(2))
+  const isReset = hasResetOption(process.argv.slice(2))
   const running = await findRunningDev()
   if (running && isReset)
     throw new SettingsError(
-      `It runs here, as process ${running.pid}: stop that first (Ctrl-C there), then reset.`,
+      `npm run dev is running here, as process ${running.pid}: stop it (Ctrl-C there), then reset.`,
     )
   if (running) return console.log(`Already running here, as process ${running.pid}.\n\n${running.curl}`)
   if (isReset) await removeDevData()
   await run()
 })
 
-function isResetAsked(options: readonly string[]): boolean {
+function hasResetOption(options: readonly string[]): boolean {
   const unknown = options.find((option) => option !== '--reset')
   if (unknown === undefined) return options.length > 0
   throw new SettingsError(
-    `npm run dev takes --reset, which removes its data and starts anew, and no ${unknown}.`,
+    `Unknown option ${unknown}: npm run dev takes only --reset, which removes its data and starts anew.`,
   )
 }
 
@@ -43,22 +43,22 @@ async function run(): Promise<void> {
     prepare: async (environment) => {
       const seed = await keptSeed(environment, data)
       const channels = await seedEmulatedChannels(environment, seed.accountId, emulators)
-      // Before the API takes requests: whoever finds it ready may use the CLI.
+      // Before the API takes requests, because the CLI may be used as soon as it does.
       announce(`http://127.0.0.1:${environment.PORT}`, environment, seed, channels)
       return { seed, channels }
     },
   })
-  // Before it says that it is ready: whoever reads that may stop it.
+  // Before printing that it is ready, because a signal may come from then on.
   stopWithUs(stack)
   const { seed, channels } = stack.prepared
-  // Where its port was taken meanwhile, it listens elsewhere.
+  // Again, because the API listens at another port if its port was taken meanwhile.
   const curl = announce(stack.apiUrl, stack.environment, seed, channels)
   console.log(
-    `\nReady at ${stack.apiUrl}. Send one:\n\n${curl}\n\n${placesToLook(stack, seed.accountId, data)}\n`,
+    `\nReady at ${stack.apiUrl}. Send a message:\n\n${curl}\n\n${placesToLook(stack, seed.accountId, data)}\n`,
   )
 }
 
-/** Lets the CLI find what runs here. @returns what to send with. */
+/** Lets the CLI find these services. @returns curl commands that send messages. */
 function announce(
   apiUrl: string,
   environment: Record<string, string>,
@@ -73,15 +73,15 @@ function announce(
   return curl
 }
 
-/** Where to read on, and to see what became of a send. */
+/** The addresses and commands to print: how to go on, and where to follow a send. */
 function placesToLook({ apiUrl, adminUrl }: Stack, accountId: string, data: string | undefined): string {
   return [
     `Read and try the API: ${apiUrl}/docs`,
     'Trace a send: npm run -s cli -- trace REQUEST_ID',
     `Support page: ${adminUrl}/support`,
-    `What the sandbox received: ${adminUrl}/inbox`,
+    `Inbox of the sandbox: ${adminUrl}/inbox`,
     `Queues: ${adminUrl}/queues`,
-    `The account, for the CLI: ${accountId}, as in npm run -s cli -- channel list --account ${accountId}`,
+    `Account: ${accountId}, for the CLI: npm run -s cli -- channel list --account ${accountId}`,
     ...(data === undefined ? [] : [`Data, kept for the next start: ${data}`]),
     ...(data === undefined ? [] : ['To remove it and start anew: npm run dev -- --reset']),
   ].join('\n')

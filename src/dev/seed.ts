@@ -11,7 +11,7 @@ import { sealConfig } from '../core/sealed-config.ts'
 import { readSettings, type Settings } from '../platform/settings.ts'
 import type { EmulatedProvider, Emulators } from './emulators/index.ts'
 
-/** Something to send with. */
+/** An account to send with. */
 export interface Seed {
   accountId: string
   apiKey: string
@@ -21,7 +21,7 @@ export interface Seed {
 /** The channels that reach emulators, by their providers. */
 export type EmulatedChannels = Record<EmulatedProvider, string>
 
-/** Makes an account with a key that may do all and a sandbox channel. */
+/** Creates an account with a sandbox channel and a key with all permissions. */
 export async function seedDemoAccount(environment: Record<string, string>): Promise<Seed> {
   return await withDatabase(environment, async (db, settings) => {
     const accountId = await createAccount(db, 'Demo')
@@ -44,7 +44,7 @@ export async function seedDemoAccount(environment: Record<string, string>): Prom
   })
 }
 
-/** Gives the account a channel to each emulator; those of an earlier start are pointed at where it listens now. */
+/** Creates a channel to each emulator; channels of an earlier start get the emulator's current address. */
 export async function seedEmulatedChannels(
   environment: Record<string, string>,
   accountId: string,
@@ -96,7 +96,7 @@ async function withDatabase<Result>(
   return await work(db, settings).finally(() => db.$client.end())
 }
 
-/** A send to paste into a terminal, and one through each provider. */
+/** curl commands to paste into a terminal: one for the sandbox, and one for each provider. */
 export function curlsFor(apiUrl: string, { apiKey, channelId }: Seed, channels: EmulatedChannels): string {
   const curlTo = (provider: ProviderName, id: string) => curl(apiUrl, apiKey, bodyFor(provider, id))
   const emulated = Object.entries(channels) as [EmulatedProvider, string][]

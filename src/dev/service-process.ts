@@ -8,21 +8,21 @@ const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
 const startWithinMs = 30_000
 const rememberedLines = 50
 
-/** A process of the service, run from its source as `npm start` or `npm run worker` run it from its build. */
+/** A process of the service, run from its source. */
 export interface ServiceProcess {
   child: ChildProcess
-  /** The line it logged when it was ready. */
+  /** The log line with `readyEvent`. */
   ready: Record<string, unknown>
-  /** Its last lines, for when something goes wrong. */
+  /** The last lines of its output. */
   lastLines(): string
-  /** SIGTERM, and the wait until it has finished what it had begun. */
+  /** Sends SIGTERM, and waits for its end. */
   stop(): Promise<void>
 }
 
 export interface ServiceOptions {
-  /** From the project's root, e.g. `src/server.ts`. */
+  /** Path from the project's root, e.g. `src/server.ts`. */
   entry: string
-  /** The event that says it is ready. */
+  /** The event that it logs when it is ready. */
   readyEvent: string
   environment: Record<string, string>
   reaper: Reaper
@@ -35,7 +35,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
     cwd: projectRoot,
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // In a group of its own: Ctrl-C is for us, who stop it in its turn.
+    // In a group of its own, so that Ctrl-C reaches only this process, which stops its children in order.
     detached: true,
   })
   const lines: string[] = []

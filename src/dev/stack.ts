@@ -4,12 +4,12 @@ import { freePort } from './embedded/free-port.ts'
 import { type EmbeddedServers, startEmbedded } from './embedded/index.ts'
 import { type ServiceProcess, startService } from './service-process.ts'
 
-/** All that the service needs to run, on this machine. */
+/** The whole service with PostgreSQL and Redis, on this machine. */
 export interface Stack<Prepared = unknown> {
-  /** What `prepare` made. */
+  /** The result of `prepare`. */
   prepared: Prepared
   apiUrl: string
-  /** Where an admin process was asked for. */
+  /** Only with the option `adminPort`. */
   adminUrl?: string
   environment: Record<string, string>
   processes: ServiceProcess[]
@@ -17,24 +17,24 @@ export interface Stack<Prepared = unknown> {
 }
 
 export interface StackOptions<Prepared> {
-  /** Keeps the data of embedded servers for the next start; without it they are thrown away. */
+  /** Keeps the data of embedded servers for the next start. Without it, the data is removed in the end. */
   folder?: string
-  /** The API's, on loopback; without it a free one. */
+  /** The API's port. Default: a free one. */
   port?: number
-  /** Of an admin process beside the others, on loopback; without it none is started. */
+  /** The admin process's port. Without it, no admin process is started. */
   adminPort?: number
-  /** In place of the defaults; what the environment says wins over both. */
+  /** Replaces default settings. The environment's own settings win over both. */
   settings: Record<string, string>
   onLine?: (line: string) => void
-  /** Done before any process of the service takes requests, with what they are about to be given. */
+  /** Runs before any process of the service starts, with the processes' environment. */
   prepare: (environment: Record<string, string>) => Promise<Prepared>
 }
 
 const loopback = '127.0.0.0/8,::1/128'
 
 /**
- * Starts PostgreSQL and Redis where `DATABASE_URL` and `REDIS_URL` name none, migrates, and runs one API, one worker
- * and, where asked for, one admin process. None of it outlives this process, not even when it is killed.
+ * Starts PostgreSQL and Redis unless `DATABASE_URL` and `REDIS_URL` are set, migrates, and runs one API, one worker and
+ * optionally one admin process. All of them end with this process, even if it is killed.
  */
 export async function startStack<Prepared>(options: StackOptions<Prepared>): Promise<Stack<Prepared>> {
   const { folder, port, adminPort, settings, onLine, prepare } = options
@@ -43,9 +43,13 @@ export async function startStack<Prepared>(options: StackOptions<Prepared>): Pro
   try {
     const start = (entry: string, readyEvent: string, environment: Record<string, string>) =>
       startService({ entry, readyEvent, environment, reaper: servers.reaper, ...(onLine && { onLine }) })
-    const asked = stackEnvironment(servers, settings, process.env.PORT || String(port ?? (await freePort())))
-    await migrateDatabase(asked.DATABASE_URL ?? '')
-    const prepared = await prepare(asked)
+    const planned = stackEnvironment(
+      servers,
+      settings,
+      process.env.PORT || String(port ?? (await freePort())),
+    )
+    await migrateDatabase(planned.DATABASE_URL ?? '')
+    const prepared = await prepare(planned)
     const startAt = (
       port: 'PORT' | 'ADMIN_PORT',
       entry: string,
@@ -53,14 +57,14 @@ export async function startStack<Prepared>(options: StackOptions<Prepared>): Pro
       environment: Record<string, string>,
     ) =>
       start(entry, readyEvent, environment).catch((error: Error) => {
-        // Somebody else may have taken the port meanwhile, say the dev of another checkout.
+        // Another process may have taken the port meanwhile, for example npm run dev of another checkout.
         if (process.env[port] || !error.message.includes('EADDRINUSE')) throw error
         return start(entry, readyEvent, { ...environment, [port]: '0' })
       })
-    const api = await startAt('PORT', 'src/server.ts', 'listening', asked)
+    const api = await startAt('PORT', 'src/server.ts', 'listening', planned)
     const apiUrl = `http://127.0.0.1:${api.ready.port}`
-    // Providers fetch media from where the API turned out to listen.
-    const environment = { ...asked, PUBLIC_BASE_URL: process.env.PUBLIC_BASE_URL || apiUrl }
+    // Providers fetch media from the port at which the API really listens.
+    const environment = { ...planned, PUBLIC_BASE_URL: process.env.PUBLIC_BASE_URL || apiUrl }
     const adminEnvironment = { ADMIN_PORT: String(adminPort), ...environment }
     const [worker, admin] = await Promise.all([
       start('workers/main.ts', 'working', environment),
@@ -105,7 +109,7 @@ function stackEnvironment(
     ...(servers.redisUrl && { REDIS_URL: servers.redisUrl }),
   }
   const theirs = Object.entries(process.env).filter((entry): entry is [string, string] => Boolean(entry[1]))
-  // At info at least: a process says in such a line that it is ready.
+  // At least info, because a process logs at info that it is ready.
   const logLevel = /^(trace|debug)$/.test(process.env.LOG_LEVEL ?? '') ? {} : { LOG_LEVEL: 'info' }
   return { ...ours, ...Object.fromEntries(theirs), ...logLevel }
 }

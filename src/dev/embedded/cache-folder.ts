@@ -9,8 +9,8 @@ const checkout = realpathSync(join(import.meta.dirname, '../../..'))
 const anHour = 3_600_000
 
 /**
- * Where binaries and data of the embedded servers live: system-wide for root, whose home the servers' user can't
- * enter; in the user's own cache else.
+ * The folder for the binaries and data of the embedded servers: system-wide for root, whose home the servers' user can't
+ * enter, else in the user's cache.
  */
 export function cacheFolder(): string {
   if (process.getuid?.() === 0) return join('/var/cache', project)
@@ -18,9 +18,9 @@ export function cacheFolder(): string {
 }
 
 /**
- * The cached folder of that name, filled on first use. `name` must tell apart what must not be mixed up (version,
- * architecture). It is filled beside its place and renamed, so nobody ever sees half of it; of two processes
- * that fill it at once, the second one's copy is dropped.
+ * The cached folder of that name, filled on first use. `name` must include version and architecture. The folder is filled
+ * under a temporary name and then renamed, so that it is never seen half filled; if two processes fill it at once, the
+ * second copy is dropped.
  */
 export async function cached(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
   const parent = await passableFolder('bin')
@@ -40,18 +40,18 @@ export async function cached(name: string, fill: (folder: string) => Promise<voi
   return folder
 }
 
-/** Has the cached folder of that name filled anew the next time. */
+/** Removes the cached folder, so that the next use fills it again. */
 export async function removeCached(name: string): Promise<void> {
   await rm(join(cacheFolder(), 'bin', name), { recursive: true, force: true })
 }
 
-/** A folder for data of the servers, of this checkout alone: two checkouts with the same `name` don't meet. */
+/** A folder for data of the servers. Each checkout has its own, even with the same `name`. */
 export async function dataFolder(name: string): Promise<string> {
   const key = createHash('sha256').update(checkout).digest('hex').slice(0, 12)
   return passableFolder('data', key, name)
 }
 
-/** mkdir's own mode is cut by the umask, which would lock the servers' user out of a careful root's cache. */
+/** Sets the mode after mkdir, because a strict umask would keep the servers' user out of root's cache. */
 async function passableFolder(...names: string[]): Promise<string> {
   let folder = cacheFolder()
   try {
@@ -82,7 +82,7 @@ async function makeReadable(folder: string): Promise<void> {
   }
 }
 
-/** What a process killed while filling left behind. Not by mtime: unpacking a package sets that to the package's. */
+/** Removes folders left by a process killed while filling them. Uses ctime: unpacking sets mtime to the package's. */
 async function removeAbandoned(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     if (!name.includes('.partial-')) continue

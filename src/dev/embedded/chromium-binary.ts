@@ -4,10 +4,10 @@ import { type Binary, debianBinary } from './debian-binary.ts'
 export type { Binary }
 
 const fontsFile = join(import.meta.dirname, 'fonts.conf')
-/** What is in `usr/bin` is a script that knows only where the package would be installed. */
+/** Not the script in `usr/bin`, which works only if the package is installed. */
 const path = 'usr/lib/chromium/chromium'
 
-/** A browser for the tests of pages: `CHROMIUM`, else one that runs here, with fonts to write with. */
+/** A browser for the tests of pages: `CHROMIUM`, else an installed or downloaded one, with fonts. */
 export async function chromiumBinary(): Promise<Binary> {
   if (process.env.CHROMIUM) return { file: process.env.CHROMIUM, env: {} }
   const { file, env } = await debianBinary({

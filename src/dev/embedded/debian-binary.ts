@@ -15,24 +15,24 @@ interface User {
 }
 
 export interface Wanted {
-  /** For people. */
+  /** The program's name in messages. */
   what: string
-  /** What the program may be called, in the order to try. */
+  /** Possible file names of the program, in the order to try. */
   names: readonly string[]
-  /** Where the package has it; without it in `usr/bin`, by one of its names. */
+  /** Its path in the package. Default: `usr/bin` and one of its names. */
   path?: string
   package: DebianPackage
-  /** What it exits with when it is asked for its version. */
+  /** Exit code of `--version`. Default: 0. */
   versionStatus?: number
-  /** What it says then, where something else might have its name. */
-  says?: RegExp
-  /** What to do where all fails. */
+  /** Pattern for the output of `--version`, if another program may have the same name. */
+  versionOutput?: RegExp
+  /** What to do if no program is found. */
   advice: string
-  /** Who is to run it, where that isn't us. */
+  /** The user that runs the program. Default: the current user. */
   user?: User
 }
 
-/** A program that runs here: from PATH, else from the cache, else from Debian's package, which fills the cache. */
+/** Finds a program that runs on this machine: on PATH, else in the cache, else in Debian's package, which fills the cache. */
 export async function debianBinary(wanted: Wanted): Promise<Binary> {
   const { what, names, advice } = wanted
   const installed = findOnPath(wanted)
@@ -42,7 +42,7 @@ export async function debianBinary(wanted: Wanted): Promise<Binary> {
     const fill = (folder: string) => unpackAndTry(wanted, folder)
     const found = inFolder(wanted, await cached(name, fill))
     if (runs(wanted, tryOut(found, {}))) return found
-    // It stood on libraries of the machine's own that have gone since.
+    // It used libraries of this machine that have been removed since.
     await removeCached(name)
     return inFolder(wanted, await cached(name, fill))
   } catch (error) {
@@ -54,7 +54,7 @@ export async function debianBinary(wanted: Wanted): Promise<Binary> {
   }
 }
 
-/** Root's PATH may lead into root's home, where another user finds nothing: so it is that user who tries. */
+/** Tries the program as the user who will run it, because root's PATH may lead into root's home. */
 function findOnPath(wanted: Wanted): Binary | undefined {
   const { names, user = {} } = wanted
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
@@ -63,7 +63,7 @@ function findOnPath(wanted: Wanted): Binary | undefined {
     .find((binary) => existsSync(binary.file) && runs(wanted, tryOut(binary, user)))
 }
 
-/** Debian's binaries go with the libraries of the release they were fetched for. */
+/** Includes the release, because Debian's binaries need the libraries of the release they were fetched for. */
 export function cacheName({ what }: Pick<Wanted, 'what'>): string {
   let release = process.platform as string
   try {
@@ -99,8 +99,11 @@ function tryOut({ file, env }: Binary, user: User) {
   })
 }
 
-function runs({ versionStatus = 0, says }: Wanted, { status, stdout }: ReturnType<typeof tryOut>): boolean {
-  return status === versionStatus && (says?.test(stdout) ?? true)
+function runs(
+  { versionStatus = 0, versionOutput }: Wanted,
+  { status, stdout }: ReturnType<typeof tryOut>,
+): boolean {
+  return status === versionStatus && (versionOutput?.test(stdout) ?? true)
 }
 
 function reason(error: unknown): string {

@@ -8,19 +8,19 @@ const run = promisify(execFile)
 
 export interface DebianPackage {
   /**
-   * In the order to try: a package, and those whose files it looks for beside its own. apt wouldn't fetch these where they are
-   * installed.
+   * Alternatives, in the order to try. Each is a package and further packages whose files it expects beside its own; they are
+   * named because apt wouldn't download those already installed.
    */
   choices: readonly (readonly string[])[]
-  /** Whether it needs the libraries that the machine lacks; they come with all else that the package depends on. */
+  /** Whether to download all its missing dependencies, for the libraries that this machine lacks. */
   withDependencies: boolean
-  /** Another release than the machine's, from the mirror that the machine uses; it needs that release's libraries, beside the package. */
+  /** Another release than the machine's, from the same mirror. The package then needs that release's libraries. */
   release?: string
 }
 
 /**
- * Unpacks a package of Debian (or Ubuntu) into `folder`. Nothing is installed and no root is needed: apt works with lists
- * and a cache of its own.
+ * Unpacks a package of Debian (or Ubuntu) into `folder`. It installs nothing and needs no root, because apt gets its own lists
+ * and cache.
  */
 export async function unpackDebianPackage(wanted: DebianPackage, folder: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'debian-package-'))
@@ -47,11 +47,11 @@ async function download(
       env: { ...process.env, LC_ALL: 'C' },
       timeout: 300_000,
     })
-  // Installed, and yet not found on PATH: it is fetched all the same.
+  // `--reinstall`: the package may be installed although its program was not found on PATH.
   const install = ['install', '--reinstall', '--no-install-recommends', '--download-only']
   const fetch = withDependencies ? install : ['download']
 
-  // A source that can't be reached may not be the one we need: let the download decide.
+  // A source that fails may not be the one needed, so this error is ignored: the download fails if it is.
   await apt('update').catch(() => {})
   const refusals: unknown[] = []
   for (const packages of choices) {
@@ -67,7 +67,7 @@ async function download(
   throw refusals[0]
 }
 
-/** The cleared hooks are the machine's own: as root they would clean its real cache and call its services. */
+/** Clears the machine's own hooks, which as root would clean its real cache and call its services. */
 function aptConfig(work: string): string {
   return `
 Dir::State::lists "${work}/lists";

@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { startedAt } from './process-identity.ts'
 
 /**
- * Claims a server's folder for this process, and returns how to give it up. Without it, a second `npm run dev` would
- * take the first one's server for an orphan and stop it. The claim of a process that is gone doesn't count.
+ * Claims a server's folder for this process. Without a claim, a second `npm run dev` would take the first one's server for an
+ * orphan and stop it. The claim of a process that has ended doesn't count.
+ *
+ * @returns a function that gives up the claim.
  */
 export async function claimFolder(folder: string): Promise<() => Promise<void>> {
   const claim = join(folder, 'owner')
@@ -14,21 +16,21 @@ export async function claimFolder(folder: string): Promise<() => Promise<void>> 
     const pid = await owner(folder)
     if (pid !== undefined) {
       throw new Error(
-        `${folder} is in use by process ${pid}: stop that one first, or start under another name.`,
+        `${folder} is in use by process ${pid}: stop that process first, or start under another name.`,
       )
     }
     await rm(claim, { force: true })
   }
 }
 
-/** The process that holds the claim on `folder`, if it lives. */
+/** The process that holds the claim on `folder`; undefined if none does, or it has ended. */
 export async function owner(folder: string): Promise<number | undefined> {
   const claim = await readFile(join(folder, 'owner'), 'utf8').catch(() => '')
   const [pid, ...started] = claim.split(' ')
   return pid && startedAt(Number(pid)) === started.join(' ') ? Number(pid) : undefined
 }
 
-/** Whether the file could be made. It is linked into place, so nobody ever reads it half-written. */
+/** Writes a file unless it exists. The file is linked into place, so that it is never read half written. */
 async function writeOnce(file: string, content: string): Promise<boolean> {
   const draft = `${file}.${process.pid}`
   await writeFile(draft, content)

@@ -20,14 +20,14 @@ export interface EmbeddedServers {
   stop(): Promise<void>
 }
 
-interface Wish {
-  /** Keeps the data for the next start under this name. Without it they are removed in the end. */
+interface Options {
+  /** Keeps the data under this name for the next start. Without it, the data is removed in the end. */
   folder?: string
   needs: { postgres: boolean; redis: boolean }
 }
 
-/** Starts the servers that are needed, side by side. They end with `stop`, or with this process, however it ends. */
-export async function startEmbedded({ folder: name, needs }: Wish): Promise<EmbeddedServers> {
+/** Starts the needed servers in parallel. They end with `stop`, or with this process, even if it is killed. */
+export async function startEmbedded({ folder: name, needs }: Options): Promise<EmbeddedServers> {
   const folder = name === undefined ? await temporaryFolder() : await dataFolder(name)
   const folderToRemove = name === undefined ? folder : undefined
   const reaper = startReaper()

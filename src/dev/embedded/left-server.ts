@@ -10,8 +10,9 @@ interface LeftServer {
 }
 
 /**
- * Stops the server that a killed parent left on `folder`, if there is one. A pid file can outlive its server, and
- * its pid can be another process by now: that one is left alone, and the file, which would stop the next start, goes.
+ * Stops the server that a killed parent left running on `folder`, if there is one. A pid file can outlive its server, and its
+ * pid may belong to another process by now. Then that process is left alone, and only the file is removed, which would
+ * otherwise prevent the next start.
  */
 export async function stopLeftServer({ pidFile, folder, program, signal }: LeftServer): Promise<void> {
   const pid = Number.parseInt(await readFile(pidFile, 'utf8').catch(() => ''), 10)

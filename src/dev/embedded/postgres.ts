@@ -9,7 +9,7 @@ import { serverUser } from './server-user.ts'
 
 const advice = 'Set DATABASE_URL to use another one, e.g. from `docker compose up -d postgres`.'
 
-/** A PostgreSQL as durable as production's (fsync on), without a password: it listens on 127.0.0.1 only. */
+/** Starts a PostgreSQL with fsync on, as in production, and without a password: it listens on 127.0.0.1 only. */
 export async function startPostgres(options: StartOptions): Promise<Embedded> {
   const binaries = await postgresBinaries()
   const data = join(options.folder, 'data')
@@ -20,7 +20,7 @@ export async function startPostgres(options: StartOptions): Promise<Embedded> {
       program: /^postgres/,
       workingFolder: data,
       pidFile: join(data, 'postmaster.pid'),
-      // "Fast" shutdown: ends the sessions, then writes everything down. SIGTERM would wait for the sessions.
+      // "Fast" shutdown: ends all sessions, then writes a checkpoint. SIGTERM would wait for the sessions to end.
       stopSignal: 'SIGINT',
       advice,
       async prepare() {
@@ -43,7 +43,7 @@ function settings(port: number): string[] {
   }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-/** Initializes beside the place and renames: a run killed halfway doesn't leave a broken database for the next. */
+/** Initializes under a temporary name and renames, so that a killed run doesn't leave a broken database. */
 async function initialize(
   binaries: string,
   data: string,
@@ -72,7 +72,7 @@ async function initialize(
 
 async function dataDirectory(url: string): Promise<string | undefined> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
-  // An ended connection is reported here too, and would end the process unheard.
+  // Without a listener, the error of a lost connection would end the process.
   client.on('error', () => {})
   try {
     await client.connect()

@@ -4,22 +4,22 @@ import { basename } from 'node:path'
 
 const hasProc = existsSync('/proc/self/stat')
 
-/** When that process started, in no particular unit; undefined if it is gone. Tells a reused pid from the old one. */
+/** When the process started, in no particular unit; undefined if it has ended. Distinguishes a reused pid from the old one. */
 export function startedAt(pid: number): string | undefined {
   return attempt(() => {
-    if (!hasProc) return ask('ps', '-o', 'lstart=', '-p', String(pid))
-    // "42 (any name) S 1 42 …": the state, which is Z for one that ended but wasn't waited for, then field 22.
+    if (!hasProc) return outputOf('ps', '-o', 'lstart=', '-p', String(pid))
+    // "42 (any name) S 1 42 …": the state, which is Z for a zombie; field 22 is the start time.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')
     return fields?.[0] === 'Z' ? undefined : fields?.[19]
   })
 }
 
-/** Whether that process is a `program` that works in `folder`: both servers change to their data folder. */
+/** Whether the process is a `program` whose working folder is `folder`: both servers change to their data folder. */
 export function runsIn(pid: number, folder: string, program: RegExp): boolean {
   const found = attempt(() => {
     if (hasProc) return { file: readlinkSync(`/proc/${pid}/exe`), cwd: readlinkSync(`/proc/${pid}/cwd`) }
-    const cwd = ask('lsof', '-a', '-d', 'cwd', '-p', String(pid), '-Fn').match(/^n(.*)$/m)?.[1]
-    return { file: ask('ps', '-o', 'comm=', '-p', String(pid)), cwd }
+    const cwd = outputOf('lsof', '-a', '-d', 'cwd', '-p', String(pid), '-Fn').match(/^n(.*)$/m)?.[1]
+    return { file: outputOf('ps', '-o', 'comm=', '-p', String(pid)), cwd }
   })
   return (
     found !== undefined &&
@@ -28,7 +28,7 @@ export function runsIn(pid: number, folder: string, program: RegExp): boolean {
   )
 }
 
-function ask(command: string, ...args: string[]): string {
+function outputOf(command: string, ...args: string[]): string {
   return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
 }
 

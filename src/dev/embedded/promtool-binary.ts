@@ -1,6 +1,6 @@
 import { type Binary, debianBinary } from './debian-binary.ts'
 
-/** Prometheus' own checker of rules and metrics. It needs no library, so the package comes without its dependencies. */
+/** Prometheus's checker of rules and metrics. It needs no library, so the package is fetched without dependencies. */
 export function promtoolBinary(): Promise<Binary> {
   return debianBinary({
     what: 'promtool',

@@ -1,17 +1,17 @@
-// Run by reaper.ts as a process of its own, in plain JavaScript so that it is up in milliseconds. It learns on stdin
-// what to watch; when stdin ends, the parent is gone, in whatever way: it ends what is still watched, then itself.
+// Run by reaper.ts as a process of its own, in plain JavaScript so that it starts in milliseconds. It reads from stdin which
+// processes to watch. When stdin ends, the parent has ended, so it ends the processes that are still watched, then itself.
 import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// `killall -9 node` goes by this name, and shall not find us.
+// So that `killall -9 node`, which goes by the title, doesn't kill this process.
 process.title = 'embedded-reaper'
 
 /** @type {Map<number, { signal: string, folder?: string, startedAt?: string }>} */
 const watched = new Map()
 
-// A shutdown signals whole groups of processes; this one must be the last to go.
+// Ignored, because a shutdown signals whole process groups, and this process must end last.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
 
 for await (const line of createInterface({ input: process.stdin })) {
@@ -26,24 +26,24 @@ for (const { folder } of watched.values()) {
 }
 
 async function end([pid, { signal, startedAt }]) {
-  for (const [step, timeouts] of [
+  for (const [step, withinMs] of [
     [signal, 5_000],
     ['SIGKILL', 1_000],
   ]) {
-    if (!lives(pid, startedAt)) return
+    if (!isRunning(pid, startedAt)) return
     try {
       process.kill(pid, step)
     } catch {
       return
     }
-    for (const deadline = Date.now() + timeouts; Date.now() < deadline; await sleep(20)) {
-      if (!lives(pid, startedAt)) return
+    for (const deadline = Date.now() + withinMs; Date.now() < deadline; await sleep(20)) {
+      if (!isRunning(pid, startedAt)) return
     }
   }
 }
 
-/** Whether the pid still is the process it was when the watch began, and not a reused number or a zombie. */
-function lives(pid, startedAt) {
+/** Whether the pid is still the process that was watched, and not a zombie or another process with the same pid. */
+function isRunning(pid, startedAt) {
   try {
     process.kill(pid, 0)
     if (process.platform !== 'linux') return true

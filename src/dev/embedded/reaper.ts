@@ -2,25 +2,28 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { startedAt } from './process-identity.ts'
 
-/** Ends what this process started when it dies without doing so itself, even by SIGKILL. */
+/** Ends the processes that this process started, if it ends without doing so itself, even by SIGKILL. */
 export interface Reaper {
-  /** Ends `pid` when we are gone, by `signal` (SIGTERM), by SIGKILL 5 s later; then removes `folderToRemove`. */
+  /**
+   * When this process has ended: ends `pid` by `signal` (default SIGTERM), by SIGKILL 5 s later, then removes
+   * `folderToRemove`.
+   */
   watch(pid: number, folderToRemove?: string, signal?: NodeJS.Signals): void
-  /** To be called as soon as `pid` ended. */
+  /** Call it as soon as `pid` has ended. */
   forget(pid: number): void
-  /** Ends the reaper, and before that whatever is still watched. */
+  /** Ends all processes that are still watched, then the reaper. */
   close(): Promise<void>
 }
 
 /**
- * A small process in a session of its own, so that Ctrl-C in the terminal doesn't reach it. Our end of its stdin
- * closes when we die; nothing else has to work for that.
+ * Starts a small process in a session of its own, so that Ctrl-C in the terminal doesn't reach it. It notices the end of this
+ * process because its stdin closes.
  */
 export function startReaper(): Reaper {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'reaper-process.mjs')], {
     detached: true,
     cwd: '/',
-    // Not ours: a NODE_OPTIONS that loads tsx would slow it down.
+    // Without this process's environment: a NODE_OPTIONS that loads tsx would slow the start down.
     env: {},
     stdio: ['pipe', 'ignore', 'ignore'],
   })
@@ -28,26 +31,26 @@ export function startReaper(): Reaper {
     child.once('exit', () => resolve())
     child.once('error', (error) => {
       console.warn(
-        `No reaper (${error.message}): if this process is killed, its servers stay; end them by hand.`,
+        `Can't start the reaper (${error.message}). If this process is killed, its servers go on running: end them by hand.`,
       )
       resolve()
     })
   })
-  // EPIPE, when somebody killed the reaper: there is nobody left to tell.
+  // EPIPE, if the reaper was killed.
   child.stdin.on('error', () => {})
   child.unref()
   ;(child.stdin as unknown as { unref(): void }).unref()
 
-  function tell(message: object) {
+  function write(message: object) {
     if (child.stdin.writable) child.stdin.write(`${JSON.stringify(message)}\n`)
   }
 
   return {
     watch(pid, folderToRemove, signal = 'SIGTERM') {
-      tell({ pid, signal, folder: folderToRemove, startedAt: startedAt(pid) })
+      write({ pid, signal, folder: folderToRemove, startedAt: startedAt(pid) })
     },
     forget(pid) {
-      tell({ pid, forget: true })
+      write({ pid, forget: true })
     },
     async close() {
       child.ref()

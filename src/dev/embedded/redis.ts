@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { redisBinary } from './redis-binary.ts'
 import { type Embedded, type StartOptions, startServer } from './server-process.ts'
 
-/** A Redis set up as BullMQ needs it (noeviction, append-only file), without a password: on 127.0.0.1 only. */
+/** Starts a Redis as BullMQ needs it (noeviction, append-only file), without a password: it listens on 127.0.0.1 only. */
 export async function startRedis(options: StartOptions): Promise<Embedded> {
   const { file, env } = await redisBinary()
   const pidFile = join(options.folder, 'redis.pid')
@@ -25,7 +25,7 @@ export async function startRedis(options: StartOptions): Promise<Embedded> {
       }),
       url: (port) => `redis://127.0.0.1:${port}`,
       answers: async (port, pid) => {
-        const info = await askInfo(port)
+        const info = await readInfo(port)
         return info.includes(`process_id:${pid}\r`) && info.includes('loading:0\r')
       },
     },
@@ -40,14 +40,14 @@ function settings(port: number): string[] {
     appendonly: 'yes',
     appendfsync: 'everysec',
     'maxmemory-policy': 'noeviction',
-    // Each test file takes some of its own.
+    // Each test file uses some of them.
     databases: '1024',
     save: '',
   }).flatMap(([name, value]) => [`--${name}`, value])
 }
 
-/** What INFO answers; empty while nobody listens. */
-async function askInfo(port: number): Promise<string> {
+/** The reply to INFO; empty while nothing listens on the port. */
+async function readInfo(port: number): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', timeout: 2000 })
   socket.once('timeout', () => socket.destroy(new Error('no answer')))
   socket.write('INFO\r\nQUIT\r\n')

@@ -17,39 +17,39 @@ export interface Embedded {
 }
 
 export interface StartOptions {
-  /** Holds the server's data, pid file and log. Take it from `dataFolder`: root's home is closed to the servers. */
+  /** For the server's data, pid file and log. Take it from `dataFolder`, because the servers have no access to root's home. */
   folder: string
   reaper: Reaper
-  /** Removed by the reaper, should this process be killed. */
+  /** Removed by the reaper if this process is killed. */
   folderToRemove?: string | undefined
-  /** For tests of what happens when the port is taken after all. */
+  /** For tests in which another process takes the port. */
   choosePort?: () => Promise<number>
 }
 
-/** What differs between the servers. */
+/** The differences between PostgreSQL and Redis. */
 export interface Server {
   name: string
   /** The file name of its executable. */
   program: RegExp
-  /** What it makes its working folder. */
+  /** The working folder that the server changes to. */
   workingFolder: string
   pidFile: string
   stopSignal: NodeJS.Signals
-  /** What to do when it won't start. */
+  /** What to do if it doesn't start. */
   advice: string
   prepare(): Promise<void>
   command(port: number): { file: string; args: string[]; env?: Record<string, string> }
   url(port: number): string
-  /** Whether it answers, and is the process that we started, not another one that got hold of the port. */
+  /** Whether it answers, and is the process that was started, not another one on the same port. */
   answers(port: number, pid: number): Promise<boolean>
 }
 
-/** What the log of either server says when another start may go well: a taken port, or backends still on their way out. */
+/** Log texts after which another start may succeed: the port is taken, or former PostgreSQL processes are still ending. */
 const worthAnotherTry = /Address already in use|pre-existing shared memory block/
 const tries = 10
-const timeouts = 60_000
+const readyWithinMs = 60_000
 
-/** Claims the folder, stops what a killed parent left there, and starts the server on a free port. */
+/** Claims the folder, stops a server that a killed parent left there, and starts the server on a free port. */
 export async function startServer(server: Server, options: StartOptions): Promise<Embedded> {
   await makeServerFolder(options.folder)
   const giveUpClaim = await claimFolder(options.folder)
@@ -62,7 +62,7 @@ export async function startServer(server: Server, options: StartOptions): Promis
       url: server.url(port),
       pid,
       stop: () => {
-        // Once only: by the second time, the folder may be another process's.
+        // Only once: later, the folder may belong to another process.
         stopped ??= end(child, server.stopSignal).then(giveUpClaim)
         return stopped
       },
@@ -89,7 +89,7 @@ async function startOnFreePort(server: Server, options: StartOptions) {
     }
     const lastWords = log.trim().split('\n').slice(-5).join('\n')
     throw new Error(
-      `${server.name} did not start. ${server.advice} If its data may go, remove ${folder}. ` +
+      `${server.name} did not start. ${server.advice} If you don't need its data, remove ${folder}. ` +
         `The end of ${logFile}:\n${lastWords}`,
     )
   }
@@ -106,12 +106,12 @@ async function spawnServer(
   try {
     const child = spawn(file, args, {
       ...serverUser(),
-      // In a session of its own: Ctrl-C is for us, who stop it when nobody needs it any more.
+      // In a session of its own, so that Ctrl-C reaches only this process, which stops the server last.
       detached: true,
-      // Not ours, which its user may not be allowed to enter.
+      // The server's user may have no access to this process's working folder.
       cwd: options.folder,
       env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...env },
-      // A file and no pipe: a pipe would keep whoever reads our output waiting.
+      // A file instead of a pipe: an inherited pipe would keep a reader of this process's output waiting.
       stdio: ['ignore', log.fd, log.fd],
     })
     await once(child, 'spawn')
@@ -135,9 +135,9 @@ async function becomesReady(
   port: number,
   pid: number,
 ): Promise<boolean> {
-  // A stranger on the port may accept and say nothing: an end of ours must not wait for that.
+  // Raced, because another process on the port may accept connections and never answer.
   const ended = hasEnded(child) ? false : once(child, 'exit').then(() => false)
-  for (const deadline = Date.now() + timeouts; Date.now() < deadline; await sleep(10)) {
+  for (const deadline = Date.now() + readyWithinMs; Date.now() < deadline; await sleep(10)) {
     if (await Promise.race([ended, server.answers(port, pid)])) return true
     if (hasEnded(child)) return false
   }

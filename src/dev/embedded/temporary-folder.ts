@@ -7,7 +7,7 @@ import { owner } from './folder-claim.ts'
 const aDay = 86_400_000
 const prefix = 'temporary-'
 
-/** A new data folder for one run. Those that a power cut kept from being removed are removed a day later. */
+/** A new data folder for one run. Also removes folders of runs that ended more than a day ago without removing theirs. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await dataFolder(prefix + randomBytes(6).toString('hex'))
   for (const name of await readdir(dirname(folder))) {

@@ -3,18 +3,18 @@
  * with the real one's error body, and records every call. For tests and `npm run dev`.
  */
 export interface Emulator<Call, Answer> {
-  /** For a channel of this provider that reaches it, with credentials that it lets in. */
+  /** Config of a channel that reaches it, with valid credentials. */
   config: Record<string, unknown>
-  /** What it was asked for, in order, refused or not: the last of it, see `keep`. */
+  /** The latest calls, in order, refused ones too; see `keep`. */
   calls: Call[]
-  /** What the next call meets in place of the usual answer; several are met one after the other. */
+  /** Answers the next calls with these, one each, instead of the usual answer. */
   answerNext(...answers: Answer[]): void
   stop(): Promise<void>
 }
 
 export const mostKept = 1000
 
-/** Adds what came last, and lets go of what came first where it is too much: `npm run dev` may run for weeks. */
+/** Adds an item, and drops the oldest one beyond `mostKept`: `npm run dev` may run for weeks. */
 export function keep<Item>(kept: Item[], item: Item): void {
   kept.push(item)
   if (kept.length > mostKept) kept.shift()

@@ -5,7 +5,7 @@ import { startTwilioEmulator } from './twilio.ts'
 import { startWebhookEmulator } from './webhook.ts'
 import { openWhatsAppEmulator } from './whatsapp.ts'
 
-/** Every provider but the sandbox, which calls nobody. */
+/** Every provider except the sandbox, which calls no server. */
 export type EmulatedProvider = Exclude<ProviderName, 'sandbox'>
 
 const starts = {
@@ -19,7 +19,7 @@ export const emulatedProviders = Object.keys(starts) as EmulatedProvider[]
 
 export type Emulators = { [Name in EmulatedProvider]: Awaited<ReturnType<(typeof starts)[Name]>> }
 
-/** One of each, in this process. */
+/** Starts one emulator of each provider, in this process. */
 export async function startEmulators(): Promise<Emulators> {
   const started = Object.entries(starts).map(async ([name, start]) => [name, await start()])
   return Object.fromEntries(await Promise.all(started))

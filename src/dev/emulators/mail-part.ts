@@ -1,13 +1,13 @@
 /** A mail, or a part of one: headers, and content or further parts. */
 export interface MailPart {
-  /** By their names in lower case, unfolded and decoded. Of several of one name, the last. */
+  /** By lower-case name, unfolded and decoded; of several with one name, the last. */
   headers: Record<string, string>
-  /** As the sender gave it, whatever it was encoded as on the way. */
+  /** Decoded from its transfer encoding. */
   content: Buffer
   parts: MailPart[]
 }
 
-/** Reads a mail (RFC 5322, RFC 2045, RFC 2046) as far as it takes to look at one that is right. */
+/** Parses a well-formed mail (RFC 5322, RFC 2045, RFC 2046). */
 export function parseMail(raw: Buffer): MailPart {
   return parsePart(raw.toString('latin1'))
 }
@@ -21,7 +21,7 @@ function parsePart(text: string): MailPart {
   return {
     headers,
     content: decode(body, headers['content-transfer-encoding']),
-    // Between the boundary's line and the break before the next one.
+    // Without the line break after the boundary, and the one before the next boundary.
     parts: parts.map((part) => parsePart(part.slice(2, -2))),
   }
 }
@@ -36,7 +36,7 @@ function parseHeaders(head: string): Record<string, string> {
   )
 }
 
-/** RFC 2047. */
+/** Decodes encoded words (RFC 2047). */
 function decodeWords(text: string): string {
   return text
     .replace(/\?=\s+=\?/g, '?==?')

@@ -3,26 +3,27 @@ import { SMTPServer, type SMTPServerDataStream, type SMTPServerOptions } from 's
 import { type Emulator, keep } from './emulator.ts'
 import { type MailPart, parseMail } from './mail-part.ts'
 
-/** Where a session may go wrong; `content` once the first of it has come, `end` when all has. */
+/** The step at which a session may fail: `content` is after the first bytes of the mail, `end` after the last. */
 export type SmtpStep = 'connect' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'content' | 'end'
 
-/** A reply, its lines parted by line breaks, e.g. `451 4.3.0 Try again later`; or none. It is said as it is, SMTP or not. */
+/** Replaces the usual reply at one step. */
 export interface SmtpAnswer {
   at: SmtpStep
+  /** Sent unchanged, even if it is no valid SMTP, e.g. `451 4.3.0 Try again later`; line breaks separate its lines. */
   reply: string | 'drop' | 'hang'
   /** The connection ends with the reply, before its last line break. */
   isCutOff?: true
 }
 
-/** A session, and what came of it. */
+/** A session, and its result. */
 export interface SmtpCall {
-  /** As the client greeted with it. */
+  /** The client's name in EHLO. */
   name: string | undefined
   user: string | undefined
   isSecure: boolean
   from: string | undefined
   to: string[]
-  /** The content as it came, and what it says; undefined where it didn't come whole. */
+  /** The content, raw and parsed; undefined unless all of it was received. */
   raw: Buffer | undefined
   mail: MailPart | undefined
   isTaken: boolean
@@ -30,15 +31,15 @@ export interface SmtpCall {
 
 export interface SmtpEmulator extends Emulator<SmtpCall, SmtpAnswer> {
   config: { host: string; port: number; secure: boolean; user: string; pass: string; from: string }
-  /** Sessions that are open now. */
+  /** The number of open sessions. */
   open(): number
 }
 
 const [user, pass] = ['outbound', 'emulated password']
 
 /**
- * Replies are those of RFC 5321 (https://www.rfc-editor.org/rfc/rfc5321#section-4.2.3), of the login those of RFC 4954
- * (https://www.rfc-editor.org/rfc/rfc4954#section-6), the numbers behind them those of RFC 3463
+ * Replies of RFC 5321 (https://www.rfc-editor.org/rfc/rfc5321#section-4.2.3), for the login of RFC 4954
+ * (https://www.rfc-editor.org/rfc/rfc4954#section-6), with the enhanced status codes of RFC 3463
  * (https://www.rfc-editor.org/rfc/rfc3463#section-3).
  */
 const replies = {
@@ -48,8 +49,8 @@ const replies = {
 }
 
 /**
- * A mail server that keeps what it gets. It lets in one user, and knows every recipient but `unknown@…`, and `full@…`
- * whose mailbox is full.
+ * Starts a mail server that records all mails. It accepts one user, and every recipient except `unknown@…`, which doesn't
+ * exist, and `full@…`, whose mailbox is full.
  */
 export async function openSmtpEmulator(options: SMTPServerOptions = {}): Promise<SmtpEmulator> {
   const calls: SmtpCall[] = []
@@ -57,13 +58,13 @@ export async function openSmtpEmulator(options: SMTPServerOptions = {}): Promise
   const sessions = new Map<string, { call: SmtpCall; answer: SmtpAnswer | undefined }>()
 
   const connectionOf = (id: string) => [...server.connections].find((connection) => connection.id === id)
-  /** Does what it was told to do at this step. @returns whether it was told anything. */
+  /** Gives the answer that was set for this step. @returns whether one was set. */
   const diverts = (id: string, step: SmtpStep): boolean => {
     const { answer } = sessions.get(id) ?? {}
     if (answer?.at !== step) return false
     const connection = connectionOf(id)
     if (answer.reply === 'drop') connection?._socket.destroy()
-    else if (connection && answer.reply !== 'hang') say(connection, answer)
+    else if (connection && answer.reply !== 'hang') write(connection, answer)
     return true
   }
   const server: SMTPServer = new SMTPServer({
@@ -123,7 +124,7 @@ export async function openSmtpEmulator(options: SMTPServerOptions = {}): Promise
 
 type Connection = SMTPServer['connections'] extends Set<infer Item> ? Item : never
 
-/** Stands before the handlers of the commands: the server has hooks for some of them only. */
+/** Wraps the handlers of the commands, because the server has hooks for only some of them. */
 function divert(connection: Connection, diverts: (step: SmtpStep) => boolean): void {
   for (const step of ['EHLO', 'STARTTLS', 'AUTH', 'MAIL', 'RCPT', 'DATA'] as const) {
     const name = `handler_${step}` as const
@@ -135,18 +136,18 @@ function divert(connection: Connection, diverts: (step: SmtpStep) => boolean): v
   }
 }
 
-function say({ _socket: socket }: Connection, { reply, isCutOff }: SmtpAnswer): void {
+function write({ _socket: socket }: Connection, { reply, isCutOff }: SmtpAnswer): void {
   socket.write(reply.replaceAll('\n', '\r\n') + (isCutOff ? '' : '\r\n'))
-  // With a 421 the server is about to close, whatever it answers with that (RFC 5321, 4.2.3).
+  // After a 421 the server closes the connection (RFC 5321, 4.2.3).
   if (isCutOff || reply.startsWith('421')) socket.end()
 }
 
-/** @returns undefined where the client went away. Never, where it was told to do something else with it. */
+/** @returns undefined if the client disconnected; never returns if an answer is set for this step. */
 async function read(stream: SMTPServerDataStream, diverts: () => boolean): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   try {
     for await (const chunk of stream) {
-      // Nothing more is read.
+      // Stops reading.
       if (chunks.length === 0 && diverts()) await new Promise(() => {})
       chunks.push(chunk)
     }

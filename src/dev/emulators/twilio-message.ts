@@ -23,7 +23,7 @@ const fields =
   'ContentVariables RiskCheck From MessagingServiceSid Body MediaUrl ContentSid'
 const knownFields = new Set(fields.split(' '))
 
-/** Why no message is created from the form; undefined where one is. */
+/** Why no message is created from the form; undefined if one is. */
 export function messageFault(form: TwilioForm): TwilioError | undefined {
   const unknown = Object.keys(form).find((name) => !knownFields.has(name))
   // https://www.twilio.com/docs/api/errors/20001
@@ -86,7 +86,7 @@ function isVariable(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && !/[\n\r\t]| {5}/.test(value)
 }
 
-/** Undefined where they are no object, or one has a name that no placeholder can have. */
+/** Undefined if the JSON is no object, or has a name that no placeholder can have. */
 function variablesOf(json: string): unknown[] | undefined {
   try {
     const variables: unknown = JSON.parse(json)

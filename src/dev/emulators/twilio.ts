@@ -9,11 +9,11 @@ export interface TwilioCall {
   path: string
   headers: IncomingHttpHeaders
   body: string
-  /** The fields of the body; of one that is there twice, the last. */
+  /** The fields of the body; of a repeated one, the last. */
   form: TwilioForm
 }
 
-/** What Twilio got when it asked for the media of a message that it had taken. */
+/** The result of fetching the media of an accepted message. */
 export interface FetchedMedia {
   url: string
   method: 'HEAD' | 'GET'
@@ -37,7 +37,7 @@ const authToken = '1b'.repeat(16)
 const from = '+15550100100'
 const authorization = `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
 
-/** @param options.fetchesMedia whether it fetches the media of messages that it takes, as Twilio does after its 201. */
+/** @param options.fetchesMedia whether it fetches the media of accepted messages, as Twilio does after its 201. */
 export async function startTwilioEmulator(options: { fetchesMedia?: boolean } = {}): Promise<TwilioEmulator> {
   const calls: TwilioCall[] = []
   const answers: TwilioAnswer[] = []
@@ -78,7 +78,7 @@ async function readCall(request: IncomingMessage): Promise<TwilioCall> {
   const body = Buffer.concat(await request.toArray()).toString()
   const { method = '', url: path = '', headers } = request
   const isForm = headers['content-type']?.split(';')[0] === 'application/x-www-form-urlencoded'
-  // A body of another type has no fields to it.
+  // A body of another type has no fields for Twilio.
   return { method, path, headers, body, form: Object.fromEntries(new URLSearchParams(isForm ? body : '')) }
 }
 

@@ -21,11 +21,11 @@ export type WebhookAnswer =
   | 'hang'
 
 export interface WebhookEmulator extends Emulator<WebhookCall, WebhookAnswer> {
-  /** What it took, by webhook-id: a repeat is in `calls`, and not here again. */
+  /** The accepted messages by webhook-id. A repeat is only in `calls`. */
   taken: Map<string, WebhookMessage>
 }
 
-/** What docs/reference/providers/webhook.md tells of the body, and nothing more. */
+/** The body as described in docs/reference/providers/webhook.md; other fields are refused. */
 const message = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.strictObject({ value: z.string() }) }),
   z.strictObject({
@@ -61,8 +61,8 @@ const payload = z.strictObject({
 export type WebhookMessage = z.output<typeof payload>
 
 /**
- * A receiver as Standard Webhooks ask for one: it verifies the signature over the bytes of the body and the age of the
- * timestamp with their own library, and drops what comes again with a webhook-id that it knows
+ * A receiver as the Standard Webhooks specification requires: it verifies signature and timestamp with the specification's own
+ * library, and drops a repeat of a known webhook-id
  * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#verifying-webhook-authenticity).
  */
 export async function startWebhookEmulator(): Promise<WebhookEmulator> {
@@ -75,15 +75,15 @@ export async function startWebhookEmulator(): Promise<WebhookEmulator> {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = Buffer.concat(await request.toArray())
     keep(calls, { headers: request.headers, body: body.toString() })
-    const told = answers.shift()
-    if (told === 'hang') return
-    if (told && told !== 'drop') {
-      await sleep(told.delayMs ?? 0)
-      response.writeHead(told.status, told.headers).end(told.body)
+    const answer = answers.shift()
+    if (answer === 'hang') return
+    if (answer && answer !== 'drop') {
+      await sleep(answer.delayMs ?? 0)
+      response.writeHead(answer.status, answer.headers).end(answer.body)
       return
     }
     const refusal = take(webhook, request, body, taken)
-    if (told === 'drop') request.socket.resetAndDestroy()
+    if (answer === 'drop') request.socket.resetAndDestroy()
     else
       answerJson(
         response,
@@ -111,7 +111,7 @@ interface Refusal {
   body: { error: string }
 }
 
-/** Keeps what it takes, once. */
+/** Records an acceptable message, once. @returns why the message is refused, if it is. */
 function take(
   webhook: Webhook,
   { method, headers }: IncomingMessage,
@@ -149,7 +149,7 @@ function signatureFault(webhook: Webhook, body: Buffer, headers: IncomingHttpHea
   }
 }
 
-/** Undefined where it is no JSON: no schema takes that. */
+/** Undefined if the body is no JSON; the schema refuses that. */
 function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString())

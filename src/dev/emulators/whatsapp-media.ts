@@ -1,4 +1,4 @@
-/** What came as a form to `POST /{phone number id}/media`. */
+/** The form of a `POST /{phone number id}/media`. */
 export interface MediaForm {
   fields: Record<string, string>
   file?: { filename: string; type: string; content: Buffer }
@@ -33,7 +33,7 @@ const maxBytes: Record<string, number> = {
   'video/3gpp': 16 * megabyte,
 }
 
-/** Undefined where it is no form that can be read. */
+/** Undefined if the body can't be parsed as a form. */
 export async function mediaFormOf(body: Buffer, contentType: string): Promise<MediaForm | undefined> {
   try {
     const form = await new Response(body, { headers: { 'content-type': contentType } }).formData()

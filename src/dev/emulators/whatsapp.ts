@@ -5,7 +5,7 @@ import { type Emulator, keep } from './emulator.ts'
 import { type GraphFault, type MediaForm, mediaFault, mediaFormOf } from './whatsapp-media.ts'
 import { messageFault } from './whatsapp-message.ts'
 
-// Made from these pages, below https://developers.facebook.com/documentation/business-messaging/whatsapp:
+// Based on these pages, below https://developers.facebook.com/documentation/business-messaging/whatsapp:
 // /messages/send-messages, /business-phone-numbers/media, /templates/overview and /support/error-codes.
 // The errors of paths, objects and tokens: https://developers.facebook.com/docs/graph-api/guides/error-handling
 
@@ -13,20 +13,20 @@ export interface WhatsAppCall {
   method: string | undefined
   path: string
   headers: IncomingHttpHeaders
-  /** Of a message: its JSON. */
+  /** The JSON of a message. */
   message?: Record<string, unknown>
-  /** Of an upload. */
+  /** The form of an upload. */
   media?: MediaForm
 }
 
 export interface GraphAnswer {
   status: number
   headers?: Record<string, string>
-  /** JSON, or text as it is. */
+  /** An object is sent as JSON, a string unchanged. */
   body?: object | string
 }
 
-/** Besides an answer: the connection lost once the call was read, no answer at all, or the usual one after a while. */
+/** An answer; or a dropped connection after reading the call, no answer at all, or the usual answer after a delay. */
 export type WhatsAppAnswer = GraphAnswer | 'drop' | 'never_answer' | { delayMs: number }
 
 /** `{"error":{"message":"(#130429) Rate limit hit","type":"OAuthException","code":130429,"error_data":{…},…}}` */
@@ -44,7 +44,7 @@ export function graphError(
   }
 }
 
-/** Meta's Cloud API with one phone number, which lets one access token in. It takes any template. */
+/** Starts an emulator of Meta's Cloud API with one phone number and one access token. It accepts any template name. */
 export async function openWhatsAppEmulator(): Promise<Emulator<WhatsAppCall, WhatsAppAnswer>> {
   const account = { phoneNumberId: '106540352242922', accessToken: 'EAAJB-emulator' }
   const calls: WhatsAppCall[] = []

@@ -88,7 +88,7 @@ test.skipIf(!hasApt)('a copy in the cache that no longer runs is fetched again',
     what: `Hello of process ${process.pid}`,
     names: ['hello'],
     package: { choices: [['hello']], withDependencies: false },
-    says: /^hello/,
+    versionOutput: /^hello/,
     advice: '',
   }
   const name = cacheName(wanted)

@@ -35,7 +35,7 @@ beforeAll(async () => {
     path: 'usr/sbin/haproxy',
     package: { choices: [['haproxy']], withDependencies: true },
     versionStatus: 1,
-    says: /^HAProxy version/,
+    versionOutput: /^HAProxy version/,
     advice: 'put it on PATH, e.g. with `apt-get install haproxy`.',
   })
   stores = await freshStores()

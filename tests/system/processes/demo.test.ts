@@ -17,13 +17,13 @@ async function demo(settings: Record<string, string>): Promise<{ status: number 
 }
 
 test(
-  'the demo shows a send through every provider, with what its emulator got, and no secret',
+  'the demo shows a send through every provider, with what its emulator received, and no secret',
   async () => {
     const { status, output } = await demo({})
     expect(status).toBe(0)
-    expect(output).toContain(`All ${5 + emulatedProviders.length} ended as they should.`)
+    expect(output).toContain(`All ${5 + emulatedProviders.length} sends ended as expected.`)
     for (const provider of emulatedProviders) expect(output).toMatch(new RegExp(`^.* by ${provider}$`, 'm'))
-    expect(output.match(/^ {2}the emulator got {2}./gm)).toHaveLength(emulatedProviders.length)
+    expect(output.match(/^ {2}the emulator received {2}./gm)).toHaveLength(emulatedProviders.length)
     expect(output).not.toMatch(/whsec_|omk_|bearer|basic|token|\/media\//i)
   },
   withinMs,
@@ -39,7 +39,7 @@ test(
     expect(status).toBe(1)
     expect(output).toContain('A text that goes through at the third attempt  EXPECTED sent after 3 attempts')
     expect(output).toContain('A text by webhook  EXPECTED sent after 1 attempts')
-    expect(output).toContain('the emulator got  NOTHING OF IT')
+    expect(output).toContain('the emulator received  NOTHING')
   },
   withinMs,
 )

@@ -82,7 +82,7 @@ test('dev is found by the CLI from the moment at which /readyz is 200, says what
 
   const early = startDev(path, port, '--reset')
   expect(await early.ended).toEqual([1, null])
-  expect(early.output()).toMatch(/It runs here, as process \d+: stop that first/)
+  expect(early.output()).toMatch(/npm run dev is running here, as process \d+: stop it/)
   await first.stop()
   expect((await cli(path, 'account', 'list')).stderr).toBe(
     'DATABASE_URL is not set, and npm run dev is not running here: set DATABASE_URL, or start npm run dev\n',
@@ -98,6 +98,6 @@ test('an option that dev does not know is named', async () => {
   const dev = startDev(checkout, 0, '--rest')
   expect(await dev.ended).toEqual([1, null])
   expect(dev.output()).toBe(
-    'npm run dev takes --reset, which removes its data and starts anew, and no --rest.\n',
+    'Unknown option --rest: npm run dev takes only --reset, which removes its data and starts anew.\n',
   )
 })
