@@ -31,7 +31,7 @@ const linkBack = `<a href="/support" style="position: fixed; left: 1rem; bottom:
 const boardItself = '<div id="root">'
 
 /**
- * The queue board (docs/operations.md). It is read-only: a job is only a wake-up, so removing or retrying one would at most
+ * The queue board (docs/reference/admin.md). It is read-only: a job is only a wake-up, so removing or retrying one would at most
  * delay its send.
  */
 export function queueBoard({ queue, overflow }: AdminRuntime) {

@@ -104,7 +104,7 @@ describe('a value that cannot be used is told with what it has to be', () => {
     ['CREDENTIALS_KEY', Buffer.alloc(31).toString('base64'), 'openssl rand -base64 32'],
     ['CREDENTIALS_KEY', Buffer.alloc(33).toString('base64'), 'openssl rand -base64 32'],
     ['CREDENTIALS_KEY', `${required.CREDENTIALS_KEY}\n`, 'openssl rand -base64 32'],
-    ['CREDENTIALS_KEY_PREVIOUS', 'short', 'what CREDENTIALS_KEY was before'],
+    ['CREDENTIALS_KEY_PREVIOUS', 'short', 'the former CREDENTIALS_KEY'],
     ['CREDENTIALS_KEY_PREVIOUS', required.CREDENTIALS_KEY, 'is the same as CREDENTIALS_KEY; set it to'],
     ['API_KEY_PEPPER', 'x'.repeat(31), 'at least 32 characters'],
     ['PORT', '65536', 'whole number from 0 to 65535'],

@@ -140,7 +140,7 @@ test('a folder in use is refused, and its servers go on', async () => {
   const parent = await hold(checkout, { folder, needs: both })
 
   await expect(startEmbedded({ folder, needs: both })).rejects.toThrow(
-    `in use by process ${parent.pid}: stop that one first`,
+    `in use by process ${parent.pid}: stop that process first`,
   )
 
   expect(await parent.isUp()).toMatchObject({ postgres: true })
