@@ -1,8 +1,8 @@
 import type { Moved } from '../sends/time-limit.ts'
 
 /**
- * All of it is in memory, and its length is declared, before the call begins: the server can tell a body that broke off
- * from a whole one. Several buffers are written one after the other, as one body.
+ * A request body. All of it is in memory before the call begins, and its length is declared, so that the server notices if it
+ * breaks off. Several buffers are written one after the other, as one body.
  */
 export type HttpBody = string | Buffer | readonly Buffer[]
 
@@ -13,7 +13,7 @@ const buffersOf = (body: HttpBody) => (typeof body === 'string' ? [] : Buffer.is
 
 const bytesOf = (body: HttpBody) => buffersOf(body).reduce((sum, { length }) => sum + length, 0)
 
-/** Large content goes out piece by piece: undici takes the next one when the socket has taken the one before. */
+/** Splits a large body into pieces. undici takes the next piece when the socket has accepted the previous one. */
 export function bodyInPieces(body: HttpBody, moved: Moved): HttpBody | Iterable<Buffer> {
   return bytesOf(body) > mostInOnePiece ? pieces(buffersOf(body), moved) : body
 }
@@ -28,7 +28,7 @@ function* pieces(buffers: readonly Buffer[], moved: Moved): Generator<Buffer> {
   }
 }
 
-/** Of several pieces undici can't tell the length, and would send them in chunks. */
+/** The `content-length` header of a body in pieces: without it, undici would send the pieces chunked. */
 export function lengthOf(body: HttpBody): Record<string, string> {
   const isWhole = typeof body === 'string' || (Buffer.isBuffer(body) && body.length <= mostInOnePiece)
   return isWhole ? {} : { 'content-length': String(bytesOf(body)) }

@@ -17,40 +17,40 @@ import {
 
 export interface MediaLink {
   url: string
-  /** The account, of whose share of the memory it is. */
+  /** The account, which has a share of the memory budget. */
   owner: string
 }
 
 export interface MediaFetcher {
   /**
-   * Gets the content of a valid http or https URL. Never throws, and ends at the signal.
+   * Fetches the content of a valid http or https URL. Never throws, and ends when the signal is aborted.
    *
-   * @param moved is told of the bytes as they come.
+   * @param moved called with the number of bytes, as they arrive.
    */
   fetch(media: MediaLink, signal: AbortSignal, moved?: Moved): Promise<FetchedMedia>
-  /** Puts off the fetches under way, and all to come: the worker is to end soon. */
+  /** Puts off all current and future fetches, because the worker is about to end. */
   stop(): void
-  /** Lets fetches under way end. */
+  /** Waits for current fetches to end. */
   close(): Promise<void>
 }
 
 const longestIdleMs = 10_000
 
-/** For what is being fetched, by all accounts and by one: what comes beyond it waits, unread, in the network. */
+/** Bytes of media being fetched, for all accounts and for one. Beyond it, responses stay unread in the network. */
 const memoryBudget = { units: 8 * maxMediaBytes, unitsOfOwner: 4 * maxMediaBytes }
-/** Then the send goes back to the queue: it would wait in its slot, and its connection stay open, for nothing. */
+/** After this the send goes back to the queue, instead of keeping a slot and an open connection while it waits. */
 const longestWaitForMemoryMs = 5000
 const firstBytes = 64 * 1024
 
-/** Fetches media for providers that take no links: from addresses that may be reached, without following a redirect. */
+/** Fetches media for providers that take no links: only from allowed addresses, and without following redirects. */
 export function createMediaFetcher(options: ConnectorOptions): MediaFetcher {
   const agent = new Agent({
     connect: guardedConnector(options),
     pipelining: 1,
-    // Held against each piece as it comes: what is longer is never held whole.
+    // Checked with each piece, so that longer media never fills the memory.
     maxResponseSize: maxMediaBytes,
     keepAliveMaxTimeout: longestIdleMs,
-    // The signal covers both; they would each start anew with every byte of a trickled answer.
+    // The signal covers both. These would restart with every byte of a response that trickles in.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
@@ -93,8 +93,8 @@ export function createMediaFetcher(options: ConnectorOptions): MediaFetcher {
 }
 
 /**
- * Ends the call at the first thing that is wrong, and with it its connection: what still comes is not read. Makes none
- * where the signal has ended.
+ * Ends the call and its connection at the first fault, without reading the rest. Makes no call if the signal is aborted
+ * already.
  */
 function get(
   agent: Agent,
@@ -134,14 +134,14 @@ function get(
   })
 }
 
-/** @param reserve memory for so many bytes: until there is some, nothing more of the answer is read. */
+/** @param reserve reserves memory for so many bytes; until it resolves, the response isn't read on. */
 function answerReader(
   end: (result: FetchedMedia) => void,
   reserve: (bytes: number) => Promise<void>,
   moved: Moved,
 ): Dispatcher.DispatchHandler {
   let mimetype: string | undefined
-  /** One buffer, which grows: however small the pieces are in which it comes, they cost no more than their bytes. */
+  /** One growing buffer, so that many small pieces cost no more memory than their bytes. */
   let held = Buffer.alloc(0)
   let bytes = 0
   const makeLarger = (size: number) => {
@@ -162,7 +162,7 @@ function answerReader(
         controller.resume()
       }
       reserve(length ?? maxMediaBytes).then(begin, (error: unknown) => {
-        // Else the fetch is over.
+        // Any other error means that the fetch has ended.
         if (error instanceof NotAcquired) end(noMemory)
       })
     },

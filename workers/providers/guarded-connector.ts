@@ -4,17 +4,17 @@ import { buildConnector } from 'undici'
 import { isReachable, type Network } from '../../src/core/public-address.ts'
 
 export interface ConnectorOptions {
-  /** What may be reached besides public addresses. */
+  /** Networks that may be reached in addition to public addresses. */
   allowedPrivateNetworks: readonly Network[]
   resolve?: (hostname: string) => Promise<LookupAddress[]>
 }
 
-/** The code of the error where it refuses. */
+/** The error code of a refused address. */
 export const addressNotAllowed = 'ADDRESS_NOT_ALLOWED'
 
 const longestConnectMs = 5000
 
-/** Opens connections to checked addresses only: a URL is a client's word, and must not reach into our network. */
+/** Connects to allowed addresses only, so that a URL given by a client can't reach the internal network. */
 export function guardedConnector({
   allowedPrivateNetworks,
   resolve = (hostname) => dns.lookup(hostname, { all: true }),
@@ -24,13 +24,13 @@ export function guardedConnector({
 
   const checkedAddresses = async (hostname: string) => {
     const addresses = await resolve(hostname)
-    // Node throws where nobody can catch it when it gets none.
+    // With an empty list, Node.js would throw where it can't be caught.
     if (addresses.length === 0) throw refusal('ENOTFOUND')
-    // A name that means public and private addresses is refused whole: it is a mistake, or an attempt at it.
+    // A name with both public and private addresses is refused: it is a mistake or an attack.
     if (!addresses.every(({ address }) => isAllowed(address))) throw refusal()
     return addresses
   }
-  // Asked for one address only where the operator has switched off Node's choice among several.
+  // `all` is false only if the operator has switched off Node.js's choice among several addresses.
   const lookup: LookupFunction = (hostname, { all }, callback) => {
     checkedAddresses(hostname).then(
       (addresses) => callback(null, all ? addresses : (addresses[0]?.address ?? ''), addresses[0]?.family),
@@ -40,7 +40,7 @@ export function guardedConnector({
   const connect = buildConnector({ timeout: longestConnectMs, allowH2: false, lookup })
 
   return (target, callback) => {
-    // Node doesn't look up what is an address already.
+    // Node.js doesn't call `lookup` for an IP address.
     if (isIP(target.hostname) === 0 || isAllowed(target.hostname)) connect(target, callback)
     else queueMicrotask(() => callback(refusal(), null))
   }

@@ -5,7 +5,7 @@ import { bodyInPieces, type HttpBody, lengthOf } from './body-pieces.ts'
 import { addressNotAllowed, type ConnectorOptions, guardedConnector } from './guarded-connector.ts'
 
 export interface HttpRequest {
-  /** A valid one, http or https, without user info. */
+  /** Valid, http or https, without user info. */
   url: string
   headers: Record<string, string>
   body: HttpBody
@@ -14,26 +14,26 @@ export interface HttpRequest {
 export interface HttpAnswer {
   kind: 'answer'
   status: number
-  /** By their names in lower case. */
+  /** By lower-case name. */
   headers: Record<string, string | string[] | undefined>
   body: string
-  /** Whether the body has come whole; the status counts all the same. */
+  /** Whether the whole body was received. The status counts even if it wasn't. */
   isWhole: boolean
-  /** When it came, in ms since 1970, by PostgreSQL's clock. */
+  /** When it was received, in ms since 1970, by PostgreSQL's clock. */
   at: number
 }
 
 /**
- * What became of a call. `not_sent`: not a byte of the request was written, so it may be made again. `maybe_sent`: it
- * was, or may have been, and no whole answer came. `isNotAllowed`: the host means an address that may not be reached,
- * and will at the next try. Reasons are our own words: never the URL, which may hold secrets.
+ * The result of a call. `not_sent`: no byte of the request was written, so it may be sent again. `maybe_sent`: some may have
+ * been written, and no status was received. `isNotAllowed`: the host has an address that may not be reached, which a retry
+ * won't change. Reasons never contain the URL, which may contain secrets.
  */
 export type HttpResult =
   | HttpAnswer
   | { kind: 'not_sent'; reason: string; isNotAllowed?: boolean }
   | { kind: 'maybe_sent'; reason: string }
 
-/** What a call without an answer comes to. */
+/** The outcome of a call without an answer. */
 export function unanswered(result: Exclude<HttpResult, HttpAnswer>): Outcome {
   const { kind, reason } = result
   if (kind === 'not_sent' && result.isNotAllowed)
@@ -43,17 +43,17 @@ export function unanswered(result: Exclude<HttpResult, HttpAnswer>): Outcome {
 
 export interface HttpClient {
   /**
-   * Makes one call, and never repeats it. Never throws, and ends at the signal.
+   * Makes one call, and never repeats it. Never throws, and ends when the signal is aborted.
    *
-   * @param moved is told of the bytes of a large body as they go out.
+   * @param moved called with the number of bytes of a large body, as they are written.
    */
   post(request: HttpRequest, signal: AbortSignal, moved?: Moved): Promise<HttpResult>
-  /** Lets calls under way end. */
+  /** Waits for current calls to end. */
   close(): Promise<void>
 }
 
 export interface HttpClientOptions extends ConnectorOptions {
-  /** PostgreSQL's clock; this machine's may be wrong. */
+  /** PostgreSQL's clock, because this machine's may be wrong. */
   nowMs?: () => number
 }
 
@@ -62,18 +62,18 @@ const longestIdleMs = 60_000
 export const userAgent = 'outbound-messaging-api'
 
 /**
- * The HTTP client of all providers: it keeps connections, one call at a time on each (their number is bounded by the
- * worker's slots), follows no redirect, and connects only to addresses that may be reached.
+ * The HTTP client of all providers. It keeps connections open, with one call at a time on each; the worker's slots bound their
+ * number. It follows no redirects, and connects only to allowed addresses.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { nowMs = Date.now } = options
   const agent = new Agent({
     connect: guardedConnector(options),
-    // undici writes calls a second time that stood behind one whose connection failed: so none stands behind another.
+    // If a connection fails, undici repeats the calls that were pipelined behind the failed one. So none is pipelined.
     pipelining: 1,
     maxResponseSize: maxAnswerBytes,
     keepAliveMaxTimeout: longestIdleMs,
-    // The signal covers both; they would each start anew with every byte of a trickled answer.
+    // The signal covers both. These would restart with every byte of a response that trickles in.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
@@ -89,9 +89,9 @@ interface Watch {
 }
 
 /**
- * Makes one call. undici calls `onRequestStart` on an open connection, in the same turn as it writes the request to
- * the socket, or, of several buffers, just before that: what fails before it was not sent, and what fails after it may
- * have been. (The socket's `bytesWritten` tells no more: it counts bytes that the kernel refused, too.)
+ * Makes one call. undici calls `onRequestStart` on an open connection, in the tick in which it writes the request to the
+ * socket, or just before that if there are several buffers. So a call that fails before it was not sent, and one that fails
+ * after it may have been. (The socket's `bytesWritten` is no better: it also counts bytes that the kernel refused.)
  */
 function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, { moved, nowMs }: Watch) {
   const url = new URL(request.url)
@@ -108,7 +108,7 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, { mov
     const answer = (isWhole: boolean) =>
       end({ kind: 'answer', ...head, body: Buffer.concat(chunks).toString(), isWhole, at: nowMs() })
     const fail = (reason: string, isNotAllowed = false) => {
-      // A status that has arrived has told what matters, whatever becomes of the rest of the answer.
+      // A received status decides, even if the rest of the answer is lost.
       if (head.status >= 200) answer(false)
       else if (call) end({ kind: 'maybe_sent', reason })
       else end({ kind: 'not_sent', reason, ...(isNotAllowed && { isNotAllowed }) })
@@ -126,16 +126,16 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, { mov
         path: url.pathname + url.search,
         method: 'POST',
         headers: { 'user-agent': userAgent, ...lengthOf(request.body), ...request.headers },
-        // It takes any iterable; its types don't say so.
+        // undici accepts any iterable, although its types don't say so.
         body: bodyInPieces(request.body, moved) as string | Buffer,
       },
       {
         onRequestStart(controller) {
-          // Aborted here, nothing is written: of a call that was given up while it connected, or a second time.
+          // Aborting here means that nothing is written: the call was given up while connecting, or undici repeats it.
           if (isGivenUp || call) controller.abort(new Error('given up'))
           else call = controller
         },
-        // Called for each 1xx, too; the last one counts. (An unasked 100 is more than undici bears: it ends the call.)
+        // Also called for each 1xx; the last call counts. (undici fails the call at an unexpected 100.)
         onResponseStart(_controller, status, headers) {
           head = { status, headers }
         },
@@ -155,8 +155,8 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, { mov
 
 const reasons: Record<string, string> = {
   [addressNotAllowed]: 'the address is not public (an operator may allow it: ALLOWED_PRIVATE_NETWORKS)',
-  ENOTFOUND: 'the name of the host is not known',
-  EAI_AGAIN: 'the name of the host could not be looked up',
+  ENOTFOUND: 'the host name does not exist',
+  EAI_AGAIN: 'the host name could not be looked up',
   ECONNREFUSED: 'the connection was refused',
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
   ECONNRESET: 'the connection was lost',
@@ -165,11 +165,11 @@ const reasons: Record<string, string> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer was cut off',
   UND_ERR_RES_EXCEEDED_MAX_SIZE: `the answer is longer than ${maxAnswerBytes} bytes`,
   HTTPParserError: 'the answer is not HTTP',
-  UND_ERR_HEADERS_OVERFLOW: 'the head of the answer is too long',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
 }
 const isNoTls = /^(EPROTO|ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|UNABLE_TO_|DEPTH_ZERO_)/
 
-/** In our own words: never the URL, nor what the other end wrote. */
+/** The reason of a failed call. It never contains the URL or text of the server. */
 export function describe(error: Error & { code?: string }): string {
   const { name, code = name } = error
   const reason = reasons[code] ?? reasons[name]

@@ -12,18 +12,18 @@ import { twilio } from './twilio.ts'
 import { webhook } from './webhook.ts'
 import { whatsappCloud } from './whatsapp-cloud.ts'
 
-/** How each provider sends, by the names of src/core/providers/. */
+/** The providers by the names of src/core/providers/. */
 export type Providers = Record<ProviderName, Provider>
 
 export interface OpenProviders {
   providers: Providers
   /** Puts off the sends whose media are being fetched. */
   stopFetching(): void
-  /** Closes the connections they keep. */
+  /** Closes the open connections. */
   close(): Promise<void>
 }
 
-/** Connects nothing yet: each provider does when it is first called. */
+/** Opens no connection yet: each provider connects when it is first called. */
 export function openProviders({
   db,
   clock,
@@ -46,10 +46,10 @@ export function openProviders({
   }
 }
 
-/** Makes links to the media of sends. The dispatcher calls no provider for one without a PUBLIC_BASE_URL. */
+/** Makes links to the media of sends. Without PUBLIC_BASE_URL, the dispatcher doesn't call a provider that needs one. */
 function mediaLinks({ PUBLIC_BASE_URL, CREDENTIALS_KEY }: Settings, nowMs: () => number) {
   return (requestId: string) => {
-    if (!PUBLIC_BASE_URL) throw new Error('Set PUBLIC_BASE_URL: without it there is no link to media')
+    if (!PUBLIC_BASE_URL) throw new Error('Set PUBLIC_BASE_URL: links to media need it')
     return mintMediaLink(PUBLIC_BASE_URL, requestId, new Date(nowMs() + mediaLinkMs), CREDENTIALS_KEY)
   }
 }

@@ -1,4 +1,4 @@
-/** The fields of an answer's JSON object; none where it is something else. Their values may be anything. */
+/** The fields of a JSON object; none if the text is anything else. */
 export function fieldsOf(json: string): Record<string, unknown> {
   try {
     return Object(JSON.parse(json))

@@ -1,8 +1,8 @@
 import { maxMediaBytes } from '../../src/core/message-body.ts'
 
 /**
- * What became of a fetch. `refused`: another one would end alike. `failed`: it may go better later. `put_off`: this worker
- * could not fetch it now, whatever the media. Reasons are our own words: never the URL, which may hold secrets.
+ * The result of a fetch. `refused`: a retry would have the same result. `failed`: a retry may succeed. `put_off`: this worker
+ * can't fetch now, whatever the media. Reasons never contain the URL, which may contain secrets.
  */
 export type FetchedMedia =
   | { kind: 'media'; content: Buffer; mimetype: string | undefined }
@@ -17,11 +17,11 @@ export const tooLarge = {
 export const notInTime = { kind: 'failed', reason: 'the media did not come in time' } as const
 export const noMemory = {
   kind: 'put_off',
-  reason: 'the worker has no memory free for its media now',
+  reason: "the worker's memory budget for media is used up",
 } as const
 export const stopping = {
   kind: 'put_off',
-  reason: 'the worker was stopped before its media had come',
+  reason: 'the worker was stopped while it fetched the media',
   delayMs: 0,
 } as const
 
@@ -29,7 +29,7 @@ type Headers = Record<string, string | string[] | undefined>
 
 const passingStatuses = [408, 425, 429]
 
-/** What is wrong with an answer, by its head. */
+/** Why a response is unusable, by its status and headers; undefined if it isn't. */
 export function faultOf(status: number, headers: Headers): FetchedMedia | undefined {
   if (status >= 500 || passingStatuses.includes(status)) {
     return { kind: 'failed', reason: `the server of the media answered ${status}` }
@@ -38,9 +38,12 @@ export function faultOf(status: number, headers: Headers): FetchedMedia | undefi
   if (status >= 300) {
     return { kind: 'refused', reason: `the media's URL redirects (${status}), which is not followed` }
   }
-  if (status === 206) return { kind: 'refused', reason: 'the server of the media gives only a part of it' }
+  if (status === 206) return { kind: 'refused', reason: 'the server of the media sent only a part of it' }
   if (isEncoded(headers)) {
-    return { kind: 'refused', reason: 'the server of the media compresses it, although asked not to' }
+    return {
+      kind: 'refused',
+      reason: 'the server of the media compresses it, although the request forbids that',
+    }
   }
   return Number(headerOf(headers, 'content-length')) > maxMediaBytes ? tooLarge : undefined
 }
@@ -52,7 +55,7 @@ function isEncoded(headers: Headers): boolean {
   return !given.every((encoding) => plainEncodings.includes(encoding.trim().toLowerCase()))
 }
 
-/** What the server says that it is; undefined where it says nothing that can be passed on. */
+/** The declared content type; undefined if it is missing or malformed. */
 export function mimetypeOf(headers: Headers): string | undefined {
   const [bare = ''] = headerOf(headers, 'content-type')?.split(';') ?? []
   const type = bare.trim()

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 
 export interface FormFile {
-  /** Of the field. */
+  /** The name of the form field. */
   name: string
   filename: string
   contentType: string
   content: Buffer
 }
 
-/** A form with a file, as RFC 7578 has it. The file's bytes are not copied. */
+/** A form with a file (RFC 7578). The file's bytes are not copied. */
 export function multipartForm(
   fields: Record<string, string>,
   { name, filename, contentType, content }: FormFile,
@@ -28,7 +28,7 @@ export function multipartForm(
   }
 }
 
-/** As browsers do it (https://html.spec.whatwg.org/#multipart-form-data). */
+/** Escapes a name as browsers do (https://html.spec.whatwg.org/#multipart-form-data). */
 function quotable(name: string): string {
   return name.replace(/["\r\n]/g, encodeURIComponent)
 }

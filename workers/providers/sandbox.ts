@@ -23,12 +23,12 @@ const behaviourOf: Record<ContactType, (value: string) => string | undefined> = 
   email: (value) => value.replace(/@.*$/, ''),
 }
 
-/** The sandbox fails only where the recipient asks for it: others on the same channel don't wait for that. */
+/** Failures that a test recipient asks for are the recipient's fault, so that others on the channel don't wait for them. */
 const recipients = <O extends string>(outcome: O) => ({ outcome, fault: 'recipient' }) as const
 
 /**
- * Behaves as the recipient says, by number or by the local part of an address (docs/reference/providers/sandbox.md), and keeps what it
- * takes in PostgreSQL.
+ * Stores accepted messages in PostgreSQL. Some recipients, by number or by local part, make it fail or wait
+ * (docs/reference/providers/sandbox.md).
  */
 export function sandbox(db: Database): Provider {
   return {
@@ -53,7 +53,7 @@ export function sandbox(db: Database): Provider {
       if (behaviour === 'ratelimited' && attempt === 1) {
         return {
           ...recipients('retry_later'),
-          reason: 'the sandbox takes no more now',
+          reason: 'the sandbox accepts no more messages now',
           providerStatus: 429,
           retryAfterMs: 2000,
         }
@@ -90,7 +90,7 @@ async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
   return await sleep(ms, true, { signal }).catch(() => false)
 }
 
-/** The sandbox is as good as its database: while that can't be reached, nothing is taken. */
+/** While PostgreSQL is down, the sandbox accepts nothing. */
 function outOfService(error: unknown): Outcome {
   if (isNotConnected(error)) {
     return {

@@ -1,7 +1,7 @@
 import type { Failure, Fault } from '../../src/core/outcome.ts'
 import type { Step } from './smtp-session.ts'
 
-/** Whose fault it is by the subject of an enhanced status code (RFC 3463, 3), where that is the same for all its details. */
+/** Fault by the subject of an enhanced status code (RFC 3463, 3), if it is the same for all details of the subject. */
 const faultsOfSubjects: Record<string, Fault> = {
   // The contact's address.
   1: 'recipient',
@@ -14,7 +14,7 @@ const faultsOfSubjects: Record<string, Fault> = {
   6: 'message',
 }
 
-/** Where the details of a subject differ, without the class. */
+/** Fault by subject and detail, if the details of a subject differ. */
 const faultsOfDetails: Record<string, Fault> = {
   // The address, or the domain, that the channel sends from.
   '1.7': 'sender',
@@ -22,7 +22,7 @@ const faultsOfDetails: Record<string, Fault> = {
   // Too large for the mailbox, for the server.
   '2.3': 'message',
   '3.4': 'message',
-  // The way from the server to the contact's own: no answer, a lost connection, no route, a loop, given up.
+  // From the server to the contact's server: no answer, a lost connection, no route, a loop, given up.
   '4.1': 'recipient',
   '4.2': 'recipient',
   '4.4': 'recipient',
@@ -35,27 +35,27 @@ const faultsOfSteps: Record<Step, Fault> = {
   tls: 'provider',
   login: 'provider',
   sender: 'provider',
-  // Greylisting is by recipient (450, 451 4.7.1), and so are most other passing refusals here.
+  // Greylisting (450, 451 4.7.1) and most other temporary refusals at this step depend on the recipient.
   recipient: 'recipient',
   content: 'provider',
 }
 
-/** "The service is not available": the server is closing or overloaded, at whatever step it says so (RFC 5321, 3.8). */
+/** "Service not available": the server is closing or overloaded. May come at any step (RFC 5321, 3.8). */
 const closing = 421
-/** 5yz replies that are about the login, at whatever step they come (RFC 4954, 6). */
+/** Permanent replies about the login. May come at any step (RFC 4954, 6). */
 const loginCodes = [530, 534, 535, 538]
-/** Up to the login the server knows nothing of the message: what it refuses is the channel. */
+/** At these steps the server knows nothing of the message yet, so it refuses the channel. */
 const stepsOfChannel: readonly Step[] = ['connection', 'tls', 'login']
-/** "Exceeded storage allocation": with MAIL FROM, which tells the size, the mail is too large. */
+/** "Exceeded storage allocation". As a reply to MAIL FROM, which declares the size, it means that the mail is too large. */
 const tooLarge = 552
 
 const channelRefused = { outcome: 'channel_refused', fault: 'sender' } as const
 
 /**
- * What a server's no comes to: by its code, or else by the step at which it came.
+ * The failure of a negative reply: by its code, else by the step at which it came.
  *
  * @param status three digits, 400 or more.
- * @param enhanced such as `4.2.2`.
+ * @param enhanced the enhanced status code, such as `4.2.2`.
  */
 export function failureOfReply(step: Step, status: number, enhanced: string | undefined): Failure {
   if (status < 500) return { outcome: 'retry_later', fault: passingFault(step, status, enhanced) }
@@ -80,7 +80,7 @@ function passingFault(step: Step, status: number, enhanced: string | undefined):
   return codeFault(enhanced) ?? faultsOfSteps[step]
 }
 
-/** Once the server knows the content, its policy is about this mail: filters greylist so, too. */
+/** A policy reply. After the content it is about this mail; some filters greylist this way too. */
 const isOfPolicy = (enhanced = '') => enhanced.split('.')[1] === '7'
 
 function codeFault(enhanced = ''): Fault | undefined {

@@ -11,9 +11,9 @@ export interface Mail {
   from: string
   to: string
   messageId: string
-  /** It is at least as long as this. */
+  /** Lower bound of its size. */
   minBytes: number
-  /** The whole mail, in pieces; it is put together as it is read, once. */
+  /** The whole mail, composed while it is read; may be read once. */
   read(): Readable
 }
 
@@ -25,12 +25,12 @@ interface Texts {
 
 const refused = { outcome: 'rejected', fault: 'message' } as const
 
-/** Makes a mail of a delivery; or says why there is none. */
+/** Composes the mail of a delivery; an outcome says why it is impossible. */
 export function composeMail(delivery: Delivery<SmtpConfig>): Mail | Outcome {
   const { requestId, contact, config } = delivery
   const from = parseMailbox(config.from)
   if (!from)
-    return { outcome: 'channel_refused', fault: 'sender', reason: "the channel's from holds no address" }
+    return { outcome: 'channel_refused', fault: 'sender', reason: "the channel's from contains no address" }
   const { message } = delivery
   if (message.type === 'template' && !message.template.definition) {
     return { ...refused, reason: 'the template is not registered with the channel' }
@@ -42,7 +42,7 @@ export function composeMail(delivery: Delivery<SmtpConfig>): Mail | Outcome {
     from,
     to: { name: contact.name ?? '', address: contact.value },
     messageId,
-    // Its variables may leave a template's empty.
+    // A template's subject may be empty after filling in the variables.
     subject: subject?.trim() || config.subject,
     ...texts,
     attachments: attached ? [attached.attachment] : [],
@@ -75,7 +75,7 @@ function textsOf({ message }: Delivery<SmtpConfig>): Texts {
 
 function attachmentOf({ message, mediaContent }: Delivery<SmtpConfig>) {
   if (message.type !== 'media') return undefined
-  // A mail without it would say less than the send.
+  // Never sends the mail without its attachment.
   if (!mediaContent) throw new Error('The media of the send was not fetched')
   return attach(message.media, mediaContent)
 }
@@ -101,7 +101,7 @@ function extensionOf(contentType: string): string {
   return bare.trim() === anyType ? 'bin' : detectExtension(bare.trim())
 }
 
-/** What is a mail or made of parts would be taken for a part of this one, and its bytes be altered on the way. */
+/** A multipart or message type would be taken for a part of this mail, and its bytes might be altered on the way. */
 function asAttachment(contentType: string): string {
   return /^\s*(multipart|message)\//i.test(contentType) ? anyType : contentType
 }
@@ -109,7 +109,7 @@ function asAttachment(contentType: string): string {
 /** A multiple of 57, so that each piece fills whole lines of base64. */
 const pieceBytes = 57 * 1024
 
-/** Encoded piece by piece, so that a mail of 16 MiB never stands in memory once more as base64. */
+/** Encoded piece by piece, so that the base64 of 16 MiB never fills the memory. */
 function* piecesOf(content: Buffer): Generator<Buffer> {
   for (let at = 0; at < content.length; at += pieceBytes) yield content.subarray(at, at + pieceBytes)
 }

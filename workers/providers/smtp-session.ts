@@ -6,12 +6,12 @@ import { isLoopback } from '../../src/core/public-address.ts'
 import type { Moved } from '../sends/time-limit.ts'
 import type { Mail } from './smtp-mail.ts'
 
-/** At what the server refused. */
+/** The step of a session at which the server refused. */
 export type Step = 'connection' | 'tls' | 'login' | 'sender' | 'recipient' | 'content'
 
 /**
- * What became of a mail. `refused`: the server said so, in its own words. `no_tls`: what it needs isn't offered, or the
- * certificate doesn't hold. `not_sent`: the content wasn't begun. `maybe_sent`: it was, and no answer came.
+ * The result for a mail. `refused`: by a reply of the server. `no_login`, `no_tls`: not offered as needed, or an invalid
+ * certificate. `not_sent`: no byte of the content was sent. `maybe_sent`: content was sent, but no reply came.
  */
 export type SmtpResult =
   | { kind: 'taken'; reply: string; messageId: string | undefined }
@@ -23,9 +23,9 @@ export type SmtpResult =
 type SmtpError = SMTPConnection.SMTPError
 
 /**
- * Hands one mail to the server, over a connection of its own, and never twice. It stands on nodemailer's connection
- * and not on its transports: these don't tell whether the content was begun when a connection was lost, leave out the
- * login where the server doesn't offer one, and the one that keeps connections sends again by itself.
+ * Sends one mail over a connection of its own, once. It uses nodemailer's connection instead of its transports: those don't
+ * report whether content was sent before a connection was lost, skip the login if the server doesn't offer it, and the pooled
+ * one resends by itself.
  */
 export function sendMail(
   mail: Mail,
@@ -62,13 +62,13 @@ export function sendMail(
     if (signal.aborted) return giveUp()
     signal.addEventListener('abort', giveUp)
     connection.on('error', fail)
-    // Some ends come without an error, and some with one that is told only right after.
+    // The connection may end without an error, or with an error event right after.
     connection.on('end', () => queueMicrotask(() => end(lost('the connection was lost', reached))))
     connection.connect((error) => (error ? fail(error) : logIn(connection, config, fail, send)))
   })
 }
 
-/** How far a session came: from the first command of the envelope on, and from the first byte of the content on. */
+/** How far a session came: `recipient` from the first command of the envelope on, `content` from the first byte of it on. */
 type Reached = 'connection' | 'recipient' | 'content'
 
 function logIn(
@@ -81,7 +81,7 @@ function logIn(
   else connection.login({ user, pass }, (refusal) => (refusal ? fail(refusal) : next()))
 }
 
-/** Read once the server has said that it takes the content, and not before. */
+/** nodemailer reads it when the server has agreed to receive the content, not before. */
 function contentOf(mail: Mail, onBegin: () => void, moved: Moved): Readable {
   async function* read() {
     onBegin()
@@ -94,7 +94,7 @@ function contentOf(mail: Mail, onBegin: () => void, moved: Moved): Readable {
 }
 
 function leave(connection: SMTPConnection, { kind }: SmtpResult, reached: Reached): void {
-  // A QUIT within the content would be taken for a part of it.
+  // Within the content, a QUIT would be read as content.
   if (kind === 'taken' || (kind === 'refused' && reached !== 'content')) connection.quit()
   else if (connection._socket) connection._socket.destroy()
   connection.close()
@@ -108,11 +108,11 @@ function optionsOf({ host, port, secure, user, from, name }: SmtpConfig, tls: Co
     host,
     port,
     secure,
-    // Large relays refuse a client that greets them as [127.0.0.1], as a machine without a domain would by itself.
+    // A machine without a domain would greet as [127.0.0.1], which large relays refuse.
     name: name ?? domainOf(parseMailbox(from)?.address ?? ''),
-    // Credentials never go in the clear, but within this machine.
+    // Credentials are never sent unencrypted, except within this machine.
     requireTLS: !secure && user !== undefined && !isLocal,
-    // Some servers take nothing without STARTTLS, not even within this machine, where certificates are seldom good.
+    // Some servers require STARTTLS even from this machine, where certificates are seldom valid.
     tls: isLocal ? { ...tls, rejectUnauthorized: false } : tls,
     maxResponseSize: maxReplyBytes,
   }
@@ -125,11 +125,11 @@ const steps: Record<string, Step> = {
   DATA: 'content',
 }
 
-/** What the error tells. Once the content has begun, only the server's own yes or no tells what became of it. */
+/** The result of an error. After content was sent, only a reply of the server says whether the mail was accepted. */
 function resultOf(error: SmtpError, reached: Reached): SmtpResult {
   const { code, originalCode = code, response: reply, command = '' } = error
   if (reply && /^[45]\d\d([ -]|$)/.test(reply)) {
-    // Some replies come by themselves, to no command.
+    // Some replies are unsolicited, to no command.
     return {
       kind: 'refused',
       step: command.startsWith('AUTH') ? 'login' : (steps[command] ?? reached),
@@ -138,7 +138,7 @@ function resultOf(error: SmtpError, reached: Reached): SmtpResult {
   }
   if (reached === 'recipient' && code === 'EMESSAGE') return { kind: 'too_large' }
   if (reached === 'connection' && code === 'EAUTH')
-    return { kind: 'no_login', reason: 'the server offers no login that this service knows' }
+    return { kind: 'no_login', reason: 'the server offers no login method that this service supports' }
   if (reached === 'connection' && isNoTls.test(originalCode ?? ''))
     return { kind: 'no_tls', reason: `no TLS connection (${originalCode})` }
   return lost(describe(error), reached)
@@ -152,16 +152,16 @@ const isNoTls = /^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|UNABLE_TO_|DEPTH
 
 const reasons: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused',
-  EDNS: 'the name of the host could not be looked up',
-  ENOTFOUND: 'the name of the host is not known',
+  EDNS: 'the host name could not be looked up',
+  ENOTFOUND: 'the host name does not exist',
   ETIMEDOUT: 'no answer in time',
   ECONNECTION: 'the connection was lost',
   ECONNRESET: 'the connection was lost',
   EPIPE: 'the connection was lost',
   ETLS: 'the connection was lost',
   EPROTOCOL: 'the answer is not SMTP',
-  EENVELOPE: 'the answer is neither yes nor no',
-  EMESSAGE: 'the answer is neither yes nor no',
+  EENVELOPE: 'the answer neither accepts nor refuses the mail',
+  EMESSAGE: 'the answer neither accepts nor refuses the mail',
 }
 
 function describe({ code = '', originalCode = code }: SmtpError): string {

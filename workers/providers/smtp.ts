@@ -9,10 +9,10 @@ import { composeMail, type Mail } from './smtp-mail.ts'
 import { type SmtpResult, type Step, sendMail } from './smtp-session.ts'
 
 /**
- * Hands each message as a mail to the channel's server (docs/reference/providers/smtp.md).
+ * Sends each message as a mail, by the channel's server (docs/reference/providers/smtp.md).
  *
- * @param media fetches what is attached by a link.
- * @param tls what else holds for TLS, such as authorities to trust besides the usual ones.
+ * @param media fetches attachments given by a link.
+ * @param tls further TLS options, such as additional trusted CAs.
  */
 export function smtp(media: MediaFetcher, tls: ConnectionOptions = {}): Provider<SmtpConfig> {
   return {
@@ -26,12 +26,12 @@ export function smtp(media: MediaFetcher, tls: ConnectionOptions = {}): Provider
   }
 }
 
-/** Nothing was called yet, whatever goes wrong. */
+/** Composing makes no call, so an error here rejects the message instead of counting as uncertain. */
 function composed(delivery: Delivery<SmtpConfig>): Mail | Outcome {
   try {
     return composeMail(delivery)
   } catch {
-    return { ...ofMessage, reason: 'no mail could be made of the message' }
+    return { ...ofMessage, reason: 'the message could not be converted to a mail' }
   }
 }
 
@@ -42,14 +42,14 @@ function outcomeOf(result: SmtpResult, messageId: string, config: SmtpConfig): O
     case 'taken':
       return {
         outcome: 'sent',
-        // Some servers put an id of their own in its place.
+        // Some servers replace the Message-ID with their own.
         providerMessageId: result.messageId ?? messageId,
         providerStatus: codeOf(result.reply),
       }
     case 'refused':
       return refusalOf(result.step, result.reply, config)
     case 'too_large':
-      return { ...ofMessage, reason: 'the mail is larger than the server takes' }
+      return { ...ofMessage, reason: 'the mail is larger than the server accepts' }
     case 'no_login':
     case 'no_tls':
       return { outcome: 'channel_refused', fault: 'sender', reason: result.reason }
@@ -82,19 +82,19 @@ const refused: Record<Step, string> = {
   content: 'the server refused the mail',
 }
 
-/** Once it knows the contact, the server's words may repeat it, and after it the content: they are left out. */
+/** From RCPT TO on, the server's reply may repeat the contact, and later the content, so its text is left out. */
 function reasonOf(step: Step, { fault }: Failure, reply: string, config: SmtpConfig): string {
   if (step === 'recipient' || step === 'content') return refused[fault === 'sender' ? 'sender' : step]
   const words = maskedWords(wordsOf(reply), secretsOf(config))
   return words ? `${refused[step]}: ${words}` : refused[step]
 }
 
-/** What is said at a login, which servers like to repeat: the user and pass, in the clear or as PLAIN puts them together. */
+/** User and pass, alone and as AUTH PLAIN combines them: replies often repeat them. */
 function secretsOf({ user = '', pass = '' }: SmtpConfig): string[] {
   return [user, pass, `\0${user}\0${pass}`]
 }
 
-/** The text of all its lines. */
+/** The text of all lines of a reply, without its codes. */
 function wordsOf(reply: string): string {
   return reply
     .split('\n')

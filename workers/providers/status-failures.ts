@@ -1,20 +1,20 @@
 import type { Failure } from '../../src/core/outcome.ts'
 import type { HttpAnswer } from './http.ts'
 
-/** Of statuses that every provider means alike. */
+/** Statuses with the same meaning at every provider. */
 const failures: Record<number, Failure> = {
   401: { outcome: 'channel_refused', fault: 'sender' },
   408: { outcome: 'retry_later', fault: 'provider' },
-  // The provider is there, and limits the account, the number or the address that sends.
+  // The provider is up, and limits the sending account, number or address.
   429: { outcome: 'retry_later', fault: 'sender' },
 }
 
 export const isSuccess = (status: number) => status >= 200 && status < 300
 
 /**
- * What a status that is no success comes to, whatever else was answered. One of no class counts as a 5xx (RFC 9110, 15).
+ * The failure of a status outside 2xx. A status of no known class counts as a 5xx (RFC 9110, 15).
  *
- * @param own what the provider means otherwise.
+ * @param own the provider's exceptions.
  */
 export function failureOfStatus({ status }: HttpAnswer, own: Record<number, Failure> = {}): Failure {
   const known = own[status] ?? failures[status]
@@ -25,8 +25,8 @@ export function failureOfStatus({ status }: HttpAnswer, own: Record<number, Fail
 }
 
 /**
- * The same for providers whose codes say more than the status, where none could be read: what was cut off may have held
- * one that asks to try again.
+ * The failure of an answer without a readable code, of a provider whose codes are more specific than the status. If the body
+ * was cut off, its code may have asked for a retry, so the answer doesn't reject.
  */
 export function failureWithoutCode(answer: HttpAnswer, own: Record<number, Failure> = {}): Failure {
   const failure = failureOfStatus(answer, own)

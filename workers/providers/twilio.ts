@@ -11,7 +11,7 @@ import { failureOfStatus, failureWithoutCode, isSuccess } from './status-failure
 /**
  * Creates a message resource: https://www.twilio.com/docs/messaging/api/message-resource
  *
- * @param linkTo a link by which Twilio can fetch a send's media.
+ * @param linkTo makes a link by which Twilio can fetch a send's media.
  */
 export function twilio(http: HttpClient, linkTo: (requestId: string) => string): Provider<TwilioConfig> {
   return {
@@ -69,23 +69,23 @@ function outcomeOf(answer: HttpAnswer, { authToken }: TwilioConfig): Outcome {
   const { sid, code, message } = read(answer.body)
   if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: sid, providerStatus }
   const known = code === undefined ? undefined : twilioCodes[code]
-  const told = { providerStatus, providerCode: code, retryAfterMs: retryWaitMs(answer, known?.wait) }
+  const details = { providerStatus, providerCode: code, retryAfterMs: retryWaitMs(answer, known?.wait) }
   if (known) {
     const { meaning, wait: _, ...failure } = known
-    return { ...failure, reason: `Twilio: ${meaning}${wordsOn(failure, message, authToken)}`, ...told }
+    return { ...failure, reason: `Twilio: ${meaning}${wordsOn(failure, message, authToken)}`, ...details }
   }
   const failure = code ? failureOfStatus(answer) : failureWithoutCode(answer)
   const reason = `Twilio answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
-  return { ...failure, reason: `${reason}${wordsOn(failure, message, authToken)}`, ...told }
+  return { ...failure, reason: `${reason}${wordsOn(failure, message, authToken)}`, ...details }
 }
 
-/** Twilio's own words, where they are about the channel: else they may repeat what was sent. */
+/** Twilio's message, only if it is about the channel: otherwise it may repeat content or contact. */
 function wordsOn({ outcome }: Failure, message = '', authToken: string): string {
   const words = outcome === 'channel_refused' && maskedWords(message, [authToken])
   return words ? `: ${words}` : ''
 }
 
-/** What of an answer matters: `{"sid":"SM…","status":"queued"}` or `{"code":20003,"message":"Authenticate","status":401}`. */
+/** Reads `{"sid":"SM…","status":"queued"}` or `{"code":20003,"message":"Authenticate","status":401}`. */
 function read(body: string): { sid?: string; code?: string; message?: string } {
   const { sid, code, message } = fieldsOf(body)
   return {

@@ -12,17 +12,17 @@ import { failureOfStatus, isSuccess } from './status-failures.ts'
 const retryLater = { outcome: 'retry_later', fault: 'provider' } as const
 
 const ownFailures: Record<number, Failure> = {
-  // A receiver's bad deploy must not lose what was due meanwhile.
+  // A faulty deploy of the receiver must not lose messages.
   404: retryLater,
-  // The signature was not accepted, or a firewall stood in the way: the fault is not the message's, and a secret or a
-  // clock can be fixed. Standard Webhooks retry every failure, and stop for nothing but a 410.
+  // A refused signature or a firewall is not the message's fault, and the receiver can fix its secret or clock. Standard
+  // Webhooks say to retry every failure, and to stop only at a 410.
   401: retryLater,
   403: retryLater,
   410: { outcome: 'channel_refused', fault: 'sender' },
   425: retryLater,
 }
 
-/** Posts each message to the channel's URL, signed as Standard Webhooks have it (docs/reference/providers/webhook.md). */
+/** Posts each message to the channel's URL, signed by Standard Webhooks (docs/reference/providers/webhook.md). */
 export function webhook(http: HttpClient, nowMs: () => number = Date.now): Provider<WebhookConfig> {
   return {
     async send(delivery, signal, moved): Promise<Outcome> {
@@ -33,9 +33,9 @@ export function webhook(http: HttpClient, nowMs: () => number = Date.now): Provi
 }
 
 /**
- * The id stays the same on every attempt, so that the receiver can drop a repeat; time and signatures are new.
+ * Every attempt has the same id, so that the receiver can drop a repeat, but a new timestamp and signature.
  *
- * @param nowMs by PostgreSQL's clock: receivers refuse a time that is some minutes off.
+ * @param nowMs by PostgreSQL's clock, because receivers refuse a timestamp that is some minutes off.
  */
 function signedRequest(delivery: Delivery<WebhookConfig>, nowMs: number): HttpRequest {
   const { requestId, config } = delivery
@@ -64,7 +64,7 @@ function payloadOf(delivery: Delivery<WebhookConfig>) {
   return { requestId, channelId, contact, message: messageOf(delivery), flowId, conversationId }
 }
 
-/** The message as the API takes it: media content is base64 again, and a registered template has its text. */
+/** The message in the form of the API, with media content as base64, and with the text of a registered template. */
 function messageOf({ message, mediaContent }: Delivery<WebhookConfig>) {
   if (message.type !== 'media') return withTemplateText(message)
   const { sizeBytes: _, ...media } = message.media
@@ -86,14 +86,15 @@ function outcomeOf(answer: HttpAnswer): Outcome {
 
 function reasonOf(status: number): string {
   if (status >= 300 && status < 400) {
-    return `the receiver redirects (${status}), which is not followed: set the channel's url to where it is now`
+    return `the receiver redirects (${status}), which is not followed: set the channel's url to the new address`
   }
-  if (status === 401) return "the receiver answered 401: is the channel's secret the receiver's?"
-  if (status === 410) return 'the receiver wants nothing more from this channel (410)'
+  if (status === 401)
+    return "the receiver answered 401: check that channel and receiver have the same secret, and the receiver's clock"
+  if (status === 410) return 'the receiver accepts no more messages from this channel (410)'
   return `the receiver answered ${status}`
 }
 
-/** Whatever else a 2xx says, the message was taken. */
+/** The message id is optional: a 2xx means accepted, whatever its body. */
 function messageIdOf(body: string): string | undefined {
   const { id, messageId } = fieldsOf(body)
   return [id, messageId].find((given): given is string => typeof given === 'string' && given !== '')

@@ -11,25 +11,31 @@ import { failureOfStatus, failureWithoutCode } from './status-failures.ts'
 type Refusal = Exclude<Outcome, { outcome: 'sent' | 'uncertain' }>
 
 /**
- * What an answer that is no success comes to.
+ * The outcome of an answer outside 2xx:
  *
  * `{"error":{"message":"(#131026) Message undeliverable","type":"OAuthException","code":131026,"error_data":{"details":"…"}}}`
  */
 export function refusal(answer: HttpAnswer, config: WhatsAppCloudConfig): Refusal {
   const { status } = answer
   const { code, isTransient, message, details } = errorOf(answer.body)
-  const told = { providerStatus: status, providerCode: code?.toString() }
   const known = code === undefined ? undefined : whatsAppCode(code)
   const failure = failureOf(answer, code, known, isTransient)
-  // The message is the code's title; the details may repeat what was sent, unless they are about the channel.
+  // The message is the code's title. The details may repeat content or contact, unless they are about the channel.
   const words = masked(failure.outcome === 'channel_refused' ? [message, details] : [message], config)
-  const tell = (what: string) => `WhatsApp ${what} (${code === undefined ? status : `code ${code}`})${words}`
   const reason =
-    failure.outcome === 'rejected' && status < 400 ? redirected(status) : tell(did[failure.outcome])
-  return { ...failure, reason, retryAfterMs: retryWaitMs(answer, known?.wait), ...told }
+    failure.outcome === 'rejected' && status < 400
+      ? redirected(status)
+      : `WhatsApp ${verbs[failure.outcome]} (${code === undefined ? status : `code ${code}`})${words}`
+  return {
+    ...failure,
+    reason,
+    retryAfterMs: retryWaitMs(answer, known?.wait),
+    providerStatus: status,
+    providerCode: code?.toString(),
+  }
 }
 
-const did: Record<Failure['outcome'], string> = {
+const verbs: Record<Failure['outcome'], string> = {
   rejected: 'refuses it',
   channel_refused: 'refuses the channel',
   retry_later: "can't take it now",
@@ -46,7 +52,7 @@ function failureOf(
     return failure
   }
   if (isTransient) return { outcome: 'retry_later', fault: 'provider' }
-  // A code that isn't listed, or an answer without one: from a proxy, say.
+  // An unknown code, or an answer without one, for example from a proxy.
   const own = { 403: { outcome: 'channel_refused', fault: 'sender' } } as const
   return code === undefined ? failureWithoutCode(answer, own) : failureOfStatus(answer, own)
 }
@@ -63,11 +69,11 @@ function errorOf(body: string) {
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
-/** Meta repeats a token that it can't read. */
+/** Masks the access token, which Meta repeats if it is malformed. */
 function masked(texts: string[], { accessToken }: WhatsAppCloudConfig): string {
   const words = maskedWords(texts.filter((text) => text !== '').join('; '), [accessToken])
   return words && `: ${words}`
 }
 
 const redirected = (status: number) =>
-  `the answer is a redirect (${status}), which is not followed: set the channel's baseUrl to where the API is`
+  `the answer is a redirect (${status}), which is not followed: set the channel's baseUrl to the API's new address`

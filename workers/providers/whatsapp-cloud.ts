@@ -12,7 +12,7 @@ import { refusal } from './whatsapp-cloud-errors.ts'
 
 type WhatsAppDelivery = Delivery<WhatsAppCloudConfig>
 
-/** Sends by Meta's Cloud API; media that came as base64 is uploaded first (docs/reference/providers/whatsapp-cloud.md). */
+/** Sends by Meta's Cloud API, after uploading media given as base64 (docs/reference/providers/whatsapp-cloud.md). */
 export function whatsappCloud(http: HttpClient): Provider<WhatsAppCloudConfig> {
   return {
     async send(delivery, signal, moved): Promise<Outcome> {
@@ -35,14 +35,14 @@ function payloadOf({ requestId, contact, message, config }: WhatsAppDelivery, me
   return {
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
-    // With its +, or the country code of the sender would be put before it.
+    // With its +: otherwise WhatsApp would prefix the sender's country code.
     to: contact.value,
     biz_opaque_callback_data: requestId,
     ...contentOf(message, mediaId, config),
   }
 }
 
-/** What the message says, under the name of its type. */
+/** The message's content, in a field named by its type. */
 function contentOf(message: Message, mediaId: string | undefined, config: WhatsAppCloudConfig) {
   switch (message.type) {
     case 'text':
@@ -70,7 +70,7 @@ function templateOf(given: TemplateMessage, config: WhatsAppCloudConfig) {
   }
 }
 
-/** The id of the uploaded media. Whatever else comes of an upload is never uncertain: nobody got a message. */
+/** Uploads media and returns its id. A failed upload is never uncertain, since no message was sent yet. */
 async function uploaded(
   http: HttpClient,
   { mediaType, mimetype = 'application/octet-stream', filename = 'media' }: MediaDescription,
@@ -98,7 +98,7 @@ async function uploaded(
   return {
     outcome: 'retry_later',
     fault: 'provider',
-    reason: `${failed} no id came`,
+    reason: `${failed} the answer contains no id`,
     providerStatus: result.status,
   }
 }
@@ -116,7 +116,7 @@ function requestTo(
   }
 }
 
-/** Whatever else a 2xx says, the message was taken. */
+/** A 2xx means accepted, whatever its body. */
 function sentBy({ status, body }: HttpAnswer): Outcome {
   const { messages } = fieldsOf(body)
   return {
@@ -127,7 +127,7 @@ function sentBy({ status, body }: HttpAnswer): Outcome {
   }
 }
 
-/** `{"messages":[{"id":"wamid.…","message_status":"held_for_quality_assessment"}]}`: it was taken, and may yet be dropped. */
+/** `{"messages":[{"id":"wamid.…","message_status":"held_for_quality_assessment"}]}`: accepted, but WhatsApp may still drop it. */
 function heldBackBy(list: unknown): string | undefined {
   const status: unknown = Array.isArray(list) ? Object(list[0]).message_status : undefined
   const isKnownForm = typeof status === 'string' && /^[a-z_]{1,64}$/.test(status)

@@ -5,7 +5,7 @@ import { twilio } from './twilio.ts'
 import { webhook } from './webhook.ts'
 import { whatsappCloud } from './whatsapp-cloud.ts'
 
-/** Every provider by the name that channels use. Each has its way of sending under the same name in workers/providers/. */
+/** Every provider by the name that channels use. workers/providers/ has the code that sends, under the same names. */
 export const providerRules = {
   sandbox,
   smtp,

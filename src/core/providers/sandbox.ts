@@ -3,7 +3,7 @@ import { meaningOfStatus } from '../http-status.ts'
 import type { ProviderRules } from '../provider.ts'
 import { textTemplate } from '../text-template.ts'
 
-/** Takes everything and reaches nobody: for trying out the service. */
+/** Accepts every message and delivers to nobody, to try the service without a provider. */
 export const sandbox = {
   contactTypes: ['phone', 'email'],
   messageTypes: ['text', 'template', 'media'],

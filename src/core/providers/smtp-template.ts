@@ -22,7 +22,7 @@ const definition = texts
     path: ['text'],
     error: 'give text, html or both',
   })
-  // What no send could give must not be registered.
+  // A template whose variables no send can give must not be registered.
   .refine((given) => variableKeys.safeParse(keysOf(given)).success, {
     error: `at most ${maxVariables} placeholders, each of 1 to 64 characters on one line`,
   })
@@ -35,16 +35,16 @@ function keysOf({ subject, text = '', html = '' }: Texts): string[] {
 export const mailTemplate: TemplateRules = {
   definition,
   variablesOf: (given) => keysOf(definition.parse(given)),
-  unregisteredFault: () => 'no such template is registered with this channel, and it takes no other',
+  unregisteredFault: () => 'is not registered with this channel; use the name of a registered template',
   valueFault({ key, value }, given) {
     if (!given || !placeholdersOf(definition.parse(given).subject).includes(key)) return undefined
-    // The subject is a header: a line break would begin another one, and it can't be broken where no space is.
+    // The subject is a header. A line break would begin another header, and a long word can't be folded.
     const { error } = inSubject.safeParse(value)
     return error && `${error.issues[0]?.message}, as part of the subject`
   },
 }
 
-/** The template with the variables put in, in the HTML so that they can't be markup. */
+/** Fills the variables into the template. In the HTML they are escaped. */
 export function renderMail(given: object, variables: readonly TemplateVariable[]): Texts {
   const { subject, text, html } = definition.parse(given)
   const escaped = variables.map(({ key, value }) => ({ key, value: escapeHtml(value) }))

@@ -22,7 +22,7 @@ const [ipv4, ipv6] = [z.ipv4(), z.ipv6()]
 const label = '[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
 const hostName = new RegExp(`^(${label}\\.)*${label}$`)
 
-/** Of the client, as EHLO takes it (RFC 5321, 4.1.3): an address stands in brackets. */
+/** The client's name in EHLO (RFC 5321, 4.1.3); an IP address needs brackets. */
 const name = singleLine(1, maxFieldLength).refine((value) => {
   const [, inBrackets] = /^\[([\d.]+)\]$/.exec(value) ?? []
   const [, taggedInBrackets] = /^\[IPv6:([^\]]+)\]$/i.exec(value) ?? []
@@ -55,10 +55,10 @@ const config = z
       message: `required beside ${given}; give both or neither`,
     })
   }, besideOtherFaults)
-  // Its output is what is sealed: a default of a field that the previous release doesn't know would fail all its calls.
+  // The output is sealed and stored. A default for a field that the previous release doesn't know would make that release fail.
   .transform((given) => ({ ...given, port: given.port ?? (given.secure ? 465 : 587) }))
 
-/** Hands every message as a mail to an SMTP server (docs/reference/providers/smtp.md). */
+/** Sends every message as a mail, by an SMTP server (docs/reference/providers/smtp.md). */
 export const smtp = {
   contactTypes: ['email'],
   messageTypes: ['text', 'template', 'media'],
@@ -71,7 +71,7 @@ export const smtp = {
 
 export type SmtpConfig = z.output<typeof config>
 
-/** An address with the name in front of it, if any: `ann@example.com`, `Ann <ann@example.com>`, `"Ann" <…>`. */
+/** Parses an address with an optional name: `ann@example.com`, `Ann <ann@example.com>`, `"Ann" <…>`. */
 export function parseMailbox(value: string): { name: string; address: string } | undefined {
   const [, name = '', inBrackets = ''] = /^([^<>]*)<([^<>]*)>$/.exec(value.trim()) ?? []
   const address = parseEmail(inBrackets || value.trim())
@@ -80,5 +80,4 @@ export function parseMailbox(value: string): { name: string; address: string } |
   return { name: quoted?.replace(/\\(.)/g, '$1') ?? name.trim(), address }
 }
 
-/** Of an address. */
 export const domainOf = (address: string) => address.slice(address.lastIndexOf('@') + 1)

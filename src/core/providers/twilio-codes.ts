@@ -1,8 +1,8 @@
 import type { CodeTable } from './code-table.ts'
 
-/** In our own words: Twilio's repeat the number. Each code has a page: https://www.twilio.com/docs/api/errors/<code> */
+/** Meanings in our own words, because Twilio's repeat the contact. Each code has a page: https://www.twilio.com/docs/api/errors/<code> */
 export const twilioCodes: CodeTable = {
-  14107: { outcome: 'retry_later', fault: 'sender', meaning: 'it takes no more messages now' },
+  14107: { outcome: 'retry_later', fault: 'sender', meaning: 'it accepts no more messages now' },
   20003: { outcome: 'channel_refused', fault: 'sender', meaning: "it refuses the channel's credentials" },
   20005: {
     outcome: 'channel_refused',
@@ -20,7 +20,7 @@ export const twilioCodes: CodeTable = {
     fault: 'sender',
     meaning: 'the account is suspended or closed',
   },
-  20429: { outcome: 'retry_later', fault: 'sender', meaning: 'it takes no more requests now' },
+  20429: { outcome: 'retry_later', fault: 'sender', meaning: 'it accepts no more requests now' },
   21211: { outcome: 'rejected', fault: 'recipient', meaning: 'the contact has no valid phone number' },
   21212: {
     outcome: 'channel_refused',
@@ -70,7 +70,7 @@ export const twilioCodes: CodeTable = {
   21704: {
     outcome: 'channel_refused',
     fault: 'sender',
-    meaning: "the channel's messaging service holds no numbers",
+    meaning: "the channel's messaging service has no numbers",
   },
   21705: {
     outcome: 'channel_refused',
@@ -90,12 +90,12 @@ export const twilioCodes: CodeTable = {
   63018: {
     outcome: 'retry_later',
     fault: 'sender',
-    meaning: 'the channel behind the sender takes no more messages now',
+    meaning: 'the channel behind the sender accepts no more messages now',
   },
   63038: {
     outcome: 'retry_later',
     fault: 'sender',
     wait: 'next_utc_day',
-    meaning: 'the account has reached its limit of messages a day',
+    meaning: 'the account has reached its daily limit of messages',
   },
 }

@@ -33,7 +33,7 @@ const definition = z.strictObject({
 // https://www.twilio.com/docs/api/errors/21658
 const maxValueCharacters = 1600
 
-/** Twilio's content templates: what each of their variables gets is told by the key of a send's variable. */
+/** Twilio's content templates. `variables` maps each of their variables to the key of a send's variable. */
 const template = {
   definition,
   variablesOf: (given) => [...new Set(Object.values(definition.parse(given).variables))],
@@ -48,7 +48,7 @@ const template = {
       : 'is not registered with this channel; register it with template set, or send the content SID (HX…) of a Twilio content template',
 } satisfies TemplateRules
 
-/** What a template message is to Twilio; one that isn't registered is named by its content SID. */
+/** A template message in Twilio's terms. The name of an unregistered template is its content SID. */
 export function contentOf(message: {
   name: string
   variables: { key: string; value: string }[]
@@ -61,17 +61,18 @@ export function contentOf(message: {
   return { contentSid, variables: Object.fromEntries(filled) }
 }
 
-// More is refused: https://www.twilio.com/docs/messaging/guides/accepted-mime-types
+// Twilio refuses larger media: https://www.twilio.com/docs/messaging/guides/accepted-mime-types
 const limits: MediaLimits = { maxBytes: 5 * 1024 * 1024, hasCaption: true }
-// Of the other types it takes some by one way and some by another: these it is left to judge by itself.
+// The accepted types of other media depend on how Twilio sends them, so Twilio itself checks those.
 const imageTypes = ['jpeg', 'png', 'gif', 'bmp', 'tiff', 'heic', 'heif', 'webp'].map(
   (name) => `image/${name}`,
 )
 
 const fromForms = [
   /^(whatsapp:)?\+[1-9]\d{6,14}$/,
-  // A short code, and an alphanumeric sender.
+  // Short code.
   /^\d{3,8}$/,
+  // Alphanumeric sender.
   /^(?=.*[A-Za-z])[A-Za-z0-9 +_&-]{1,11}$/,
 ]
 
@@ -92,8 +93,8 @@ const config = z
     const hasService = given.messagingServiceSid !== undefined && given.messagingServiceSid !== null
     if (hasFrom !== hasService) return
     const message = hasFrom
-      ? 'not beside messagingServiceSid: give one of the two'
-      : 'give it, or messagingServiceSid'
+      ? 'give either from or messagingServiceSid, not both'
+      : 'required, or give messagingServiceSid'
     context.addIssue({ code: 'custom', path: ['from'], message })
   }, besideOtherFaults)
 

@@ -17,22 +17,22 @@ const checked = (faultOf: (value: string) => string | undefined) =>
 
 const oneSecret = checked(secretFault)
 
-/** Two while the receiver changes from one to the other: each message is signed with both. */
-const secret = z.union([oneSecret, z.array(oneSecret).refine(isOneOrTwo, 'has to hold 1 or 2 secrets')], {
+/** Two secrets are for a receiver that changes from one to the other: each message is signed with both. */
+const secret = z.union([oneSecret, z.array(oneSecret).refine(isOneOrTwo, 'has to contain 1 or 2 secrets')], {
   error: ({ input }) => (input === undefined ? 'required' : 'has to be a secret, or a list of 1 or 2'),
 })
 
 const ownMeanings: Record<number, string> = {
-  401: 'the receiver does not accept the signature: its secret or a clock is another',
-  410: 'the receiver wants nothing more from this channel',
+  401: 'the receiver does not accept the signature: its secret or its clock differs',
+  410: 'the receiver accepts no more messages from this channel',
 }
 
-/** Hands every message to a server of the client's own, signed as Standard Webhooks have it (docs/reference/providers/webhook.md). */
+/** Posts every message to the client's own server, signed by Standard Webhooks (docs/reference/providers/webhook.md). */
 export const webhook = {
   contactTypes: ['phone', 'email'],
   messageTypes: ['text', 'template', 'media'],
   maxTextCharacters: 4096,
-  // The receiver knows a repeat by its webhook-id.
+  // The receiver recognises a repeat by its webhook-id.
   onUncertain: 'resend',
   template: textTemplate,
   meaningOf: ({ providerStatus = 0 }) => ownMeanings[providerStatus] ?? meaningOfStatus(providerStatus),
@@ -45,16 +45,16 @@ function isOneOrTwo({ length }: readonly unknown[]): boolean {
   return length === 1 || length === 2
 }
 
-/** Whether its address may be reached is known only when it is called: a name can come to mean another one. */
+/** Checks the form only. The address is checked at each call, because a name may resolve to another one later. */
 function urlFault(value: string): string | undefined {
   if (value.length > maxUrlLength) return `at most ${maxUrlLength} characters; give a shorter address`
-  // The URL parser would drop white space and add a missing slash; what is kept is what was given.
-  if (/[\s\p{Cc}]/u.test(value)) return 'holds white space; write it as %20, or leave it out'
+  // Checked here because the URL parser would drop white space and add a missing slash, but the given text is stored.
+  if (/[\s\p{Cc}]/u.test(value)) return 'contains white space; write it as %20, or leave it out'
   if (!/^https?:\/\/[^/]/i.test(value)) return 'has to start with http:// or https:// and name a host'
   const url = parseUrl(value)
   if (!url) return 'has to be a URL, e.g. https://example.com/messages'
   if (url.username || url.password) {
-    return 'must not hold a user name or password; the receiver knows us by the signature'
+    return 'must not contain a user name or password; the receiver authenticates us by the signature'
   }
   return undefined
 }
@@ -63,9 +63,9 @@ function secretFault(value: string): string | undefined {
   if (!value.startsWith('whsec_')) return `has to start with whsec_; ${makeOne}`
   const encoded = value.slice('whsec_'.length)
   const key = Buffer.from(encoded, 'base64')
-  // A receiver's library may refuse what this one would read leniently.
+  // Strict, because a receiver's library may refuse base64 that Node.js would read leniently.
   if (key.toString('base64') !== encoded) return `has to be standard base64 after whsec_; ${makeOne}`
-  if (key.length < secretBytes.min) return `has to hold at least ${secretBytes.min} bytes; ${makeOne}`
-  if (key.length > secretBytes.max) return `has to hold at most ${secretBytes.max} bytes; ${makeOne}`
+  if (key.length < secretBytes.min) return `has to be at least ${secretBytes.min} bytes; ${makeOne}`
+  if (key.length > secretBytes.max) return `has to be at most ${secretBytes.max} bytes; ${makeOne}`
   return undefined
 }

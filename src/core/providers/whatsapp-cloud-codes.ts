@@ -1,12 +1,12 @@
 import type { CodeTable, KnownCode } from './code-table.ts'
 
-/** What the sender may send comes back over hours. */
+/** For limits that recover over hours. */
 const slowLimitMs = 15 * 60 * 1000
 
-/** Meta asks to decide by the code: https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes */
+/** Meta's documentation says to decide by the code: https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes */
 export const whatsAppCodes: CodeTable = {
   0: { outcome: 'channel_refused', fault: 'sender', meaning: "the channel's access token is not accepted" },
-  1: { outcome: 'retry_later', fault: 'provider', meaning: 'Meta had a fault that it does not name' },
+  1: { outcome: 'retry_later', fault: 'provider', meaning: 'Meta had an unknown error' },
   2: { outcome: 'retry_later', fault: 'provider', meaning: "Meta's API is down or overloaded" },
   3: {
     outcome: 'channel_refused',
@@ -59,14 +59,14 @@ export const whatsAppCodes: CodeTable = {
   130472: {
     outcome: 'rejected',
     fault: 'recipient',
-    meaning: 'WhatsApp takes no marketing messages to this contact: it is part of an experiment',
+    meaning: 'WhatsApp accepts no marketing messages to this contact, who is part of an experiment',
   },
   130497: {
     outcome: 'rejected',
     fault: 'recipient',
-    meaning: "the account may not write to the contact's country",
+    meaning: "the account may not send to the contact's country",
   },
-  131000: { outcome: 'retry_later', fault: 'provider', meaning: 'Meta had a fault that it does not name' },
+  131000: { outcome: 'retry_later', fault: 'provider', meaning: 'Meta had an unknown error' },
   131005: {
     outcome: 'channel_refused',
     fault: 'sender',
@@ -76,9 +76,9 @@ export const whatsAppCodes: CodeTable = {
   131009: {
     outcome: 'rejected',
     fault: 'message',
-    meaning: 'a field has a value that WhatsApp does not take',
+    meaning: 'a field has a value that WhatsApp does not accept',
   },
-  131016: { outcome: 'retry_later', fault: 'provider', meaning: 'a service of Meta is overloaded or away' },
+  131016: { outcome: 'retry_later', fault: 'provider', meaning: 'a service of Meta is overloaded or down' },
   131021: { outcome: 'rejected', fault: 'recipient', meaning: 'the contact is the sending number itself' },
   131026: {
     outcome: 'rejected',
@@ -96,11 +96,11 @@ export const whatsAppCodes: CodeTable = {
     fault: 'sender',
     meaning: "the display name of the channel's number is not approved yet",
   },
-  131042: { outcome: 'channel_refused', fault: 'sender', meaning: 'the account cannot pay' },
+  131042: { outcome: 'channel_refused', fault: 'sender', meaning: 'the account has a payment problem' },
   131045: {
     outcome: 'channel_refused',
     fault: 'sender',
-    meaning: "the channel's phone number is not registered as it should be",
+    meaning: "the channel's phone number is not registered correctly",
   },
   131047: {
     outcome: 'rejected',
@@ -116,18 +116,22 @@ export const whatsAppCodes: CodeTable = {
   131049: {
     outcome: 'rejected',
     fault: 'recipient',
-    meaning: 'WhatsApp holds marketing messages to this contact back',
+    meaning: 'WhatsApp withholds marketing messages from this contact',
   },
   131050: {
     outcome: 'rejected',
     fault: 'recipient',
     meaning: 'the contact has opted out of marketing messages from this sender',
   },
-  131051: { outcome: 'rejected', fault: 'message', meaning: 'WhatsApp does not take this type of message' },
+  131051: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: 'WhatsApp does not support this type of message',
+  },
   131053: {
     outcome: 'rejected',
     fault: 'message',
-    meaning: 'WhatsApp could not take the media',
+    meaning: 'WhatsApp could not process the media',
   },
   131056: {
     outcome: 'retry_later',
@@ -144,14 +148,18 @@ export const whatsAppCodes: CodeTable = {
     outcome: 'retry_later',
     fault: 'sender',
     wait: slowLimitMs,
-    meaning: 'the account has reached its limit of messages for such templates',
+    meaning: 'the account has reached its limit of messages for this kind of template',
   },
-  132000: { outcome: 'rejected', fault: 'message', meaning: 'the template has another number of variables' },
+  132000: {
+    outcome: 'rejected',
+    fault: 'message',
+    meaning: "the number of variables doesn't match the template",
+  },
   132001: { outcome: 'rejected', fault: 'message', meaning: 'no such template is approved in this language' },
   132005: {
     outcome: 'rejected',
     fault: 'message',
-    meaning: 'the text is too long once the variables are in the template',
+    meaning: 'the text is too long after the variables were filled in',
   },
   132007: {
     outcome: 'rejected',
@@ -161,7 +169,7 @@ export const whatsAppCodes: CodeTable = {
   132012: {
     outcome: 'rejected',
     fault: 'message',
-    meaning: 'a variable has another form than the template wants',
+    meaning: "the format of a variable doesn't match the template",
   },
   132015: { outcome: 'rejected', fault: 'message', meaning: 'the template is paused for its low quality' },
   132016: {
@@ -172,7 +180,7 @@ export const whatsAppCodes: CodeTable = {
   132018: {
     outcome: 'rejected',
     fault: 'message',
-    meaning: 'the variables of the template are not set up as it wants them',
+    meaning: "the variables don't fit the template's rules, for example a line break or too many spaces",
   },
   132068: {
     outcome: 'rejected',
@@ -202,7 +210,7 @@ export const whatsAppCodes: CodeTable = {
   135000: {
     outcome: 'rejected',
     fault: 'message',
-    meaning: 'WhatsApp finds the request faulty, without saying why',
+    meaning: 'WhatsApp refused the request as invalid, without a reason',
   },
   2494100: {
     outcome: 'retry_later',
@@ -211,23 +219,22 @@ export const whatsAppCodes: CodeTable = {
   },
 }
 
-/** What WhatsApp does with a message that it took, where that isn't to deliver it at once (`message_status`). */
+/** `message_status` of a message that WhatsApp accepted, but doesn't deliver at once. */
 const statusMeanings: Readonly<Record<string, string>> = {
   held_for_quality_assessment:
-    'WhatsApp holds it back until it knows how contacts take to its template, and may then drop it',
+    'WhatsApp holds it back until it has assessed the quality of its template, and may then drop it',
   paused: 'WhatsApp has paused its delivery, and may drop it',
 }
 
-/** What an error code, or a `message_status`, means. */
+/** The meaning of an error code or a `message_status`. */
 export function whatsAppMeaning(code: string): string | undefined {
   return whatsAppCode(code)?.meaning ?? statusMeanings[code]
 }
 
-/** These are all about permissions. */
-const isOfPermissions = (code: number) => code >= 200 && code <= 299
+const isPermissionCode = (code: number) => code >= 200 && code <= 299
 
 export function whatsAppCode(code: number | string): KnownCode | undefined {
-  if (isOfPermissions(Number(code))) {
+  if (isPermissionCode(Number(code))) {
     return {
       outcome: 'channel_refused',
       fault: 'sender',

@@ -19,7 +19,7 @@ const definition = z
   })
   .refine(({ parameters, named }) => !named || new Set(parameters).size === parameters.length, {
     path: ['parameters'],
-    error: 'a name is given twice',
+    error: 'contains a name twice; with named, each name has to be different',
   })
 
 const template: TemplateRules = {
@@ -29,8 +29,8 @@ const template: TemplateRules = {
 }
 
 /**
- * What fills the body of a template, in its order. One that isn't registered is in the channel's language, and gets the
- * variables in the order in which the send gives them.
+ * Language and body parameters of a template message, in the template's order. An unregistered template has the channel's
+ * default language, and gets the variables in the order of the send.
  */
 export function filledTemplate(given: TemplateMessage, defaultLanguage: string) {
   const { variables } = given
@@ -63,10 +63,10 @@ const documents = [
   'application/vnd.openxmlformats-officedocument.presentationml.presentation',
 ]
 
-/** That page doesn't say which megabyte it means: the larger one refuses nothing that WhatsApp may take. */
+/** That page doesn't say which megabyte it means. With the larger one, nothing is refused that WhatsApp may accept. */
 const megabyte = 1024 * 1024
 
-/** Messages by the WhatsApp Business Platform, which Meta hosts (docs/reference/providers/whatsapp-cloud.md). */
+/** Sends by the WhatsApp Business Platform, hosted by Meta (docs/reference/providers/whatsapp-cloud.md). */
 export const whatsappCloud = {
   contactTypes: ['phone'],
   messageTypes: ['text', 'template', 'media'],
@@ -76,7 +76,7 @@ export const whatsappCloud = {
     video: { mimetypes: videos, maxBytes: 16 * megabyte, hasCaption: true },
     audio: { mimetypes: audios, maxBytes: 16 * megabyte, hasCaption: false },
     document: {
-      // Its upload refuses any other type with code 100; what it fetches by a link may be of any.
+      // An upload of any other type is refused with code 100. Media by link may have any type.
       base64Mimetypes: [...documents, ...images, ...videos, ...audios],
       maxBytes: 100 * megabyte,
       hasCaption: true,
