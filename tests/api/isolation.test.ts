@@ -144,7 +144,7 @@ test('a template that is registered with a channel of another account answers as
   const inPath = (name: string) => answerTo('POST', `/v1/channels/${channelId}/messages`, templateBody(name))
   const inBody = (name: string) => answerTo('POST', '/v1/messages', { channelId, ...templateBody(name) })
   const absent = await inPath('nobodys')
-  expect(absent).toMatch(/^HTTP\/1\.1 400 .*"message":"message.template.name: no such template/s)
+  expect(absent).toMatch(/^HTTP\/1\.1 400 .*"message":"message.template.name: is not registered/s)
   expect(await inPath('theirs')).toBe(absent)
   expect(await inBody('nobodys')).toBe(absent)
   expect(await inBody('theirs')).toBe(absent)

@@ -41,7 +41,7 @@ test('a worker that has to end puts off the sends whose media are being fetched;
     expect.objectContaining({
       event: 'attempt_finished',
       outcome: 'not_called',
-      reason: 'the worker was stopped before its media had come',
+      reason: 'the worker was stopped while it fetched the media',
     }),
   )
   expect(emulator.calls).toEqual([])

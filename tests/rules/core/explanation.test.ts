@@ -111,7 +111,7 @@ const retried = [
     outcome: 'retry_later',
     providerStatus: 429,
     providerCode: '20429',
-    reason: 'Twilio: it takes no more requests now',
+    reason: 'Twilio: it accepts no more requests now',
   }),
   story('retry_scheduled', 2, { reason: 'busy', nextAttemptAt: at(7).toISOString() }),
 ]
@@ -661,7 +661,7 @@ describe('the entries', () => {
   test('show what the provider answered and what it means, but no meaning of a success', () => {
     const entries = tell({ send: ended('sent', { attemptRecord: record }), events: retried }).entries
     expect(entries.filter(({ answer }) => answer).map(({ answer }) => answer)).toEqual([
-      { status: 429, code: '20429', meaning: 'it takes no more requests now', messageId: null },
+      { status: 429, code: '20429', meaning: 'it accepts no more requests now', messageId: null },
       { status: 201, code: null, meaning: null, messageId: 'SM1' },
     ])
   })
@@ -721,7 +721,7 @@ describe('the meaning of an answer', () => {
       'webhook',
       401,
       undefined,
-      'the receiver does not accept the signature: its secret or a clock is another',
+      'the receiver does not accept the signature: its secret or its clock differs',
     ],
     ['webhook', 404, undefined, 'nothing is at the address that was called'],
     ['twilio', 503, undefined, 'it is out of service or overloaded'],

@@ -288,7 +288,7 @@ describe('memory', () => {
     const { fetched, ...span } = await timed(async () => ({
       fetched: await fetcher.fetch({ url: late, owner }, AbortSignal.timeout(300)),
     }))
-    expect(fetched).toEqual({ kind: 'put_off', reason: 'the worker has no memory free for its media now' })
+    expect(fetched).toEqual({ kind: 'put_off', reason: "the worker's memory budget for media is used up" })
     expectSooner(span, 300 + timeToHeedMs)
     answerAll()
     await Promise.all(held)
@@ -314,7 +314,7 @@ test('a stop puts off the fetches under way and those to come', async () => {
   fetcher.stop()
   const putOff = {
     kind: 'put_off',
-    reason: 'the worker was stopped before its media had come',
+    reason: 'the worker was stopped while it fetched the media',
     delayMs: 0,
   }
   expect(await Promise.all(underWay)).toEqual([putOff, putOff])

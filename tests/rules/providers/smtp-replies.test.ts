@@ -90,7 +90,7 @@ describe('an answer that is neither yes nor no', () => {
     expect(await send({}, [{ at: 'end', reply }])).toEqual({
       outcome: 'uncertain',
       fault: 'provider',
-      reason: 'the answer is neither yes nor no',
+      reason: 'the answer neither accepts nor refuses the mail',
     })
   })
 
@@ -154,7 +154,7 @@ describe('what is no mail', () => {
     expect(await send({ message: { type: 'template', template } })).toEqual({
       outcome: 'rejected',
       fault: 'message',
-      reason: 'no mail could be made of the message',
+      reason: 'the message could not be converted to a mail',
     })
     expect(emulator.calls).toHaveLength(before)
   })
@@ -163,7 +163,7 @@ describe('what is no mail', () => {
     expect(await send({ config: { from: 'Ann' } })).toEqual({
       outcome: 'channel_refused',
       fault: 'sender',
-      reason: "the channel's from holds no address",
+      reason: "the channel's from contains no address",
     })
   })
 })

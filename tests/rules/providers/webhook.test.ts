@@ -305,7 +305,7 @@ test.each<[string, Behaviour, RegExp]>([
   ['no answer', neverAnswer, /^no whole answer in time$/],
   ['an answer too late', delay(timeoutMs + 200, accept), /^no whole answer in time$/],
   ['a trickled head', trickle('', whole), /^no whole answer in time$/],
-  ['an oversized head', answer(200, { a: 'x'.repeat(20_000) }), /^the head of the answer is too long$/],
+  ['an oversized head', answer(200, { a: 'x'.repeat(20_000) }), /^the headers of the answer are too long$/],
   ['garbage', answerRaw('SSH-2.0-OpenSSH_9.6\r\n'), /^the answer is not HTTP$/],
   [
     'another protocol',
@@ -365,17 +365,12 @@ describe('what was not sent is to be tried later', () => {
 
   test.each<[string, () => string, Partial<HttpClientOptions>, RegExp]>([
     ['a refused connection', () => 'http://127.0.0.1:1/', {}, /^the connection was refused$/],
-    [
-      'an unknown name',
-      () => 'http://e.test/',
-      { resolve: unknownName },
-      /^the name of the host is not known$/,
-    ],
+    ['an unknown name', () => 'http://e.test/', { resolve: unknownName }, /^the host name does not exist$/],
     [
       'a name without addresses',
       () => 'http://e.test/',
       { resolve: async () => [] },
-      /^the name of the host is not known$/,
+      /^the host name does not exist$/,
     ],
     [
       'a name that is looked up for ever',

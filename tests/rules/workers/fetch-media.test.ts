@@ -132,7 +132,7 @@ test("media that find no memory because others' don't come are no fault of the m
   for (const delayMs of [1000, 2000]) {
     expect(await fetchFor('c', good(), requestId)).toEqual({
       outcome: 'not_called',
-      reason: 'the worker has no memory free for its media now',
+      reason: "the worker's memory budget for media is used up",
       delayMs,
     })
   }
