@@ -406,7 +406,7 @@ describe('a search', () => {
     ['to', '2026-99-01T00:00', 'Accepted before: enter a date and time'],
     ['state', 'lost', 'State: choose one from the list.'],
     ['messageId', 'two words', 'Provider message id: enter 4 to 512 characters without spaces.'],
-    ['contact', '12', 'Contact: enter a whole phone number or e-mail address.'],
+    ['contact', '12', 'Contact: enter a phone number or an e-mail address.'],
   ])('says what is wrong with %s %s', async (field, value, words) => {
     const page = await postForm(`${admin.url}/support/search`, { contact: '+4915100000000', [field]: value })
     expect(page.status).toBe(400)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isStorable } from '../../core/characters.ts'
-import { contactKinds, contactTypes, parseContact } from '../../core/contact.ts'
+import { anyContact, parseContact } from '../../core/contact.ts'
 import { providerMessageIdsIn } from '../../core/provider-message-id.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { sendStatuses } from '../../core/timeline.ts'
@@ -9,12 +9,10 @@ import { sendStatuses } from '../../core/timeline.ts'
 const field = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess((text) => (text === '' ? undefined : text), schema.optional())
 
-const contactsCalled = contactTypes.map((type) => contactKinds[type].called)
-
 const contact = z
   .string()
   .transform((typed) => parseContact(typed)?.value)
-  .refine((value) => value !== undefined, `Contact: enter ${contactsCalled.join(' or ')}.`)
+  .refine((value) => value !== undefined, `Contact: enter ${anyContact}.`)
 
 const messageId = z
   .string()
