@@ -5,7 +5,13 @@ import { smallBytes } from '../../../src/api/body/large-bodies.ts'
 import { timeouts } from '../../../src/api/client-timeouts.ts'
 
 const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((path) => join('docs', path))
-const pages = ['README.md', 'SECURITY.md', ...docs.filter((path) => path.endsWith('.md'))]
+const pages = [
+  'README.md',
+  'SECURITY.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...docs.filter((path) => path.endsWith('.md')),
+]
 
 /** As GitHub names the anchor of a heading. */
 function anchorsOf(page: string): string[] {
@@ -27,6 +33,13 @@ test.each(pages)('what %s links to in this project is there', (page) => {
   const links = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
   const ours = links.filter((link) => !/^https?:/.test(link))
   expect(ours.filter((link) => !isThere(page, link))).toEqual([])
+})
+
+test('the changelog has what is unreleased on top, then the version of package.json', () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const titles = [...readFileSync('CHANGELOG.md', 'utf8').matchAll(/^## (.*)$/gm)].map(([, title]) => title)
+  expect(titles[0]).toBe('[Unreleased]')
+  expect(titles[1]).toMatch(new RegExp(`^\\[${version}\\] - \\d{4}-\\d\\d-\\d\\d$`))
 })
 
 test('docs/decisions/README.md lists all records, in the order of their numbers', () => {
@@ -84,7 +97,17 @@ describe('docs/explanation/security.md', () => {
 
 /** What a user or an operator may read, in the product or beside it. */
 const read = [
-  ...['README.md', 'SECURITY.md', 'CHANGELOG.md', 'docs', 'ops', 'src', 'db', 'workers'].flatMap((path) =>
+  ...[
+    'README.md',
+    'SECURITY.md',
+    'CONTRIBUTING.md',
+    'CHANGELOG.md',
+    'docs',
+    'ops',
+    'src',
+    'db',
+    'workers',
+  ].flatMap((path) =>
     statSync(path).isFile()
       ? [path]
       : readdirSync(path, { recursive: true, encoding: 'utf8' }).map((file) => join(path, file)),
