@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { smallBytes } from '../../../src/api/body/large-bodies.ts'
 import { timeouts } from '../../../src/api/client-timeouts.ts'
+import { anchorsOf } from './anchors.ts'
 
 const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((path) => join('docs', path))
 const pages = [
@@ -12,16 +13,6 @@ const pages = [
   'CHANGELOG.md',
   ...docs.filter((path) => path.endsWith('.md')),
 ]
-
-/** As GitHub names the anchor of a heading. */
-function anchorsOf(page: string): string[] {
-  return [...readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}_ -]/gu, '')
-      .replaceAll(' ', '-'),
-  )
-}
 
 function isThere(page: string, link: string): boolean {
   const [path = '', anchor] = link.split('#')
@@ -59,7 +50,7 @@ test('docs/reference/api.md says how slow a client may be', () => {
   for (const row of [
     '| the headers of a request | 10 s from the start',
     '| the body | an average of 32 KiB a second once it has taken 10 s |',
-    '| a body of more than 128 KiB | it waits for its turn while many such are under way: for 30 s at most,',
+    '| a body of more than 128 KiB | it waits for memory while many such are under way: for 30 s at most,',
     '| silence while a request or its answer is under way | 30 s |',
     'half a second later the connection is closed',
   ])

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { anchorsOf } from './anchors.ts'
 
 const folders = ['src', 'db', 'workers', 'tests', 'docs', 'ops', '.ci', '.github', '.']
 
@@ -29,4 +30,18 @@ test('every file that a comment or the docs name by its path is there', () => {
     .flatMap((file) => [...proseOf(file).matchAll(named)].map(([path]) => ({ file, path })))
   expect(names.length).toBeGreaterThan(100)
   expect(names.filter(({ path }) => !madeUp.test(path) && !existsSync(path))).toEqual([])
+})
+
+test('every section of the docs that the code or a rule of ops names is there', () => {
+  const links = files
+    .filter((file) => /\.(tsx?|mjs|sql|ya?ml|json)$/.test(file))
+    .flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/(docs\/[\w/-]+\.md)#([\w-]+)/g)].map(
+        ([, page = '', anchor = '']) => ({ file, page, anchor }),
+      ),
+    )
+  expect(links.length).toBeGreaterThan(60)
+  expect(links.filter(({ page, anchor }) => !existsSync(page) || !anchorsOf(page).includes(anchor))).toEqual(
+    [],
+  )
 })

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { providerNames, providerRules } from '../../../src/core/providers/index.ts'
@@ -37,6 +37,7 @@ test.each([
 test.each(providerNames)('the docs say what %s takes, and how to set up a channel of it', (name) => {
   const reference = readFileSync('docs/reference/providers.md', 'utf8')
   expect(reference).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'))
+  expect(existsSync(`docs/reference/providers/${name}.md`)).toBe(true)
   const howTo = readFileSync('docs/how-to/set-up-a-channel.md', 'utf8')
   expect(howTo).toMatch(new RegExp(`^## .*\`${name}\``, 'm'))
   const command = new RegExp(`channel create --account \\$ACCOUNT --provider ${name} [^']*--config '([^']*)'`)

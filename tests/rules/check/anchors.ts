@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs'
+
+/** Of the headings of a page, as GitHub names them. */
+export function anchorsOf(page: string): string[] {
+  return [...readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
