@@ -9,7 +9,7 @@ for (const file of readdirSync('src/cli')) {
   if (file === 'main.ts') continue
   const exported: Record<string, unknown> = await import(`../../../src/cli/${file.replace('.ts', '')}.ts`)
   for (const [name, add] of Object.entries(exported)) {
-    if (/Commands?$/.test(name) && typeof add === 'function') add(program)
+    if (/Commands?$/.test(name) && typeof add === 'function') add(program, () => {})
   }
 }
 
@@ -22,7 +22,7 @@ const commands = leavesOf(program)
 
 test('the commands are found', () => {
   expect(commands.length).toBeGreaterThan(20)
-  expect(readFileSync('src/cli/main.ts', 'utf8').match(/^\w+Commands?\(program\)$/gm)?.length).toBe(
+  expect(readFileSync('src/cli/run.ts', 'utf8').match(/^ +\w+Commands?\(program, answer\)$/gm)?.length).toBe(
     program.commands.length,
   )
 })
