@@ -301,7 +301,7 @@ with given_up as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
 lost as materialized (
-  select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as lost_at
+  select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
   from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
   where s.status = 'sending' and s.claim_id = g."claimId" and (s.conversation_id is not null) = g."mayHaveCalled"
     and ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
@@ -314,28 +314,33 @@ written as (
       attempt = s.attempt - case when g."mayHaveCalled" then 0 else 1 end,
       claimed_at = case when g."mayHaveCalled" then s.claimed_at end,
       claim_id = case when g."mayHaveCalled" then s.claim_id end,
-      finished_at = case when g.status <> 'queued' then lost.lost_at end,
-      next_attempt_at = case when g.status = 'queued' then lost.lost_at + g."delayMs" * interval '1 ms'
+      finished_at = case when g.status <> 'queued' then lost.ended_at end,
+      next_attempt_at = case when g.status = 'queued' then lost.ended_at + g."delayMs" * interval '1 ms'
                              else s.next_attempt_at end,
       failure = case when g.status <> 'queued' then g.reason end
   from lost join given_up g on g."requestId" = lost.request_id
   where s.request_id = lost.request_id
   returning s.request_id, s.status, s.next_attempt_at),
-told as (
-  insert into send_events (request_id, at, event, fields)
-  select lost.request_id, story.at, story.event, story.fields
+-- An attempt that its row no longer tells, as its events.
+removed as (
+  select lost.*, null::json as record, g.reason, w.next_attempt_at,
+         case when g."mayHaveCalled" then json_build_object('attempt', lost.attempt, 'reason', g.reason)
+              else json_build_object('attempt', lost.attempt, 'outcome', 'not_called', 'reason', g.reason)
+         end as loss,
+         case when g.status = 'queued' then lost.ended_at end as scheduled_at
   from lost join given_up g on g."requestId" = lost.request_id join written w on w.request_id = lost.request_id
-  cross join lateral (values
-    (1, true, lost.claimed_at, 'attempt_started', json_build_object('attempt', lost.attempt, 'worker', lost.worker)),
-    (2, g."mayHaveCalled", lost.lost_at, 'attempt_lost',
-     json_build_object('attempt', lost.attempt, 'reason', g.reason)),
-    (2, not g."mayHaveCalled", lost.lost_at, 'attempt_lost',
-     json_build_object('attempt', lost.attempt, 'outcome', 'not_called', 'reason', g.reason)),
-    (3, g.status = 'queued', lost.lost_at, 'retry_scheduled',
-     json_build_object('reason', g.reason, 'nextAttemptAt', to_char(w.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
-  ) as story (place, is_told, at, event, fields)
-  where story.is_told and (g.status = 'queued' or not g."mayHaveCalled")
-  order by lost.request_id, story.place)
+  where g.status = 'queued' or not g."mayHaveCalled"),
+events as (
+  insert into send_events (request_id, at, event, fields)
+  select a.request_id, e.at, e.event, e.fields
+  from removed a cross join lateral (values
+    (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
+    (2, a.ended_at, 'attempt_lost', a.loss),
+    (3, a.ended_at, 'attempt_finished', a.record),
+    (4, a.scheduled_at, 'retry_scheduled', json_build_object('reason', a.reason, 'nextAttemptAt', to_char(a.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+  ) as e (position, at, event, fields)
+  where e.at is not null and e.fields is not null
+  order by a.request_id, e.position)
 select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt"
 from written;
 
@@ -674,18 +679,25 @@ written as (
       claimed_at = case when s.status <> 'queued' then s.claimed_at end
   from s where sends.request_id = s.request_id and s.is_settled
   returning sends.status),
+-- What the row told until now, where the outcome takes its place; else the outcome, which the row won't tell.
 told as (
+  select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
+         json_build_object('attempt', attempt, 'reason', failure) as loss, status, failure
+  from s where is_settled and status <> 'queued'
+  union all
+  select request_id, attempt, worker, null, ended_at, record, null, null, null
+  from s where not is_settled and not is_recorded and not exists (select from told_before)),
+events as (
   insert into send_events (request_id, at, event, fields)
-  select s.request_id, story.at, story.event, story.fields
-  from s cross join lateral (values
-    (1, s.is_settled and s.status <> 'queued', s.finished_at, 'attempt_lost',
-     json_build_object('attempt', s.attempt, 'reason', s.failure)),
-    (2, s.is_settled and s.status <> 'queued', s.finished_at, s.status, json_build_object('reason', s.failure)),
-    (3, not s.is_settled and not s.is_recorded and not exists (select from told_before), s.ended_at,
-     'attempt_finished', s.record)
-  ) as story (place, is_told, at, event, fields)
-  where story.is_told
-  order by story.place)
+  select a.request_id, e.at, e.event, e.fields
+  from told a cross join lateral (values
+    (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
+    (2, a.ended_at, 'attempt_lost', a.loss),
+    (3, a.ended_at, 'attempt_finished', a.record),
+    (4, case when a.loss is not null then a.ended_at end, a.status, json_build_object('reason', a.failure))
+  ) as e (position, at, event, fields)
+  where e.at is not null and e.fields is not null
+  order by a.request_id, e.position)
 select status from written
 union all
 select status from s where is_recorded;
@@ -725,19 +737,25 @@ held as (
 used as (
   delete from permits p using ours join outcomes o on o."requestId" = ours.request_id
   where o."isUncounted" and p.request_id = ours.request_id),
-retried as (
-  insert into send_events (request_id, at, event, fields)
-  select ours.request_id, story.at, story.event, story.fields
+-- An attempt that another one follows, as its events.
+followed as (
+  select ours.*, o.record, null::json as loss, o.reason, w.next_attempt_at,
+         case when o."holdsChannel" then ours.ended_at end as held_at,
+         case when o."holdsChannel" is not true then ours.ended_at end as scheduled_at
   from ours join outcomes o on o."requestId" = ours.request_id join written w on w.request_id = ours.request_id
-  cross join lateral (values
-    (1, ours.claimed_at, 'attempt_started', json_build_object('attempt', ours.attempt, 'worker', ours.worker)),
-    (2, ours.ended_at, 'attempt_finished', o.record),
-    (3, ours.ended_at, case when o."holdsChannel" then 'channel_held' else 'retry_scheduled' end,
-     case when o."holdsChannel" then json_build_object('reason', o.reason)
-          else json_build_object('reason', o.reason, 'nextAttemptAt', to_char(w.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end)
-  ) as story (place, at, event, fields)
-  where o.status = 'queued'
-  order by ours.request_id, story.place)
+  where o.status = 'queued'),
+events as (
+  insert into send_events (request_id, at, event, fields)
+  select a.request_id, e.at, e.event, e.fields
+  from followed a cross join lateral (values
+    (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
+    (2, a.ended_at, 'attempt_lost', a.loss),
+    (3, a.ended_at, 'attempt_finished', a.record),
+    (4, a.held_at, 'channel_held', json_build_object('reason', a.reason)),
+    (5, a.scheduled_at, 'retry_scheduled', json_build_object('reason', a.reason, 'nextAttemptAt', to_char(a.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+  ) as e (position, at, event, fields)
+  where e.at is not null and e.fields is not null
+  order by a.request_id, e.position)
 select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
        extract(epoch from written.finished_at - written.accepted_at)::float8 as "tookSeconds", case when written.status <> 'queued' then
            (select json_build_object('requestId', next.request_id, 'overflowOf', case when next.overflow then next.channel_id end)
@@ -788,21 +806,22 @@ with chosen as materialized (
        exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
     for no key update of s),
   due as (
-    select chosen.*, clock_timestamp() as replayed_at,
+    select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
+           case when (s.claimed_at is not null and s.attempt_record is null) then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
            clock_timestamp() + (0 + row_number() over (order by seq) - 1) / 20::float8 * interval '1 s' as due_at
-    from chosen),
-  told as (
+    from chosen s),
+  events as (
     insert into send_events (request_id, at, event, fields)
-    select s.request_id, story.at, story.event, story.fields
-    from due s cross join lateral (values
-      (1, s.claimed_at is not null, s.claimed_at, 'attempt_started', json_build_object('attempt', s.attempt, 'worker', s.worker)),
-      (2, (s.claimed_at is not null and s.attempt_record is null), s.finished_at, 'attempt_lost', json_build_object('attempt', s.attempt, 'reason', s.failure)),
-      (3, s.attempt_record is not null, s.finished_at, 'attempt_finished', s.attempt_record),
-      (4, true, s.finished_at, s.status, json_build_object('reason', s.failure)),
-      (5, true, s.replayed_at, 'replayed', json_build_object('nextAttemptAt', to_char(s.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
-    ) as story (place, is_told, at, event, fields)
-    where story.is_told
-    order by s.seq, story.place),
+    select a.request_id, e.at, e.event, e.fields
+    from due a cross join lateral (values
+      (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
+      (2, a.ended_at, 'attempt_lost', a.loss),
+      (3, a.ended_at, 'attempt_finished', a.record),
+      (4, a.ended_at, a.status, json_build_object('reason', a.failure)),
+      (5, a.replayed_at, 'replayed', json_build_object('nextAttemptAt', to_char(a.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+    ) as e (position, at, event, fields)
+    where e.at is not null and e.fields is not null
+    order by a.request_id, e.position),
   replayed as (
     update sends s
     set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
@@ -841,21 +860,22 @@ chosen as materialized (
            coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end is null
   order by s.seq limit $11 for no key update of s skip locked),
 due as (
-  select chosen.*, clock_timestamp() as replayed_at,
+  select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
+         case when (s.claimed_at is not null and s.attempt_record is null) then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
          clock_timestamp() + ($13::bigint + row_number() over (order by seq) - 1) / 20::float8 * interval '1 s' as due_at
-  from chosen),
-told as (
+  from chosen s),
+events as (
   insert into send_events (request_id, at, event, fields)
-  select s.request_id, story.at, story.event, story.fields
-  from due s cross join lateral (values
-    (1, s.claimed_at is not null, s.claimed_at, 'attempt_started', json_build_object('attempt', s.attempt, 'worker', s.worker)),
-    (2, (s.claimed_at is not null and s.attempt_record is null), s.finished_at, 'attempt_lost', json_build_object('attempt', s.attempt, 'reason', s.failure)),
-    (3, s.attempt_record is not null, s.finished_at, 'attempt_finished', s.attempt_record),
-    (4, true, s.finished_at, s.status, json_build_object('reason', s.failure)),
-    (5, true, s.replayed_at, 'replayed', json_build_object('nextAttemptAt', to_char(s.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
-  ) as story (place, is_told, at, event, fields)
-  where story.is_told
-  order by s.seq, story.place),
+  select a.request_id, e.at, e.event, e.fields
+  from due a cross join lateral (values
+    (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
+    (2, a.ended_at, 'attempt_lost', a.loss),
+    (3, a.ended_at, 'attempt_finished', a.record),
+    (4, a.ended_at, a.status, json_build_object('reason', a.failure)),
+    (5, a.replayed_at, 'replayed', json_build_object('nextAttemptAt', to_char(a.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+  ) as e (position, at, event, fields)
+  where e.at is not null and e.fields is not null
+  order by a.request_id, e.position),
 replayed as (
   update sends s
   set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,

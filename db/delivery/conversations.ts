@@ -2,6 +2,7 @@ import { and, asc, eq } from 'drizzle-orm'
 import type { Contact } from '../../src/core/contact.ts'
 import { newId } from '../../src/core/new-id.ts'
 import type { Database } from '../client.ts'
+import { eventOf } from '../events.ts'
 import { conversations } from '../schema.ts'
 import { isOneOf, prepared, sqlText } from '../statement.ts'
 
@@ -94,7 +95,7 @@ const enterStatement = prepared<Entered>(
                 s.claim_id is not distinct from entered."claimId" as holds_claim),
     told as (
       insert into send_events (request_id, at, event, fields)
-      select request_id, now(), 'conversation_closed', json_build_object('conversationId', closed_id)
+      select request_id, ${eventOf('now()', 'conversation_closed', { conversationId: 'closed_id' })}
       from entered where close_conversation)
     select request_id as "requestId", conversation_id as "conversationId", closed_id as "closedConversationId",
            holds_claim as "holdsClaim"

@@ -1,5 +1,6 @@
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
+import { attemptsToEvents, fieldsOf } from '../events.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { bonesOf, isErased } from '../support/erase.ts'
 import { claimIsLost } from './lost-claims.ts'
@@ -43,18 +44,19 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
           claimed_at = case when s.status <> 'queued' then s.claimed_at end
       from s where sends.request_id = s.request_id and s.is_settled
       returning sends.status),
+    -- What the row told until now, where the outcome takes its place; else the outcome, which the row won't tell.
     told as (
-      insert into send_events (request_id, at, event, fields)
-      select s.request_id, story.at, story.event, story.fields
-      from s cross join lateral (values
-        (1, s.is_settled and s.status <> 'queued', s.finished_at, 'attempt_lost',
-         json_build_object('attempt', s.attempt, 'reason', s.failure)),
-        (2, s.is_settled and s.status <> 'queued', s.finished_at, s.status, json_build_object('reason', s.failure)),
-        (3, not s.is_settled and not s.is_recorded and not exists (select from told_before), s.ended_at,
-         'attempt_finished', s.record)
-      ) as story (place, is_told, at, event, fields)
-      where story.is_told
-      order by story.place)
+      select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
+             ${fieldsOf('attempt_lost', { attempt: 'attempt', reason: 'failure' })} as loss, status, failure
+      from s where is_settled and status <> 'queued'
+      union all
+      select request_id, attempt, worker, null, ended_at, record, null, null, null
+      from s where not is_settled and not is_recorded and not exists (select from told_before)),
+    events as (
+      ${attemptsToEvents(
+        'told',
+        `case when a.loss is not null then a.ended_at end, a.status, ${fieldsOf('failed', { reason: 'a.failure' })}`,
+      )})
     select status from written
     union all
     select status from s where is_recorded`,

@@ -1,5 +1,6 @@
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { Database } from '../client.ts'
+import { attemptsToEvents, eventOf, fieldsOf } from '../events.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 
 /** SQL that is true of a send `s` whose claim was given up, with no outcome recorded since. */
@@ -91,7 +92,7 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
       select * from json_to_recordset($1) as
         ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
     lost as materialized (
-      select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as lost_at
+      select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
       from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
       where s.status = 'sending' and s.claim_id = g."claimId" and ${mayHaveCalled} = g."mayHaveCalled"
         and ${isOrphaned}
@@ -102,28 +103,30 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
           attempt = s.attempt - case when g."mayHaveCalled" then 0 else 1 end,
           claimed_at = case when g."mayHaveCalled" then s.claimed_at end,
           claim_id = case when g."mayHaveCalled" then s.claim_id end,
-          finished_at = case when g.status <> 'queued' then lost.lost_at end,
-          next_attempt_at = case when g.status = 'queued' then lost.lost_at + g."delayMs" * interval '1 ms'
+          finished_at = case when g.status <> 'queued' then lost.ended_at end,
+          next_attempt_at = case when g.status = 'queued' then lost.ended_at + g."delayMs" * interval '1 ms'
                                  else s.next_attempt_at end,
           failure = case when g.status <> 'queued' then g.reason end
       from lost join given_up g on g."requestId" = lost.request_id
       where s.request_id = lost.request_id
       returning s.request_id, s.status, s.next_attempt_at),
-    told as (
-      insert into send_events (request_id, at, event, fields)
-      select lost.request_id, story.at, story.event, story.fields
+    -- An attempt that its row no longer tells, as its events.
+    removed as (
+      select lost.*, null::json as record, g.reason, w.next_attempt_at,
+             case when g."mayHaveCalled" then ${fieldsOf('attempt_lost', { attempt: 'lost.attempt', reason: 'g.reason' })}
+                  else ${fieldsOf('attempt_lost', { attempt: 'lost.attempt', outcome: `'not_called'`, reason: 'g.reason' })}
+             end as loss,
+             case when g.status = 'queued' then lost.ended_at end as scheduled_at
       from lost join given_up g on g."requestId" = lost.request_id join written w on w.request_id = lost.request_id
-      cross join lateral (values
-        (1, true, lost.claimed_at, 'attempt_started', json_build_object('attempt', lost.attempt, 'worker', lost.worker)),
-        (2, g."mayHaveCalled", lost.lost_at, 'attempt_lost',
-         json_build_object('attempt', lost.attempt, 'reason', g.reason)),
-        (2, not g."mayHaveCalled", lost.lost_at, 'attempt_lost',
-         json_build_object('attempt', lost.attempt, 'outcome', 'not_called', 'reason', g.reason)),
-        (3, g.status = 'queued', lost.lost_at, 'retry_scheduled',
-         json_build_object('reason', g.reason, 'nextAttemptAt', ${isoText('w.next_attempt_at')}))
-      ) as story (place, is_told, at, event, fields)
-      where story.is_told and (g.status = 'queued' or not g."mayHaveCalled")
-      order by lost.request_id, story.place)
+      where g.status = 'queued' or not g."mayHaveCalled"),
+    events as (
+      ${attemptsToEvents(
+        'removed',
+        eventOf('a.scheduled_at', 'retry_scheduled', {
+          reason: 'a.reason',
+          nextAttemptAt: isoText('a.next_attempt_at'),
+        }),
+      )})
     select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt"
     from written`,
 )

@@ -2,6 +2,7 @@ import type { WakeUp } from '../../src/core/send-job.ts'
 import type { AttemptRecord, SendStatus } from '../../src/core/timeline.ts'
 import { overflowOf } from '../admission/quota.ts'
 import type { Database } from '../client.ts'
+import { attemptsToEvents, eventOf } from '../events.ts'
 import { laneOf } from '../lanes.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
 import { claimIsLost } from './lost-claims.ts'
@@ -84,19 +85,22 @@ const outcomeStatement = prepared<RecordedOutcome>(
     used as (
       delete from permits p using ours join outcomes o on o."requestId" = ours.request_id
       where o."isUncounted" and p.request_id = ours.request_id),
-    retried as (
-      insert into send_events (request_id, at, event, fields)
-      select ours.request_id, story.at, story.event, story.fields
+    -- An attempt that another one follows, as its events.
+    followed as (
+      select ours.*, o.record, null::json as loss, o.reason, w.next_attempt_at,
+             case when o."holdsChannel" then ours.ended_at end as held_at,
+             case when o."holdsChannel" is not true then ours.ended_at end as scheduled_at
       from ours join outcomes o on o."requestId" = ours.request_id join written w on w.request_id = ours.request_id
-      cross join lateral (values
-        (1, ours.claimed_at, 'attempt_started', json_build_object('attempt', ours.attempt, 'worker', ours.worker)),
-        (2, ours.ended_at, 'attempt_finished', o.record),
-        (3, ours.ended_at, case when o."holdsChannel" then 'channel_held' else 'retry_scheduled' end,
-         case when o."holdsChannel" then json_build_object('reason', o.reason)
-              else json_build_object('reason', o.reason, 'nextAttemptAt', ${isoText('w.next_attempt_at')}) end)
-      ) as story (place, at, event, fields)
-      where o.status = 'queued'
-      order by ours.request_id, story.place)
+      where o.status = 'queued'),
+    events as (
+      ${attemptsToEvents(
+        'followed',
+        eventOf('a.held_at', 'channel_held', { reason: 'a.reason' }),
+        eventOf('a.scheduled_at', 'retry_scheduled', {
+          reason: 'a.reason',
+          nextAttemptAt: isoText('a.next_attempt_at'),
+        }),
+      )})
     select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
            ${tookSeconds('written')}, ${nextInLane('written')}
     from written

@@ -4,6 +4,7 @@ import type { Message } from '../../src/core/message.ts'
 import type { EventField } from '../../src/core/timeline-events.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
+import { eventOf } from '../events.ts'
 import { sqlText } from '../statement.ts'
 
 /** What is kept of an event. Of the rest, providers' words and ids, any may tell who the contact was: WhatsApp's ids do. */
@@ -134,7 +135,8 @@ async function eraseLocked(transaction: Transaction, ids: SQL): Promise<void> {
       update send_events e set fields = ${sql.raw(bonesOf('e.fields'))}
       where e.request_id = any(${ids}) and e.fields::text <> '{}'),
     told as (
-      insert into send_events (request_id, event, fields) select id, 'erased', '{}' from unnest(${ids}) as id)
+      insert into send_events (request_id, at, event, fields)
+      select id, ${sql.raw(eventOf('clock_timestamp()', 'erased', {}))} from unnest(${ids}) as id)
     update sends s
     set contact_value = ${erasedContactValue}, contact_name = null, message = ${emptyMessage}, lane = null,
         provider_message_id = null, failure = null,

@@ -1,5 +1,6 @@
 import type { Database } from '../client.ts'
 import { claimIsLost } from '../delivery/lost-claims.ts'
+import { attemptsToEvents, eventOf, fieldsOf } from '../events.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 
 /** What sends may be replayed: those that have ended other than well. */
@@ -28,21 +29,16 @@ export const replaying = (chosen: string, before: string) => sqlText`
   chosen as materialized (
     ${chosen}),
   due as (
-    select chosen.*, clock_timestamp() as replayed_at,
+    select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
+           case when ${claimIsLost} then ${fieldsOf('attempt_lost', { attempt: 's.attempt', reason: 's.failure' })} end as loss,
            clock_timestamp() + (${before} + row_number() over (order by seq) - 1) / ${replaysPerSecond}::float8 * interval '1 s' as due_at
-    from chosen),
-  told as (
-    insert into send_events (request_id, at, event, fields)
-    select s.request_id, story.at, story.event, story.fields
-    from due s cross join lateral (values
-      (1, s.claimed_at is not null, s.claimed_at, 'attempt_started', json_build_object('attempt', s.attempt, 'worker', s.worker)),
-      (2, ${claimIsLost}, s.finished_at, 'attempt_lost', json_build_object('attempt', s.attempt, 'reason', s.failure)),
-      (3, s.attempt_record is not null, s.finished_at, 'attempt_finished', s.attempt_record),
-      (4, true, s.finished_at, s.status, json_build_object('reason', s.failure)),
-      (5, true, s.replayed_at, 'replayed', json_build_object('nextAttemptAt', ${isoText('s.due_at')}))
-    ) as story (place, is_told, at, event, fields)
-    where story.is_told
-    order by s.seq, story.place),
+    from chosen s),
+  events as (
+    ${attemptsToEvents(
+      'due',
+      `a.ended_at, a.status, ${fieldsOf('failed', { reason: 'a.failure' })}`,
+      eventOf('a.replayed_at', 'replayed', { nextAttemptAt: isoText('a.due_at') }),
+    )}),
   replayed as (
     update sends s
     set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,

@@ -27,8 +27,8 @@ const fault = choice<Fault>('Whose fault it is that a call failed', {
 
 /**
  * Each event of a timeline: when it is recorded, and its fields besides `at` and `event` (docs/reference/timeline.md#timeline). OpenAPI is
- * made of this table; types hold the log, the explanation and the events that a send's row stands for;
- * tests/rules/check/timeline-events.test.ts holds the SQL that writes events, the docs and the styles of the support page.
+ * made of this table; types hold the log, the explanation, the SQL that writes events and the events that a send's row stands
+ * for; tests/rules/check/timeline-events.test.ts holds the docs and the styles of the support page.
  */
 export const timelineEvents = {
   accepted: { when: 'The send is recorded.', fields: {} },
