@@ -1,8 +1,6 @@
-import { conditionOf } from './explanation/condition.ts'
-import { lineForCustomer } from './explanation/customer.ts'
 import { tellEvent } from './explanation/events.ts'
 import type { Explanation, ExplanationEntry, SendFacts, Tone } from './explanation/model.ts'
-import { adviceOn, nextOf, summaryOf } from './explanation/summary.ts'
+import { summarize } from './explanation/summary.ts'
 import { gapBefore } from './explanation/waits.ts'
 import type { SendStatus, Timeline, TimelineEvent } from './timeline.ts'
 
@@ -31,19 +29,13 @@ const tones: Record<SendStatus, Tone> = {
  * @param timeline with the contact masked.
  */
 export function explain(timeline: Timeline, facts: SendFacts): Explanation {
-  const condition = conditionOf(timeline, facts)
-  const next = nextOf(condition, facts)
-  const advice = adviceOn(condition, timeline, facts)
   return {
     requestId: timeline.requestId,
     tone: tones[timeline.status],
-    summary: summaryOf(condition, timeline, facts),
+    ...summarize(timeline, facts),
     entries: timeline.events.map((event, index) =>
       entryOf(event, timeline.events[index - 1], timeline, facts),
     ),
-    ...(next && { next }),
-    ...(advice && { advice }),
-    forCustomer: lineForCustomer(condition, timeline, facts),
   }
 }
 

@@ -24,6 +24,10 @@ export function clock(at: string | Date, now: Date): string {
   return now.toISOString().startsWith(`${date}T`) ? shown : `${shown} on ${date}`
 }
 
+/** `2026-11-21 14:02:11 UTC`, whenever it is read. */
+export const moment = (at: string | Date) =>
+  `${new Date(at).toISOString().replace('T', ' ').slice(0, 19)} UTC`
+
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
