@@ -28,19 +28,37 @@ const mimetype = string
     (type) => type.length > maxMimetypeLength || mimetypePattern.test(type),
     'has to be of the form type/subtype',
   )
-  .meta({ pattern: mimetypePattern.source })
+  .meta({
+    pattern: mimetypePattern.source,
+    description:
+      'The media type of the content. Without it, what the content of `base64` is recognised as; one that the content contradicts is refused.',
+  })
 
 const filename = singleLine(1, 255)
   .refine((name) => !/[/\\]/.test(name) && name !== '.' && name !== '..', 'has to be a name without a path')
-  .meta({ pattern: String.raw`^(?!\.{1,2}$)[^/\\\u0000-\u001f\u007f-\u009f\ud800-\udfff]*$` })
+  .meta({
+    pattern: String.raw`^(?!\.{1,2}$)[^/\\\u0000-\u001f\u007f-\u009f\ud800-\udfff]*$`,
+    description: 'A name without a path.',
+  })
 
-const text = z.strictObject({ value: characters(1, 4096) })
+const text = z
+  .strictObject({
+    value: characters(1, 4096).describe('The text. Channels of some providers take less.'),
+  })
+  .describe('The content of a `text`.')
 
 export const maxVariables = 100
 export const variableKey = singleLine(1, 64)
 
+const variable = z
+  .strictObject({
+    key: variableKey.describe('The name of the variable.'),
+    value: characters(0, 4096).describe('What is put in.'),
+  })
+  .describe('A variable and its value.')
+
 const variables = z
-  .array(z.strictObject({ key: variableKey, value: characters(0, 4096) }))
+  .array(variable)
   .max(maxVariables)
   .superRefine((list, context) => {
     const seen = new Set<string>()
@@ -49,15 +67,24 @@ const variables = z
       seen.add(key)
     }
   })
+  .describe(
+    'The variables of the template, each `key` once. A template that is registered gets all of its variables and no other. Without it, none.',
+  )
 
-const template = z.strictObject({
-  name: singleLine(1, 512),
-  variables: optional(variables).transform((list) => list ?? []),
-})
+const template = z
+  .strictObject({
+    name: singleLine(1, 512).describe('The name under which the template is registered with the channel.'),
+    variables: optional(variables).transform((list) => list ?? []),
+  })
+  .describe('The content of a `template`.')
 
 const base64 = z
   .string()
-  .meta({ pattern: base64Pattern })
+  .meta({
+    pattern: base64Pattern,
+    description:
+      'The content in base64, at most 16 MiB when decoded: the standard alphabet, line breaks ignored, padding optional. Or a URL of the form `data:<type>;base64,<content>`.',
+  })
   .transform((value, context) => {
     const decoded = decodeBase64(value, maxMediaBytes)
     if ('content' in decoded) return decoded
@@ -75,15 +102,24 @@ const mediaUrl = (allowedPrivateNetworks: readonly Network[]) =>
       const message = urlFault(url, allowedPrivateNetworks)
       if (message) context.addIssue({ code: 'custom', message })
     })
-    .meta({ pattern: urlPattern, maxLength: maxUrlLength })
+    .meta({
+      pattern: urlPattern,
+      maxLength: maxUrlLength,
+      description:
+        'Where the content is. A host that is written as an address has to be a public one. No user name, no password.',
+    })
 
 const media = (allowedPrivateNetworks: readonly Network[]) =>
   z
     .strictObject({
-      mediaType: z.enum(mediaTypes),
+      mediaType: z
+        .enum(mediaTypes)
+        .describe(
+          'What the media is. An `image` has to be recognised as one; a `document` takes anything. A channel may take less.',
+        ),
       mimetype: optional(mimetype),
       filename: optional(filename),
-      caption: optional(characters(0, 1024)),
+      caption: optional(characters(0, 1024).describe('A text that goes with the media.')),
       base64: optional(base64),
       mediaUrl: optional(mediaUrl(allowedPrivateNetworks)),
     })
@@ -100,6 +136,7 @@ const media = (allowedPrivateNetworks: readonly Network[]) =>
       },
       content: decoded?.content,
     }))
+    .describe('The content of a `media`: `base64` or `mediaUrl`. With both, that of `base64` is sent.')
 
 /**
  * The `message` of a body: the sub-object that `type` selects, and no other (docs/reference/api.md#body).
@@ -116,7 +153,12 @@ export function messageSchema<Fields extends z.ZodRawShape>(
     media: optional(media(allowedPrivateNetworks)),
   }
   return z
-    .strictObject({ type: z.enum(messageTypes), ...contents, ...fields })
+    .strictObject({
+      type: z.enum(messageTypes).describe('Which object holds the content.'),
+      ...contents,
+      ...fields,
+    })
+    .describe('What is sent.')
     .superRefine(
       (given: { type?: unknown; text?: unknown; template?: unknown; media?: unknown }, context) => {
         const selected = messageTypes.find((type) => type === given.type)

@@ -17,11 +17,33 @@ export interface SendRequest {
 }
 
 /** Fields that are accepted beside the message and inside it (docs/reference/api.md#flow-and-conversation). */
-const association = { flowId: optional(string), closeConversation: optional(z.boolean()) }
+const association = {
+  flowId: optional(string.describe('A flow of the account that the send belongs to.')),
+  closeConversation: optional(
+    z
+      .boolean()
+      .describe(
+        "Whether the contact's open conversation is closed before the first attempt. Without it, false.",
+      ),
+  ),
+}
 const associationNames = ['flowId', 'closeConversation'] as const
+const asBeside = (name: string) => `As \`${name}\` beside the message. In both places they have to be equal.`
+const associationInside = {
+  flowId: association.flowId.describe(asBeside('flowId')),
+  closeConversation: association.closeConversation.describe(asBeside('closeConversation')),
+}
 
 const contact = z
-  .strictObject({ value: string, type: optional(z.enum(contactTypes)), name: optional(singleLine(0, 256)) })
+  .strictObject({
+    value: string.describe(
+      'A phone number with its country code: spaces, dots, dashes and parentheses are dropped, `+` or `00` in front is optional. Or, with the type `email`, an e-mail address.',
+    ),
+    type: optional(
+      z.enum(contactTypes).describe(`What \`value\` is. Without it, \`${defaultContactType}\`.`),
+    ),
+    name: optional(singleLine(0, 256).describe('The name of the contact.')),
+  })
   .superRefine(({ value, type = defaultContactType }, context) => {
     const isFaulty = context.issues.some(({ path }) => path?.[0] === 'value' || path?.[0] === 'type')
     if (isFaulty || contactKinds[type].parse(value) !== undefined) return
@@ -31,6 +53,18 @@ const contact = z
   .transform(
     ({ value, type = defaultContactType, name }): Contact => ({ type, value: normalised(type, value), name }),
   )
+  .describe('Whom the message goes to.')
+
+const channelId = string.describe('The channel that sends the message.')
+
+/** All that the two bodies of a send have in common. */
+const bodyFields = (allowedPrivateNetworks: readonly Network[]) => ({
+  contact,
+  message: messageSchema(allowedPrivateNetworks, associationInside),
+  ...association,
+})
+
+type Body = z.output<z.ZodObject<ReturnType<typeof bodyFields>>>
 
 /**
  * The two bodies of a send (docs/reference/api.md#send): with the channel in the body, and with the channel in the path. They
@@ -39,10 +73,10 @@ const contact = z
  * @param allowedPrivateNetworks what a `mediaUrl` written as an address may name although it isn't public.
  */
 export function sendRequestSchemas(allowedPrivateNetworks: readonly Network[]) {
-  const fields = { contact, message: messageSchema(allowedPrivateNetworks, association), ...association }
+  const fields = bodyFields(allowedPrivateNetworks)
   return {
     channelInBody: z
-      .strictObject({ channelId: string, ...fields })
+      .strictObject({ channelId, ...fields })
       .superRefine(sameInBothPlaces, besideOtherFaults)
       .transform(({ channelId, ...body }): SendRequest => ({ channelId, ...toSendRequest(body) })),
     channelInPath: z
@@ -57,11 +91,9 @@ interface Association {
   closeConversation?: boolean | undefined
 }
 
-type Body = Association & { contact: Contact; message: Parameters<typeof contentOf>[0] & Association }
-
-function toSendRequest({ contact, message, flowId, closeConversation }: Body): SendRequest {
+function toSendRequest({ message, flowId, closeConversation, ...others }: Body): SendRequest {
   return {
-    contact,
+    ...others,
     ...contentOf(message),
     flowId: flowId ?? message.flowId,
     closeConversation: closeConversation ?? message.closeConversation ?? false,

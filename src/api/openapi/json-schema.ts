@@ -18,44 +18,24 @@ export function inputSchema(schema: z.ZodType): JsonSchema {
   const { $schema, ...form } = z.toJSONSchema(schema, {
     io: 'input',
     unrepresentable: 'any',
-    override: ({ jsonSchema }) => plain(jsonSchema as JsonSchema),
+    override: ({ jsonSchema }) => simplify(jsonSchema as JsonSchema),
   }) as JsonSchema
   return form
 }
 
-/** Without what JavaScript alone knows of integers, and with an `enum` for a `const`, which fewer generators of clients read. */
-function plain(schema: JsonSchema): void {
+/**
+ * In the words that most generators of clients read: an `enum` for a `const`, and `null` as one of the types rather than by
+ * an `anyOf`. What JavaScript alone knows of integers is left out.
+ */
+function simplify(schema: JsonSchema): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   if ('const' in schema) schema.enum = [schema.const]
   delete schema.const
-}
-
-/**
- * Says of each field what it is, and of one that may be null that it may be, in a word rather than by an `anyOf`.
- *
- * @param descriptions by the fields' paths, e.g. `message.template.variables[].key`.
- */
-export function describeFields(
-  schema: JsonSchema,
-  descriptions: Readonly<Record<string, string>>,
-  path = '',
-): JsonSchema {
-  const { properties, items, anyOf, ...rest } = schema
-  const [value, nothing] = anyOf ?? []
-  if (value && nothing?.type === 'null')
-    return describeFields({ ...rest, ...orNull(value) }, descriptions, path)
-  const description = descriptions[path]
-  return {
-    ...rest,
-    ...(description !== undefined && { description }),
-    ...(items && { items: describeFields(items, descriptions, `${path}[]`) }),
-    ...(properties && {
-      properties: mapValues(properties, (field, name) =>
-        describeFields(field, descriptions, path ? `${path}.${name}` : name),
-      ),
-    }),
-  }
+  const [value, nothing] = schema.anyOf ?? []
+  if (!value || nothing?.type !== 'null') return
+  delete schema.anyOf
+  Object.assign(schema, { ...orNull(value), ...schema })
 }
 
 /** A field that may be null, where it has to be there. */

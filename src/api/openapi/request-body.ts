@@ -2,8 +2,7 @@ import { contactKinds, defaultContactType } from '../../core/contact.ts'
 import { messageTypes } from '../../core/message.ts'
 import type { Network } from '../../core/public-address.ts'
 import { sendRequestSchemas } from '../../core/send-request.ts'
-import { fieldDescriptions } from './field-descriptions.ts'
-import { describeFields, inputSchema, type JsonSchema, mapValues, notNull, ref } from './json-schema.ts'
+import { inputSchema, type JsonSchema, mapValues, notNull, ref } from './json-schema.ts'
 
 type Properties = Record<string, JsonSchema>
 
@@ -13,8 +12,8 @@ type Properties = Record<string, JsonSchema>
  */
 export function bodySchemas(allowedPrivateNetworks: readonly Network[]): Record<string, JsonSchema> {
   const bodies = sendRequestSchemas(allowedPrivateNetworks)
-  const channelInBody = describeFields(inputSchema(bodies.channelInBody), fieldDescriptions)
-  const channelInPath = describeFields(inputSchema(bodies.channelInPath), fieldDescriptions)
+  const channelInBody = inputSchema(bodies.channelInBody)
+  const channelInPath = inputSchema(bodies.channelInPath)
   const { contact = {}, message = {} } = channelInBody.properties ?? {}
   const { text = {}, template = {}, media = {}, ...others } = message.properties ?? {}
   const { items: variable = {}, ...variables } = template.properties?.variables ?? {}

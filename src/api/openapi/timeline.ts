@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { timelineFields } from '../../core/timeline.ts'
 import { timelineEvents } from '../../core/timeline-events.ts'
-import { describeFields, inputSchema, type JsonSchema, mapValues, ref } from './json-schema.ts'
+import { inputSchema, type JsonSchema, mapValues, ref } from './json-schema.ts'
 
 /** The schemas of what `GET /v1/messages/:requestId` answers, by their names. Open: fields may be added. */
 export function timelineSchemas(): Record<string, JsonSchema> {
@@ -37,7 +37,7 @@ const nameAndTime = (name: string) => ({
   event: z.literal(name).describe('What happened.'),
 })
 
-const schemaOf = (fields: z.ZodRawShape) => describeFields(inputSchema(z.object(fields)), {})
+const schemaOf = (fields: z.ZodRawShape) => inputSchema(z.object(fields))
 
 /** `attempt_started` → `AttemptStartedEvent`. */
 function schemaName(event: string): string {
