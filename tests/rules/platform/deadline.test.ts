@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { Deadline, DeadlinePassed } from '../../../src/platform/deadline.ts'
@@ -8,14 +8,28 @@ test('work that is not done in time is given up', async () => {
   await expect(new Deadline(20).spend(new Promise(() => {}))).rejects.toThrow(DeadlinePassed)
 })
 
+test('calls share the time, and what passes between them does not count', async () => {
+  const deadline = new Deadline(1000)
+  await deadline.spend(sleep(60))
+  await deadline.spend(sleep(60))
+  expect(deadline.leftMs).toBeLessThan(1000 - 2 * 59)
+  const after = deadline.leftMs
+  await sleep(60)
+  expect(deadline.leftMs).toBe(after)
+})
+
 test('what was answered while this process stood still counts as answered in time', async () => {
   // From here on timers come first, and only then what has been answered.
   await setImmediate()
   const { port1, port2 } = new MessageChannel()
-  const spent = new Deadline(20).spend(once(port1, 'message'))
+  const deadline = new Deadline(40)
+  const spent = deadline.spend(once(port1, 'message'))
   port2.postMessage('the answer')
   const startedAt = performance.now()
   while (performance.now() - startedAt < 60);
   expect(await spent).toMatchObject([expect.anything()])
+  const { leftMs } = deadline
+  await setImmediate()
+  expect(deadline.leftMs).toBe(leftMs)
   port1.close()
 })
