@@ -194,7 +194,7 @@ test("a webhook's secret is changed without a gap, and is shown nowhere", async 
     for (const known of [old, next]) expect(sealed + listed).not.toContain(String(known).slice(6))
   }
   const refused = await cli(['channel', 'update', channelId, '--config', configOf([old, next, old])])
-  expect(refused.stderr).toContain('secret: has to hold 1 or 2 secrets')
+  expect(refused.stderr).toContain('secret: has to contain 1 or 2 secrets')
   expect(refused.stderr).not.toContain(String(old).slice(6))
 })
 
