@@ -3,8 +3,8 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ApiEnv } from './context.ts'
 
 /**
- * Answers with JSON and with the headers that the steps before have put into `headers`. By `c.header` and `c.json` they
- * would go through a Headers object, which costs more than the rest of an answer.
+ * Answers with JSON, and with the headers that earlier steps have put into `headers`. `c.header` and `c.json` would build a
+ * Headers object, which costs more than the rest of an answer.
  */
 export function answerJson(
   c: Context<ApiEnv>,

@@ -20,7 +20,7 @@ import { openApiRoutes } from './openapi/routes.ts'
 import { traceRequest } from './send/trace-request.ts'
 import { sendMessage } from './send-message.ts'
 
-/** What one request may wait for the stores; leaves room below the 1.5 s within which every answer is due. */
+/** How long one request may wait for PostgreSQL and Redis; less than the 1.5 s within which every answer is due. */
 const answerWithinMs = 1100
 
 export type ApiApp = Hono<ApiEnv>
@@ -55,7 +55,7 @@ export function createApp(
     return answerJson(c, { status: 'ok' })
   })
 
-  // Behind the routes, of which each answers by itself: only what matches none comes here.
+  // After the routes: only a request that matches none of them comes here.
   app.use(
     methodNotAllowed({
       app,
@@ -68,8 +68,8 @@ export function createApp(
 }
 
 /**
- * Names the request, first of all, and leaves one line in the log if it comes to nothing. A client's own X-Request-Id
- * is never used: the id names a row, a job and log lines.
+ * The first step: mints the requestId, and in the end counts the request and logs a refused one. A client's own X-Request-Id
+ * is never used, because the id becomes the key of a row and of a job.
  */
 const trackRequest = (runtime: Runtime) => {
   const { log, metrics } = runtime
@@ -92,7 +92,7 @@ const trackRequest = (runtime: Runtime) => {
   })
 }
 
-/** As it is written above, with the names of its parameters; all that is no route of ours is one. Hono leaves it at the last. */
+/** The pattern of the matched route, such as `/v1/messages/:requestId`, or `none`. */
 function answeredRoute(c: Context<ApiEnv>): string {
   const path = routePath(c)
   return path === '/*' ? 'none' : path

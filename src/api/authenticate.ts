@@ -12,9 +12,9 @@ import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
 
 const bearer = /^Bearer +([^ ]+)$/i
-/** A revoked key is refused everywhere once this has passed. */
+/** Every process refuses a revoked key after at most this long. */
 const cacheTtlMs = 2000
-/** How exactly that is kept: the clock is read once in so long. */
+/** Precision of the TTL: the cache reads the clock once in this time. */
 const ttlResolutionMs = 50
 const cachedKeys = 10_000
 const maxKeysPerLookup = 200
@@ -26,14 +26,18 @@ export const unauthorized = () =>
   })
 
 export const tooManyFaultyKeys = (resetSeconds: number) =>
-  new ApiError(429, 'Too many requests with a faulty API key from this address.', {
-    'Retry-After': String(resetSeconds),
-  })
+  new ApiError(
+    429,
+    'Too many requests with an invalid API key from this address. Wait before you try again.',
+    {
+      'Retry-After': String(resetSeconds),
+    },
+  )
 
 export const forbidden = (permission: Permission) =>
   new ApiError(403, `This API key lacks the permission ${permission}.`)
 
-/** Finds out who calls by the API key (docs/reference/api.md#keys), or answers 401, or 429 to an address whose keys keep failing. */
+/** Identifies the caller by the API key (docs/reference/api.md#keys). Answers 401, or 429 to an address whose keys keep failing. */
 export function authenticator(runtime: Runtime) {
   const { settings, db } = runtime
   const lookups = new MicroBatch<string, Caller | undefined>({
@@ -45,7 +49,7 @@ export function authenticator(runtime: Runtime) {
       return hashes.map((hash) => callers.get(hash))
     },
   })
-  /** By a hash of their keys, so that none stays in memory; only of keys that were minted here: nobody can fill it. */
+  /** Keyed by a hash, so that no API key stays in memory. Only for keys minted here, so that an attacker can't fill it. */
   const callers = new LRUCache<string, Caller | 'nobody'>({
     max: cachedKeys,
     ttl: cacheTtlMs,
@@ -71,7 +75,7 @@ export function authenticator(runtime: Runtime) {
   })
 }
 
-/** Cheaper than the keyed hash in the database; a key is too long to be guessed from it. */
+/** Cheaper than the keyed hash in the database, and safe, since a key has too many random bits to be guessed from its hash. */
 const cacheKeyOf = (apiKey: string) => hash('sha256', apiKey, 'base64')
 
 export function authorize(permission: Permission) {
@@ -81,13 +85,13 @@ export function authorize(permission: Permission) {
   })
 }
 
-/** Not beyond its expiry. At least 1: 0 would be without an end. */
+/** How long to cache a caller: not beyond the key's expiry. At least 1, because a TTL of 0 means no end. */
 function cachedForMs(caller: Caller | 'nobody'): number {
   const expiresInMs = caller === 'nobody' ? null : caller.expiresInMs
   return Math.max(1, Math.min(cacheTtlMs, Math.floor(expiresInMs ?? cacheTtlMs)))
 }
 
-/** Counts failed keys only, so that a good key is never refused for its neighbours' failures. */
+/** Counts failed keys only, so that a valid key is never refused for other clients' failures from the same address. */
 function refuser(runtime: Runtime) {
   const clientAddress = clientAddressReader(runtime)
   const limit = { points: runtime.settings.AUTH_FAILURE_LIMIT, seconds: failureWindowSeconds }

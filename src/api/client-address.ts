@@ -5,8 +5,8 @@ import type { Runtime } from '../runtime.ts'
 import type { ApiEnv } from './context.ts'
 
 /**
- * The address a request comes from. X-Forwarded-For counts only as far as the proxies that wrote it are in
- * `TRUST_PROXY`: read from its end, the first address outside those networks is the client's.
+ * The address of the client. X-Forwarded-For counts only if it was written by proxies in `TRUST_PROXY`: read from its end, the
+ * first address outside those networks is the client's.
  */
 export function clientAddressReader({ settings }: Runtime) {
   return (c: Context<ApiEnv>): string => {
@@ -19,12 +19,12 @@ export function clientAddressReader({ settings }: Runtime) {
   }
 }
 
-/** Tells the operator, once, that there seems to be a proxy although `TRUST_PROXY` names none. */
+/** Logs, once, that requests seem to come through a proxy although `TRUST_PROXY` is empty. */
 export function unknownProxyWarner({ settings, log }: Runtime) {
-  let isTold = settings.TRUST_PROXY.length > 0
+  let isDone = settings.TRUST_PROXY.length > 0
   return (c: Context<ApiEnv>): void => {
-    if (isTold || c.env.incoming.headers['x-forwarded-for'] === undefined) return
-    isTold = true
+    if (isDone || c.env.incoming.headers['x-forwarded-for'] === undefined) return
+    isDone = true
     const advice = 'it is ignored; set TRUST_PROXY to the networks of your proxies to use it'
     log.warn({ event: 'x_forwarded_for_ignored', reason: advice })
   }

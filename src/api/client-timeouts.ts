@@ -1,16 +1,16 @@
-/** How slow a client may be before it is let go (docs/reference/api.md#connections). */
+/** Time limits for clients (docs/reference/api.md#connections). */
 export interface ClientTimeouts {
   /** From the start of a connection, or of a later request on it, to the end of the headers. */
   headersMs: number
-  /** In which a body may come at any pace. */
+  /** For this long, a body may be sent at any pace. */
   bodyGraceMs: number
-  /** What the body's average has to be from then on. */
+  /** The minimum average pace of a body after `bodyGraceMs`. */
   bodyBytesPerSecond: number
-  /** In which a large body has its turn, or is told to come again. Waiting for it doesn't count as slow, nor as silence. */
+  /** How long a large body waits for memory before it gets a 503. The wait counts neither for the pace nor as idle. */
   queuedMs: number
-  /** While a request or its answer is on its way and nothing moves. */
+  /** For a connection without traffic during a request or its answer. */
   idleMs: number
-  /** Between an answer that came before the end of its request, and the end of the connection. */
+  /** From an answer that was sent before the end of its request, to the end of the connection. */
   lingerMs: number
 }
 

@@ -4,22 +4,22 @@ import type { Caller } from '../../db/accounts/api-keys.ts'
 import type { SendRequest } from '../core/send-request.ts'
 import type { Deadline } from '../platform/deadline.ts'
 
-/** What the steps of a request hand on. */
+/** The values that the steps of a request pass on. */
 export interface ApiEnv {
   Bindings: HttpBindings
   Variables: {
     requestId: string
-    /** Of the answer, besides those that its route gives it. */
+    /** Headers for the answer, in addition to those of its route. */
     headers: Record<string, string>
     deadline: Deadline
     /** Set by `authenticate`. */
     caller: Caller
-    /** Set by `readBody`: in pieces; of a large one they are empty once it is parsed. */
+    /** Set by `readBody`, in pieces. The pieces of a large body are empty after it is parsed. */
     body: readonly Buffer[]
     /** Set by `validate`. */
-    asked: SendRequest
+    request: SendRequest
     hasUsedRateLimit: boolean | undefined
-    /** Why the request was refused, for the log; set with every error body. */
+    /** Why the request was refused, for the log; set with every error. */
     refusal: string
   }
 }

@@ -10,11 +10,11 @@ import { answerJson } from './answer.ts'
 import { notJson } from './body/parse-body.ts'
 import type { ApiEnv } from './context.ts'
 
-/** An answer other than the asked-for one. Its message is for the client: it says what to fix and shows no internals. */
+/** An error answer. Its message is for the client: it says what to fix, and shows no internals. */
 export class ApiError extends Error {
   readonly statusCode: ContentfulStatusCode
   readonly headers: Record<string, string>
-  /** For the log: like the message, but without a word of the client's. */
+  /** The message for the log, without text of the client. */
   readonly reason: string
 
   constructor(
@@ -53,7 +53,7 @@ export function errorBody(statusCode: number, message: string, requestId: string
   return { statusCode, error: STATUS_CODES[statusCode] ?? 'Error', message, requestId }
 }
 
-/** Answers with an error. The line in the log that tells of it is the first middleware's; a fault of ours has one more. */
+/** Answers with an error. The first middleware logs the refusal; a 500 or 503 has another log line, written here. */
 export function answerError(c: Context<ApiEnv>, error: Error, log: Logger): Response {
   const { statusCode, message, headers, reason } = asApiError(error)
   const requestId = c.get('requestId')
@@ -63,10 +63,10 @@ export function answerError(c: Context<ApiEnv>, error: Error, log: Logger): Resp
   return answerJson(c, errorBody(statusCode, message, requestId), statusCode, headers)
 }
 
-/** What any other error is answered with. */
+/** Converts any error to the error answer for it. */
 export function asApiError(error: Error): ApiError {
   if (error instanceof ApiError) return error
-  // Hono's validator throws one where the body doesn't parse; its own text names no field.
+  // Hono's validator throws it if the body is no JSON; its own text names no field.
   if (error instanceof HTTPException) return new ApiError(400, notJson.fault)
   if (
     error instanceof DeadlinePassed ||

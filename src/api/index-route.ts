@@ -1,4 +1,4 @@
-/** What `GET /` answers: what is where, for whoever opens the API's address. */
+/** The body of `GET /`: the paths of the API, for a person who opens its address. */
 export const index = {
   service: 'Outbound Messaging API',
   docs: '/docs',

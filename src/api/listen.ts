@@ -13,18 +13,18 @@ import type { ApiApp } from './app.ts'
 import { timeouts } from './client-timeouts.ts'
 import { errorBody, notHttp } from './errors.ts'
 
-const looksPerTimeout = 10
-/** Longer than the 60 s of common load balancers, so that the balancer is the one that closes an idle connection. */
+const checksPerTimeout = 10
+/** Longer than the 60 s of common load balancers, so that the balancer closes an idle connection, not the API. */
 const keepAliveTimeoutMs = 65_000
 const sweepEveryMs = 50
-/** A client that asked so lately is about to ask again: its connection isn't closed under its next request. */
+/** A client is likely to send another request within this time after its last one, so its connection isn't closed before. */
 const asksAgainWithinMs = 1000
-/** Of requests sent ahead of their answers on one connection. Thousands fit into what is read at once, in one go. */
+/** Limit of pipelined requests on one connection. Thousands of them may fit into one read. */
 const mostSentAhead = 100
 
 type Answering = Pick<Runtime, 'log' | 'metrics'>
 
-/** With the moment at which each was opened, or last had an answer. */
+/** A server's connections, each with the time at which it was opened or last had an answer. */
 const connectionsOf = new WeakMap<Server, Map<Socket, number>>()
 
 function trackConnections(server: Server, lingerMs: number): void {
@@ -39,7 +39,7 @@ function trackConnections(server: Server, lingerMs: number): void {
     const { socket } = request
     response.once('close', () => {
       if (connections.has(socket)) connections.set(socket, performance.now())
-      // Nobody waits for the rest of a request that has its answer.
+      // The rest of an answered request is not read.
       if (!request.complete) setTimeout(() => request.complete || socket.destroy(), lingerMs)
     })
   })
@@ -47,9 +47,9 @@ function trackConnections(server: Server, lingerMs: number): void {
 
 const floodedConnections = new WeakSet<Duplex>()
 
-/** Whether it came too far ahead of the answers to those before it: then the connection ends behind the last of these. */
+/** Whether a connection has too many pipelined requests. If so, it is closed after the last allowed one is answered. */
 function isFarAhead({ socket }: IncomingMessage): boolean {
-  // For good: nothing behind what is left out can be answered, so nothing of it must be done.
+  // For good: no request after a dropped one can be answered, so none may be processed.
   if (floodedConnections.has(socket)) return true
   const exchanges = exchangesOn(socket)
   if (exchanges.size <= mostSentAhead) return false
@@ -59,7 +59,7 @@ function isFarAhead({ socket }: IncomingMessage): boolean {
   return true
 }
 
-/** Serves the app; what is hardly HTTP is answered with the service's error body too. */
+/** Serves the app. Invalid HTTP also gets an error in the service's form. */
 export async function listen(
   app: ApiApp,
   runtime: Answering,
@@ -68,13 +68,13 @@ export async function listen(
 ): Promise<Server> {
   const options = {
     headersTimeout: headersMs,
-    connectionsCheckingInterval: headersMs / looksPerTimeout,
-    // A whole request may take as long as its body keeps the pace: `receive` sees to that.
+    connectionsCheckingInterval: headersMs / checksPerTimeout,
+    // Unlimited, because `receive` checks the pace of the body.
     requestTimeout: 0,
     keepAliveTimeout: keepAliveTimeoutMs,
-    // Joined, two Authorization headers are no valid one; left alone, Node would drop the second.
+    // Two Authorization headers are joined, which makes them invalid. Otherwise Node.js would drop the second one.
     joinDuplicateHeaders: true,
-    // Node's own answer to a request without a Host has no body.
+    // Node.js's own answer to a request without a Host has no body.
     requireHostHeader: false,
   }
   const errorHandler = () => {
@@ -86,7 +86,7 @@ export async function listen(
     if (!isFarAhead(request)) void answer(request, response)
   })
   server.setTimeout(idleMs)
-  // Node would drop what comes behind the 2,000th, say a proxy's X-Forwarded-For; their size is limited all the same.
+  // Otherwise Node.js would drop headers after the 2,000th, such as a proxy's X-Forwarded-For. Their total size is limited anyway.
   server.maxHeadersCount = 0
   trackConnections(server, lingerMs)
   server.on('checkExpectation', (_request, response: ServerResponse) => {
@@ -99,9 +99,9 @@ export async function listen(
   return server
 }
 
-/** Answers what Node hands over without a response to answer by, and lets its connection go. */
+/** Answers a request that Node.js passes without a response object, and closes its connection. */
 function refuseRaw(socket: Duplex, runtime: Answering, lingerMs: number): void {
-  // What is unreadable came behind good requests: those have their answers, and nothing else is answered.
+  // After valid requests on the same connection, those are answered, and the invalid one is not.
   const good = [...exchangesOn(socket)].filter(({ request }) => request.complete).at(-1)
   if (good) {
     if (good.response.closed) socket.destroy()
@@ -112,15 +112,15 @@ function refuseRaw(socket: Duplex, runtime: Answering, lingerMs: number): void {
   const { headers, body } = unreadable(runtime)
   const lines = Object.entries({ ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' })
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  // A client that doesn't close its side would keep the connection for ever.
+  // A client that doesn't close its side would keep the connection open forever.
   setTimeout(() => socket.destroy(), lingerMs)
   socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${body}`)
 }
 
 /**
- * Lets the server go without a failed request. From now on the last answer on each connection asks for its end. First the server
- * goes on taking connections for `noticeMs`, while whoever balances over several learns from `/readyz` that it is going.
- * Then it takes none, and resolves when all is answered, and clients that asked lately have had `askAgainMs` to ask again.
+ * Stops the server without failing a request. From now on the last answer on each connection closes it. The server accepts
+ * connections for another `noticeMs`, in which a load balancer notices by `/readyz` that it is draining. Then it accepts none,
+ * and resolves when all requests are answered, and clients have had `askAgainMs` since their last answer to send another one.
  */
 export async function stopListening(
   server: Server,
@@ -130,7 +130,7 @@ export async function stopListening(
   endConnections(server)
   await sleep(noticeMs)
   const closed = once(server, 'close')
-  // Not the HTTP server's own way to close, which also closes connections that are idle at the moment.
+  // Not the HTTP server's own `close`, which would also close connections that are idle at the moment.
   NetServer.prototype.close.call(server)
   const sweep = () => {
     for (const [socket, activeAt] of connections) {
@@ -139,11 +139,11 @@ export async function stopListening(
     }
   }
   sweep()
-  // Node doesn't close those by itself that never ask anything.
+  // Node.js doesn't close connections by itself on which no request was ever sent.
   const sweeping = setInterval(sweep, sweepEveryMs)
   await closed
   clearInterval(sweeping)
-  // Ends its look at slow requests.
+  // Ends Node.js's timer for slow requests.
   server.close()
 }
 

@@ -27,9 +27,9 @@ import { traceRecord } from './send/trace-request.ts'
 import { validate } from './send/validate.ts'
 
 /**
- * The way of a send through the API, on both endpoints, from its bytes to the 202. The order is a promise
- * (docs/reference/api.md#order-of-checks): who may not send learns nothing of channels, only good requests use up rate limit,
- * and a 202 means that the send is committed in PostgreSQL, whether or not the queue could take its wake-up.
+ * Handles a send, on both endpoints, from its bytes to the 202. The order is a promise (docs/reference/api.md#order-of-checks):
+ * a caller without permission learns nothing about channels, only valid requests count for the rate limit, and a 202 means
+ * that the send is committed in PostgreSQL, even if its wake-up could not be added to the queue.
  */
 export function sendMessage(
   runtime: Runtime,
@@ -42,7 +42,7 @@ export function sendMessage(
   const ownChannel = channelLookup(runtime)
   const checkAgainstChannel = channelChecks(runtime)
   const applyTemplate = templateApplier(runtime)
-  const { rateLimit, spareRateLimit } = rateLimiter(runtime)
+  const { rateLimit, refundRateLimit } = rateLimiter(runtime)
   const findEarlier = earlierSends(runtime)
   const replay = replayAnswer(runtime)
   const record = traceRecord(recorder(runtime, findEarlier))
@@ -56,13 +56,13 @@ export function sendMessage(
       readBody(settings.MAX_BODY_BYTES, timeouts, large),
       validate(form, schemas, large),
       async (c) => {
-        const asked = c.get('asked')
-        const request = await checkMediaContent(asked)
+        const requested = c.get('request')
+        const request = await checkMediaContent(requested)
         const channel = await ownChannel(c, c.req.param('channelId') ?? request.channelId)
-        if (channel.isDeleted) return await answerRepeatOnly(c, asked, channel)
+        if (channel.isDeleted) return await answerRepeatOnly(c, requested, channel)
         await checkAgainstChannel(c, request, channel)
         const message = await applyTemplate(c, request.message, channel)
-        const idempotency = idempotencyOf(c, asked, channel)
+        const idempotency = idempotencyOf(c, requested, channel)
         const earlier = await findEarlier(c, idempotency)
         if (earlier) return await answerRepeat(c, earlier)
         await rateLimit(c)
@@ -73,16 +73,16 @@ export function sendMessage(
       },
     )
 
-  /** Nothing new comes of a repeat: it uses up no rate limit, and is answered as the first request with its key was. */
+  /** A repeat gets the answer of the first request with its key, and doesn't count for the rate limit. */
   async function answerRepeat(c: Context<ApiEnv>, { requestId, isSameRequest }: EarlierSend) {
-    await spareRateLimit(c)
+    await refundRateLimit(c)
     if (!isSameRequest) throw keyUsedBefore()
     return replay(c, requestId)
   }
 
-  /** A deleted channel looks absent, but to the repeat of a request that was answered before. */
-  async function answerRepeatOnly(c: Context<ApiEnv>, asked: SendRequest, channel: Channel) {
-    const earlier = await findEarlier(c, idempotencyOf(c, asked, channel))
+  /** A deleted channel looks absent, except to a repeat of a request from before the deletion. */
+  async function answerRepeatOnly(c: Context<ApiEnv>, requested: SendRequest, channel: Channel) {
+    const earlier = await findEarlier(c, idempotencyOf(c, requested, channel))
     if (!earlier) throw channelNotFound()
     return await answerRepeat(c, earlier)
   }

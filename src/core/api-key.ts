@@ -9,7 +9,7 @@ const secretLength = 43
 const checksumLength = 6
 const displayPrefixLength = 8
 
-/** A new key of 256 random bits: shown once to its owner, stored only as `hashApiKey` (docs/reference/api.md#keys). */
+/** Creates a key of 256 random bits. It is shown once to its owner, and stored only as `hashApiKey` (docs/reference/api.md#keys). */
 export function mintApiKey(pepper: string): { apiKey: string; displayPrefix: string; hash: Buffer } {
   const secret = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength)
   const apiKey = `omk_${secret}${checksum(secret, pepper)}`
@@ -17,8 +17,8 @@ export function mintApiKey(pepper: string): { apiKey: string; displayPrefix: str
 }
 
 /**
- * Whether this service minted the key, told without a look-up. The checksum is keyed with the pepper, so that nobody
- * can make up keys that cost a query each (docs/decisions/0006-keyed-checksum.md).
+ * Whether this service minted the key, checked without a query. The checksum is keyed with the pepper, so that an attacker
+ * can't make up keys that cost a query each (docs/decisions/0006-keyed-checksum.md).
  */
 export function wasMintedHere(apiKey: string, pepper: string): boolean {
   if (!form.test(apiKey)) return false

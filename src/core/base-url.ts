@@ -1,7 +1,7 @@
 import { optional, string } from './fields.ts'
 import { parseUrl } from './parse-url.ts'
 
-/** Where a provider's HTTP API is: its own address unless the config has another, e.g. that of a proxy or an emulator. */
+/** The address of a provider's HTTP API: `ownAddress`, unless the config has another one, e.g. of a proxy or an emulator. */
 export const baseUrl = (ownAddress: string) =>
   optional(
     string

@@ -1,6 +1,6 @@
 const dataUrl = /^data:([\w!#$&^.+-]+\/[\w!#$&^.+-]+)?(?:;[\w!#$&^.+-]+=[^,;]*)*(;base64)?,/
 const longestDataUrlHead = 1024
-/** Digits, in whole groups of four. */
+/** Digits handled at once: a multiple of four. */
 const piece = 64 * 1024
 const equals = 0x3d
 const minus = 0x2d
@@ -8,7 +8,7 @@ const underscore = 0x5f
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-/** All that a pattern can say of what is taken, in linear time: not how many digits there have to be. */
+/** The accepted form, as far as a linear-time pattern can express it: not the number of digits. */
 export const base64Pattern = `^(?:${dataUrl.source.slice(1).replace('(;base64)?', ';base64')})?${String.raw`[A-Za-z0-9+/\r\n]*[A-Za-z0-9+/][\r\n]*(?:=[\r\n]*){0,2}$`}`
 
 export type Decoded = { content: Buffer; mimetype: string | undefined } | { fault: string }
@@ -31,15 +31,15 @@ export function decodeBase64(value: string, maxBytes: number): Decoded {
 }
 
 /**
- * Decodes the digits in bytes: a tenth of the work of `decodeBase64`, for whom they have to be a string.
+ * Decodes base64 given as bytes, with a tenth of the work of `decodeBase64`, which needs a string.
  *
- * @returns undefined where they are anything but base64 in one line, which `decodeBase64` has the words for.
+ * @returns undefined unless it is valid base64 in one line; `decodeBase64` then names the fault.
  */
 export function decodeDigits(encoded: Buffer): Buffer | undefined {
   const padding = encoded.at(-1) !== equals ? 0 : encoded.at(-2) !== equals ? 1 : 2
   const digits = encoded.subarray(0, encoded.length - padding)
   const isWhole = padding > 0 ? encoded.length % 4 === 0 : digits.length % 4 !== 1
-  // Node takes the URL alphabet as well; all else that isn't base64 it skips, and the content comes out too short.
+  // Node.js also accepts the URL alphabet. It skips all other invalid characters, which makes the content too short.
   if (!isWhole || digits.includes(minus) || digits.includes(underscore)) return undefined
   const content = Buffer.allocUnsafeSlow(Math.floor((digits.length * 3) / 4))
   let length = 0
@@ -49,11 +49,11 @@ export function decodeDigits(encoded: Buffer): Buffer | undefined {
   return length > 0 && length === content.length ? content : undefined
 }
 
-/** Node skips what isn't base64. To encode again and compare is ten times as fast as a pattern over 20 MB. */
+/** Whether the digits were all valid. Node.js skips invalid ones, so this encodes again: ten times as fast as a pattern over 20 MB. */
 function isEncodedAs(content: Buffer, digits: string): boolean {
   const whole = digits.length - (digits.length % 4)
   if (digits.includes('=') || !/^[A-Za-z0-9+/]*$/.test(digits.slice(whole))) return false
-  // By the piece, for which the memory is near.
+  // Piece by piece, so that the data stays in the CPU's cache.
   for (let at = 0; at < whole; at += piece) {
     const end = Math.min(at + piece, whole)
     if (content.toString('base64', (at / 4) * 3, (end / 4) * 3) !== digits.slice(at, end)) return false
@@ -61,7 +61,7 @@ function isEncodedAs(content: Buffer, digits: string): boolean {
   return true
 }
 
-/** By bytes: to replace each of millions takes seconds. */
+/** Works on bytes, because replacing millions of line breaks in a string takes seconds. */
 function withoutLineBreaks(text: string): string {
   if (!text.includes('\n') && !text.includes('\r')) return text
   const bytes = Buffer.from(text)

@@ -1,4 +1,4 @@
-/** Characters as people count them in limits: code points, so that an emoji outside the BMP counts once. */
+/** Counts code points, so that an emoji outside the BMP counts once. */
 function countCharacters(text: string): number {
   let count = 0
   for (const _ of text) count++
@@ -10,7 +10,7 @@ export function isLongerThan(text: string, maxCharacters: number): boolean {
   return text.length > maxCharacters * 2 || countCharacters(text) > maxCharacters
 }
 
-/** What neither PostgreSQL nor a provider can hold: NUL, and half a surrogate pair. */
+/** Whether PostgreSQL and providers can store the text: without NUL, and without half of a surrogate pair. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }

@@ -1,12 +1,12 @@
 import { parseUrl } from './parse-url.ts'
 import { type Network, unreachableAddress } from './public-address.ts'
 
-/** The fields of providers' configs that name where they are called. */
+/** The fields of providers' configs that contain an address to call. */
 const urlFields = ['url', 'baseUrl']
 
 /**
- * Why workers would not call where a provider's config says: an address is written there that is not public. What a name
- * means is known only when it is called.
+ * Why workers would not call an address in a provider's config: it is an IP address that is not public. The address of a host
+ * name is checked only when it is called.
  */
 export function addressFault(config: object, allowedPrivateNetworks: readonly Network[]): string | undefined {
   for (const [field, value] of Object.entries(config)) {

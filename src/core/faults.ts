@@ -3,7 +3,7 @@ import type { z } from 'zod'
 export const maxFaults = 10
 const maxNameLength = 64
 
-/** zod's own words, replaced by ours where they don't tell a client what to do. Never repeats a value. */
+/** Replaces zod's messages that don't tell a client what to do. Never repeats a value. */
 export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -20,7 +20,7 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
 /**
  * One line that names each faulty field by its path, e.g. `message.media: send base64 or mediaUrl`.
  *
- * @param unknownFields whether to repeat the names of unknown fields: they are the client's words, and may be anything.
+ * @param unknownFields whether to repeat the names of unknown fields, which a client can choose freely.
  */
 export function describeFaults(
   issues: readonly z.core.$ZodIssue[],
@@ -28,7 +28,7 @@ export function describeFaults(
 ): string {
   const namesOf = (issue: z.core.$ZodIssue) => (issue.code === 'unrecognized_keys' ? issue.keys : [''])
   const count = issues.reduce((sum, issue) => sum + namesOf(issue).length, 0)
-  // Cut before it is rendered: a hostile body has millions.
+  // Cut before rendering, because a hostile body has millions of faults.
   const faults = issues.slice(0, maxFaults).flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return [`${fieldPath(issue.path)}: ${issue.message}`]
     return issue.keys.slice(0, maxFaults).map((key) => {
@@ -40,9 +40,9 @@ export function describeFaults(
 }
 
 /**
- * The first faults on one line, and how many more there are.
+ * The first faults on one line, and the number of further ones.
  *
- * @param count where `faults` doesn't hold them all.
+ * @param count the number of all faults, if `faults` doesn't contain all.
  */
 export function joinFaults(faults: readonly string[], count = faults.length): string {
   const more = count > maxFaults ? [`and ${count - maxFaults} more faults`] : []
@@ -53,7 +53,7 @@ function fieldPath(path: readonly PropertyKey[]): string {
   if (path.length === 0) return 'body'
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`
-    // A name may hold half a surrogate pair, or be cut to one: no answer must, many a JSON parser refuses it.
+    // A name may contain half a surrogate pair, or be cut within a pair. Many JSON parsers refuse that in an answer.
     const name = String(part).slice(0, maxNameLength).toWellFormed()
     return text ? `${text}.${name}` : name
   }, '')

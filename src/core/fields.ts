@@ -1,23 +1,23 @@
 import { z } from 'zod'
 import { isLongerThan, isStorable } from './characters.ts'
 
-// `meta` says in JSON Schema, for the OpenAPI document, what zod can't tell of a `refine`.
+// `meta` adds to the OpenAPI document what zod can't derive from a `refine`.
 export const string = z
   .string()
-  .refine(isStorable, 'holds NUL or half a surrogate pair')
+  .refine(isStorable, 'contains NUL or half a surrogate pair')
   .meta({ pattern: String.raw`^[^\u0000\ud800-\udfff]*$` })
 
-/** Text of any form, counted in characters as people count them. */
+/** Text of any form; lengths are in code points. */
 export const characters = (min: number, max: number) =>
   string
     .refine((text) => text.length >= min, { error: min === 1 ? 'is empty' : `at least ${min} characters` })
     .refine((text) => !isLongerThan(text, max), { error: `at most ${max} characters` })
     .meta({ ...(min > 0 && { minLength: min }), maxLength: max })
 
-/** Text without line breaks and other control characters, for what may end up in a header or a list. */
+/** Text without line breaks and other control characters, for texts that may get into a header or a list. */
 export const singleLine = (min: number, max: number) =>
   characters(min, max)
-    .refine((text) => !/\p{Cc}/u.test(text), 'holds a control character')
+    .refine((text) => !/\p{Cc}/u.test(text), 'contains a control character')
     .meta({ pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]*$` })
 
 /** `null` counts as absent. */
@@ -25,15 +25,15 @@ export const optional = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((value) => value ?? undefined)
 
 /**
- * For checks of an object as a whole: zod would leave them out once a field is faulty, and a client would learn of its
- * faults one at a time. Such a check has to bear fields that are missing or of another type.
+ * For checks of a whole object. zod would skip them if a field is faulty, and a client would learn of its faults one at a time.
+ * Such a check has to cope with fields that are missing or have another type.
  */
 export const besideOtherFaults = {
   when: ({ value }: { value: unknown }) =>
     typeof value === 'object' && value !== null && !Array.isArray(value),
 }
 
-/** One of some words, each with its meaning. */
+/** An enum whose description lists the meaning of each value. */
 export const choice = <Word extends string>(what: string, meanings: Record<Word, string>) => {
   const list = Object.entries(meanings).map(([word, meaning]) => `- \`${word}\`: ${meaning}`)
   return z.enum(Object.keys(meanings) as Word[]).describe(`${what}.\n\n${list.join('\n')}`)

@@ -1,5 +1,5 @@
 export const maxDepth = 32
-/** A valid body has 316 at most (docs/decisions/0030-body-guards.md); more than that is let through to be named by field. */
+/** A valid body has at most 316 (docs/decisions/0030-body-guards.md). The limit is higher, so that the schema can name the faulty fields. */
 export const maxFields = 10_000
 
 const quote = 0x22
@@ -8,24 +8,24 @@ const comma = 0x2c
 const openBracket = 0x5b
 const openBrace = 0x7b
 
-/** The bytes that matter outside of strings. A look-up, as this is asked of each of 25 million. */
+/** The bytes that matter outside strings. A look-up table, because up to 25 million bytes are checked. */
 const isStructural = new Uint8Array(256)
 for (const byte of Buffer.from('"[{,]}')) isStructural[byte] = 1
 
-/** Strings that end within so many bytes are walked through; in longer ones the end is searched for, which is faster. */
+/** The end of a string is looked for byte by byte up to this length, and beyond it by `indexOf`, which is faster for long ones. */
 const shortStringBytes = 64
 
 export interface LimitedJson {
-  /** Without what lay deeper than 32: no field goes that deep, so a schema refuses what held it by its name. */
+  /** Without values nested deeper than 32. No valid field is that deep, so the schema refuses the field around them by its name. */
   json: Buffer
   isTooDeep: boolean
 }
 
 /**
- * Looks over JSON before it is parsed: parsing and judging millions of small values takes seconds, in which nobody else
- * gets an answer. What isn't JSON is left for the parser to refuse.
+ * Limits JSON before it is parsed, because parsing and validating millions of small values would block the process for
+ * seconds. Invalid JSON is left for the parser to refuse.
  *
- * @returns undefined where it holds more than `maxFields` fields and items.
+ * @returns undefined if it has more than `maxFields` fields and items.
  */
 export function limitJson(json: Buffer): LimitedJson | undefined {
   const kept: Buffer[] = []
@@ -39,7 +39,7 @@ export function limitJson(json: Buffer): LimitedJson | undefined {
     else if (byte === comma) fields += depth <= maxDepth ? 1 : 0
     else if (byte === openBracket || byte === openBrace) {
       depth++
-      // What is left out counts as one: each leaves a part of the body to be joined, and there may be millions.
+      // A removed value counts as one field, because each leaves a part to be joined, and there may be millions.
       if (depth <= maxDepth + 1) fields++
       if (depth === maxDepth + 1) kept.push(json.subarray(keptFrom, at))
     } else {
@@ -54,7 +54,7 @@ export function limitJson(json: Buffer): LimitedJson | undefined {
   return { json: Buffer.concat([...kept.flatMap((part) => [part, inPlace]), ...rest]), isTooDeep: true }
 }
 
-/** Where the quote stands that ends a string, or the end of all. */
+/** The position of the quote that ends a string, or the end of the JSON. */
 function endOfString(json: Buffer, start: number): number {
   let at = start
   while (at < json.length) {
@@ -70,7 +70,7 @@ function endOfString(json: Buffer, start: number): number {
   return json.length
 }
 
-/** @param from where no escape is under way. */
+/** @param from a position that is not within an escape sequence. */
 function isEscaped(json: Buffer, at: number, from: number): boolean {
   let backslashes = 0
   while (at - backslashes > from && json[at - backslashes - 1] === backslash) backslashes++

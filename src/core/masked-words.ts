@@ -1,23 +1,23 @@
-/** As much as an answer may hold of it; patterns take linear time on it. */
+/** The text is cut to this length; the patterns take linear time. */
 const longestWords = 8192
 const longestMasked = 1000
 
-/** Base64 and hex; phone numbers, however they are written. */
+/** Base64 and hex; phone numbers in any notation. */
 const patterns = [/[A-Za-z0-9+/]{16,}={0,2}/g, /\+?\d(?:[\s.()/-]{0,3}\d){6,}/g]
 
-/** Long words and MIME types look like base64, but base64 as long as that is never all in lower case. */
+/** Long words and MIME types look like base64, but long base64 is never all lower case. */
 const isWord = /^[a-z/]+$/
 
-/** In a URL or an address, with whatever is written beside it without a space. */
+/** Marks a word as a URL or an e-mail address. */
 const inAddress = /@|%40|:\/\//i
 
 /**
- * A provider's own words, fit to be stored and shown: without the secrets given, in plain or base64, without whatever
- * else may be a credential, and without URLs, addresses and phone numbers.
+ * A provider's text with all parts masked that must not be stored or shown: the given secrets, plain or as base64, anything
+ * else that may be a credential, URLs, addresses and phone numbers.
  */
 export function maskedWords(text: string, secrets: readonly string[]): string {
   const words = text.slice(0, longestWords)
-  // All are looked for in the words as they came, since one masked first could break up another.
+  // All are searched in the unmasked text, because masking one first could split another.
   const isMasked = new Uint8Array(words.length)
   for (const [start, length] of findings(words, secrets)) isMasked.fill(1, start, start + length)
   const shown = Array.from(isMasked, (is, at) => (is ? (isMasked[at - 1] ? '' : '…') : words[at]))

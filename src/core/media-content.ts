@@ -1,10 +1,10 @@
 import { fileTypeFromBuffer } from 'file-type'
 import type { MediaType } from './message.ts'
 
-/** Containers of sound, pictures or both: their name alone doesn't tell which. */
+/** Containers of audio, video or both; the container's type doesn't tell which. */
 const soundOrVideo = /^(audio|video|application)\/(mp4|x-m4[avbp]|ogg|webm|vnd\.ms-asf|x-ms-asf)(?=\s*;|$)/
 
-/** Names that are in use for types whose registered name is another. */
+/** Common unregistered names of types, with the registered name. */
 const commonNames: Record<string, string> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
@@ -18,17 +18,17 @@ const commonNames: Record<string, string> = {
   'application/x-pdf': 'application/pdf',
 }
 
-/** Office files come in these: what is recognised as no more than one of them may well be one. */
+/** Containers of office files. Content recognised as one of these may be any office file. */
 const officeContainers = ['application/zip', 'application/x-cfb']
 
-/** What the content's first bytes show it to be; undefined where they aren't recognised. */
+/** The content type recognised by the first bytes; undefined if there is none. */
 export async function recognise(content: Uint8Array): Promise<string | undefined> {
   return (await fileTypeFromBuffer(content).catch(() => undefined))?.mime
 }
 
 /**
- * Says why content can't be of a media type, or undefined where it can. Content that isn't recognised passes, but for
- * an image, which every provider has to be able to show (docs/reference/api.md#media).
+ * Why content can't have a media type; undefined if it can. Unrecognised content passes, except as an image, which every
+ * provider has to be able to show (docs/reference/api.md#media).
  */
 export function contentFault(mediaType: MediaType, contentType: string | undefined): string | undefined {
   if (mediaType === 'document') return undefined
@@ -38,18 +38,18 @@ export function contentFault(mediaType: MediaType, contentType: string | undefin
   return `is ${contentType}, which can't be sent as ${mediaType}`
 }
 
-/** What a media is called where only its content tells; undefined where that would say the wrong thing. */
+/** The type of media without a declared one, from its content; undefined if that could be wrong. */
 export function typeOfContent(mediaType: MediaType, contentType: string | undefined): string | undefined {
   if (!contentType || officeContainers.includes(contentType)) return undefined
   return contentTypeAs(mediaType, contentType)
 }
 
-/** A content type by the name that it goes by; its parameters stay. */
+/** A content type with its registered name; its parameters stay. */
 export function withCommonName(contentType: string): string {
   return contentType.replace(/^[^;\s]+/, (name) => commonNames[name.toLowerCase()] ?? name)
 }
 
-/** A content type without parameters, in lower case; that of a container is named as what it is sent as. */
+/** A content type without parameters, in lower case. A container gets the media type that it is sent as: `audio/mp4`. */
 export function contentTypeAs(mediaType: MediaType, contentType: string): string {
   const [bare = ''] = withCommonName(contentType).toLowerCase().split(';')
   const name = bare.trim()

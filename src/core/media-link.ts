@@ -1,14 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * How long a provider can fetch the media. It does so after it has taken the message, so that the media is kept for as
- * long after the end of its send (db/support/retention.ts).
+ * How long a provider can fetch the media. It fetches after accepting the message, so the media is kept at least this long
+ * after the end of its send (db/support/retention.ts).
  */
 export const mediaLinkMs = 3_600_000
 
 /**
- * A link to the media of one send, for providers that only take links: signed, so that nobody can make one up, and
- * expiring. The token is `<requestId>.<expiry, seconds since 1970>.<signature>`.
+ * A signed, expiring link to the media of one send, for providers that only take links. The token is
+ * `<requestId>.<expiry, seconds since 1970>.<signature>`.
  */
 export function mintMediaLink(
   publicBaseUrl: string,
@@ -21,9 +21,9 @@ export function mintMediaLink(
 }
 
 /**
- * The send whose media the token is for; undefined where it was altered or has expired.
+ * The requestId of a token; undefined if the token was altered or has expired.
  *
- * @param keys any of them may have signed it.
+ * @param keys the keys that may have signed it.
  */
 export function readMediaToken(token: string, keys: readonly Buffer[], now: Date): string | undefined {
   const [requestId = '', expiry = '', signature = '', ...more] = token.split('.')

@@ -5,20 +5,20 @@ import { type Message, mediaTypes, messageTypes } from './message.ts'
 import { parseUrl } from './parse-url.ts'
 import { type Network, unreachableAddress } from './public-address.ts'
 
-/** A message and the bytes of its media, which part at once: they are kept apart. */
+/** A message, and separately the bytes of its media, which are stored in another table. */
 export interface MessageContent {
   message: Message
   mediaContent: Buffer | undefined
 }
 
-/** Of content that comes as base64, or that is fetched to be sent as an attachment (docs/reference/api.md#media). */
+/** Limit of media sent as base64, or fetched to be sent as an attachment (docs/reference/api.md#media). */
 export const maxMediaBytes = 16 * 1024 * 1024
 const maxUrlLength = 2048
-/** All that a pattern can say of what `urlFault` refuses. */
+/** `urlFault`, as far as a pattern can express it. */
 const urlPattern = String.raw`^[Hh][Tt][Tt][Pp][Ss]?://(?![^/?#]*@)[^\s\u0000-\u001f\u007f-\u009f\ud800-\udfff]+$`
 const maxMimetypeLength = 255
 
-/** Types a client may name: `type/subtype` and parameters, nothing that could end a header line. */
+/** `type/subtype` and parameters, without characters that could end a header line. */
 const mimetypePattern =
   /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}( *; *[\w!#$&^.+-]+=("[ !#-[\]-~]*"|[\w!#$&^.+-]+))*$/u
 
@@ -31,7 +31,7 @@ const mimetype = string
   .meta({
     pattern: mimetypePattern.source,
     description:
-      'The media type of the content. Without it, what the content of `base64` is recognised as; one that the content contradicts is refused.',
+      'The media type of the content. Default: the recognised type of `base64`. A type that contradicts the content is refused.',
   })
 
 const filename = singleLine(1, 255)
@@ -43,7 +43,7 @@ const filename = singleLine(1, 255)
 
 const text = z
   .strictObject({
-    value: characters(1, 4096).describe('The text. Channels of some providers take less.'),
+    value: characters(1, 4096).describe('The text. Channels of some providers accept only shorter ones.'),
   })
   .describe('The content of a `text`.')
 
@@ -53,7 +53,7 @@ export const variableKey = singleLine(1, 64)
 const variable = z
   .strictObject({
     key: variableKey.describe('The name of the variable.'),
-    value: characters(0, 4096).describe('What is put in.'),
+    value: characters(0, 4096).describe('The value of the variable.'),
   })
   .describe('A variable and its value.')
 
@@ -68,7 +68,7 @@ const variables = z
     }
   })
   .describe(
-    'The variables of the template, each `key` once. A template that is registered gets all of its variables and no other. Without it, none.',
+    'The variables of the template, each `key` once. A registered template needs all of its variables and no others. Default: none.',
   )
 
 const template = z
@@ -92,7 +92,7 @@ const base64 = z
     return z.NEVER
   })
 
-/** That it is any bytes tells less than the bytes do. */
+/** `application/octet-stream` counts as undeclared, because the content itself says more. */
 const typeOfDataUrl = (mimetype: string | undefined) =>
   mimetype?.toLowerCase() === 'application/octet-stream' ? undefined : mimetype
 
@@ -106,7 +106,7 @@ const mediaUrl = (allowedPrivateNetworks: readonly Network[]) =>
       pattern: urlPattern,
       maxLength: maxUrlLength,
       description:
-        'Where the content is. A host that is written as an address has to be a public one. No user name, no password.',
+        'The URL of the content, without user name and password. A host given as an IP address has to be a public one.',
     })
 
 const media = (allowedPrivateNetworks: readonly Network[]) =>
@@ -115,11 +115,11 @@ const media = (allowedPrivateNetworks: readonly Network[]) =>
       mediaType: z
         .enum(mediaTypes)
         .describe(
-          'What the media is. An `image` has to be recognised as one; a `document` takes anything. A channel may take less.',
+          'The kind of media. The content of an `image` has to be recognised as one; a `document` may be anything. A channel may accept fewer kinds.',
         ),
       mimetype: optional(mimetype),
       filename: optional(filename),
-      caption: optional(characters(0, 1024).describe('A text that goes with the media.')),
+      caption: optional(characters(0, 1024).describe('A text shown with the media.')),
       base64: optional(base64),
       mediaUrl: optional(mediaUrl(allowedPrivateNetworks)),
     })
@@ -136,12 +136,12 @@ const media = (allowedPrivateNetworks: readonly Network[]) =>
       },
       content: decoded?.content,
     }))
-    .describe('The content of a `media`: `base64` or `mediaUrl`. With both, that of `base64` is sent.')
+    .describe('The content of a `media`: `base64` or `mediaUrl`. If both are given, `base64` is sent.')
 
 /**
  * The `message` of a body: the sub-object that `type` selects, and no other (docs/reference/api.md#body).
  *
- * @param fields what else the message may hold.
+ * @param fields further fields of the message.
  */
 export function messageSchema<Fields extends z.ZodRawShape>(
   allowedPrivateNetworks: readonly Network[],
@@ -154,11 +154,11 @@ export function messageSchema<Fields extends z.ZodRawShape>(
   }
   return z
     .strictObject({
-      type: z.enum(messageTypes).describe('Which object holds the content.'),
+      type: z.enum(messageTypes).describe('The name of the object with the content.'),
       ...contents,
       ...fields,
     })
-    .describe('What is sent.')
+    .describe('The message to send.')
     .superRefine(
       (given: { type?: unknown; text?: unknown; template?: unknown; media?: unknown }, context) => {
         const selected = messageTypes.find((type) => type === given.type)
@@ -180,7 +180,7 @@ export function messageSchema<Fields extends z.ZodRawShape>(
     )
 }
 
-/** @throws where the fields haven't passed the schema. */
+/** @throws if the fields haven't passed the schema. */
 export function contentOf(fields: {
   text?: z.output<typeof text> | undefined
   template?: z.output<typeof template> | undefined
@@ -195,13 +195,13 @@ export function contentOf(fields: {
 
 function urlFault(value: string, allowedPrivateNetworks: readonly Network[]): string | undefined {
   if (value.length > maxUrlLength) return `at most ${maxUrlLength} characters`
-  // The URL parser would drop white space and add a missing slash; what is kept is what was sent.
+  // Checked here because the URL parser would drop white space and add a missing slash, but the given text is stored.
   if (!/^https?:\/\/[^\s\p{Cc}]+$/iu.test(value))
     return 'has to be a URL that starts with http:// or https://'
   const url = parseUrl(value)
   if (!url) return 'has to be a URL'
   const [authority = ''] = value.replace(/^https?:\/\//i, '').split(/[/?#]/)
-  if (authority.includes('@')) return 'must not hold a user name or password'
-  if (unreachableAddress(url, allowedPrivateNetworks)) return 'names an address that is not public'
+  if (authority.includes('@')) return 'must not contain a user name or password'
+  if (unreachableAddress(url, allowedPrivateNetworks)) return 'contains an address that is not public'
   return undefined
 }

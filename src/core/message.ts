@@ -15,18 +15,18 @@ export interface MediaDescription {
   filename?: string | undefined
   caption?: string | undefined
   mediaUrl?: string | undefined
-  /** Of the content that came as base64; absent where the media is a link. */
+  /** Size of content sent as base64; absent if the media is a link. */
   sizeBytes?: number | undefined
 }
 
 export interface TemplateMessage {
   name: string
   variables: TemplateVariable[]
-  /** The template's registration with the channel, as it was when the send was accepted. */
+  /** The template's registration with the channel at the time of accepting. */
   definition?: object | undefined
 }
 
-/** A message without the bytes of its media, which have a table of their own and never enter Redis or a log. */
+/** A message without the bytes of its media, which have their own table and never get into Redis or a log. */
 export type Message =
   | { type: 'text'; text: { value: string } }
   | { type: 'template'; template: TemplateMessage }

@@ -1,6 +1,6 @@
 import { withCommonName } from './media-content.ts'
 
-/** Names of one format, and of formats that share a container: none of these contradicts another. */
+/** Type names that don't contradict each other: of one format, or of formats that share a container. */
 const formats: Record<string, RegExp> = {
   jpeg: /^image\/(jpeg|jfif)$/,
   png: /^image\/(png|apng|vnd\.mozilla\.apng)$/,
@@ -8,7 +8,7 @@ const formats: Record<string, RegExp> = {
   webp: /^image\/webp$/,
   heif: /^image\/(hei[cf](-sequence)?|avif)$/,
   pdf: /^application\/pdf$/,
-  // Sound in mp4 is often called by its codec.
+  // Audio in mp4 is often named after its codec.
   mp4: /^((audio|video|application)\/(mp4|(x-)?m4[abvp]|quicktime|3gpp2?)|audio\/aac|audio\/aacp|audio\/mp4a-latm)$/,
   ogg: /^((audio|video|application)\/ogg|audio\/(opus|vorbis|speex))$/,
   matroska: /^(audio|video)\/(webm|x-matroska|matroska)$/,
@@ -18,14 +18,14 @@ const formats: Record<string, RegExp> = {
   flac: /^audio\/(x-)?flac$/,
 }
 
-/** Types that are none of `formats`, but can't always be told by their first bytes. */
+/** Known types outside `formats`, which can't always be recognised by their first bytes. */
 const otherKnown =
   /^(text\/|image\/(bmp|tiff|svg\+xml|x-icon)$|audio\/(mpeg|amr|aiff|x-aiff|midi)$|video\/mpeg$|application\/(zip|json|xml|rtf|msword|vnd\.(ms-(excel|powerpoint|word)|openxmlformats-officedocument|oasis\.opendocument)))/
 
 /**
- * Says how a declared mimetype contradicts what the content is recognised as; undefined where it doesn't, or may not:
- * one of the two has to be a format that is told by bytes which no other begins with, and the other one known not to
- * be that. So a text that begins with the letters of a bitmap passes, and so does a Word file recognised as a zip.
+ * Why a declared mimetype contradicts the recognised content type; undefined if it doesn't, or may not. It is a contradiction
+ * only if one of them is a format with unmistakable first bytes, and the other is known to be a different format. So a text
+ * that begins like a bitmap passes, and so does a Word file recognised as a zip.
  */
 export function mimetypeFault(declared: string, contentType: string | undefined): string | undefined {
   if (!contentType) return undefined
@@ -37,7 +37,7 @@ export function mimetypeFault(declared: string, contentType: string | undefined)
     ? declaredFormat !== contentFormat
     : contentFormat !== undefined && otherKnown.test(declaredName)
   return isContradiction
-    ? `says ${declared}, but the content is recognised as ${contentName}: leave it out, or send what it says`
+    ? `is ${declared}, but the content is recognised as ${contentName}: leave mimetype out, or make it match the content`
     : undefined
 }
 

@@ -2,13 +2,13 @@ import { randomFillSync } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 
 const idBytes = 16
-/** So many ids' worth of random bytes are asked for at once: asking costs far more than an id's bytes. */
+/** Random bytes are requested for this many ids at once, because a request costs far more than the bytes. */
 const idsPerFill = 256
 
 const pool = Buffer.allocUnsafe(idBytes * idsPerFill)
 let used = pool.length
 
-/** A UUIDv7, for where many are needed a second. Those of one millisecond are in no order. */
+/** A fast UUIDv7. Ids of the same millisecond are in no order. */
 export function newId(): string {
   if (used === pool.length) {
     randomFillSync(pool)

@@ -1,38 +1,38 @@
 import { lastAttempt, ownReasons } from './own-reasons.ts'
 
-/** What a provider answered, as far as it said so. Kept in the timeline: never message content or credentials. */
+/** A provider's status and code, as far as it gave them. Stored in the timeline: never content or credentials. */
 export interface ProviderAnswer {
   providerStatus?: number | undefined
-  /** Of a failure, or of what it does with a message that it took, such as holding it back. */
+  /** Of a failure; or of an accepted message, for example one that the provider holds back. */
   providerCode?: string | undefined
 }
 
 /**
- * Whose fault a failed call is: the provider's (its API, its server, the way to it), the recipient's (a full mailbox, a
- * limit of messages to one contact), the message's or its media's, or the sender's (the channel's credentials, the
- * address or number that it sends from, the account and its limits).
+ * Whose fault a failed call is: `provider` (its API, its server, the connection to it), `recipient` (a full mailbox, a limit of
+ * messages to one contact), `message` (or its media), or `sender` (the channel's credentials, the address or number that it
+ * sends from, the account and its limits).
  */
 export type Fault = (typeof faults)[number]
 export const faults = ['provider', 'recipient', 'message', 'sender'] as const
 
-/** What a failed call comes to, and by whose fault: an entry of a provider's table of codes says as much. */
+/** The outcome and fault of a failed call, as in a provider's table of codes. */
 export type Failure =
   | { outcome: 'rejected'; fault: 'recipient' | 'message' }
   | { outcome: 'retry_later'; fault: Fault }
   | { outcome: 'channel_refused'; fault: 'sender' }
 
 /**
- * What became of one call to a provider. The provider's module says what happened and by whose fault; only the pipeline
- * decides what follows. `uncertain` is for a call that may or may not have gone through: never guess. `channel_refused`
- * is for a refusal that has nothing to do with the send: it holds the channel. The circuit breaker counts a failure only
- * where the fault is the provider's.
+ * The outcome of one call to a provider. The provider's module says what happened and whose fault it is; the pipeline decides
+ * what follows. `uncertain` is for a call that may or may not have gone through: never guess. `channel_refused` is for a
+ * refusal that doesn't depend on the send; it holds the channel. The circuit breaker only counts failures with the fault
+ * `provider`.
  */
 export type Outcome =
   | ({ outcome: 'sent'; providerMessageId?: string | undefined } & ProviderAnswer)
   | (Failure & { reason: string; retryAfterMs?: number | undefined } & ProviderAnswer)
   | ({ outcome: 'uncertain'; fault: Fault; reason: string } & ProviderAnswer)
 
-/** What may come of an attempt: besides what the provider's module says, that the worker didn't call it after all. */
+/** The result of an attempt: the provider's outcome, or `not_called` if the worker didn't call it. */
 export type AttemptResult =
   | Outcome
   | ({ outcome: 'not_called'; reason: string; delayMs?: number } & ProviderAnswer)
@@ -41,7 +41,7 @@ export type OnUncertain = 'resend' | 'hold'
 
 const longestProviderText = 500
 
-/** An outcome whose texts, which are the provider's, can be stored and printed: short, on one line, without NUL. */
+/** Cleans the provider's texts in an outcome, so that they can be stored and printed: short, on one line, without NUL. */
 export function tidy(outcome: AttemptResult): AttemptResult {
   const texts = Object.entries(outcome).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
@@ -54,7 +54,7 @@ export function tidy(outcome: AttemptResult): AttemptResult {
   return { ...outcome, ...Object.fromEntries(texts.map(([name, text]) => [name, clean(text)])) }
 }
 
-/** What follows from an outcome: the send's next state (docs/reference/timeline.md#states). */
+/** The send's next state after an attempt (docs/reference/timeline.md#states). */
 export type Verdict =
   | { status: 'sent' }
   | { status: 'failed'; reason: string }
@@ -62,16 +62,16 @@ export type Verdict =
   | { status: 'queued'; reason: string; delayMs: number; isUncounted?: true; holdsChannel?: true }
 
 export interface RetryRules {
-  /** Delays before the second, third, … attempt; one more attempt than there are delays. */
+  /** Delays before the second, third, … attempt. There is one more attempt than delays. */
   retryDelaysSeconds: readonly number[]
   onUncertain: OnUncertain
-  /** 0 to 1, spreads retries of sends that failed together. */
+  /** 0 to 1; spreads the retries of sends that failed together. */
   random: number
 }
 
 const notCalledDelayMs = 1000
 
-/** @param attempt the attempt that just ended, counted from 1 anew where the send was replayed. */
+/** @param attempt the number of the attempt that just ended; counted from 1 again after a replay. */
 export function decide(outcome: AttemptResult, attempt: number, rules: RetryRules): Verdict {
   switch (outcome.outcome) {
     case 'sent':
@@ -105,7 +105,7 @@ function decideUncertain(reason: string, attempt: number, rules: RetryRules) {
   return { status: 'queued', reason, delayMs } as const
 }
 
-/** What a late outcome makes of a send that was given up as uncertain; undefined where it doesn't know either. */
+/** The next state of a send that was given up as uncertain, when its outcome comes late; undefined if that is uncertain too. */
 export function decideLate(
   outcome: AttemptResult,
 ): { status: 'sent' } | { status: 'failed'; reason: string } | undefined {
@@ -116,7 +116,7 @@ export function decideLate(
     case 'retry_later':
     case 'channel_refused':
     case 'not_called':
-      // No retry: what follows to the same contact may be on its way already.
+      // No retry, because the contact's next send may have gone out already.
       return { status: 'failed', reason: outcome.reason }
     case 'uncertain':
       return undefined
@@ -127,7 +127,7 @@ export function decideLate(
 
 export const mostLosses = 5
 
-/** What becomes of a send whose worker was lost in the middle of an attempt; one on which workers keep crashing is given up. */
+/** The next state of a send whose worker was lost during an attempt. After `mostLosses` such attempts it is given up. */
 export function decideLoss(
   claim: {
     worker: string
@@ -148,14 +148,14 @@ export function decideLoss(
     const reason = `worker ${claim.worker} was lost before it called the provider`
     return { status: 'queued', reason, delayMs: notCalledDelayMs } as const
   }
-  const reason = `worker ${claim.worker} was lost before it could tell what the provider answered`
+  const reason = `worker ${claim.worker} was lost before it recorded the provider's answer`
   return decideUncertain(reason, claim.attempt - claim.attemptsBeforeReplay, rules)
 }
 
-/** Longer ones are as good as never. */
+/** Longer waits are cut to this. */
 const longestRetryAfterMs = 7 * 24 * 3600 * 1000
 
-/** Undefined after the last attempt. A provider's own Retry-After counts where it is longer, and isn't spread. */
+/** Undefined after the last attempt. A provider's Retry-After counts if it is longer, and isn't spread. */
 function retryDelayMs(attempt: number, rules: RetryRules, retryAfterMs = 0): number | undefined {
   const delaySeconds = rules.retryDelaysSeconds[attempt - 1]
   if (delaySeconds === undefined) return undefined

@@ -1,15 +1,15 @@
-/** Why sends fail without a provider's answer: as it is kept, and by what the story knows it again. */
+/** Reasons of sends that fail without a provider's answer. They are stored; the explanation recognises them by these texts. */
 export const ownReasons = {
   expired: 'expired',
   mediaGone: 'the media is no longer kept',
   channelDeleted: 'its channel was deleted',
   givenUp: 'given up: workers kept crashing on it',
-  /** Begins it; the provider's last answer follows. */
+  /** Only the beginning of the reason; the provider's last answer follows. */
   providerAway: "the channel's provider kept failing",
 } as const
 
-/** Why a channel is held that no provider refused. */
+/** The reason of a channel that an operator holds. */
 export const heldByOperator = 'held by an operator'
 
-/** Ends the reason of what was tried as often as it may be. */
+/** Ends the reason of a send that failed at its last attempt. */
 export const lastAttempt = '(the last attempt)'

@@ -1,6 +1,6 @@
 /**
- * Undefined where it is no URL. `URL.canParse` can't tell: in Node 20, once it has been called some thousands of times, it
- * refuses what holds letters such as ü.
+ * Undefined if it is no URL. Don't use `URL.canParse`: in Node.js 20, after some thousands of calls, it refuses URLs with
+ * letters such as ü.
  */
 export function parseUrl(text: string): URL | undefined {
   try {

@@ -1,12 +1,12 @@
-/** As it is written. To drop what stands between the digits of 20 MB takes seconds. */
+/** Length of the text as written. Removing the separators from 20 MB would take seconds. */
 const maxLength = 256
 
-/** The same as a pattern, for those who check before they send. */
+/** `parsePhone` as a pattern, for clients that check before sending. */
 export const phonePattern = String.raw`^[ .()\-]*(?:(?:\+|0[ .()\-]*0)[ .()\-]*)?[1-9](?:[ .()\-]*[0-9]){6,14}[ .()\-]*$`
 
 /**
- * The number as `+digits`, or undefined where it is none. Only the form is checked: which numbers exist is the
- * provider's business, and numbering plans change faster than libraries (docs/reference/api.md#contact).
+ * The number as `+digits`, or undefined if it is invalid. Only the form is checked: the provider knows which numbers exist, and
+ * numbering plans change faster than libraries (docs/reference/api.md#contact).
  */
 export function parsePhone(value: string): string | undefined {
   if (value.length > maxLength) return undefined

@@ -4,17 +4,17 @@ import { contentTypeAs } from './media-content.ts'
 import type { MediaDescription, Message } from './message.ts'
 import type { MediaLimits, ProviderRules } from './provider.ts'
 
-/** What is known of a send when it is held against the rules of its channel's provider. */
+/** A send, as far as the rules of its channel's provider need it. */
 export interface GivenSend {
   contact: Contact
   message: Message
-  /** Of the bytes that came as base64, where they were recognised. */
+  /** Recognised type of the content sent as base64. */
   contentType?: string | undefined
   /** Whether providers can reach this service, to fetch media from it. */
   hasPublicUrl: boolean
 }
 
-/** Why the provider can't take the send, with the field's path; undefined where it can (docs/reference/providers.md). */
+/** Why the provider can't take the send, with the field's path; undefined if it can (docs/reference/providers.md). */
 export function providerFault(rules: ProviderRules, send: GivenSend): string | undefined {
   const { contact, message } = send
   if (!rules.contactTypes.includes(contact.type)) {
@@ -34,7 +34,7 @@ export function providerFault(rules: ProviderRules, send: GivenSend): string | u
   }
   const fault = rules.media && mediaFault(media, rules.media[media.mediaType], send.contentType)
   if (fault || !hasContent || !rules.fetchesMedia || media.mimetype !== undefined) return fault
-  return 'message.media.mimetype: needed for this content; this channel takes none of an unknown type'
+  return 'message.media.mimetype: required for this content, whose type is not recognised'
 }
 
 function mediaFault(
@@ -60,10 +60,10 @@ function mimetypeFault(
   if (!taken) return undefined
   const takes = (type: string) => taken.includes(contentTypeAs(mediaType, type))
   const words = `this channel takes ${taken.join(', ')} as ${mediaType}`
-  // A document's bytes tell less than its name: a docx is a zip.
+  // Only if the type is limited for links too: a document's bytes say less than its declared type, since a docx is a zip.
   if (mimetypes && contentType !== undefined && !takes(contentType)) {
     return `message.media.base64: is ${contentType}; ${words}`
   }
   if (mimetype !== undefined) return takes(mimetype) ? undefined : `message.media.mimetype: ${words}`
-  return sizeBytes === undefined ? undefined : `message.media.mimetype: needed for this content; ${words}`
+  return sizeBytes === undefined ? undefined : `message.media.mimetype: required for this content; ${words}`
 }

@@ -4,8 +4,8 @@ const leastCharacters = 4
 const mostCharacters = 512
 
 /**
- * The ids by which a provider may know a message, in whatever was pasted: it as it is, and without what a log or a mail
- * puts around one. None where it is more than one word.
+ * The provider's message ids that a pasted text may be: the text itself, and without surrounding quotes or brackets. None if it
+ * is more than one word.
  */
 export function providerMessageIdsIn(pasted: string): string[] {
   const text = pasted.trim()

@@ -3,52 +3,52 @@ import type { ContactType } from './contact.ts'
 import type { MediaType, MessageType, TemplateVariable } from './message.ts'
 import type { OnUncertain, ProviderAnswer } from './outcome.ts'
 
-/** How a provider's templates are registered with a channel. */
+/** The rules for a provider's templates, registered or not. */
 export interface TemplateRules {
-  /** What `template set` takes; strict. */
+  /** Schema of the definition given to `template set`; strict. */
   definition: z.ZodType
-  /** The variables that a send of it has to give, no more and no less. */
+  /** The keys of the variables that a send has to give, no more and no less. */
   variablesOf(definition: object): string[]
-  /** Why a template that isn't registered can't be sent by its name; undefined where it can. */
+  /** Why an unregistered template can't be sent by its name; undefined if it can. */
   unregisteredFault?(name: string): string | undefined
-  /** Why a template that isn't registered can't have a variable of this key; undefined where it can. */
+  /** Why an unregistered template can't have a variable of this key; undefined if it can. */
   unregisteredKeyFault?(key: string): string | undefined
-  /** Why a variable can't have this value; undefined where it can. Without a definition, the template isn't registered. */
+  /** Why a variable can't have this value; undefined if it can. Without a definition, the template is unregistered. */
   valueFault?(variable: TemplateVariable, definition: object | undefined): string | undefined
 }
 
-/** What a provider takes of one media type. */
+/** A provider's limits for one media type. */
 export interface MediaLimits {
-  /** Without parameters, in lower case; undefined: any. */
+  /** Accepted types, without parameters, in lower case. Default: any. */
   mimetypes?: readonly string[]
-  /** Of content that comes as base64, where that is narrower. */
+  /** Accepted types of content sent as base64, if they are fewer. */
   base64Mimetypes?: readonly string[]
-  /** Of content that comes as base64; undefined: as much as the API takes. */
+  /** Limit of content sent as base64. Default: the API's own. */
   maxBytes?: number
-  /** Whether a caption goes with it. */
+  /** Whether a caption is possible. */
   hasCaption: boolean
 }
 
 /**
- * What a provider takes, as far as it can be told without calling it: checked when a channel is created and when a
- * send is accepted. How it sends stands in workers/providers/, in a file of the same name.
+ * A provider's rules that can be checked without calling it: when a channel is created, and when a send is accepted. The code
+ * that sends is in workers/providers/, in a file of the same name.
  */
 export interface ProviderRules {
   contactTypes: readonly ContactType[]
   messageTypes: readonly MessageType[]
   maxTextCharacters: number
-  /** Undefined: all that the API takes. */
+  /** Default: only the API's own limits. */
   media?: Record<MediaType, MediaLimits>
   /**
-   * It fetches base64 media from this service by a link, so there has to be a `PUBLIC_BASE_URL`. It goes by the type of
-   * what it fetches, so that one has to be known.
+   * The provider fetches base64 media from this service by a link, which needs `PUBLIC_BASE_URL`. It relies on the content type
+   * of that response, so the type has to be known.
    */
   fetchesMedia?: true
-  /** Whether a call that may or may not have gone through is made again; a channel can override it. */
+  /** Whether a call that may or may not have gone through is repeated; a channel can override it. */
   onUncertain: OnUncertain
   template: TemplateRules
-  /** What an answer that is no success means, by its code or else its status: a clause for people. */
+  /** The meaning of a failed answer, by its code or else its status: a clause for support staff. */
   meaningOf(answer: ProviderAnswer): string | undefined
-  /** Strict: an unknown field is a fault. Its output is sealed and stored. */
+  /** Strict: an unknown field is an error. The output is sealed and stored. */
   config: z.ZodType
 }

@@ -1,16 +1,16 @@
 const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
-/** As tools leave it that drop the dashes; a trace id looks alike, but for the version. */
+/** A UUIDv7 from a tool that removes the dashes. A trace id looks the same, except for the version. */
 const withoutDashes = /(?<![0-9a-f])[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}(?![0-9a-f])/i
 
-/** What stands before a value and names it: `"requestId":"`, `\"requestId\": \"`, `X-Request-Id: `, `request_id=`. */
+/** A name before a value: `"requestId":"`, `\"requestId\": \"`, `X-Request-Id: `, `request_id=`. */
 const label = /([\w-]+)[\\"']*\s*(?:[:=]|%3[ad])\s*[\\"']*(?:%22)?$/i
 const isOfRequest = /request[-_]?id$/i
 const isOfOther = /id$/i
 const longestLabel = 60
 
 /**
- * The requestId in whatever was pasted: in quotes, in a URL, in a whole log line. Of several ids the one that is named
- * so counts, else the first that isn't named otherwise. Undefined where there is none.
+ * The requestId in a pasted text: alone, in quotes, in a URL or in a whole log line. Of several ids, the one with the name
+ * requestId, else the first one that has no other name. Undefined if there is none.
  */
 export function findRequestId(pasted: string): string | undefined {
   const text = withPlainDashes(pasted)
@@ -31,7 +31,7 @@ function findIn(text: string): string | undefined {
   return plain && [8, 13, 18, 23].reduce((id, at) => `${id.slice(0, at)}-${id.slice(at)}`, plain)
 }
 
-/** Word processors and chats write other dashes, and leave marks that nobody sees. */
+/** Replaces the dashes of word processors and chats, and removes their invisible characters. */
 function withPlainDashes(text: string): string {
   return text.replaceAll(/[\p{Pd}\u2212]/gu, '-').replaceAll(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, '')
 }
@@ -41,38 +41,42 @@ export interface UnknownIdFacts {
   retentionDays: number
 }
 
-/** Why an id is no send, and what to do. */
+/** Why there is no send for a text, and what to do. */
 export interface UnknownId {
-  /** The id that was found in it; absent where none was. */
+  /** The id in the text; absent if there is none. */
   requestId?: string
-  /** A sentence or two. */
+  /** One or two sentences. */
   why: string
-  /** What to do next, each a sentence; a command stands between backticks. */
+  /** Sentences with what to do next; a command is between backticks. */
   next: string[]
 }
 
 const dayMs = 86_400_000
-/** An API's clock may be wrong, or have been, when it made the id. */
+/** The clock of the API that made the id may have been wrong by this much. */
 const clockSkewMs = 60 * 60_000
 const form = 'A requestId has 36 characters, such as 01a1fde3-04b0-709e-bec0-b940cc7af3c0'
 
-/** @param text as it was given: it holds no id, or one that was looked up in vain. */
+/** @param text a text without an id, or with an id of no send. */
 export function explainUnknownId(text: string, { now, retentionDays }: UnknownIdFacts): UnknownId {
   const requestId = findRequestId(text)
   if (requestId === undefined)
     return { why: whyNone(text), next: ['Copy the whole id, or the whole log line.'] }
   const made = madeAt(requestId)
   const notOurs = [
-    'Look where the id was copied from: it may be an id of another system, or of the provider.',
+    'Check where the id was copied from: it may be an id of another system, or of the provider.',
   ]
   if (!made) {
-    return { requestId, why: 'No requestId of this service: those are UUIDs of version 7.', next: notOurs }
+    return {
+      requestId,
+      why: 'This is not a requestId of this service, which are UUIDs of version 7.',
+      next: notOurs,
+    }
   }
   const at = `${made.toISOString().replace('T', ' ').slice(0, 19)} UTC`
   if (made.getTime() > now.getTime() + clockSkewMs) {
     return {
       requestId,
-      why: `No requestId of this service: its time, ${at}, has yet to come.`,
+      why: `This is not a requestId of this service: its time, ${at}, is in the future.`,
       next: notOurs,
     }
   }
@@ -80,27 +84,27 @@ export function explainUnknownId(text: string, { now, retentionDays }: UnknownId
   if (now.getTime() - made.getTime() > retentionDays * dayMs) {
     return {
       requestId,
-      why: `No send has this id. It was made at ${at}, more than ${retentionDays} days ago (RETENTION_DAYS): a send that ended so long ago is removed.`,
-      next: [`${search}, where they are kept longer.`],
+      why: `No send has this id. It was made at ${at}, more than ${retentionDays} days ago (RETENTION_DAYS): a send that ended that long ago has been deleted.`,
+      next: [`${search}, if they are kept longer.`],
     }
   }
   return {
     requestId,
-    why: `No send has this id. It was made at ${at}: most likely for a request that was refused, and so never became a send. A channel, a flow or a conversation has such an id, too.`,
+    why: `No send has this id. It was made at ${at}: most likely for a request that was refused, and so never became a send. It may also be the id of a channel, a flow or a conversation.`,
     next: [
-      `${search}; the line with the event rejected has the statusCode and the reason, and one with unavailable tells of a 503.`,
-      'Where the logs know nothing of it, it is of another environment, or no request.',
+      `${search}; a line with the event rejected has the statusCode and the reason, a line with unavailable means a 503.`,
+      'If the logs do not contain it, it belongs to another environment, or to no request.',
     ],
   }
 }
 
 function whyNone(text: string): string {
-  if (text.trim() === '') return `Nothing was given. ${form}.`
+  if (text.trim() === '') return `The text is empty. ${form}.`
   if (/[0-9a-f]{8}-[0-9a-f]{1,4}/i.test(text)) return `The id is cut off or mistyped. ${form}.`
-  return `That holds no requestId. ${form}.`
+  return `The text contains no requestId. ${form}.`
 }
 
-/** A UUIDv7 begins with its time. */
+/** The time at the beginning of a UUIDv7; undefined for any other id. */
 function madeAt(id: string): Date | undefined {
   if (!/^.{14}7.{4}[89ab]/.test(id)) return undefined
   return new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16))

@@ -3,8 +3,8 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 const tagBytes = 16
 
 /**
- * A channel's config, encrypted with AES-256-GCM: `v1.<key id>.<nonce>.<ciphertext and tag>`, base64url. It is bound
- * to its channel's id, so that a row's config copied into another row doesn't open.
+ * Encrypts a channel's config with AES-256-GCM: `v1.<key id>.<nonce>.<ciphertext and tag>`, base64url. It is bound to the
+ * channel's id, so that a config copied into another channel's row can't be opened.
  */
 export function sealConfig(config: unknown, channelId: string, key: Buffer): string {
   const nonce = randomBytes(12)
@@ -16,15 +16,15 @@ export function sealConfig(config: unknown, channelId: string, key: Buffer): str
 }
 
 /**
- * @param keys any of them may have sealed it.
- * @throws where none has or the text was altered; the message names no part of the config.
+ * @param keys the keys that may have sealed it.
+ * @throws if none of them has, or the text was altered; the message contains no part of the config.
  */
 export function openConfig(sealed: string, channelId: string, keys: readonly Buffer[]): unknown {
   const [version, sealedWith, nonce = '', payload = ''] = sealed.split('.')
   const key = keys.find((known) => keyId(known) === sealedWith)
   if (version !== 'v1' || !key) {
     throw new Error(
-      `The config of channel ${channelId} was sealed with another key (${sealedWith}); set CREDENTIALS_KEY to that one, or CREDENTIALS_KEY_PREVIOUS until credentials rotate is done.`,
+      `The config of channel ${channelId} was sealed with another key (${sealedWith}); set CREDENTIALS_KEY to that key, or CREDENTIALS_KEY_PREVIOUS until credentials rotate has finished.`,
     )
   }
   const bytes = Buffer.from(payload, 'base64url')
@@ -37,12 +37,12 @@ export function openConfig(sealed: string, channelId: string, keys: readonly Buf
   )
 }
 
-/** Whether the config is sealed with this key, as far as the text itself tells. */
+/** Whether the config names this key as the one that sealed it. */
 export function isSealedWith(sealed: string, key: Buffer): boolean {
   return sealed.startsWith(`v1.${keyId(key)}.`)
 }
 
-/** Names a key in what it sealed without telling anything of it. */
+/** Identifies a key without revealing anything about it. */
 function keyId(key: Buffer): string {
   return createHash('sha256').update('key-id:').update(key).digest('base64url').slice(0, 8)
 }

@@ -2,26 +2,26 @@ import { z } from 'zod'
 
 export const queueName = 'sends'
 
-/** For what an account has beyond its places in the ordinary queue (docs/explanation/delivery.md#fairness). */
+/** For sends beyond an account's quota in the ordinary queue (docs/explanation/delivery.md#fairness). */
 export const overflowQueueName = 'sends-overflow'
 
-/** Hash-tagged, so that all keys of the service live in one slot of a Redis Cluster. */
+/** Has a hash tag, so that all keys of the service are in one slot of a Redis Cluster. */
 export const keyPrefix = '{outbound}'
 
 /**
- * A job is a wake-up: "advance this send". It holds the id alone, never content; what the send is, PostgreSQL tells.
- * Written by the API and read by the workers.
+ * A job is a wake-up: "advance this send". It contains only the requestId, never content; the send is in PostgreSQL. Written
+ * by API and workers, read by workers.
  */
 export const sendJobSchema = z.strictObject({ requestId: z.uuid() })
 export type SendJob = z.infer<typeof sendJobSchema>
 
-/** What is to be woken, where and when. */
+/** A wake-up to add: for which send, to which queue, and when it is due. */
 export interface WakeUp {
   requestId: string
-  /** The channel in whose overflow it waits; else it goes to the ordinary queue. */
+  /** The channel, if the wake-up goes to the overflow queue. Default: the ordinary queue. */
   overflowOf?: string | null
-  /** Until it is to come; else at once. */
+  /** Delay until it is due. Default: none. */
   inMs?: number
-  /** Until the one before it in its lane has ended: who ends it brings this one forward. */
+  /** Whether an earlier send of its lane is unfinished. The worker that ends that one promotes this wake-up. */
   isBehind?: boolean
 }

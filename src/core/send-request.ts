@@ -5,9 +5,9 @@ import type { Message } from './message.ts'
 import { contentOf, messageSchema } from './message-body.ts'
 import type { Network } from './public-address.ts'
 
-/** A send as a client asked for it: validated, normalised, media decoded. */
+/** A request for a send: validated and normalised, with decoded media. */
 export interface SendRequest {
-  /** Only where the channel is named in the body. */
+  /** Only if the channel is in the body. */
   channelId?: string | undefined
   contact: Contact
   message: Message
@@ -16,22 +16,23 @@ export interface SendRequest {
   closeConversation: boolean
 }
 
-/** Fields that are accepted beside the message and inside it (docs/reference/api.md#flow-and-conversation). */
+/** Fields that are accepted both next to the message and inside it (docs/reference/api.md#flow-and-conversation). */
 const association = {
   flowId: optional(string.describe('A flow of the account that the send belongs to.')),
   closeConversation: optional(
     z
       .boolean()
       .describe(
-        "Whether the contact's open conversation is closed before the first attempt. Without it, false.",
+        "Whether the contact's open conversation is closed before the first attempt. Default: false.",
       ),
   ),
 }
 const associationNames = ['flowId', 'closeConversation'] as const
-const asBeside = (name: string) => `As \`${name}\` beside the message. In both places they have to be equal.`
+const sameAs = (name: string) =>
+  `The same as the top-level \`${name}\`. If both are given, they have to be equal.`
 const associationInside = {
-  flowId: association.flowId.describe(asBeside('flowId')),
-  closeConversation: association.closeConversation.describe(asBeside('closeConversation')),
+  flowId: association.flowId.describe(sameAs('flowId')),
+  closeConversation: association.closeConversation.describe(sameAs('closeConversation')),
 }
 
 const contact = z
@@ -40,7 +41,7 @@ const contact = z
       'A phone number with its country code: spaces, dots, dashes and parentheses are dropped, `+` or `00` in front is optional. Or, with the type `email`, an e-mail address.',
     ),
     type: optional(
-      z.enum(contactTypes).describe(`What \`value\` is. Without it, \`${defaultContactType}\`.`),
+      z.enum(contactTypes).describe(`The kind of \`value\`. Default: \`${defaultContactType}\`.`),
     ),
     name: optional(singleLine(0, 256).describe('The name of the contact.')),
   })
@@ -53,11 +54,11 @@ const contact = z
   .transform(
     ({ value, type = defaultContactType, name }): Contact => ({ type, value: normalised(type, value), name }),
   )
-  .describe('Whom the message goes to.')
+  .describe('The recipient of the message.')
 
 const channelId = string.describe('The channel that sends the message.')
 
-/** All that the two bodies of a send have in common. */
+/** The fields that the two bodies of a send have in common. */
 const bodyFields = (allowedPrivateNetworks: readonly Network[]) => ({
   contact,
   message: messageSchema(allowedPrivateNetworks, associationInside),
@@ -67,10 +68,10 @@ const bodyFields = (allowedPrivateNetworks: readonly Network[]) => ({
 type Body = z.output<z.ZodObject<ReturnType<typeof bodyFields>>>
 
 /**
- * The two bodies of a send (docs/reference/api.md#send): with the channel in the body, and with the channel in the path. They
- * differ in nothing else.
+ * The schemas of the two bodies of a send (docs/reference/api.md#send): with the channel in the body, or in the path. They
+ * have no other difference.
  *
- * @param allowedPrivateNetworks what a `mediaUrl` written as an address may name although it isn't public.
+ * @param allowedPrivateNetworks networks that a `mediaUrl` with an IP address may use although they aren't public.
  */
 export function sendRequestSchemas(allowedPrivateNetworks: readonly Network[]) {
   const fields = bodyFields(allowedPrivateNetworks)

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 
-/** Who is counted as one: an IPv4 address, or the IPv6 network of 64 bits that a single subscriber is given. */
+/** The part of an address by which failures are counted: an IPv4 address, or the /64 network of an IPv6 subscriber. */
 export function subscriber(address: string): string {
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)

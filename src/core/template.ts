@@ -7,16 +7,16 @@ export function placeholdersOf(text: string): string[] {
   return [...new Set([...text.matchAll(placeholder)].map(([, key = '']) => key.trim()))]
 }
 
-/** The text with its placeholders replaced; what a variable's value holds is not looked at again. */
+/** Replaces the placeholders of a text. Placeholders within a variable's value are not replaced. */
 export function renderTemplate(text: string, variables: readonly TemplateVariable[]): string {
   const values = new Map(variables.map(({ key, value }) => [key, value]))
   return text.replace(placeholder, (whole, key: string) => values.get(key.trim()) ?? whole)
 }
 
 /**
- * Names each variable that the template needs and that is missing, that it doesn't know, and whose value it can't take.
+ * The faults of a send's variables, with their paths: missing ones, unknown ones, and values that the template can't take.
  *
- * @param needed undefined where the provider alone knows.
+ * @param needed the template's keys; undefined if only the provider knows them.
  */
 export function variableFaults(
   needed: readonly string[] | undefined,
@@ -41,9 +41,9 @@ export function variableFaults(
   ]
 }
 
-/** What WhatsApp can't take as the value of a variable, whoever hands it on. */
+/** Why WhatsApp, by whatever provider, can't take a variable's value; undefined if it can. */
 export function whatsAppValueFault(value: string): string | undefined {
-  if (value === '') return 'is empty, which this channel takes in no template'
+  if (value === '') return 'is empty, which this channel does not accept in a template'
   if (!/[\n\r\t]| {5}/.test(value)) return undefined
-  return 'holds a line break, a tab or more than four spaces in a row, which this channel takes in no template'
+  return 'contains a line break, a tab or more than four spaces in a row, which this channel does not accept in a template'
 }

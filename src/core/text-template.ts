@@ -8,19 +8,19 @@ import { placeholdersOf, renderTemplate } from './template.ts'
 const variableKeys = z.array(variableKey).max(maxVariables)
 
 const definition = z.strictObject({
-  // What no send could give must not be registered.
+  // A template whose variables no send can give must not be registered.
   text: characters(1, 4096).refine((text) => variableKeys.safeParse(placeholdersOf(text)).success, {
     error: `at most ${maxVariables} placeholders, each of 1 to 64 characters on one line`,
   }),
 })
 
-/** Templates of providers that have none of their own: a text with `{{key}}` placeholders. */
+/** Template rules of providers without templates of their own: a text with `{{key}}` placeholders. */
 export const textTemplate: TemplateRules = {
   definition,
   variablesOf: (given) => placeholdersOf(definition.parse(given).text),
 }
 
-/** A registered template with its text, the variables put in, in place of its definition; any other message as it is. */
+/** Replaces the definition of a registered template by its text, with the variables filled in. Other messages are unchanged. */
 export function withTemplateText(message: Message) {
   if (message.type !== 'template' || !message.template.definition) return message
   const { name, variables, definition: given } = message.template

@@ -143,14 +143,14 @@ describe('one box', () => {
   test('of what no send has says so, and asks for the whole of it', async () => {
     const page = await paste('SMf00d0002')
     expect(page.status).toBe(404)
-    expect(page.text).toContain('That holds no requestId.')
+    expect(page.text).toContain('The text contains no requestId.')
     expect(page.text).toContain('No send has it as its provider message id.')
   })
 
   test('says how many sends were looked at where these were not all', () => {
     const input = { messageId: 'SMf00d0002' }
     const page = { sends: [], olderThan: account.channelId, lookedBackTo: new Date() }
-    const unknown = { why: 'That holds no requestId.', next: [] }
+    const unknown = { why: 'The text contains no requestId.', next: [] }
     const html = String(UnknownIdPage({ pasted: 'SMf00d0002', unknown, looked: { input, page } }))
     expect(html).toContain('None of the newest 100,000 sends has it as its provider message id.')
     expect(html).not.toContain('No send has it')

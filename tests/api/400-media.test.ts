@@ -221,7 +221,7 @@ describe('a mimetype that contradicts the content', () => {
     ['of a document', { mediaType: 'document', mimetype: 'image/jpeg', base64: png }],
   ])('is a 400 that names both: %s', async (_what, fields) => {
     const answer = await post(service, account, media({ mediaType: 'image', ...fields }))
-    const message = /^message\.media\.mimetype: says image\/jpeg, but the content is recognised as image\/png/
+    const message = /^message\.media\.mimetype: is image\/jpeg, but the content is recognised as image\/png/
     expectError(answer, 400, message)
   })
 

@@ -141,7 +141,7 @@ test('of a send that failed, trace tells the story; with --follow it ends with 1
 
 test.each([
   ['01890000-0000-7000-8000-000000000001', 'more than 90 days ago (RETENTION_DAYS)'],
-  ['my message', 'That holds no requestId.'],
+  ['my message', 'The text contains no requestId.'],
 ])('trace %s says in one line why it is no send, and ends with 1', async (pasted, why) => {
   const { status, stdout, stderr } = await trace(pasted).ended
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
@@ -151,6 +151,6 @@ test.each([
 
 test('nothing of what was pasted reaches the terminal as a command', async () => {
   const { stderr } = await trace('my\u001b[31m \u009b2J\rmessage').ended
-  expect(stderr).toMatch(/^my \[31m .*That holds no requestId\./)
+  expect(stderr).toMatch(/^my \[31m .*The text contains no requestId\./)
   expect(stderr.trimEnd()).not.toMatch(/\p{Cc}/u)
 })

@@ -5,61 +5,61 @@ import { Thread } from '../../platform/thread.ts'
 import type { ClientTimeouts } from '../client-timeouts.ts'
 import { asApiError } from '../errors.ts'
 import type { BodyForm, Parsed } from './parse-body.ts'
-import type { ParseAsked, ParseGiven } from './parser-thread.ts'
+import type { ParserInput, ParserOptions } from './parser-thread.ts'
 import { lengthOf } from './pieces.ts'
 
 const mebibyte = 1024 * 1024
-/** What bodies may be without being large: to parse one takes a millisecond or two. */
+/** A body beyond this is large. Parsing one of this size takes a millisecond or two. */
 export const smallBytes = 128 * 1024
-/** Of large bodies that come or have come, until they are answered. */
-const heldBytes = 192 * mebibyte
-/** Of those that have come, what is parsed and recorded at a time: one that PostgreSQL writes, and the next. */
-const workedOnBytes = 48 * mebibyte
+/** Memory budget for large bodies, from the start of receiving them until they are answered. */
+const receivedBytes = 192 * mebibyte
+/** Memory budget for received bodies that are parsed and recorded: one that PostgreSQL writes, and the next one. */
+const processedBytes = 48 * mebibyte
 
-/** What takes longer hangs. */
+/** After this long, parsing counts as hung. */
 const parsedWithinMs = 10_000
 
-/** A place for one body; it has none before it needs one. */
-export interface Place {
-  /** @throws NotAcquired, which is a 503, where none is free in time; the signal's reason where that comes first. */
-  take(bytes: number, signal: AbortSignal): Promise<void>
-  leave(): void
+/** The part of the memory budget for one body; empty until `reserve`. */
+export interface Reservation {
+  /** @throws NotAcquired, which is answered with 503, if none is free in time; the signal's reason if it is aborted first. */
+  reserve(bytes: number, signal: AbortSignal): Promise<void>
+  release(): void
 }
 
 export type LargeBodies = ReturnType<typeof openLargeBodies>
 
 /**
- * What keeps large bodies from filling the memory and from holding up the small ones
- * (docs/decisions/0037-large-bodies.md).
+ * Keeps large bodies from filling the memory and from delaying small ones (docs/decisions/0037-large-bodies.md): they share
+ * memory budgets, and are parsed in a thread.
  */
 export function openLargeBodies(
   settings: Pick<Settings, 'MAX_BODY_BYTES' | 'ALLOWED_PRIVATE_NETWORKS'>,
   { queuedMs }: ClientTimeouts,
 ) {
-  const held = memoryBudget(Math.max(heldBytes, settings.MAX_BODY_BYTES))
-  const workedOn = memoryBudget(Math.max(workedOnBytes, settings.MAX_BODY_BYTES))
-  const given: ParseGiven = {
+  const received = memoryBudget(Math.max(receivedBytes, settings.MAX_BODY_BYTES))
+  const processed = memoryBudget(Math.max(processedBytes, settings.MAX_BODY_BYTES))
+  const parserOptions: ParserOptions = {
     allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS.map(([base, bits]) => `${base}/${bits}`),
   }
-  const thread = new Thread<ParseAsked, Parsed>(threadFile(), {
-    workerData: given,
+  const thread = new Thread<ParserInput, Parsed>(threadFile(), {
+    workerData: parserOptions,
     taskMs: parsedWithinMs,
     resourceLimits: { maxOldGenerationSizeMb: 128 + 8 * Math.ceil(settings.MAX_BODY_BYTES / mebibyte) },
   })
 
   return {
-    placeOf(owner: string): Place {
-      let leave = () => {}
+    reservationFor(owner: string): Reservation {
+      let release = () => {}
       return {
-        async take(bytes, signal) {
-          leave = await held.acquire({ units: bytes, owner }, queuedMs, signal)
+        async reserve(bytes, signal) {
+          release = await received.acquire({ units: bytes, owner }, queuedMs, signal)
         },
-        leave: () => leave(),
+        release: () => release(),
       }
     },
     /**
-     * Parses the body in the thread, where its pieces are moved to, then does the rest with what it asks for; few bodies
-     * have come so far at a time.
+     * Parses a body in the thread, to which its pieces are moved, then runs the rest of the request. Waits while too many
+     * bytes are being processed.
      */
     async parse(
       pieces: readonly Buffer[],
@@ -67,7 +67,7 @@ export function openLargeBodies(
       owner: string,
       rest: (parsed: Parsed) => Promise<void>,
     ) {
-      const leave = await workedOn.acquire({ units: lengthOf(pieces), owner }, queuedMs)
+      const release = await processed.acquire({ units: lengthOf(pieces), owner }, queuedMs)
       try {
         const parsed = await thread.run(
           { pieces, form },
@@ -75,11 +75,11 @@ export function openLargeBodies(
         )
         await rest(withBuffer(parsed))
       } catch (error) {
-        // Those who wait would find the same, one after the other.
-        if (asApiError(error as Error).statusCode === 503) workedOn.refuseWaiting()
+        // PostgreSQL is down or too slow. The waiting requests would all get a 503 too, one after the other.
+        if (asApiError(error as Error).statusCode === 503) processed.refuseWaiting()
         throw error
       } finally {
-        leave()
+        release()
       }
     },
   }
@@ -89,14 +89,14 @@ function memoryBudget(bytes: number): Semaphore {
   return new Semaphore({ units: bytes, unitsOfOwner: bytes / 2 })
 }
 
-/** Beside this one, as it is written or as it is built. */
+/** The thread's module next to this one: `.ts` as source, `.js` in the build. */
 function threadFile(): URL {
   return new URL(`./parser-thread${extname(import.meta.url)}`, import.meta.url)
 }
 
-/** On its way from the thread a Buffer becomes a bare array. */
+/** Passing a Buffer from the thread makes it a Uint8Array. */
 function withBuffer(parsed: Parsed): Parsed {
-  if (!('asked' in parsed) || !parsed.asked.mediaContent) return parsed
-  const { buffer, byteOffset, byteLength } = parsed.asked.mediaContent
-  return { asked: { ...parsed.asked, mediaContent: Buffer.from(buffer, byteOffset, byteLength) } }
+  if (!('request' in parsed) || !parsed.request.mediaContent) return parsed
+  const { buffer, byteOffset, byteLength } = parsed.request.mediaContent
+  return { request: { ...parsed.request, mediaContent: Buffer.from(buffer, byteOffset, byteLength) } }
 }

@@ -8,20 +8,21 @@ import { type SendRequest, sendRequestSchemas } from '../../core/send-request.ts
 export type BodySchemas = ReturnType<typeof sendRequestSchemas>
 export type BodyForm = keyof BodySchemas
 
-/** Why a body is refused, with the words for the log where those hold the client's own. */
+/** Why a body is refused. */
 export interface BodyFault {
+  /** The message for the client. */
   fault: string
+  /** The reason for the log, if `fault` contains text of the client. */
   reason?: string
 }
 
-/** What a body asks for, or why it is refused. */
-export type Parsed = { asked: SendRequest } | BodyFault
+export type Parsed = { request: SendRequest } | BodyFault
 
 export const notJson = { fault: 'body: not valid JSON' }
 export const tooDeep = { fault: `body: nested deeper than ${maxDepth}` }
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The text of a body, whose fields have yet to be looked at; one nested too deep is refused behind them. */
+/** The text of a body. If it is nested too deep, its fields are checked first, because their faults are more specific. */
 export function textOf(bytes: Buffer): { text: string; isTooDeep: boolean } | BodyFault {
   const limited = limitJson(bytes)
   if (!limited) return { fault: `body: more than ${maxFields} fields and items` }
@@ -30,7 +31,7 @@ export function textOf(bytes: Buffer): { text: string; isTooDeep: boolean } | Bo
   return text === undefined ? { fault: 'body: not valid UTF-8' } : { text, isTooDeep: limited.isTooDeep }
 }
 
-/** How the schemas tell of faults; synchronous: zod compiles its parsers only for that. */
+/** Parses with our messages. Synchronous, because zod compiles its parsers only for that. */
 export const parseBody = (schema: BodySchemas[BodyForm], value: unknown) =>
   schema.safeParse(value, { error: describeIssue })
 
@@ -38,7 +39,7 @@ export function faultOf({ issues }: { issues: Parameters<typeof describeFaults>[
   return { fault: describeFaults(issues), reason: describeFaults(issues, 'unnamed') }
 }
 
-/** Judges bodies by their bytes alone: their form, then their fields, each fault of which is named (docs/reference/api.md#body). */
+/** Creates the parser of bodies, which names every fault of their form and fields (docs/reference/api.md#body). */
 export function bodyParser(allowedPrivateNetworks: readonly Network[]) {
   const schemas = sendRequestSchemas(allowedPrivateNetworks)
   return (bytes: Buffer, form: BodyForm): Parsed => {
@@ -48,12 +49,12 @@ export function bodyParser(allowedPrivateNetworks: readonly Network[]) {
     if (!json) return notJson
     const { success, data, error } = parseBody(schemas[form], json.value)
     if (!success) return faultOf(error)
-    return body.isTooDeep ? tooDeep : { asked: data }
+    return body.isTooDeep ? tooDeep : { request: data }
   }
 }
 
 function decode(bytes: Buffer): string | undefined {
-  // Ten times as fast, which counts where the body is 20 MB of base64.
+  // Ten times as fast, which matters for 20 MB of base64.
   if (isAscii(bytes)) return bytes.toString('latin1')
   try {
     return utf8.decode(bytes)

@@ -8,28 +8,28 @@ const quote = 0x22
 const comma = 0x2c
 const field = Buffer.from('"base64"')
 const longestDataUrlHead = 1024
-/** Parsed in place of the content: no client can know it. */
-const standIn = randomBytes(48)
-const standInDigits = Buffer.from(standIn.toString('base64'))
+/** Parsed instead of the content. Random, so that no client can send it. */
+const placeholder = randomBytes(48)
+const placeholderDigits = Buffer.from(placeholder.toString('base64'))
 
 /**
- * Parses a large body. Nearly all of one is content that only has to be decoded, for which it is taken out; a short one
- * is parsed in its place. Where that comes out as the content of the send, it is exchanged. Any other body is parsed as
- * it is: this way refuses nothing.
+ * Parses a large body. Nearly all of it is content, which only has to be decoded. So the content is cut out, the rest is parsed
+ * with a short placeholder, and if the placeholder turns out to be the send's content, it is replaced by the decoded content.
+ * Otherwise the body is parsed as a whole, so that the result is always the same as that of `parse`.
  */
 export function parseLarge(parse: ReturnType<typeof bodyParser>, body: Buffer, form: BodyForm): Parsed {
   const digits = digitsOf(body)
   const content = digits && decodeDigits(body.subarray(digits.start, digits.end))
   if (!content || content.length > maxMediaBytes) return parse(body, form)
-  const short = [body.subarray(0, digits.start), standInDigits, body.subarray(digits.end)]
+  const short = [body.subarray(0, digits.start), placeholderDigits, body.subarray(digits.end)]
   const parsed = parse(Buffer.concat(short), form)
-  const isStandIn = 'asked' in parsed && parsed.asked.mediaContent?.equals(standIn)
-  return isStandIn ? { asked: withContent(parsed.asked, content) } : parse(body, form)
+  const isContent = 'request' in parsed && parsed.request.mediaContent?.equals(placeholder)
+  return isContent ? { request: withContent(parsed.request, content) } : parse(body, form)
 }
 
 /**
- * Where the digits of a field `base64` are; not its data: URL's head, which ends with the only comma. Where that isn't
- * what it seems to be, say a text that speaks of such a field, what stands there is exchanged in vain.
+ * The position of the digits of a field `base64`, without the head of a data: URL, which ends with the only comma. This is a
+ * guess: the match may also be within a text. Then the placeholder doesn't become the content, and the body is parsed again.
  */
 function digitsOf(body: Buffer): { start: number; end: number } | undefined {
   const named = body.indexOf(field)
@@ -40,9 +40,9 @@ function digitsOf(body: Buffer): { start: number; end: number } | undefined {
   return { start: opening + 1 + head.indexOf(comma) + 1, end }
 }
 
-function withContent(asked: SendRequest, content: Buffer): SendRequest {
-  const { message } = asked
-  if (message.type !== 'media') return asked
+function withContent(request: SendRequest, content: Buffer): SendRequest {
+  const { message } = request
+  if (message.type !== 'media') return request
   const media = { ...message.media, sizeBytes: content.length }
-  return { ...asked, message: { ...message, media }, mediaContent: content }
+  return { ...request, message: { ...message, media }, mediaContent: content }
 }

@@ -4,25 +4,25 @@ import { type BodyForm, bodyParser, type Parsed } from './parse-body.ts'
 import { parseLarge } from './parse-large-body.ts'
 import { joiner } from './pieces.ts'
 
-export interface ParseGiven {
+export interface ParserOptions {
   /** As CIDR. */
   allowedPrivateNetworks: string[]
 }
 
-export interface ParseAsked {
+export interface ParserInput {
   pieces: readonly Uint8Array[]
   form: BodyForm
 }
 
-/** The thread that judges large bodies. */
-serve<ParseGiven, ParseAsked, Parsed>(({ allowedPrivateNetworks }) => {
+/** The thread that parses large bodies. */
+serve<ParserOptions, ParserInput, Parsed>(({ allowedPrivateNetworks }) => {
   const parse = bodyParser(allowedPrivateNetworks.map(parseNetwork))
   const join = joiner()
   return ({ pieces, form }) => {
-    const answer = parseLarge(parse, join(pieces), form)
-    const content = 'asked' in answer ? answer.asked.mediaContent : undefined
-    // What is small shares its memory with others, and is copied.
+    const output = parseLarge(parse, join(pieces), form)
+    const content = 'request' in output ? output.request.mediaContent : undefined
+    // Small content may be in Node.js's shared buffer pool, so it is copied instead of moved.
     const transfer = content && content.length > Buffer.poolSize ? [content.buffer as ArrayBuffer] : []
-    return { output: answer, transfer }
+    return { output, transfer }
   }
 })

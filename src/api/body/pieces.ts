@@ -1,10 +1,10 @@
-/** From here on a piece is kept as it is; Node.js reads up to 64 KiB at once. */
+/** A piece of at least this size is kept without copying. Node.js reads up to 64 KiB at once. */
 const worthKeepingBytes = 32 * 1024
 const blockBytes = 64 * 1024
 
 /**
- * Gathers bytes in the pieces in which they come: those of a large body, which are 64 KiB mostly, are neither copied nor left
- * behind as garbage, but can be moved to a thread. Small pieces, of which a hostile client makes millions, are put together.
+ * Collects a body in pieces. Large pieces, mostly of 64 KiB, are kept without copying, so that they can be moved to a thread and
+ * leave no garbage. Small pieces, of which a hostile client can send millions, are joined to blocks.
  */
 export class Pieces {
   readonly #pieces: Buffer[] = []
@@ -18,7 +18,7 @@ export class Pieces {
 
   add(piece: Buffer): void {
     this.#length += piece.length
-    if (piece.length >= worthKeepingBytes && isItsOwn(piece)) {
+    if (piece.length >= worthKeepingBytes && ownsBuffer(piece)) {
       this.#endBlock()
       this.#pieces.push(piece)
     } else {
@@ -38,7 +38,7 @@ export class Pieces {
     this.#used += piece.copy(this.#block, this.#used)
   }
 
-  /** All that have come, in their order; each has its memory for itself. */
+  /** All pieces in order. None shares its memory with another. */
   all(): Buffer[] {
     this.#endBlock()
     return this.#pieces
@@ -53,8 +53,8 @@ export class Pieces {
   }
 }
 
-/** Moved to a thread, it takes nothing else with it. */
-function isItsOwn({ byteLength, buffer }: Buffer): boolean {
+/** Whether moving the piece to a thread moves no other data with it. */
+function ownsBuffer({ byteLength, buffer }: Buffer): boolean {
   return byteLength === buffer.byteLength
 }
 
@@ -62,24 +62,24 @@ export function lengthOf(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0)
 }
 
-export function inOne(pieces: readonly Buffer[]): Buffer {
+export function joined(pieces: readonly Buffer[]): Buffer {
   const [only] = pieces
   return only && pieces.length === 1 ? only : Buffer.concat(pieces)
 }
 
 /**
- * Makes one that puts pieces together in the memory of those before, which are gone then: to be given as much anew each
- * time would take longer than the rest.
+ * Creates a function that joins pieces into one buffer, which it reuses: its result is valid until the next call. Allocating
+ * so much memory for each body would take longer than the rest.
  */
 export function joiner() {
   let memory = Buffer.alloc(0)
   return (pieces: readonly Uint8Array[]): Buffer => {
     const length = lengthOf(pieces)
     if (length > memory.length) memory = Buffer.allocUnsafeSlow(length)
-    let joined = 0
+    let at = 0
     for (const piece of pieces) {
-      memory.set(piece, joined)
-      joined += piece.length
+      memory.set(piece, at)
+      at += piece.length
     }
     return memory.subarray(0, length)
   }

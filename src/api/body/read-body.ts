@@ -6,7 +6,7 @@ import { receive, tooLarge } from './receive.ts'
 
 const jsonType = /^application\/json *(; *charset="?utf-8"? *)?$/i
 
-/** Refuses a body by its declared length, before anything is read or looked up. */
+/** Refuses a body by its declared length, before reading it or querying anything. */
 export function refuseDeclaredOversize(maxBytes: number) {
   return factory.createMiddleware((c, next) => {
     if (Number(c.env.incoming.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
@@ -14,7 +14,7 @@ export function refuseDeclaredOversize(maxBytes: number) {
   })
 }
 
-/** Reads the bytes of the body, for `validate`: cut at `maxBytes` however it is sent (docs/reference/api.md#body). */
+/** Reads the bytes of the body, for `validate`; at most `maxBytes`, however they are sent (docs/reference/api.md#body). */
 export function readBody(maxBytes: number, timeouts: ClientTimeouts, large: LargeBodies) {
   return factory.createMiddleware(async (c, next) => {
     const { headers } = c.env.incoming
@@ -27,12 +27,12 @@ export function readBody(maxBytes: number, timeouts: ClientTimeouts, large: Larg
     if (transfer !== undefined && !/^chunked$/i.test(transfer)) {
       throw new ApiError(400, 'Transfer-Encoding: has to be chunked, or absent')
     }
-    const place = large.placeOf(c.get('caller').accountId)
+    const memory = large.reservationFor(c.get('caller').accountId)
     try {
-      c.set('body', await receive(c.env.incoming, maxBytes, timeouts, place))
+      c.set('body', await receive(c.env.incoming, maxBytes, timeouts, memory))
       await next()
     } finally {
-      place.leave()
+      memory.release()
     }
   })
 }

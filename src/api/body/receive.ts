@@ -2,36 +2,36 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ClientTimeouts } from '../client-timeouts.ts'
 import { ApiError } from '../errors.ts'
-import { type Place, smallBytes } from './large-bodies.ts'
+import { type Reservation, smallBytes } from './large-bodies.ts'
 import { Pieces } from './pieces.ts'
 
-const looksPerGrace = 10
+const checksPerGrace = 10
 
 /**
- * The body as it came, in pieces. Once it turns out to be large it waits for its place: a client that declares much and
- * sends little takes no place.
+ * Receives the body, in pieces. Memory is reserved only after more than a small body was received, so that a client that
+ * declares much and sends little reserves nothing.
  *
- * @throws ApiError 400 as soon as it is more than `maxBytes`, too slow, or can't be completed; 503 where it gets no
- * place. The rest is dropped.
+ * @throws ApiError 400 as soon as the body is larger than `maxBytes`, too slow, or ends early; NotAcquired, answered with 503,
+ * if there is no memory for it. The rest of the body is dropped.
  */
 export async function receive(
   incoming: IncomingMessage,
   maxBytes: number,
   timeouts: ClientTimeouts,
-  place: Place,
+  memory: Reservation,
 ): Promise<Buffer[]> {
-  // Most bodies come with their head, and are there once that has been dealt with.
+  // Most bodies arrive together with the headers, and are complete after this.
   await undefined
-  if (isThere(incoming) && incoming.readableLength <= Math.min(smallBytes, maxBytes)) {
+  if (isReceived(incoming) && incoming.readableLength <= Math.min(smallBytes, maxBytes)) {
     const body: Buffer | null = incoming.read()
-    // Node tells of the end only behind the body, and has the request done with once that is read, too.
+    // Node.js considers the request finished only when its end is read too, which comes after the body.
     if (!incoming.complete) incoming.resume()
     return body ? [body] : []
   }
-  return await receiveByPieces(incoming, maxBytes, timeouts, place)
+  return await receiveByPieces(incoming, maxBytes, timeouts, memory)
 }
 
-function isThere({ complete, headers, readableLength }: IncomingMessage): boolean {
+function isReceived({ complete, headers, readableLength }: IncomingMessage): boolean {
   return complete || Number(headers['content-length']) === readableLength
 }
 
@@ -39,11 +39,11 @@ function receiveByPieces(
   incoming: IncomingMessage,
   maxBytes: number,
   timeouts: ClientTimeouts,
-  place: Place,
+  memory: Reservation,
 ): Promise<Buffer[]> {
   const { bodyGraceMs, bodyBytesPerSecond } = timeouts
   const declared = Number(incoming.headers['content-length'] ?? maxBytes)
-  const left = new AbortController()
+  const gone = new AbortController()
   let startedAt = performance.now()
   let received = new Pieces()
   let isLarge = false
@@ -55,33 +55,33 @@ function receiveByPieces(
     }
     const refuse = (error: Error) => {
       stop()
-      left.abort(error)
+      gone.abort(error)
       incoming.resume()
       received = new Pieces()
       reject(error)
     }
     const take = (piece: Buffer) => {
       if (received.length + piece.length > maxBytes) return refuse(tooLarge(maxBytes))
-      if (received.length + piece.length > smallBytes && !isLarge) return void waitForPlace(piece)
+      if (received.length + piece.length > smallBytes && !isLarge) return void waitForMemory(piece)
       received.add(piece)
     }
-    // A piece that crosses the line came live, not out of the buffer, so that its end can't have come before it is taken:
-    // what Node buffers, a high-water mark and one read, is no more than a small body.
-    const waitForPlace = async (piece: Buffer) => {
+    // The `end` event can't come during this wait. Node.js buffers no more than a small body (its high-water mark and one read),
+    // so the piece that exceeds a small body was just read from the socket, and reading is paused.
+    const waitForMemory = async (piece: Buffer) => {
       isLarge = true
       clearInterval(pace)
       const waitsFrom = performance.now()
-      const resume = holdBack(incoming)
+      const resume = pauseReading(incoming)
       try {
-        await place.take(declared, left.signal)
+        await memory.reserve(declared, gone.signal)
       } catch (error) {
         resume()
         return refuse(error as Error)
       }
-      // Its client may have gone in the same moment.
-      if (left.signal.aborted) return place.leave()
+      // The client may have disconnected in the same tick.
+      if (gone.signal.aborted) return memory.release()
       startedAt += performance.now() - waitsFrom
-      pace = setInterval(look, bodyGraceMs / looksPerGrace)
+      pace = setInterval(checkPace, bodyGraceMs / checksPerGrace)
       take(piece)
       resume()
     }
@@ -90,40 +90,40 @@ function receiveByPieces(
       resolve(received.all())
     }
     const breakOff = () => refuse(new ApiError(400, 'body: ended before it was complete'))
-    const look = () => {
+    const checkPace = () => {
       const sinceMs = performance.now() - startedAt
       if (sinceMs < bodyGraceMs || received.length >= (bodyBytesPerSecond * sinceMs) / 1000) return
       refuse(new ApiError(400, `body: came slower than ${bodyBytesPerSecond} bytes a second`))
     }
-    let pace = setInterval(look, bodyGraceMs / looksPerGrace)
+    let pace = setInterval(checkPace, bodyGraceMs / checksPerGrace)
     incoming.on('data', take).on('end', complete).on('close', breakOff).on('error', breakOff)
     if (incoming.destroyed) breakOff()
   })
 }
 
-/** Reads no more of the body: its client has to wait. @returns how to go on. */
-function holdBack(incoming: IncomingMessage): () => void {
+/** Stops reading the body, so that the client has to wait. @returns a function that resumes it. */
+function pauseReading(incoming: IncomingMessage): () => void {
   incoming.pause()
-  const endExcuse = excuseSilence(incoming)
+  const resumeIdleTimeout = pauseIdleTimeout(incoming)
   return () => {
-    endExcuse()
+    resumeIdleTimeout()
     incoming.resume()
   }
 }
 
-/** Connections on which nothing moves for our own sake: for how many of their requests, and how long they may be silent. */
-const excused = new WeakMap<Socket, { requests: number; idleMs: number }>()
+/** Connections whose idle timeout is paused, for how many of their requests, and its length. */
+const paused = new WeakMap<Socket, { requests: number; idleMs: number }>()
 
-/** While nothing moves on a connection for our own sake. @returns how to end it. */
-export function excuseSilence({ socket }: IncomingMessage): () => void {
-  const excuse = excused.get(socket) ?? { requests: 0, idleMs: socket.timeout ?? 0 }
-  excused.set(socket, excuse)
-  excuse.requests++
+/** Pauses a connection's idle timeout while the service itself makes it wait. @returns a function that resumes it. */
+export function pauseIdleTimeout({ socket }: IncomingMessage): () => void {
+  const pause = paused.get(socket) ?? { requests: 0, idleMs: socket.timeout ?? 0 }
+  paused.set(socket, pause)
+  pause.requests++
   socket.setTimeout(0)
   return () => {
-    if (--excuse.requests > 0) return
-    excused.delete(socket)
-    socket.setTimeout(excuse.idleMs)
+    if (--pause.requests > 0) return
+    paused.delete(socket)
+    socket.setTimeout(pause.idleMs)
   }
 }
 

@@ -9,7 +9,7 @@ import { ApiError } from '../errors.ts'
 
 export const mediaNotFound = () => new ApiError(404, 'No such media, or its link has expired.')
 
-/** Hands a send's media to a provider that was given a link to it (docs/reference/api.md#media-links). */
+/** Answers a provider's request for a send's media, by a link that the provider was given (docs/reference/api.md#media-links). */
 export function getMedia({ db, clock, settings }: Runtime) {
   const keys = credentialsKeys(settings)
   return factory.createHandlers(async (c) => {
@@ -25,18 +25,18 @@ export function getMedia({ db, clock, settings }: Runtime) {
     return c.body(content as Buffer<ArrayBuffer>, 200, {
       ...c.get('headers'),
       'Content-Length': String(sizeBytes),
-      // Providers refuse types by their names, image/jpg for one.
+      // Providers refuse unregistered names of types, such as image/jpg.
       'Content-Type': withCommonName(mimetype),
       'Content-Disposition': `attachment; filename*=UTF-8''${encodeFilename(filename ?? 'media')}`,
       'Cache-Control': 'private, no-store',
       'X-Content-Type-Options': 'nosniff',
-      // A page among the media must not act in this origin.
+      // An HTML page sent as media must not run in this origin.
       'Content-Security-Policy': "default-src 'none'; sandbox",
     })
   })
 }
 
-/** As RFC 8187 has it, which allows less than encodeURIComponent leaves. */
+/** RFC 8187, which allows fewer characters than encodeURIComponent leaves. */
 function encodeFilename(name: string): string {
   return encodeURIComponent(name).replace(
     /['()*]/g,

@@ -10,7 +10,7 @@ import { ApiError } from '../errors.ts'
 
 export const messageNotFound = () => new ApiError(404, 'Message not found')
 
-/** Tells the owning account what became of a send (docs/reference/timeline.md#timeline). */
+/** Answers with a send's state and timeline, for the owning account (docs/reference/timeline.md#timeline). */
 export function getMessage({ db }: Runtime, authenticate: MiddlewareHandler<ApiEnv>) {
   return factory.createHandlers(authenticate, authorize('messages:read'), async (c) => {
     const { caller, deadline } = c.var

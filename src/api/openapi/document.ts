@@ -16,7 +16,7 @@ export type DocumentSettings = Pick<
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>
 
-/** The OpenAPI 3.1 document of all routes of the API: what is taken, what is answered, and what that says. */
+/** The OpenAPI 3.1 document of all routes of the API. */
 export function openApiDocument(settings: DocumentSettings) {
   const { PUBLIC_BASE_URL: publicBaseUrl } = settings
   return {
@@ -29,10 +29,10 @@ export function openApiDocument(settings: DocumentSettings) {
     },
     servers: [
       ...(publicBaseUrl === undefined ? [] : [{ url: publicBaseUrl.replace(/\/+$/, '') }]),
-      { url: '/', description: 'Where this document comes from.' },
+      { url: '/', description: 'The address that served this document.' },
     ],
     tags: [
-      { name: 'Messages', description: 'Send a message, and see what became of it.' },
+      { name: 'Messages', description: 'Send a message, and read its state and timeline.' },
       ...(publicBaseUrl === undefined ? [] : [{ name: 'Media', description: 'Links for providers.' }]),
       { name: 'Health', description: 'For load balancers.' },
       { name: 'Documentation', description: 'This document, and its page.' },
@@ -65,7 +65,7 @@ const requestId = { type: 'string', format: 'uuid' }
 
 const accepted = {
   type: 'object',
-  description: 'The send is recorded. That the message has left is told by its timeline.',
+  description: 'The send is recorded. Its timeline says when the message was sent.',
   properties: { requestId: { ...requestId, description: 'The id of the send. Keep it.' } },
   required: ['requestId'],
   additionalProperties: false,
@@ -74,13 +74,13 @@ const accepted = {
 const indexSchema = {
   type: 'object',
   properties: {
-    service: { type: 'string', description: 'What this is.' },
+    service: { type: 'string', description: 'The name of the service.' },
     docs: { type: 'string', description: 'A page to read and try the API.' },
     openapi: { type: 'string', description: 'The OpenAPI document.' },
-    health: { type: 'string', description: 'Whether the process runs.' },
-    readiness: { type: 'string', description: 'Whether it takes work.' },
+    health: { type: 'string', description: 'Whether the process is running.' },
+    readiness: { type: 'string', description: 'Whether the process takes requests.' },
     send: { type: 'array', items: { type: 'string' }, description: 'The routes that send a message.' },
-    read: { type: 'string', description: 'The route that tells what became of a send.' },
+    read: { type: 'string', description: "The route for a send's state and timeline." },
   },
   required: Object.keys(index),
   additionalProperties: false,
@@ -95,14 +95,14 @@ const health = {
 
 const error = {
   type: 'object',
-  description: 'What every error has for a body, on every path.',
+  description: 'The body of every error, on every path.',
   properties: {
     statusCode: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status.' },
     error: { type: 'string', description: 'The name of the status.' },
     message: {
       type: 'string',
       description:
-        'What is wrong. For people: the wording may change, but for `Channel not found` and `flowId: no such flow`.',
+        'What is wrong, for people. The wording may change, except for `Channel not found` and `flowId: no such flow`.',
     },
     requestId: { ...requestId, description: 'The id of this request. Quote it when you ask for help.' },
   },
@@ -115,13 +115,13 @@ function about({
   RATE_LIMIT_POINTS: points,
   RATE_LIMIT_WINDOW_SECONDS: seconds,
 }: DocumentSettings) {
-  return `Sends one message to one contact through one of your channels, and tells what became of it.
+  return `Sends one message to one contact through one of your channels, and records its state and timeline.
 
 - Bodies are JSON in UTF-8, at most ${maxBytes.toLocaleString('en-US')} bytes. An unknown field is refused, at any depth. \`null\` for an
   optional field counts as absent.
-- Every answer bears \`X-Request-Id\`, made by the service. One that you send is ignored.
-- Every error, on every path, has the body \`Error\`. A path that isn't here is a 404 \`No such route.\`; the \`GET\`
-  routes take \`HEAD\` too.
-- Ids are opaque: one that names nothing is a 404, whatever its form.
+- Every answer has the header \`X-Request-Id\`, made by the service. One that you send is ignored.
+- Every error, on every path, has the body \`Error\`. A path that is not listed here is a 404 \`No such route.\`; the \`GET\`
+  routes also accept \`HEAD\`.
+- Ids are opaque: an unknown id is a 404, whatever its form.
 - An account may send ${points.toLocaleString('en-US')} requests in ${seconds} s, unless it has a limit of its own.`
 }

@@ -1,4 +1,4 @@
-/** Ids as they look; none of them names anything. */
+/** Ids in the right form, which belong to nothing. */
 export const exampleIds = {
   requestId: '01a1fde3-04b0-709e-bec0-b940cc7af3c0',
   channelId: '01a1fde0-fa4b-754d-8e02-ab49c67ccb75',
@@ -91,12 +91,12 @@ export const exampleTimeline = {
       providerStatus: 429,
       providerCode: null,
       providerMessageId: null,
-      reason: 'the sandbox takes no more now',
+      reason: 'the sandbox accepts no more messages now',
     },
     {
       at: '2026-11-21T11:43:07.659Z',
       event: 'retry_scheduled',
-      reason: 'the sandbox takes no more now',
+      reason: 'the sandbox accepts no more messages now',
       nextAttemptAt: '2026-11-21T11:43:09.659Z',
     },
     { at: '2026-11-21T11:43:09.713Z', event: 'attempt_started', attempt: 2, worker: 'worker-1-4711-b217b8' },

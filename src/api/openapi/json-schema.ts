@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A JSON Schema as OpenAPI 3.1 has it, as far as it is looked into here. */
+/** A JSON Schema of OpenAPI 3.1; only the keywords used here have a type. */
 export interface JsonSchema {
   type?: string | readonly string[]
   description?: string
@@ -13,7 +13,7 @@ export interface JsonSchema {
 
 export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 
-/** What a zod schema takes: the form of a body before it is parsed. */
+/** The JSON Schema of a zod schema's input, before it is parsed. */
 export function inputSchema(schema: z.ZodType): JsonSchema {
   const { $schema, ...form } = z.toJSONSchema(schema, {
     io: 'input',
@@ -24,8 +24,8 @@ export function inputSchema(schema: z.ZodType): JsonSchema {
 }
 
 /**
- * In the words that most generators of clients read: an `enum` for a `const`, and `null` as one of the types rather than by
- * an `anyOf`. What JavaScript alone knows of integers is left out.
+ * Rewrites a schema for client generators, most of which don't support all keywords: `enum` instead of `const`, and `null` as one
+ * of the types instead of an `anyOf`. Also removes JavaScript's limits of integers.
  */
 function simplify(schema: JsonSchema): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
@@ -38,7 +38,7 @@ function simplify(schema: JsonSchema): void {
   Object.assign(schema, { ...orNull(value), ...schema })
 }
 
-/** A field that may be null, where it has to be there. */
+/** The schema of a nullable field, without null. */
 export function notNull({ type, ...schema }: JsonSchema): JsonSchema {
   const [only = 'object'] = [type ?? []].flat().filter((name) => name !== 'null')
   return { ...schema, type: only }

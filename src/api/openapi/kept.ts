@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import { factory } from '../context.ts'
 
-/** What is made once and answered the same each time. */
+/** A response body that is made once. */
 export interface Kept {
   type: string
   body: Uint8Array<ArrayBuffer>
@@ -16,7 +16,7 @@ export function keep(type: string, content: string | Uint8Array): Kept {
 
 const retainedHeaders = [...RETAINED_304_HEADERS, 'x-request-id']
 
-/** Answers 304 where the client has it already; it has to ask each time, and learns of a new release at once. */
+/** Answers 304 if the client already has the body. The client has to ask each time, so that it notices a new release at once. */
 export function answerKept(find: (file: string) => Kept) {
   return factory.createHandlers(etag({ retainedHeaders }), (c) => {
     const { type, body, tag } = find(c.req.param('file') ?? '')

@@ -17,7 +17,7 @@ export const page = `<!doctype html>
 </html>
 `
 
-/** What is tried out goes to where the page came from, whatever the service's public address is. */
+/** "Try it out" calls the address that the page was loaded from, whatever the service's public address is. */
 export const script = `const spec = await (await fetch('openapi.json')).json()
 spec.servers = [{ url: new URL('.', location.href).href.replace(/\\/$/, '') }]
 SwaggerUIBundle({ spec, dom_id: '#docs', deepLinking: true, tryItOutEnabled: true, validatorUrl: null })

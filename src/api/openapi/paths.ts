@@ -30,7 +30,7 @@ type PathSettings = Pick<
 
 export type Paths = Record<string, Partial<Record<'get' | 'head' | 'post', Operation>>>
 
-/** Each route of the API (src/api/app.ts), and all that it may answer. */
+/** Each route of the API (src/api/app.ts), with all its answers. */
 export function paths(settings: PathSettings): Paths {
   return {
     '/v1/messages': { post: send('channelInBody', settings) },
@@ -39,9 +39,9 @@ export function paths(settings: PathSettings): Paths {
     ...(settings.PUBLIC_BASE_URL !== undefined && {
       '/media/{token}': { get: media('getMedia'), head: media('headMedia') },
     }),
-    '/': { get: whatIsWhere },
-    '/healthz': { get: health('getHealth', 'Whether the process runs', refusalsOfAny('GET', 'HEAD')) },
-    '/readyz': { get: health('getReadiness', 'Whether it takes work', refusalsOfReadiness()) },
+    '/': { get: getIndex },
+    '/healthz': { get: health('getHealth', 'Whether the process is running', refusalsOfAny('GET', 'HEAD')) },
+    '/readyz': { get: health('getReadiness', 'Whether the process takes requests', refusalsOfReadiness()) },
     '/openapi.json': { get: kept('getOpenApi', 'This document', 'application/json', { type: 'object' }) },
     '/docs': {
       get: kept('getDocs', 'A page to read this document and try it', 'text/html', { type: 'string' }),
@@ -62,7 +62,7 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Makes the request repeatable: one that is repeated within 24 hours with the same key, for the same message, is answered as the first was, and sends nothing. 1 to 255 characters, bare or in double quotes.',
+    'Makes the request safe to repeat: a repeat within 24 hours, with the same key and the same message, gets the same answer and sends nothing. 1 to 255 characters, bare or in double quotes.',
   schema: { type: 'string', pattern: String.raw`^(?:[^"].{0,254}|"(?:[^"\\]|\\["\\]){1,255}")$` },
 }
 
@@ -70,7 +70,7 @@ const traceparent = {
   name: 'traceparent',
   in: 'header',
   description:
-    'Of W3C Trace Context: the send goes on with that trace, where the operator traces. One that is malformed is ignored.',
+    'W3C Trace Context: the send becomes a part of that trace, if the operator uses tracing. A malformed value is ignored.',
   schema: { type: 'string', examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'] },
 }
 
@@ -84,9 +84,9 @@ function send(endpoint: 'channelInBody' | 'channelInPath', settings: PathSetting
   return {
     operationId: inBody ? 'sendMessage' : 'sendMessageOnChannel',
     tags: ['Messages'],
-    summary: `Send a message, the channel named in the ${inBody ? 'body' : 'path'}`,
+    summary: `Send a message; the channel is in the ${inBody ? 'body' : 'path'}`,
     description:
-      'Checks the key, the permission, the body, the channel, what the channel takes, the Idempotency-Key and the rate limit, in this order, and answers with the first thing that is wrong.',
+      "Checks the key, the permission, the body, the channel, the channel's own limits, the Idempotency-Key and the rate limit, in this order, and answers with the first error.",
     security: [{ apiKey: ['messages:send'] }],
     parameters: [
       ...(inBody ? [] : [inPath('channelId', 'The channel that sends the message.', channelId)]),
@@ -112,21 +112,21 @@ function send(endpoint: 'channelInBody' | 'channelInPath', settings: PathSetting
 const read: Operation = {
   operationId: 'getMessage',
   tags: ['Messages'],
-  summary: 'What became of a send',
+  summary: "Read a send's state and timeline",
   description:
-    "The send's state and its timeline. `sent` means accepted by the provider, not delivered to the contact. Reading uses up no rate limit.",
+    "The send's state and its timeline. `sent` means accepted by the provider, not delivered to the contact. Reading doesn't count for the rate limit.",
   security: [{ apiKey: ['messages:read'] }],
-  parameters: [inPath('requestId', 'The `requestId` that the send was answered with.', exampleIds.requestId)],
+  parameters: [inPath('requestId', "The `requestId` of the send's 202.", exampleIds.requestId)],
   responses: {
     200: answer('The send and its timeline.', 'Timeline', exampleTimeline),
     ...refused(refusalsOfRead()),
   },
 }
 
-const whatIsWhere: Operation = {
+const getIndex: Operation = {
   operationId: 'getIndex',
   tags: ['Documentation'],
-  summary: 'What is where',
+  summary: 'The paths of the API',
   responses: {
     200: answer('The paths to begin with.', 'Index', index),
     ...refused(refusalsOfAny('GET', 'HEAD')),
@@ -139,7 +139,7 @@ function media(operationId: string): Operation {
     tags: ['Media'],
     summary: 'The media of a send, for a provider that takes only links',
     description: 'The link is signed and expires after an hour; it needs no API key.',
-    parameters: [inPath('token', 'What the link was made with.')],
+    parameters: [inPath('token', 'The token of the link.')],
     responses: {
       200: {
         description: "The content, of the send's media type.",
@@ -156,7 +156,7 @@ function health(operationId: string, summary: string, refusals: Refusals): Opera
     operationId,
     tags: ['Health'],
     summary,
-    responses: { 200: answer('It does.', 'Health', { status: 'ok' }), ...refused(refusals) },
+    responses: { 200: answer('Yes.', 'Health', { status: 'ok' }), ...refused(refusals) },
   }
 }
 
@@ -166,8 +166,8 @@ function kept(operationId: string, summary: string, type: string, schema: object
     tags: ['Documentation'],
     summary,
     responses: {
-      200: { description: 'It.', headers: headerRefs(['ETag']), content: { [type]: { schema } } },
-      304: { description: 'It is as `If-None-Match` has it.', headers: headerRefs(['ETag']) },
+      200: { description: 'The content.', headers: headerRefs(['ETag']), content: { [type]: { schema } } },
+      304: { description: 'Unchanged since the `If-None-Match`.', headers: headerRefs(['ETag']) },
       ...refused(refusalsOfAny('GET', 'HEAD')),
     },
   }

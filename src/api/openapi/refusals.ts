@@ -17,7 +17,7 @@ import { channelNotFound } from '../send/own-channel.ts'
 import { tooManyRequests } from '../send/rate-limit.ts'
 import { exampleBodies } from './examples.ts'
 
-/** An answer that isn't the asked-for one, as the service itself makes it. */
+/** An error answer for the document, made by the code that makes it in the service. */
 export interface Refusal {
   summary: string
   error: ApiError
@@ -28,20 +28,20 @@ export type Refusals = Record<string, Refusal>
 /** Any route may answer these. */
 export function refusalsOfAny(...methods: string[]): Refusals {
   return {
-    notHttp: { summary: 'What came is not HTTP', error: notHttp() },
-    wrongMethod: { summary: 'The path, with another method', error: wrongMethod(methods) },
+    notHttp: { summary: 'The request is not valid HTTP', error: notHttp() },
+    wrongMethod: { summary: 'The path exists, but not with this method', error: wrongMethod(methods) },
     crashed: { summary: 'A fault of the service', error: asApiError(new Error()) },
   }
 }
 
 const withKey = (permission: 'messages:send' | 'messages:read'): Refusals => ({
   unauthorized: { summary: 'No valid API key', error: unauthorized() },
-  forbidden: { summary: 'The key may not do this', error: forbidden(permission) },
-  tooManyFaultyKeys: { summary: 'Too many faulty keys from this address', error: tooManyFaultyKeys(42) },
+  forbidden: { summary: 'The key lacks the permission', error: forbidden(permission) },
+  tooManyFaultyKeys: { summary: 'Too many invalid keys from this address', error: tooManyFaultyKeys(42) },
   unavailable: { summary: 'PostgreSQL does not answer in time', error: unavailable() },
 })
 
-/** What a send may be refused for, on the endpoint of that schema. */
+/** The error answers to a send, on one of the two endpoints. */
 export function refusalsOfSend(
   endpoint: 'channelInBody' | 'channelInPath',
   settings: Pick<Settings, 'MAX_BODY_BYTES' | 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>,
@@ -50,17 +50,23 @@ export function refusalsOfSend(
   return {
     ...withKey('messages:send'),
     missing: { summary: 'Fields are missing', error: faultsOf(endpoint, {}) },
-    faulty: { summary: 'Fields are faulty, or unknown', error: faultsOf(endpoint, faultyBody) },
+    faulty: { summary: 'Fields are invalid or unknown', error: faultsOf(endpoint, faultyBody) },
     incompatible: { summary: 'Content of another type', error: faultsOf(endpoint, incompatibleBody) },
     notJson: { summary: 'The body is not JSON', error: new ApiError(400, notJson.fault) },
     tooLarge: { summary: 'The body is too large', error: tooLarge(settings.MAX_BODY_BYTES) },
-    noFlow: { summary: 'The flow is absent, or of another account', error: flowNotFound() },
-    tooMuchForChannel: { summary: "More than the channel's provider takes", error: tooLongForItsChannel() },
-    wrongVariables: { summary: 'Other variables than those of the template', error: wrongVariables() },
-    channelNotFound: { summary: 'The channel is absent, or of another account', error: channelNotFound() },
-    keyUsedBefore: { summary: 'The Idempotency-Key stands for another request', error: keyUsedBefore() },
+    noFlow: { summary: 'The flow does not exist, or belongs to another account', error: flowNotFound() },
+    tooMuchForChannel: {
+      summary: "Exceeds a limit of the channel's provider",
+      error: tooLongForItsChannel(),
+    },
+    wrongVariables: { summary: "The variables don't match the template", error: wrongVariables() },
+    channelNotFound: {
+      summary: 'The channel does not exist, or belongs to another account',
+      error: channelNotFound(),
+    },
+    keyUsedBefore: { summary: 'The Idempotency-Key was used for another request', error: keyUsedBefore() },
     tooManyRequests: {
-      summary: 'Beyond the rate limit of the account',
+      summary: 'The rate limit of the account is exceeded',
       error: tooManyRequests(limit, { resetSeconds: 42 }),
     },
     ...refusalsOfAny('POST'),
@@ -80,14 +86,14 @@ export const refusalsOfMedia = (): Refusals => ({
 })
 
 export const refusalsOfReadiness = (): Refusals => ({
-  noDatabase: { summary: 'PostgreSQL is away', error: notReady(notReadyReasons.noDatabase) },
+  noDatabase: { summary: 'PostgreSQL does not answer', error: notReady(notReadyReasons.noDatabase) },
   draining: { summary: 'The process is ending', error: notReady(notReadyReasons.draining) },
   ...refusalsOfAny('GET', 'HEAD'),
 })
 
 const { contact, message } = exampleBodies.text.value
 
-/** A body whose faults are easily made: a mistyped name, and media without content. */
+/** A body with typical faults: a mistyped name, and media without content. */
 export const faultyBody = {
   channelId: '',
   contact,

@@ -7,8 +7,8 @@ import { inputSchema, type JsonSchema, mapValues, notNull, ref } from './json-sc
 type Properties = Record<string, JsonSchema>
 
 /**
- * The schemas of a send's body, by their names: what the service's own schemas take, and by hand what those check of
- * an object as a whole. tests/rules/openapi/document.test.ts holds the two together.
+ * The schemas of a send's body, by name: generated from the service's own schemas, except for the checks of whole objects, which
+ * are written by hand. tests/rules/openapi/document.test.ts checks that they agree with the service.
  */
 export function bodySchemas(allowedPrivateNetworks: readonly Network[]): Record<string, JsonSchema> {
   const bodies = sendRequestSchemas(allowedPrivateNetworks)
@@ -72,7 +72,7 @@ function messageSchema({ description = '' }: JsonSchema): JsonSchema {
   }
 }
 
-/** A message of one type: the object of that name is there, the others are not, or null. */
+/** A message of one type: the object of that name is required, the others have to be absent or null. */
 function messageVariant(
   type: string,
   message: JsonSchema,

@@ -11,11 +11,11 @@ interface Header {
 
 const quoted = (example: string): JsonSchema => ({ type: 'string', examples: [example] })
 
-/** Every header that an answer may bear, besides what HTTP itself needs. */
+/** Every header that an answer may have, except those of HTTP itself. */
 export const headers: Record<string, Header> = {
   'X-Request-Id': {
     description:
-      'The id of this request, made by the service; the same as `requestId` in an error or a 202. The repeat of a request with an Idempotency-Key has the id of the first.',
+      'The id of this request, made by the service; the same as `requestId` in an error or a 202. An idempotent replay has the id of the first request.',
     required: true,
     schema: { type: 'string', format: 'uuid', examples: [exampleIds.requestId] },
   },
@@ -28,35 +28,35 @@ export const headers: Record<string, Header> = {
     schema: quoted('"default";r=599;t=60'),
   },
   'Idempotent-Replayed': {
-    description: 'There where this is the answer to an earlier request with the same Idempotency-Key.',
+    description: 'Present if this is the answer to an earlier request with the same Idempotency-Key.',
     schema: { type: 'string', enum: ['true'] },
   },
   'Retry-After': {
-    description: 'In how many seconds to try again.',
+    description: 'The number of seconds to wait before trying again.',
     schema: { type: 'integer', minimum: 1 },
   },
   'WWW-Authenticate': { description: 'How to authenticate.', schema: { type: 'string', enum: ['Bearer'] } },
-  Allow: { description: 'The methods that the path takes.', schema: quoted('GET, HEAD') },
+  Allow: { description: 'The methods that the path supports.', schema: quoted('GET, HEAD') },
   ETag: {
-    description: 'Changes with the content: for `If-None-Match`.',
+    description: 'The version of the content, for `If-None-Match`.',
     schema: quoted('"5HjwG0aNbAWpyZ5Y"'),
   },
 }
 
 export const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit']
-/** They come after the count, or may. */
+/** Statuses of answers that may come after the rate limit was counted, and then have its headers. */
 const statusesWithCount = [422, 429, 500, 503]
 
 const meanings: Record<number, string> = {
-  400: 'The request is faulty. Fix what `message` names.',
+  400: 'The request is invalid. Fix what `message` names.',
   401: 'No valid API key.',
   403: 'The key lacks the permission.',
-  404: 'What is asked for does not exist, or is not yours.',
-  405: 'The path exists, but not with the method that was used. `Allow` names those that it takes.',
+  404: 'It does not exist, or belongs to another account.',
+  405: 'The path does not support this method. `Allow` lists the supported ones.',
   422: 'The Idempotency-Key was used for another request. Nothing was accepted.',
   429: 'Too many requests. Nothing was accepted; wait for `Retry-After`.',
   500: 'A fault of the service. Quote the `requestId` when you ask for help.',
-  503: 'Not at the moment. Wait for `Retry-After`, then try again.',
+  503: 'Not available at the moment. Wait for `Retry-After`, then try again.',
 }
 
 export interface AnswerDescription {
@@ -84,7 +84,7 @@ export function answer(
   }
 }
 
-/** The answers of refusals, by status, each with what the service says as an example. */
+/** The error answers by status, with the service's messages as examples. */
 export function refused(refusals: Refusals, isCounted = false): Record<string, AnswerDescription> {
   const statuses = new Set(Object.values(refusals).map(({ error }) => error.statusCode))
   return Object.fromEntries(

@@ -8,14 +8,14 @@ import { page, script } from './page.ts'
 
 const javaScript = 'text/javascript; charset=utf-8'
 
-/** Swagger UI is as its makers have it; only what the page needs of it is served. */
+/** The files of Swagger UI that the page needs, unchanged. */
 const swaggerFiles = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': javaScript,
   'favicon-32x32.png': 'image/png',
 }
 
-/** The OpenAPI document and its page (docs/reference/api.md#openapi), all made here, once. */
+/** The OpenAPI document and its page (docs/reference/api.md#openapi), made once, when the process starts. */
 export function openApiRoutes(settings: DocumentSettings) {
   const document = keep('application/json', JSON.stringify(openApiDocument(settings)))
   const html = keep('text/html; charset=utf-8', page)
@@ -38,13 +38,13 @@ export function openApiRoutes(settings: DocumentSettings) {
   }
 }
 
-/** The page loads nothing from elsewhere, runs nothing that stands in it, and calls no other host. */
+/** The page loads nothing from other hosts, runs no inline script, and calls no other host. */
 const onlyFromHere = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
     scriptSrc: ["'self'"],
     styleSrc: ["'self'"],
-    // Swagger UI's style sheet holds its icons.
+    // Swagger UI's style sheet contains its icons.
     imgSrc: ["'self'", 'data:'],
     connectSrc: ["'self'"],
     baseUri: ["'none'"],
@@ -52,6 +52,6 @@ const onlyFromHere = secureHeaders({
     frameAncestors: ["'none'"],
   },
   xFrameOptions: 'DENY',
-  // Whether there is TLS in front is known to what stands there.
+  // A proxy that terminates TLS has to set this itself.
   strictTransportSecurity: false,
 })

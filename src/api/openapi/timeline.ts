@@ -3,7 +3,7 @@ import { timelineFields } from '../../core/timeline.ts'
 import { timelineEvents } from '../../core/timeline-events.ts'
 import { inputSchema, type JsonSchema, mapValues, ref } from './json-schema.ts'
 
-/** The schemas of what `GET /v1/messages/:requestId` answers, by their names. Open: fields may be added. */
+/** The schemas of the answer of `GET /v1/messages/:requestId`, by name. Not strict, because fields may be added. */
 export function timelineSchemas(): Record<string, JsonSchema> {
   const { properties = {}, ...timeline } = schemaOf(timelineFields)
   const { contact = {}, events } = properties
@@ -19,7 +19,7 @@ export function timelineSchemas(): Record<string, JsonSchema> {
     },
     KnownContact: contact,
     TimelineEvent: {
-      description: 'One of these; others may be added. Ignore what you do not know.',
+      description: 'One of these. Others may be added: ignore unknown ones.',
       oneOf: Object.values(variants),
       discriminator: { propertyName: 'event', mapping: mapValues(variants, ({ $ref }) => $ref) },
     },
@@ -33,8 +33,8 @@ export function timelineSchemas(): Record<string, JsonSchema> {
 }
 
 const nameAndTime = (name: string) => ({
-  at: timelineFields.acceptedAt.describe('When, in UTC.'),
-  event: z.literal(name).describe('What happened.'),
+  at: timelineFields.acceptedAt.describe('The time, in UTC.'),
+  event: z.literal(name).describe('The name of the event.'),
 })
 
 const schemaOf = (fields: z.ZodRawShape) => inputSchema(z.object(fields))

@@ -11,8 +11,8 @@ import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
 /**
- * Holds a template's variables against its registration with the channel, and keeps with the message what the template
- * is at this moment (docs/reference/api.md#templates). A template that isn't registered passes as it is, where the provider takes it.
+ * Checks a template's variables against its registration with the channel, and stores the current definition with the message
+ * (docs/reference/api.md#templates). An unregistered template passes unchanged if the provider accepts it.
  */
 export function templateApplier({ db }: Runtime) {
   return async (c: Context<ApiEnv>, message: Message, channel: Channel): Promise<Message> => {
@@ -30,7 +30,7 @@ export function templateApplier({ db }: Runtime) {
       (key) => rules.unregisteredKeyFault?.(key),
     )
     if (faults.length > 0) {
-      // The keys are the client's words: not for the log.
+      // The log gets no keys, because they are text of the client.
       throw new ApiError(400, joinFaults(faults), {}, 'message.template.variables: not those of the template')
     }
     return definition ? { type: 'template', template: { name, variables, definition } } : message

@@ -14,7 +14,7 @@ type CheckedRequest = SendRequest & { contentType?: string | undefined }
 
 export const flowNotFound = () => new ApiError(400, 'flowId: no such flow')
 
-/** Checks what depends on the account and the channel: the flow, and what the channel's provider takes. */
+/** Checks the flow, and the limits of the channel's provider. */
 export function channelChecks({ db, settings }: Runtime) {
   const hasPublicUrl = settings.PUBLIC_BASE_URL !== undefined
   const isOwn = (c: Context<ApiEnv>, flowId: string) => {

@@ -4,9 +4,9 @@ import type { SendRequest } from '../../core/send-request.ts'
 import { ApiError } from '../errors.ts'
 
 /**
- * Holds the bytes of base64 media against the `mediaType` and the `mimetype` that they were sent as (docs/reference/api.md#media).
+ * Checks the bytes of base64 media against their declared `mediaType` and `mimetype` (docs/reference/api.md#media).
  *
- * @returns the request with what they were recognised as, also as the media's mimetype where none was given.
+ * @returns the request with the recognised type, which is also the default of `mimetype`.
  */
 export async function checkMediaContent(
   request: SendRequest,

@@ -10,8 +10,8 @@ import type { ApiEnv } from '../context.ts'
 const maxJobsPerAdd = 200
 
 /**
- * Adds the send's wake-up to the queue, together with those of concurrent sends. The send is committed by now: if the
- * queue can't take it, the send is still accepted, and a worker's reconciler adds the wake-up later.
+ * Adds the send's wake-up to the queue, together with those of concurrent sends. The send is committed already: if adding fails,
+ * the send is still accepted, and a worker's reconciler adds the wake-up later.
  */
 export function enqueuer(runtime: Runtime) {
   const { throughBreaker, log, metrics } = runtime
@@ -21,12 +21,12 @@ export function enqueuer(runtime: Runtime) {
     isItemsFault: () => false,
     flush: async (wakeUps) => {
       await throughBreaker(() => addWakeUps(runtime, wakeUps))
-      for (const { requestId, isBehind } of wakeUps) if (isBehind) void bringForward.add(requestId)
+      for (const { requestId, isBehind } of wakeUps) if (isBehind) void promotions.add(requestId)
       return wakeUps.map(() => undefined)
     },
   })
-  /** Those whose predecessors have ended just now, too soon to see them. */
-  const bringForward = new MicroBatch<string, void>({
+  /** Promotes wake-ups whose earlier send of the lane ended before they were added, and so could not promote them. */
+  const promotions = new MicroBatch<string, void>({
     maxItems: maxJobsPerAdd,
     isItemsFault: () => false,
     flush: async (requestIds) => {

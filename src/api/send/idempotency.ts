@@ -14,20 +14,20 @@ const header = 'Idempotency-Key'
 const field = header.toLowerCase()
 const maxKeysPerLookup = 200
 
-/** A request's Idempotency-Key and what was asked for with it, as they are kept. */
+/** The stored form of an Idempotency-Key and its request. */
 export interface Idempotency {
   hash: string
   fingerprint: string
 }
 
-/** What the request's Idempotency-Key stands for (docs/reference/api.md#idempotency); undefined where it has none. */
+/** The Idempotency-Key of the request (docs/reference/api.md#idempotency); undefined if it has none. */
 export function idempotencyOf(
   c: Context<ApiEnv>,
   request: SendRequest,
   { channelId }: Channel,
 ): Idempotency | undefined {
   const { incoming } = c.env
-  // Most have none; the others are worth a list of each header's values.
+  // Only for requests with a key: `headersDistinct` is built on first use.
   if (incoming.headers[field] === undefined) return undefined
   const values = incoming.headersDistinct[field] ?? []
   if (values.length > 1) throw new ApiError(400, `${header}: send it once`)
@@ -41,14 +41,14 @@ export function idempotencyOf(
 export const keyUsedBefore = () =>
   new ApiError(422, `${header}: was used for another request; use a new key for each send`)
 
-/** A send that was accepted under the same key before. */
+/** A send that was accepted with the same key before. */
 export interface EarlierSend {
   requestId: string
-  /** Whether the same was asked for then. */
+  /** Whether its request was the same. */
   isSameRequest: boolean
 }
 
-/** Looks up the send that was accepted under the same key before, if any; only where the request has a key. */
+/** Finds the send that was accepted with the same key before, if there is one. */
 export function earlierSends({ db }: Runtime) {
   const lookups = new MicroBatch<string, KeptKey | undefined>({
     maxItems: maxKeysPerLookup,
@@ -69,7 +69,7 @@ export function earlierSends({ db }: Runtime) {
   }
 }
 
-/** Answers as the first request with the key was answered. */
+/** Gives a repeat the answer of the first request with its key. */
 export function replayAnswer({ log, metrics }: Runtime) {
   return (c: Context<ApiEnv>, requestId: string): Response => {
     const { caller, requestId: repeatId } = c.var

@@ -7,9 +7,9 @@ import type { Runtime } from '../../runtime.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
-/** Longest time after which a change of a channel is felt. Absent channels aren't cached: a new one works at once. */
+/** A change of a channel takes effect after at most this long. Absent channels aren't cached, so a new one works at once. */
 const cacheTtlMs = 2000
-/** How exactly that is kept: the clock is read once in so long. */
+/** Precision of the TTL: the cache reads the clock once in this time. */
 const ttlResolutionMs = 50
 const cachedChannels = 10_000
 const maxChannelsPerLookup = 200
@@ -17,18 +17,18 @@ const maxChannelsPerLookup = 200
 export const channelNotFound = () => new ApiError(404, 'Channel not found')
 
 /**
- * Finds the caller's channel; one that doesn't exist and one of another account answer with the same bytes. A deleted one is
- * found: the pipeline answers for it once it knows that the request is no repeat.
+ * Finds the caller's channel. An absent channel and one of another account get the same answer. A deleted channel is found,
+ * because a repeat of an earlier request still has to be answered.
  */
 export function channelLookup({ db }: Runtime) {
   const lookups = new MicroBatch<ChannelOwner, Channel | undefined>({
     maxItems: maxChannelsPerLookup,
     isItemsFault: () => false,
     mayOverlap: true,
-    flush: async (asked) => {
-      const found = await findOwnChannels(db, asked)
+    flush: async (owners) => {
+      const found = await findOwnChannels(db, owners)
       const byKey = new Map(found.map((channel) => [keyOf(channel), channel]))
-      return asked.map((one) => byKey.get(keyOf(one)))
+      return owners.map((owner) => byKey.get(keyOf(owner)))
     },
   })
   const channels = new LRUCache<string, Channel>({

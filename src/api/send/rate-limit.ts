@@ -10,10 +10,10 @@ export const tooManyRequests = (limit: RateLimit, { resetSeconds }: Pick<Count, 
     'Retry-After': String(resetSeconds),
   })
 
-/** What a request uses up of its account's limit (docs/reference/api.md#rate-limit). */
+/** Counts requests for the rate limit of their account (docs/reference/api.md#rate-limit). */
 export function rateLimiter(runtime: Runtime) {
   const { settings, metrics } = runtime
-  const ours = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
+  const defaultLimit = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
   const createLimiter = sharedLimiters(runtime)
   const limiters = new Map<string, SharedLimiter>()
   const limiterFor = (limit: RateLimit) => {
@@ -23,31 +23,31 @@ export function rateLimiter(runtime: Runtime) {
     return limiter
   }
 
-  const tell = (c: Context<ApiEnv>, limit: RateLimit, { remaining, resetSeconds }: Count) => {
+  const setHeaders = (c: Context<ApiEnv>, limit: RateLimit, { remaining, resetSeconds }: Count) => {
     const headers = c.get('headers')
     headers['RateLimit-Policy'] = `"default";q=${limit.points};w=${limit.seconds}`
     headers.RateLimit = `"default";r=${remaining};t=${resetSeconds}`
   }
 
   return {
-    /** @throws ApiError 429 beyond the limit. */
+    /** @throws ApiError 429 if the limit is exceeded. */
     async rateLimit(c: Context<ApiEnv>): Promise<void> {
       const caller = c.get('caller')
-      const limit = caller.rateLimit ?? ours
+      const limit = caller.rateLimit ?? defaultLimit
       const count = await c.get('deadline').spend(limiterFor(limit).useUp(caller.accountId))
       c.set('hasUsedRateLimit', true)
-      tell(c, limit, count)
+      setHeaders(c, limit, count)
       if (!count.isOver) return
       metrics.rateLimited.inc({ limit: 'account' })
       throw tooManyRequests(limit, count)
     },
 
-    /** Gives back what the request has used up, if it has: nothing new came of it. */
-    async spareRateLimit(c: Context<ApiEnv>): Promise<void> {
+    /** Refunds the request, if it was counted. Also sets the headers, without counting. */
+    async refundRateLimit(c: Context<ApiEnv>): Promise<void> {
       const { caller, deadline, hasUsedRateLimit } = c.var
-      const limit = caller.rateLimit ?? ours
+      const limit = caller.rateLimit ?? defaultLimit
       const points = hasUsedRateLimit ? 1 : 0
-      tell(c, limit, await deadline.spend(limiterFor(limit).refund(caller.accountId, points)))
+      setHeaders(c, limit, await deadline.spend(limiterFor(limit).refund(caller.accountId, points)))
     },
   }
 }

@@ -20,15 +20,15 @@ import type { EarlierSend, earlierSends, Idempotency } from './idempotency.ts'
 import { traceparentOf } from './trace-request.ts'
 
 const maxRowsPerInsert = 200
-/** What is kept of the request's wait between the last moment of an insert and the answer that must tell of it. */
+/** Part of the request's deadline reserved for the answer: the insert's own deadline is this much earlier. */
 const answerMarginMs = 200
-/** And for media, whose commit takes longer. */
+/** Media has a larger margin, because its commit takes longer. */
 const mediaBytesPerMs = 200_000
 
-/** With the last moment of its insert as `performance.now()` tells it. */
+/** `recordByMs` is the deadline of the insert, on the clock of `performance.now()`. */
 type AcceptedSend = Omit<NewSend, 'recordBy'> & { recordByMs: number }
 
-/** The send's wake-up; or another send that has come first with the same Idempotency-Key. */
+/** The send's wake-up, or an earlier send with the same Idempotency-Key. */
 type Recorded = { wakeUp: WakeUp } | { earlier: EarlierSend }
 
 /** Commits the send in PostgreSQL, or answers 503 (docs/reference/errors.md). */
@@ -66,7 +66,7 @@ export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlie
     if (!recorded) {
       const earlier = await findEarlier(c, idempotency)
       if (earlier) return { earlier }
-      // Too late by PostgreSQL's clock, which may have been set: then the next one isn't.
+      // Too late by PostgreSQL's clock. In case that clock was changed, read it again for the next requests.
       void clock.read().catch(() => {})
       throw unavailable()
     }
@@ -79,7 +79,7 @@ export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlie
   }
 }
 
-/** Concurrent sends share one insert; one with media goes alone, so that nobody waits for its bytes. */
+/** Concurrent sends share one insert. A send with media has its own, so that others don't wait for its bytes. */
 function inserter({ db, clock, metrics }: Runtime) {
   const inserts = new MicroBatch<AcceptedSend, RecordedSend | undefined>({
     maxItems: maxRowsPerInsert,

@@ -6,17 +6,17 @@ import { formatTraceparent, parseTraceparent } from '../../core/traceparent.ts'
 import { activeTraceparent, failSpan, inSpan, remoteContext } from '../../platform/tracing.ts'
 import { type ApiEnv, factory } from '../context.ts'
 
-/** A span for each request. Where a client sent a `traceparent`, it goes on with the client's trace. */
+/** Creates a span for each request, as a part of the client's trace if the client sent a `traceparent`. */
 export const traceRequest = factory.createMiddleware((c, next) => {
   const { method } = c.req
   const parent = trace.getActiveSpan() ? undefined : remoteContext(clientsTraceparent(c))
   const attributes = { 'http.request.method': method, 'url.scheme': 'http' }
   return inSpan({ name: method, kind: SpanKind.SERVER, ...(parent && { parent }), attributes }, (span) =>
-    span.isRecording() ? tellSpan(span, c, next) : next(),
+    span.isRecording() ? recordSpan(span, c, next) : next(),
   )
 })
 
-async function tellSpan(span: Span, c: Context<ApiEnv>, next: Next): Promise<void> {
+async function recordSpan(span: Span, c: Context<ApiEnv>, next: Next): Promise<void> {
   await next()
   const { method } = c.req
   const route = matchedRoutes(c).findLast((matched) => matched.method === method)?.path
@@ -30,19 +30,16 @@ async function tellSpan(span: Span, c: Context<ApiEnv>, next: Next): Promise<voi
   if (status >= 500) failSpan(span, String(status))
 }
 
-/** Given twice, it comes as one text, which is none (`joinDuplicateHeaders`). */
+/** Two such headers are joined (`joinDuplicateHeaders`), which makes them malformed. */
 const clientsTraceparent = (c: Context<ApiEnv>) => c.env.incoming.headers.traceparent?.toString()
 
-type RecordStep<Given extends unknown[], Recorded> = (
-  c: Context<ApiEnv>,
-  ...given: Given
-) => Promise<Recorded>
+type RecordStep<Args extends unknown[], Recorded> = (c: Context<ApiEnv>, ...args: Args) => Promise<Recorded>
 
-/** The send's row is the message that the workers get, so that recording it is what produces it. */
-export function traceRecord<Given extends unknown[], Recorded>(
-  record: RecordStep<Given, Recorded>,
-): RecordStep<Given, Recorded> {
-  return (c, ...given) =>
+/** Wraps the recording in a producer span: the send's row is the message that workers consume. */
+export function traceRecord<Args extends unknown[], Recorded>(
+  record: RecordStep<Args, Recorded>,
+): RecordStep<Args, Recorded> {
+  return (c, ...args) =>
     inSpan(
       {
         name: `send ${queueName}`,
@@ -55,11 +52,11 @@ export function traceRecord<Given extends unknown[], Recorded>(
           'messaging.message.id': c.get('requestId'),
         },
       },
-      () => record(c, ...given),
+      () => record(c, ...args),
     )
 }
 
-/** What is kept with the send: of the active span, or, where nobody traces here, the client's own. */
+/** The `traceparent` stored with the send: that of the active span, or without tracing here the client's own. */
 export function traceparentOf(c: Context<ApiEnv>): string | undefined {
   const active = activeTraceparent()
   if (active !== undefined) return active

@@ -11,14 +11,14 @@ import {
   textOf,
   tooDeep,
 } from '../body/parse-body.ts'
-import { inOne, lengthOf } from '../body/pieces.ts'
-import { excuseSilence } from '../body/receive.ts'
+import { joined, lengthOf } from '../body/pieces.ts'
+import { pauseIdleTimeout } from '../body/receive.ts'
 import { type ApiEnv, factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
 /**
- * Parses the body by its schema; a 400 names every faulty field (docs/reference/api.md#body). A large body is parsed in a thread
- * of its own, in its turn.
+ * Parses the body by its schema; a 400 names every faulty field (docs/reference/api.md#body). Large bodies are parsed in a
+ * thread, one after the other.
  */
 export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodies) {
   const bySchema = zValidator(
@@ -32,23 +32,23 @@ export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodie
   return factory.createMiddleware(async (c, next) => {
     const body = c.get('body')
     if (lengthOf(body) > smallBytes) {
-      const endExcuse = excuseSilence(c.env.incoming)
+      const resumeIdleTimeout = pauseIdleTimeout(c.env.incoming)
       const pass = (parsed: Parsed) => {
         if ('fault' in parsed) throw refusal(parsed)
-        c.set('asked', parsed.asked)
+        c.set('request', parsed.request)
         return next()
       }
-      await large.parse(body, form, c.get('caller').accountId, pass).finally(endExcuse)
+      await large.parse(body, form, c.get('caller').accountId, pass).finally(resumeIdleTimeout)
       return
     }
-    const read = textOf(inOne(body))
+    const read = textOf(joined(body))
     if ('fault' in read) throw refusal(read)
-    // Hono's validators take the text from here; left to themselves they would replace invalid UTF-8 by U+FFFD.
+    // Hono's validator reads the text from here. Its own decoding would replace invalid UTF-8 by U+FFFD.
     c.req.bodyCache.text = Promise.resolve(read.text) as unknown as string
     await bySchema(c, async () => {
-      // Behind the schema, which names the field: it passes only one that is given twice, and well the last time.
+      // After the schema, which names the field that is too deep. It only passes if the field is given twice, the last time valid.
       if (read.isTooDeep) throw refusal(tooDeep)
-      c.set('asked', c.req.valid('json' as never))
+      c.set('request', c.req.valid('json' as never))
       await next()
     })
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { UnknownIdPage } from '../../../src/admin/support/unknown-id-page.tsx'
 
-const unknown = { why: 'That holds no requestId.', next: [] }
+const unknown = { why: 'The text contains no requestId.', next: [] }
 const input = { messageId: 'SMf00d0002' }
 
 test('a provider message id that is among none of the sends that were looked at is said to be in none of those, not in none', () => {

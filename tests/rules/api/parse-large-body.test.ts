@@ -39,7 +39,7 @@ test.each([
 ])('content %s is the same as if it was parsed as it is', (_how, body) => {
   const { parsed } = parsedLarge(body)
   expect(parsed).toEqual(parse(Buffer.from(body), 'channelInPath'))
-  expect(parsed).toMatchObject({ asked: { message: { media: { sizeBytes: content.length } } } })
+  expect(parsed).toMatchObject({ request: { message: { media: { sizeBytes: content.length } } } })
 })
 
 test('plain content is only decoded', () => {
@@ -50,8 +50,8 @@ test('plain content is only decoded', () => {
 test('the content of one body never comes out of another', () => {
   const first = parsedLarge(bodyOf(base64)).parsed
   const second = parsedLarge(bodyOf(randomBytes(20_000).toString('base64'))).parsed
-  expect(first).toMatchObject({ asked: { mediaContent: content } })
-  expect(second).not.toMatchObject({ asked: { mediaContent: content } })
+  expect(first).toMatchObject({ request: { mediaContent: content } })
+  expect(second).not.toMatchObject({ request: { mediaContent: content } })
 })
 
 test.each([

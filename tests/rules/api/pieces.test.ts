@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { inOne, lengthOf, Pieces } from '../../../src/api/body/pieces.ts'
+import { joined, lengthOf, Pieces } from '../../../src/api/body/pieces.ts'
 
 const kibibyte = 1024
 
@@ -22,7 +22,7 @@ test('however bytes come, they are all there, in their order, each piece with it
       expect(gathered.length).toBe(all.length)
       const pieces = gathered.all()
       expect(lengthOf(pieces)).toBe(all.length)
-      expect(inOne(pieces).equals(all)).toBe(true)
+      expect(joined(pieces).equals(all)).toBe(true)
       for (const { byteLength, buffer } of pieces) expect(byteLength).toBe(buffer.byteLength)
     }),
     { numRuns: 200 },

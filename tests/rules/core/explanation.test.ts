@@ -723,7 +723,7 @@ describe('the meaning of an answer', () => {
       undefined,
       'the receiver does not accept the signature: its secret or its clock differs',
     ],
-    ['webhook', 404, undefined, 'nothing is at the address that was called'],
+    ['webhook', 404, undefined, 'the address that was called does not exist'],
     ['twilio', 503, undefined, 'it is out of service or overloaded'],
     ['twilio', 307, undefined, 'it redirects, which is not followed'],
     ['twilio', undefined, undefined, undefined],

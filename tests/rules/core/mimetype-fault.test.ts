@@ -28,7 +28,7 @@ test.each([
   ['oggOpus', 'audio/mpeg', 'audio/ogg'],
 ] as const)('%s that is declared as %s is refused, and the fault names both', async (name, declared, is) => {
   expect(await faultOf(declared, samples[name])).toBe(
-    `says ${declared}, but the content is recognised as ${is}: leave it out, or send what it says`,
+    `is ${declared}, but the content is recognised as ${is}: leave mimetype out, or make it match the content`,
   )
 })
 

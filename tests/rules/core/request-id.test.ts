@@ -60,8 +60,8 @@ describe('an id that is no send is explained', () => {
     explainUnknownId(text, { now: new Date(made + ageMs), retentionDays: 90 })
 
   test.each<[string, string, number, why: RegExp, next: RegExp]>([
-    ['nothing', ' ', 0, /^Nothing was given\. A requestId has 36 characters, such as /, /Copy the whole id/],
-    ['no id', 'hello', 0, /^That holds no requestId\./, /or the whole log line/],
+    ['nothing', ' ', 0, /^The text is empty\. A requestId has 36 characters, such as /, /Copy the whole id/],
+    ['no id', 'hello', 0, /^The text contains no requestId\./, /or the whole log line/],
     ['a part', id.slice(0, 30), 0, /^The id is cut off or mistyped\./, /Copy/],
     ['another kind', '550e8400-e29b-41d4-a716-446655440000', 0, /UUIDs of version 7/, /copied from/],
     [
@@ -71,7 +71,7 @@ describe('an id that is no send is explained', () => {
       /most likely for a request that was refused/,
       /rejected/,
     ],
-    ['one from the future', id, -day, /its time, 2026-11-21 11:34:35 UTC, has yet to come/, /copied from/],
+    ['one from the future', id, -day, /its time, 2026-11-21 11:34:35 UTC, is in the future/, /copied from/],
     [
       'an old one',
       id,
@@ -84,7 +84,7 @@ describe('an id that is no send is explained', () => {
       id,
       day,
       /made at 2026-11-21 11:34:35 UTC: most likely for a request that was refused/,
-      /`grep 01a1.*`; the line with the event rejected/,
+      /`grep 01a1.*`; a line with the event rejected/,
     ],
   ])('%s', (_name, text, ageMs, why, next) => {
     const explained = explain(text, ageMs)

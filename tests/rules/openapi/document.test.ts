@@ -100,7 +100,7 @@ const beyondJsonSchema = [
   /differs from message\./,
   /given twice/,
   /not base64 \(cut off/,
-  /names an address that is not public/,
+  /contains an address that is not public/,
   /mediaUrl: has to be a URL$/,
 ]
 
