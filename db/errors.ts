@@ -9,7 +9,8 @@ const rowFaultClasses = ['22', '23']
 const unavailableClasses = ['08', '53', '57', '58']
 /** What a server answers that has just stopped being the primary. */
 const readOnly = '25006'
-const divisionByZero = '22012'
+/** Of the function `too_late`. */
+const tooLate = 'LATE0'
 const lockTimeout = '55P03'
 /** There, but not set up for us yet: no such database, not let in, not migrated, or no longer. */
 const notSetUpCodes = ['3D000', '28000', '28P01', '42P01', readOnly]
@@ -30,12 +31,12 @@ const unavailableMessages =
 
 /** Whether the statement failed for one of its rows, so that the others would do without that one. */
 export function isRowFault(error: unknown): boolean {
-  return rowFaultClasses.includes(sqlState(error).slice(0, 2))
+  return isTooLate(error) || rowFaultClasses.includes(sqlState(error).slice(0, 2))
 }
 
-/** Whether the statement undid itself since it would have come after its deadline. */
+/** Whether the statement was undone since it came after its deadline. */
 export function isTooLate(error: unknown): boolean {
-  return sqlState(error) === divisionByZero
+  return sqlState(error) === tooLate
 }
 
 /** Whether the statement lost against another one, by deadlock, serialization or a lock, and may be run again as it is. */

@@ -42,6 +42,16 @@ function indentAfter(before: string, fragment: string | number | undefined): str
   return String(fragment).replaceAll('\n', `\n${indent}`)
 }
 
+const itemsPerLine = 6
+
+/** SQL of a list, in lines that can be read. */
+export function sqlList(items: readonly string[]): string {
+  const lines = Array.from({ length: Math.ceil(items.length / itemsPerLine) }, (_, line) =>
+    items.slice(line * itemsPerLine, (line + 1) * itemsPerLine).join(', '),
+  )
+  return lines.join(',\n')
+}
+
 /** A moment in SQL, as the timeline's fields tell it. */
 export const isoText = (moment: string) =>
   `to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`

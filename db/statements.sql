@@ -432,134 +432,221 @@ group by available.id, available.at, available.permits, available.first_at, avai
          available.breaker_open_until, moved.next_call_at;
 
 -- insert_keyed_sends: Accepts sends with and without an Idempotency-Key.
-with given as materialized (
-    select given.* from rows from (jsonb_to_recordset($1) as ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
-      "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency jsonb, traceparent text,
-      "recordBy" timestamptz)) with ordinality as given where clock_timestamp() < "recordBy"),
-  taken as materialized (select "accountId" as account_id, channel_id, places
-    from (select distinct "accountId" from given) one cross join lateral (
-      select channel_id, count(*) as places from sends
-      where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
-      group by channel_id) taken),
-  keyed as (
-    insert into idempotency_keys as kept (hash, fingerprint, request_id)
-    select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
-           decode(idempotency->>'fingerprint', 'hex'), "requestId"
-    from given where idempotency is not null
-    order by idempotency->>'hash', ordinality
-    on conflict (hash) do update
-      set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
-      where kept.created_at < clock_timestamp() - interval '24 hours'
-    returning request_id),
-  recorded as (
-    insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
-                       message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
-    select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
-           message->>'type', message, "flowId", "closeConversation", lane, case when lane is not null then
-               coalesce(lag("requestId") over (partition by lane order by ordinality), (select request_id from sends s where s.lane = one.lane and coalesce(s.finished_at, 'infinity') = 'infinity' order by seq desc limit 1)) end, ("isBeyondChannel"
-                  or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality) >
-                    100 - coalesce("usedByAccount", 0)),
-           clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
-    from (select given.*, of_account.places as "usedByAccount", (row_number() over (partition by "channelId" order by ordinality) >
-         16 - coalesce(of_channel.places, 0)) as "isBeyondChannel", case ordering when 'contact' then
-             hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
-          from given left join taken of_channel on of_channel.channel_id = "channelId"
-            left join (select account_id, sum(places) as places from taken group by account_id) of_account
-              on of_account.account_id = "accountId" where idempotency is null or "requestId" in (select request_id from keyed)) one
-    order by ordinality
-    returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-      behind is not null as "isBehind", accepted_at)
+with
+-- The sends that come in time.
+given as materialized (
+  select fields.*
+  from rows from (jsonb_to_recordset($1) as (
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb, "message" jsonb, "flowId" uuid,
+    "closeConversation" boolean, "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text, "recordBy" timestamptz)) with ordinality as fields
+  where clock_timestamp() < "recordBy"),
+-- What their accounts have used of their quota, by channel.
+used as materialized (
+  select "accountId" as account_id, channel_id, sends
+  from (select distinct "accountId" from given) accounts cross join lateral (
+    select channel_id, count(*) as sends from sends
+    where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+    group by channel_id) by_channel),
+-- The keys that nobody has used, or not for long enough.
+keyed as (
+  insert into idempotency_keys as kept (hash, fingerprint, request_id)
+  select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
+         decode(idempotency->>'fingerprint', 'hex'), "requestId"
+  from given where idempotency is not null
+  order by idempotency->>'hash', ordinality
+  on conflict (hash) do update
+    set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
+    where kept.created_at < clock_timestamp() - interval '24 hours'
+  returning request_id),
+admitted as (
+  select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
+-- The lane of each, and whether it is beyond its channel's quota.
+counted as (
+  select given.*,
+         case ordering when 'contact' then
+           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+         row_number() over (partition by "channelId" order by ordinality) > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
+         of_account.sends as "usedByAccount"
+  from admitted given
+    left join used of_channel on of_channel.channel_id = "channelId"
+    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
+      on of_account.account_id = "accountId"),
+-- The send that each stands behind, in this batch or before it, and whether it goes to the overflow.
+ordered as (
+  select counted.*,
+         case when lane is not null then
+           coalesce(lag("requestId") over (partition by lane order by ordinality),
+                    (select request_id from sends s
+                     where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
+                     order by seq desc limit 1)) end as behind,
+         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+             > 100 - coalesce("usedByAccount", 0) as overflow
+  from counted),
+recorded as (
+  insert into sends (
+    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+    message_type, message, flow_id, close_conversation, lane, behind,
+    overflow, expires_at, traceparent)
+  select
+    "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
+    message->>'type', message, "flowId", "closeConversation", lane, behind,
+    overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
+  from ordered
+  order by ordinality
+  returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf", behind is not null as "isBehind", accepted_at)
 select "requestId", "overflowOf", "isBehind"
 from recorded join given using ("requestId")
 where given.idempotency is null
-   or 1 / (clock_timestamp() < given."recordBy" and recorded.accepted_at is not null)::int = 1;
+   or case when clock_timestamp() < given."recordBy" and recorded.accepted_at is not null then true else too_late() end;
 
 -- insert_send: Accepts a single send without an Idempotency-Key.
-insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
-                   message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
-select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
-       message->>'type', message, "flowId", "closeConversation", lane, (select request_id from sends s where s.lane = one.lane and coalesce(s.finished_at, 'infinity') = 'infinity' order by seq desc limit 1), (exists (select from sends
+insert into sends (
+  request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+  message_type, message, flow_id, close_conversation, lane, behind,
+  overflow, expires_at, traceparent)
+select
+  "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
+  message->>'type', message, "flowId", "closeConversation", lane, behind,
+  overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
+from (
+  -- The send that it stands behind, and whether it goes to the overflow.
+  select given.*,
+         (select request_id from sends s
+          where s.lane = given.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
+          order by seq desc limit 1) as behind,
+         (exists (select from sends
                   where account_id = "accountId" and channel_id = "channelId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow offset 15)
-          or exists (select from sends where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow offset 99)),
-       clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
-from (select given.*, case ordering when 'contact' then
-    hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane from jsonb_to_record($1) as given ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
-      "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency jsonb, traceparent text,
-      "recordBy" timestamptz) where clock_timestamp() < "recordBy") one
-returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-  behind is not null as "isBehind";
+          or exists (select from sends where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow offset 99)) as overflow
+  from (
+    -- It, if it comes in time, and its lane.
+    select fields.*,
+           case ordering when 'contact' then
+             hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
+    from jsonb_to_record($1) as fields (
+      "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb, "message" jsonb, "flowId" uuid,
+      "closeConversation" boolean, "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text, "recordBy" timestamptz)
+    where clock_timestamp() < "recordBy") given) ordered
+returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf", behind is not null as "isBehind";
 
 -- insert_send_with_media: Accepts a single send with its media.
-with given as materialized (
-    select given.* from rows from (jsonb_to_recordset($1) as ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
-      "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency jsonb, traceparent text,
-      "recordBy" timestamptz)) with ordinality as given where clock_timestamp() < "recordBy"),
-  taken as materialized (select "accountId" as account_id, channel_id, places
-    from (select distinct "accountId" from given) one cross join lateral (
-      select channel_id, count(*) as places from sends
-      where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
-      group by channel_id) taken),
-  keyed as (
-    insert into idempotency_keys as kept (hash, fingerprint, request_id)
-    select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
-           decode(idempotency->>'fingerprint', 'hex'), "requestId"
-    from given where idempotency is not null
-    order by idempotency->>'hash', ordinality
-    on conflict (hash) do update
-      set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
-      where kept.created_at < clock_timestamp() - interval '24 hours'
-    returning request_id),
-  recorded as (
-    insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
-                       message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
-    select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
-           message->>'type', message, "flowId", "closeConversation", lane, case when lane is not null then
-               coalesce(lag("requestId") over (partition by lane order by ordinality), (select request_id from sends s where s.lane = one.lane and coalesce(s.finished_at, 'infinity') = 'infinity' order by seq desc limit 1)) end, ("isBeyondChannel"
-                  or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality) >
-                    100 - coalesce("usedByAccount", 0)),
-           clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
-    from (select given.*, of_account.places as "usedByAccount", (row_number() over (partition by "channelId" order by ordinality) >
-         16 - coalesce(of_channel.places, 0)) as "isBeyondChannel", case ordering when 'contact' then
-             hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
-          from given left join taken of_channel on of_channel.channel_id = "channelId"
-            left join (select account_id, sum(places) as places from taken group by account_id) of_account
-              on of_account.account_id = "accountId" where idempotency is null or "requestId" in (select request_id from keyed)) one
-    order by ordinality
-    returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-      behind is not null as "isBehind", accepted_at),
-stored as (insert into media (request_id, content) select "requestId", $2 from recorded)
+with
+-- The sends that come in time.
+given as materialized (
+  select fields.*
+  from rows from (jsonb_to_recordset($1) as (
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb, "message" jsonb, "flowId" uuid,
+    "closeConversation" boolean, "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text, "recordBy" timestamptz)) with ordinality as fields
+  where clock_timestamp() < "recordBy"),
+-- What their accounts have used of their quota, by channel.
+used as materialized (
+  select "accountId" as account_id, channel_id, sends
+  from (select distinct "accountId" from given) accounts cross join lateral (
+    select channel_id, count(*) as sends from sends
+    where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+    group by channel_id) by_channel),
+-- The keys that nobody has used, or not for long enough.
+keyed as (
+  insert into idempotency_keys as kept (hash, fingerprint, request_id)
+  select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
+         decode(idempotency->>'fingerprint', 'hex'), "requestId"
+  from given where idempotency is not null
+  order by idempotency->>'hash', ordinality
+  on conflict (hash) do update
+    set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
+    where kept.created_at < clock_timestamp() - interval '24 hours'
+  returning request_id),
+admitted as (
+  select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
+-- The lane of each, and whether it is beyond its channel's quota.
+counted as (
+  select given.*,
+         case ordering when 'contact' then
+           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+         row_number() over (partition by "channelId" order by ordinality) > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
+         of_account.sends as "usedByAccount"
+  from admitted given
+    left join used of_channel on of_channel.channel_id = "channelId"
+    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
+      on of_account.account_id = "accountId"),
+-- The send that each stands behind, in this batch or before it, and whether it goes to the overflow.
+ordered as (
+  select counted.*,
+         case when lane is not null then
+           coalesce(lag("requestId") over (partition by lane order by ordinality),
+                    (select request_id from sends s
+                     where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
+                     order by seq desc limit 1)) end as behind,
+         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+             > 100 - coalesce("usedByAccount", 0) as overflow
+  from counted),
+recorded as (
+  insert into sends (
+    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+    message_type, message, flow_id, close_conversation, lane, behind,
+    overflow, expires_at, traceparent)
+  select
+    "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
+    message->>'type', message, "flowId", "closeConversation", lane, behind,
+    overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
+  from ordered
+  order by ordinality
+  returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf", behind is not null as "isBehind", accepted_at),
+stored as (
+  insert into media (request_id, content) select "requestId", $2 from recorded)
 select "requestId", "overflowOf", "isBehind"
 from recorded join given using ("requestId")
 where given.idempotency is null
-   or 1 / (clock_timestamp() < given."recordBy" and recorded.accepted_at is not null)::int = 1;
+   or case when clock_timestamp() < given."recordBy" and recorded.accepted_at is not null then true else too_late() end;
 
 -- insert_sends: Accepts sends without an Idempotency-Key, which is what most are.
-with given as materialized (
-    select given.* from rows from (jsonb_to_recordset($1) as ("requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
-      "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency jsonb, traceparent text,
-      "recordBy" timestamptz)) with ordinality as given where clock_timestamp() < "recordBy"),
-  taken as materialized (select "accountId" as account_id, channel_id, places
-    from (select distinct "accountId" from given) one cross join lateral (
-      select channel_id, count(*) as places from sends
-      where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
-      group by channel_id) taken)
-insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
-                   message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
-select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
-       message->>'type', message, "flowId", "closeConversation", lane, case when lane is not null then
-           coalesce(lag("requestId") over (partition by lane order by ordinality), (select request_id from sends s where s.lane = one.lane and coalesce(s.finished_at, 'infinity') = 'infinity' order by seq desc limit 1)) end, ("isBeyondChannel"
-              or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality) >
-                100 - coalesce("usedByAccount", 0)),
-       clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
-from (select given.*, of_account.places as "usedByAccount", (row_number() over (partition by "channelId" order by ordinality) >
-     16 - coalesce(of_channel.places, 0)) as "isBeyondChannel", case ordering when 'contact' then
-         hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
-      from given left join taken of_channel on of_channel.channel_id = "channelId"
-        left join (select account_id, sum(places) as places from taken group by account_id) of_account
-          on of_account.account_id = "accountId" ) one
+with
+-- The sends that come in time.
+given as materialized (
+  select fields.*
+  from rows from (jsonb_to_recordset($1) as (
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb, "message" jsonb, "flowId" uuid,
+    "closeConversation" boolean, "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text, "recordBy" timestamptz)) with ordinality as fields
+  where clock_timestamp() < "recordBy"),
+-- What their accounts have used of their quota, by channel.
+used as materialized (
+  select "accountId" as account_id, channel_id, sends
+  from (select distinct "accountId" from given) accounts cross join lateral (
+    select channel_id, count(*) as sends from sends
+    where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+    group by channel_id) by_channel),
+-- The lane of each, and whether it is beyond its channel's quota.
+counted as (
+  select given.*,
+         case ordering when 'contact' then
+           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+         row_number() over (partition by "channelId" order by ordinality) > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
+         of_account.sends as "usedByAccount"
+  from given given
+    left join used of_channel on of_channel.channel_id = "channelId"
+    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
+      on of_account.account_id = "accountId"),
+-- The send that each stands behind, in this batch or before it, and whether it goes to the overflow.
+ordered as (
+  select counted.*,
+         case when lane is not null then
+           coalesce(lag("requestId") over (partition by lane order by ordinality),
+                    (select request_id from sends s
+                     where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
+                     order by seq desc limit 1)) end as behind,
+         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+             > 100 - coalesce("usedByAccount", 0) as overflow
+  from counted)
+insert into sends (
+  request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+  message_type, message, flow_id, close_conversation, lane, behind,
+  overflow, expires_at, traceparent)
+select
+  "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
+  message->>'type', message, "flowId", "closeConversation", lane, behind,
+  overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
+from ordered
 order by ordinality
-returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
-  behind is not null as "isBehind";
+returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf", behind is not null as "isBehind";
 
 -- lock_channels: Locks the channels whose permits are about to be given.
 select from channels where id = any((select $1::uuid[])::uuid[]) order by id for no key update;
@@ -923,8 +1010,9 @@ from sends s join channels c on c.id = s.channel_id
 where s.request_id = $1;
 
 -- to_be_committed_by: Makes PostgreSQL end the transaction unless it is committed by then.
-select set_config('idle_in_transaction_session_timeout', (ms / (ms > 0)::int)::text, true)
-from (select least(2000, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until;
+select set_config('idle_in_transaction_session_timeout', ms::text, true)
+from (select least(2000, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
+where case when ms > 0 then true else too_late() end;
 
 -- trim_conversations: Deletes a page of what is past its retention.
 with trimmed as (

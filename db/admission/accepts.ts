@@ -1,94 +1,127 @@
 import { eq } from 'drizzle-orm'
-import type { Contact } from '../../src/core/contact.ts'
-import type { Ordering } from '../../src/core/lane.ts'
-import type { Message } from '../../src/core/message.ts'
 import { type Database, givesUpAfterMs, inTransaction, type Transaction } from '../client.ts'
 import { isUnfinished } from '../lanes.ts'
 import { media } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { copyMedia } from './copy-media.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
-import { isBeyondChannel, isLoneOverflow, isOverflow, overflowOf, quotaUsed, withQuotaUsed } from './quota.ts'
-
-/** A send as it is recorded at accept. */
-export interface NewSend {
-  requestId: string
-  accountId: string
-  channelId: string
-  contact: Contact
-  message: Message
-  flowId: string | undefined
-  closeConversation: boolean
-  ordering: Ordering
-  /** How long it may wait; undefined: without an end. */
-  expireAfterSeconds: number | undefined
-  /** Of its Idempotency-Key, and of all that was asked for with it; both in hex. */
-  idempotency: { hash: string; fingerprint: string } | undefined
-  /** Of the trace in which it is accepted. */
-  traceparent?: string | undefined
-  /** By PostgreSQL's clock. After it nothing is inserted: by then the client has been told 503. */
-  recordBy: Date
-}
+import { columnNames, columnValues, fieldsAndTypes, type NewSend } from './new-send.ts'
+import {
+  isBeyondAccount,
+  isBeyondChannel,
+  isLoneOverflow,
+  overflowOf,
+  quotaUsed,
+  withQuotaUsed,
+} from './quota.ts'
 
 export interface RecordedSend {
   requestId: string
-  /** The channel, where its places in the ordinary queue are all taken. */
+  /** The channel, where its quota in the ordinary queue is used up. */
   overflowOf: string | null
   /** It waits for an earlier send of its lane. */
   isBehind: boolean
 }
 
-/** As a row travels in JSON. */
-const columns = sqlText`
-  "requestId" uuid, "accountId" uuid, "channelId" uuid, contact jsonb, message jsonb, "flowId" uuid,
-  "closeConversation" boolean, ordering text, "expireAfterSeconds" float8, idempotency jsonb, traceparent text,
-  "recordBy" timestamptz`
-
 const isInTime = 'clock_timestamp() < "recordBy"'
+
+/**
+ * SQL that is true while `condition` is; once it isn't, the statement is undone and fails with an error that `isTooLate`. For
+ * what is found out when rows have been written already (migration 0012, docs/decisions/0012-wait-budget.md).
+ */
+const orTooLate = (condition: string) => `case when ${condition} then true else too_late() end`
 
 const lane = sqlText`
   case ordering when 'contact' then
     hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end`
 
-/** SQL of the last unfinished send of the lane of `one`. */
-const lastOfLane = sqlText`
-  (select request_id from sends s where s.lane = one.lane and ${isUnfinished('s')} order by seq desc limit 1)`
+/** SQL of the last unfinished send of a lane. */
+const lastOf = (lane: string) => sqlText`
+  (select request_id from sends s
+   where s.lane = ${lane} and ${isUnfinished('s')}
+   order by seq desc limit 1)`
 
-/** SQL that inserts the rows of `one`, to be followed by where they come from. */
-const intoSends = ({ behind, overflow }: { behind: string; overflow: string }) => sqlText`
-  insert into sends (request_id, account_id, channel_id, contact_type, contact_value, contact_name, message_type,
-                     message, flow_id, close_conversation, lane, behind, overflow, expires_at, traceparent)
-  select "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
-         message->>'type', message, "flowId", "closeConversation", lane, ${behind}, ${overflow},
-         clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent`
+const returned = `request_id as "requestId", ${overflowOf('sends')} as "overflowOf", behind is not null as "isBehind"`
 
-const returned = sqlText`
-  request_id as "requestId", ${overflowOf('sends')} as "overflowOf",
-  behind is not null as "isBehind"`
+/** SQL that inserts sends, to be followed by where they come from. */
+const insertThem = sqlText`
+  insert into sends (
+    ${columnNames})
+  select
+    ${columnValues}`
 
-const givenAndTaken = sqlText`
+/** For a single one without an Idempotency-Key: the statement for many would spend most of its time on starting. */
+const insertOneStatement = prepared<RecordedSend>(
+  'insert_send',
+  'Accepts a single send without an Idempotency-Key.',
+  sqlText`
+    ${insertThem}
+    from (
+      -- The send that it stands behind, and whether it goes to the overflow.
+      select given.*,
+             ${lastOf('given.lane')} as behind,
+             ${isLoneOverflow} as overflow
+      from (
+        -- It, if it comes in time, and its lane.
+        select fields.*,
+               ${lane} as lane
+        from jsonb_to_record($1) as fields (
+          ${fieldsAndTypes})
+        where ${isInTime}) given) ordered
+    returning ${returned}`,
+)
+
+/** SQL of the CTEs `given` and `used`. */
+const givenAndUsed = sqlText`
+  -- The sends that come in time.
   given as materialized (
-    select given.* from rows from (jsonb_to_recordset($1) as (${columns})) with ordinality as given where ${isInTime}),
-  taken as materialized (${quotaUsed})`
+    select fields.*
+    from rows from (jsonb_to_recordset($1) as (
+      ${fieldsAndTypes})) with ordinality as fields
+    where ${isInTime}),
+  -- What their accounts have used of their quota, by channel.
+  used as materialized (
+    ${quotaUsed})`
 
-/** SQL that inserts rows of `given`, in their order. */
-const givenIntoSends = (which: string) => sqlText`
-  ${intoSends({
-    behind: sqlText`
-      case when lane is not null then
-        coalesce(lag("requestId") over (partition by lane order by ordinality), ${lastOfLane}) end`,
-    overflow: isOverflow,
-  })}
-  from (select given.*, of_account.places as "usedByAccount", ${isBeyondChannel} as "isBeyondChannel", ${lane} as lane
-        from given ${withQuotaUsed} ${which}) one
-  order by ordinality`
+/** SQL of the CTE `ordered`, from sends of `given`. */
+const ordered = (source: string) => sqlText`
+  -- The lane of each, and whether it is beyond its channel's quota.
+  counted as (
+    select given.*,
+           ${lane} as lane,
+           ${isBeyondChannel} as "isBeyondChannel",
+           of_account.sends as "usedByAccount"
+    from ${source} given
+      ${withQuotaUsed}),
+  -- The send that each stands behind, in this batch or before it, and whether it goes to the overflow.
+  ordered as (
+    select counted.*,
+           case when lane is not null then
+             coalesce(lag("requestId") over (partition by lane order by ordinality),
+                      ${lastOf('counted.lane')}) end as behind,
+           "isBeyondChannel" or ${isBeyondAccount} as overflow
+    from counted)`
+
+const insertStatement = prepared<RecordedSend>(
+  'insert_sends',
+  'Accepts sends without an Idempotency-Key, which is what most are.',
+  sqlText`
+    with
+    ${givenAndUsed},
+    ${ordered('given')}
+    ${insertThem}
+    from ordered
+    order by ordinality
+    returning ${returned}`,
+)
 
 /**
  * Keys are inserted in the order of their hashes, or two batches could wait for each other. Of several sends with one
  * key in a batch, the first one counts.
  */
 const recording = sqlText`
-  ${givenAndTaken},
+  ${givenAndUsed},
+  -- The keys that nobody has used, or not for long enough.
   keyed as (
     insert into idempotency_keys as kept (hash, fingerprint, request_id)
     select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
@@ -99,55 +132,43 @@ const recording = sqlText`
       set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
       where kept.created_at < clock_timestamp() - interval '${idempotencyKeptHours} hours'
     returning request_id),
+  admitted as (
+    select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
+  ${ordered('admitted')},
   recorded as (
-    ${givenIntoSends('where idempotency is null or "requestId" in (select request_id from keyed)')}
+    ${insertThem}
+    from ordered
+    order by ordinality
     returning ${returned}, accepted_at)`
 
 /**
- * A key that another transaction was inserting has been waited for. If that took too long, all is undone, by a
- * division by zero. It names `recorded` so that PostgreSQL can't do it before.
+ * A key that another transaction was inserting has been waited for: perhaps too long. By naming `recorded`, the look at the
+ * clock comes after the insert.
  */
-const unlessTooLate = sqlText`
+const recordedInTime = sqlText`
   select "requestId", "overflowOf", "isBehind"
   from recorded join given using ("requestId")
   where given.idempotency is null
-     or 1 / (clock_timestamp() < given."recordBy" and recorded.accepted_at is not null)::int = 1`
+     or ${orTooLate('clock_timestamp() < given."recordBy" and recorded.accepted_at is not null')}`
 
 const insertKeyedStatement = prepared<RecordedSend>(
   'insert_keyed_sends',
   'Accepts sends with and without an Idempotency-Key.',
   sqlText`
-    with ${recording}
-    ${unlessTooLate}`,
-)
-
-/** For sends without an Idempotency-Key, which is what most are. */
-const insertStatement = prepared<RecordedSend>(
-  'insert_sends',
-  'Accepts sends without an Idempotency-Key, which is what most are.',
-  sqlText`
-    with ${givenAndTaken}
-    ${givenIntoSends('')}
-    returning ${returned}`,
-)
-
-/** For a single one of these: the statement for many would spend most of its time on starting. */
-const insertOneStatement = prepared<RecordedSend>(
-  'insert_send',
-  'Accepts a single send without an Idempotency-Key.',
-  sqlText`
-    ${intoSends({ behind: lastOfLane, overflow: isLoneOverflow })}
-    from (select given.*, ${lane} as lane from jsonb_to_record($1) as given (${columns}) where ${isInTime}) one
-    returning ${returned}`,
+    with
+    ${recording}
+    ${recordedInTime}`,
 )
 
 const insertWithMediaStatement = prepared<RecordedSend>(
   'insert_send_with_media',
   'Accepts a single send with its media.',
   sqlText`
-    with ${recording},
-    stored as (insert into media (request_id, content) select "requestId", $2 from recorded)
-    ${unlessTooLate}`,
+    with
+    ${recording},
+    stored as (
+      insert into media (request_id, content) select "requestId", $2 from recorded)
+    ${recordedInTime}`,
 )
 
 /**
@@ -164,14 +185,15 @@ export function insertSends(db: Database | Transaction, rows: readonly NewSend[]
 
 /**
  * The last statement of a transaction: PostgreSQL waits for its commit until that moment, and ends it then. A commit that was
- * held up on its way comes when the client has long been told 503. After the moment it fails, by a division by zero.
+ * held up on its way comes when the client has long been told 503.
  */
 const toBeCommittedBy = prepared(
   'to_be_committed_by',
   'Makes PostgreSQL end the transaction unless it is committed by then.',
   sqlText`
-    select set_config('idle_in_transaction_session_timeout', (ms / (ms > 0)::int)::text, true)
-    from (select least(${givesUpAfterMs}, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until`,
+    select set_config('idle_in_transaction_session_timeout', ms::text, true)
+    from (select least(${givesUpAfterMs}, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
+    where ${orTooLate('ms > 0')}`,
 )
 
 /** Less goes faster with its send, in one statement. */

@@ -7,35 +7,32 @@ export const quotaPerAccount = 100
 
 const isInQuota = `${isUnfinished('sends')} and not sends.overflow`
 
-/** SQL of the places that the accounts of the rows `given` have taken. */
+/** SQL of what the accounts of the rows `given` have used of their quota: how many sends, by channel. */
 export const quotaUsed = sqlText`
-  select "accountId" as account_id, channel_id, places
-  from (select distinct "accountId" from given) one cross join lateral (
-    select channel_id, count(*) as places from sends
+  select "accountId" as account_id, channel_id, sends
+  from (select distinct "accountId" from given) accounts cross join lateral (
+    select channel_id, count(*) as sends from sends
     where account_id = "accountId" and ${isInQuota}
-    group by channel_id) taken`
+    group by channel_id) by_channel`
 
-/** SQL that joins rows of `given` with the places their channel has taken, and with those of their account. */
+/** SQL that joins rows of `given` with what their channel has used, and with what their account has. */
 export const withQuotaUsed = sqlText`
-  left join taken of_channel on of_channel.channel_id = "channelId"
-  left join (select account_id, sum(places) as places from taken group by account_id) of_account
+  left join used of_channel on of_channel.channel_id = "channelId"
+  left join (select account_id, sum(sends) as sends from used group by account_id) of_account
     on of_account.account_id = "accountId"`
 
-/** SQL that is true of a row of `given`, `withQuotaUsed`, for which its channel has no place left. */
-export const isBeyondChannel = sqlText`
-  (row_number() over (partition by "channelId" order by ordinality) >
-     ${quotaPerChannel} - coalesce(of_channel.places, 0))`
+/** SQL that is true of a row of `given`, `withQuotaUsed`, beyond its channel's quota. */
+export const isBeyondChannel = `row_number() over (partition by "channelId" order by ordinality) > ${quotaPerChannel} - coalesce(of_channel.sends, 0)`
 
 /**
- * SQL that is true of a row of `given` for which there is no place left, told by `isBeyondChannel` and the places its
- * account has taken in its columns of these names: those beyond their channel's take none of their account's.
+ * SQL that is true of a row that is beyond its account's quota, by its columns "isBeyondChannel" and "usedByAccount": those
+ * beyond their channel's use none of their account's.
  */
-export const isOverflow = sqlText`
-  ("isBeyondChannel"
-   or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality) >
-     ${quotaPerAccount} - coalesce("usedByAccount", 0))`
+export const isBeyondAccount = sqlText`
+  row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+    > ${quotaPerAccount} - coalesce("usedByAccount", 0)`
 
-/** SQL that is true of the only row of an insert where there is no place left; it counts no further than to the last. */
+/** SQL that is true of the only row of an insert beyond its channel's or account's quota; it counts no further than that. */
 export const isLoneOverflow = sqlText`
   (exists (select from sends
            where account_id = "accountId" and channel_id = "channelId" and ${isInQuota} offset ${quotaPerChannel - 1})

@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
-import { insertSends, type NewSend } from '../../db/admission/accepts.ts'
+import { insertSends } from '../../db/admission/accepts.ts'
+import type { NewSend } from '../../db/admission/new-send.ts'
 import { addWakeUps } from '../../src/queue/queue.ts'
 import { newContact } from './builders.ts'
 import type { TestService } from './service.ts'

@@ -1,11 +1,7 @@
 import type { Context } from 'hono'
 import type { Channel } from '../../../db/accounts/channels.ts'
-import {
-  insertSends,
-  insertSendWithMedia,
-  type NewSend,
-  type RecordedSend,
-} from '../../../db/admission/accepts.ts'
+import { insertSends, insertSendWithMedia, type RecordedSend } from '../../../db/admission/accepts.ts'
+import type { NewSend } from '../../../db/admission/new-send.ts'
 import { isRowFault, isTooLate } from '../../../db/errors.ts'
 import { maskContact } from '../../core/contact.ts'
 import type { WakeUp } from '../../core/send-job.ts'

@@ -1,6 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import '../../../db/admission/accepts.ts'
+import { fieldsAndTypes, fieldTypes } from '../../../db/admission/new-send.ts'
 import { statements } from '../../../db/statement.ts'
 
 const header = `-- The service's prepared statements, as PostgreSQL gets them. Written by \`npm run statements\`, not by hand:
@@ -19,4 +21,11 @@ test('db/statements.sql shows the prepared statements as they are; `npm run stat
   })
   expect(names).toContain('claim_sends')
   await expect(header + shown.join('')).toMatchFileSnapshot('../../../db/statements.sql')
+})
+
+test.each(Object.keys(fieldTypes))('a new send’s %s is used by the statement that records it', (field) => {
+  const { text = '' } = statements.get('insert_keyed_sends') ?? {}
+  const used = text.replaceAll(/\s+/g, ' ').replace(fieldsAndTypes.replaceAll(/\s+/g, ' '), '')
+  expect(used).not.toContain(`${field}" uuid`)
+  expect(used).toMatch(new RegExp(`\\b${field}\\b`))
 })
