@@ -91,7 +91,10 @@ export type EventFields = {
 
 export type EventField = { [Name in TimelineEventName]: keyof EventFields[Name] }[TimelineEventName]
 
-export type EventOf<Name extends TimelineEventName> = { at: string; event: Name } & EventFields[Name]
+/** An intersection with an object of no fields takes none at all. */
+type OrNone<Fields> = Fields extends Record<string, never> ? unknown : Fields
+
+export type EventOf<Name extends TimelineEventName> = { at: string; event: Name } & OrNone<EventFields[Name]>
 
 /** With whatever a later release may have written beside it. */
 export type TimelineEvent = {

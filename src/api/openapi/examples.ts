@@ -1,3 +1,5 @@
+import type { Timeline } from '../../core/timeline.ts'
+
 /** Ids in the right form, which belong to nothing. */
 export const exampleIds = {
   requestId: '01a1fde3-04b0-709e-bec0-b940cc7af3c0',
@@ -112,4 +114,4 @@ export const exampleTimeline = {
     },
     { at: '2026-11-21T11:43:09.716Z', event: 'sent' },
   ],
-}
+} satisfies Timeline

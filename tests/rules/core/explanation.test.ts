@@ -11,32 +11,14 @@ import {
   type SendRecord,
   type StoredEvent,
 } from '../../../src/core/timeline.ts'
+import { queuedRecord } from '../../support/send-record.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 14) + second * 1000)
-const requestId = '01890000-0000-7000-8000-000000000001'
-const channelId = '01890000-0000-7000-8000-000000000002'
+const { requestId, channelId } = queuedRecord
 const conversationId = '01890000-0000-7000-8000-000000000003'
 const earlier = '01890000-0000-7000-8000-000000000004'
 
-const queued: SendRecord = {
-  requestId,
-  status: 'queued',
-  channelId,
-  contactType: 'phone',
-  contactValue: '+4915112345678',
-  contactName: 'Ann Example',
-  messageType: 'text',
-  flowId: null,
-  conversationId: null,
-  acceptedAt: at(0),
-  finishedAt: null,
-  attempt: 0,
-  worker: null,
-  claimedAt: null,
-  attemptRecord: null,
-  providerMessageId: null,
-  failure: null,
-}
+const queued: SendRecord = { ...queuedRecord, contactName: 'Ann Example', acceptedAt: at(0) }
 const sending: SendRecord = {
   ...queued,
   status: 'sending',

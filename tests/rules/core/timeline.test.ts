@@ -5,28 +5,11 @@ import {
   type SendRecord,
   type StoredEvent,
 } from '../../../src/core/timeline.ts'
+import { queuedRecord } from '../../support/send-record.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, second))
 
-const queued: SendRecord = {
-  requestId: '01890000-0000-7000-8000-000000000001',
-  status: 'queued',
-  channelId: '01890000-0000-7000-8000-000000000002',
-  contactType: 'phone',
-  contactValue: '+4915112345678',
-  contactName: null,
-  messageType: 'text',
-  flowId: null,
-  conversationId: null,
-  acceptedAt: at(0),
-  finishedAt: null,
-  attempt: 0,
-  worker: null,
-  claimedAt: null,
-  attemptRecord: null,
-  providerMessageId: null,
-  failure: null,
-}
+const queued: SendRecord = { ...queuedRecord, acceptedAt: at(0) }
 
 const record: AttemptRecord = {
   attempt: 1,

@@ -1,0 +1,22 @@
+import type { SendRecord } from '../../src/core/timeline.ts'
+
+/** What a timeline needs of the row of a send that waits for its first attempt. */
+export const queuedRecord: SendRecord = {
+  requestId: '01890000-0000-7000-8000-000000000001',
+  status: 'queued',
+  channelId: '01890000-0000-7000-8000-000000000002',
+  contactType: 'phone',
+  contactValue: '+4915112345678',
+  contactName: null,
+  messageType: 'text',
+  flowId: null,
+  conversationId: null,
+  acceptedAt: new Date(0),
+  finishedAt: null,
+  attempt: 0,
+  worker: null,
+  claimedAt: null,
+  attemptRecord: null,
+  providerMessageId: null,
+  failure: null,
+}
