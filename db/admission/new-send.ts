@@ -1,18 +1,13 @@
-import type { Contact } from '../../src/core/contact.ts'
 import type { Ordering } from '../../src/core/lane.ts'
-import type { Message } from '../../src/core/message.ts'
+import type { SendRequest } from '../../src/core/send-request.ts'
 import { sends } from '../schema.ts'
 import { sqlList } from '../statement.ts'
 
-/** A send as it is recorded at accept. */
-export interface NewSend {
+/** A send as it is recorded at accept: what the client asked for, and what the service knows about it. */
+export interface NewSend extends Omit<SendRequest, 'mediaContent'> {
   requestId: string
   accountId: string
   channelId: string
-  contact: Contact
-  message: Message
-  flowId: string | undefined
-  closeConversation: boolean
   ordering: Ordering
   /** How long it may wait; undefined: without an end. */
   expireAfterSeconds: number | undefined
@@ -40,9 +35,11 @@ export const fieldTypes = {
   recordBy: 'timestamptz',
 } satisfies Record<keyof NewSend, string>
 
+type Columns = { [Column in keyof typeof sends.$inferInsert]: string }
+
 /**
  * The columns of its row, each in SQL over its fields and over `lane`, `behind` and `overflow`, which the statement finds
- * out. A column that isn't here has a default.
+ * out. Every field with a column of its name is here; any other column that isn't here has a default.
  */
 const columns = {
   requestId: '"requestId"',
@@ -60,7 +57,7 @@ const columns = {
   overflow: 'overflow',
   expiresAt: `clock_timestamp() + "expireAfterSeconds" * interval '1 s'`,
   traceparent: 'traceparent',
-} satisfies { [Column in keyof typeof sends.$inferInsert]: string }
+} satisfies Columns & Record<keyof Columns & keyof NewSend, string>
 
 const keys = Object.keys(columns) as (keyof typeof columns)[]
 

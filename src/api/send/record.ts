@@ -39,19 +39,17 @@ export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlie
   ): Promise<Recorded> => {
     const requestId = c.get('requestId')
     const deadline = c.get('deadline')
-    const { contact, message, mediaContent } = request
+    const { mediaContent, ...asked } = request
+    const { contact, message } = asked
     const { accountId } = c.get('caller')
     const { channelId } = channel
     const mediaBytes = mediaContent?.length ?? 0
     const marginMs = answerMarginMs + mediaBytes / mediaBytesPerMs
     const row: AcceptedSend = {
+      ...asked,
       requestId,
       accountId,
       channelId,
-      contact,
-      message,
-      flowId: request.flowId,
-      closeConversation: request.closeConversation,
       ordering: channel.ordering,
       expireAfterSeconds: channel.expireAfterSeconds ?? undefined,
       idempotency,
