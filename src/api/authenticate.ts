@@ -6,7 +6,7 @@ import { hashApiKey, type Permission, wasMintedHere } from '../core/api-key.ts'
 import { subscriber } from '../core/subscriber.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import { sharedLimiters } from '../platform/shared-limiter.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Needs } from '../runtime.ts'
 import { clientAddressReader } from './client-address.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
@@ -37,8 +37,10 @@ export const tooManyFaultyKeys = (resetSeconds: number) =>
 export const forbidden = (permission: Permission) =>
   new ApiError(403, `This API key lacks the permission ${permission}.`)
 
+type Refusing = Needs<'redis' | 'throughBreaker' | 'metrics', 'AUTH_FAILURE_LIMIT' | 'TRUST_PROXY'>
+
 /** Identifies the caller by the API key (docs/reference/api.md#keys). Answers 401, or 429 to an address whose keys keep failing. */
-export function authenticator(runtime: Runtime) {
+export function authenticator(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>) {
   const { settings, db } = runtime
   const lookups = new MicroBatch<string, Caller | undefined>({
     maxItems: maxKeysPerLookup,
@@ -92,7 +94,7 @@ function cachedForMs(caller: Caller | 'nobody'): number {
 }
 
 /** Counts failed keys only, so that a valid key is never refused for other clients' failures from the same address. */
-function refuser(runtime: Runtime) {
+function refuser(runtime: Refusing) {
   const clientAddress = clientAddressReader(runtime)
   const limit = { points: runtime.settings.AUTH_FAILURE_LIMIT, seconds: failureWindowSeconds }
   const failures = sharedLimiters(runtime)('auth-failures', limit)

@@ -1,14 +1,14 @@
 import type { Context } from 'hono'
 import ipaddr from 'ipaddr.js'
 import { isInNetworks } from '../core/public-address.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Needs } from '../runtime.ts'
 import type { ApiEnv } from './context.ts'
 
 /**
  * The address of the client. X-Forwarded-For counts only if it was written by proxies in `TRUST_PROXY`: read from its end, the
  * first address outside those networks is the client's.
  */
-export function clientAddressReader({ settings }: Runtime) {
+export function clientAddressReader({ settings }: Needs<never, 'TRUST_PROXY'>) {
   return (c: Context<ApiEnv>): string => {
     let address = c.env.incoming.socket.remoteAddress ?? 'unknown'
     for (const hop of c.req.header('X-Forwarded-For')?.split(',').reverse() ?? []) {
@@ -20,7 +20,7 @@ export function clientAddressReader({ settings }: Runtime) {
 }
 
 /** Logs, once, that requests seem to come through a proxy although `TRUST_PROXY` is empty. */
-export function unknownProxyWarner({ settings, log }: Runtime) {
+export function unknownProxyWarner({ settings, log }: Needs<'log', 'TRUST_PROXY'>) {
   let isDone = settings.TRUST_PROXY.length > 0
   return (c: Context<ApiEnv>): void => {
     if (isDone || c.env.incoming.headers['x-forwarded-for'] === undefined) return

@@ -1,27 +1,38 @@
 import type { HttpBindings } from '@hono/node-server'
+import type { Context } from 'hono'
 import { createFactory } from 'hono/factory'
 import type { Caller } from '../../db/accounts/api-keys.ts'
 import type { SendRequest } from '../core/send-request.ts'
 import type { Deadline } from '../platform/deadline.ts'
 
 /** The values that the steps of a request pass on. */
+export interface RequestState {
+  requestId: string
+  /** Headers for the answer, in addition to those of its route. */
+  headers: Record<string, string>
+  deadline: Deadline
+  /** Set by `authenticate`. */
+  caller: Caller
+  /** Set by `readBody`, in pieces. The pieces of a large body are empty after it is parsed. */
+  body: readonly Buffer[]
+  /** Set by `validate`. */
+  request: SendRequest
+  /** Why the request was refused, for the log; set with every error. */
+  refusal: string
+}
+
 export interface ApiEnv {
   Bindings: HttpBindings
-  Variables: {
-    requestId: string
-    /** Headers for the answer, in addition to those of its route. */
-    headers: Record<string, string>
-    deadline: Deadline
-    /** Set by `authenticate`. */
-    caller: Caller
-    /** Set by `readBody`, in pieces. The pieces of a large body are empty after it is parsed. */
-    body: readonly Buffer[]
-    /** Set by `validate`. */
-    request: SendRequest
-    hasUsedRateLimit: boolean | undefined
-    /** Why the request was refused, for the log; set with every error. */
-    refusal: string
-  }
+  Variables: RequestState
 }
+
+/** The state that the steps before have set. (`c.var` builds an object of everything at each access.) */
+export const stateOf = (c: Context<ApiEnv>) => ({
+  requestId: c.get('requestId'),
+  headers: c.get('headers'),
+  deadline: c.get('deadline'),
+  caller: c.get('caller'),
+  request: c.get('request'),
+})
 
 export const factory = createFactory<ApiEnv>()

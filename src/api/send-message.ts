@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Channel } from '../../db/accounts/channels.ts'
-import { type SendRequest, sendRequestSchemas } from '../core/send-request.ts'
+import { sendRequestSchemas } from '../core/send-request.ts'
 import type { Runtime } from '../runtime.ts'
 import { answerJson } from './answer.ts'
 import { authorize } from './authenticate.ts'
@@ -8,22 +8,17 @@ import { openLargeBodies } from './body/large-bodies.ts'
 import type { BodyForm } from './body/parse-body.ts'
 import { readBody, refuseDeclaredOversize } from './body/read-body.ts'
 import type { ClientTimeouts } from './client-timeouts.ts'
-import { type ApiEnv, factory } from './context.ts'
+import { type ApiEnv, factory, stateOf } from './context.ts'
+import { repeatAnswerer } from './send/answer-repeat.ts'
 import { templateApplier } from './send/apply-template.ts'
 import { channelChecks } from './send/check-against-channel.ts'
 import { checkMediaContent } from './send/check-media-content.ts'
 import { enqueuer } from './send/enqueue.ts'
-import {
-  type EarlierSend,
-  earlierSends,
-  idempotencyOf,
-  keyUsedBefore,
-  replayAnswer,
-} from './send/idempotency.ts'
+import { earlierSends, idempotencyOf } from './send/idempotency.ts'
 import { channelLookup, channelNotFound } from './send/own-channel.ts'
 import { rateLimiter } from './send/rate-limit.ts'
 import { recorder } from './send/record.ts'
-import { traceRecord } from './send/trace-request.ts'
+import { clientsTraceparent, traceRecord } from './send/trace-request.ts'
 import { validate } from './send/validate.ts'
 
 /**
@@ -44,7 +39,7 @@ export function sendMessage(
   const applyTemplate = templateApplier(runtime)
   const { rateLimit, refundRateLimit } = rateLimiter(runtime)
   const findEarlier = earlierSends(runtime)
-  const replay = replayAnswer(runtime)
+  const answerRepeat = repeatAnswerer(runtime, refundRateLimit)
   const record = traceRecord(recorder(runtime, findEarlier))
   const enqueue = enqueuer(runtime)
 
@@ -56,35 +51,30 @@ export function sendMessage(
       readBody(settings.MAX_BODY_BYTES, timeouts, large),
       validate(form, schemas, large),
       async (c) => {
-        const requested = c.get('request')
-        const request = await checkMediaContent(requested)
-        const channel = await ownChannel(c, c.req.param('channelId') ?? request.channelId)
-        if (channel.isDeleted) return await answerRepeatOnly(c, requested, channel)
-        await checkAgainstChannel(c, request, channel)
-        const message = await applyTemplate(c, request.message, channel)
-        const idempotency = idempotencyOf(c, requested, channel)
-        const earlier = await findEarlier(c, idempotency)
-        if (earlier) return await answerRepeat(c, earlier)
-        await rateLimit(c)
-        const recorded = await record(c, { ...request, message }, channel, idempotency)
-        if ('earlier' in recorded) return await answerRepeat(c, recorded.earlier)
-        await enqueue(c, recorded.wakeUp)
-        return answerJson(c, { requestId: c.get('requestId') }, 202)
+        const state = stateOf(c)
+        const { incoming } = c.env
+        const request = await checkMediaContent(state.request)
+        const channel = await ownChannel(state, c.req.param('channelId') ?? request.channelId)
+        if (channel.isDeleted) return await answerRepeatOnly(c, channel)
+        await checkAgainstChannel(state, request, channel)
+        const message = await applyTemplate(state, request.message, channel)
+        const idempotency = idempotencyOf(incoming, state, channel)
+        const earlier = await findEarlier(state, idempotency)
+        if (earlier) return await answerRepeat(c, earlier, 0)
+        await rateLimit(state)
+        const traceparent = clientsTraceparent(incoming)
+        const recorded = await record(state, { ...request, message }, channel, idempotency, traceparent)
+        if ('earlier' in recorded) return await answerRepeat(c, recorded.earlier, 1)
+        await enqueue(state, recorded.wakeUp)
+        return answerJson(c, { requestId: state.requestId }, 202)
       },
     )
 
-  /** A repeat gets the answer of the first request with its key, and doesn't count for the rate limit. */
-  async function answerRepeat(c: Context<ApiEnv>, { requestId, isSameRequest }: EarlierSend) {
-    await refundRateLimit(c)
-    if (!isSameRequest) throw keyUsedBefore()
-    return replay(c, requestId)
-  }
-
   /** A deleted channel looks absent, except to a repeat of a request from before the deletion. */
-  async function answerRepeatOnly(c: Context<ApiEnv>, requested: SendRequest, channel: Channel) {
-    const earlier = await findEarlier(c, idempotencyOf(c, requested, channel))
+  async function answerRepeatOnly(c: Context<ApiEnv>, channel: Channel): Promise<Response> {
+    const earlier = await findEarlier(c.var, idempotencyOf(c.env.incoming, c.var, channel))
     if (!earlier) throw channelNotFound()
-    return await answerRepeat(c, earlier)
+    return await answerRepeat(c, earlier, 0)
   }
 
   return { channelInBody: pipeline('channelInBody'), channelInPath: pipeline('channelInPath') }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { eq } from 'drizzle-orm'
-import { Hono } from 'hono'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Caller } from '../../db/accounts/api-keys.ts'
@@ -8,7 +7,6 @@ import { insertSends, insertSendWithMedia } from '../../db/admission/accepts.ts'
 import { connectDatabase } from '../../db/client.ts'
 import { isTooLate, isUnavailable } from '../../db/errors.ts'
 import { media, sends } from '../../db/schema.ts'
-import type { ApiEnv } from '../../src/api/context.ts'
 import { recorder } from '../../src/api/send/record.ts'
 import { Deadline } from '../../src/platform/deadline.ts'
 import { buildNewSend } from '../support/batches.ts'
@@ -134,24 +132,24 @@ test('a connection that is lost while content is written loses both, and the nex
 /** Lets the pipeline's step record it. @returns whether it did. */
 async function recordByStep(content: Buffer, db = service.runtime.db): Promise<boolean> {
   const record = recorder({ ...service.runtime, db }, async () => undefined)
-  const app = new Hono<ApiEnv>().post('/', async (c) => {
-    c.set('requestId', uuidv7())
-    c.set('deadline', new Deadline(20_000))
-    c.set('caller', { accountId: account.accountId } as Caller)
-    const { contact, message, flowId, closeConversation } = buildRow()
-    const request = { contact, message, flowId, closeConversation, mediaContent: content }
-    const channel = {
-      channelId: account.channelId,
-      provider: 'sandbox',
-      ordering: 'none',
-      expireAfterSeconds: null,
-      isDeleted: false,
-    } as const
-    await record(c, request, channel, undefined)
-    return c.text('recorded')
-  })
-  app.onError((_error, c) => c.text('not recorded', 503))
-  return (await app.request('/', { method: 'POST' }, { incoming: { headers: {} } })).ok
+  const { contact, message, flowId, closeConversation } = buildRow()
+  const request = { contact, message, flowId, closeConversation, mediaContent: content }
+  const channel = {
+    channelId: account.channelId,
+    provider: 'sandbox',
+    ordering: 'none',
+    expireAfterSeconds: null,
+    isDeleted: false,
+  } as const
+  const state = {
+    requestId: uuidv7(),
+    deadline: new Deadline(20_000),
+    caller: { accountId: account.accountId } as Caller,
+  }
+  return await record(state, request, channel, undefined, undefined).then(
+    () => true,
+    () => false,
+  )
 }
 
 test('content is freed once it is recorded', async () => {

@@ -3,14 +3,18 @@ import { withCommonName } from '../../core/media-content.ts'
 import { readMediaToken } from '../../core/media-link.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { credentialsKeys } from '../../platform/settings.ts'
-import type { Runtime } from '../../runtime.ts'
+import type { Needs } from '../../runtime.ts'
 import { factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
 export const mediaNotFound = () => new ApiError(404, 'No such media, or its link has expired.')
 
 /** Answers a provider's request for a send's media, by a link that the provider was given (docs/reference/api.md#media-links). */
-export function getMedia({ db, clock, settings }: Runtime) {
+export function getMedia({
+  db,
+  clock,
+  settings,
+}: Needs<'db' | 'clock', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>) {
   const keys = credentialsKeys(settings)
   return factory.createHandlers(async (c) => {
     const token = c.req.param('token') ?? ''

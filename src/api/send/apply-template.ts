@@ -1,4 +1,3 @@
-import type { Context } from 'hono'
 import type { Channel } from '../../../db/accounts/channels.ts'
 import { findTemplate } from '../../../db/accounts/templates.ts'
 import { joinFaults } from '../../core/faults.ts'
@@ -6,19 +5,23 @@ import type { Message } from '../../core/message.ts'
 import type { ProviderRules } from '../../core/provider.ts'
 import { providerRules } from '../../core/providers/index.ts'
 import { variableFaults } from '../../core/template.ts'
-import type { Runtime } from '../../runtime.ts'
-import type { ApiEnv } from '../context.ts'
+import type { Needs } from '../../runtime.ts'
+import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
 /**
  * Checks a template's variables against its registration with the channel, and stores the current definition with the message
  * (docs/reference/api.md#templates). An unregistered template passes unchanged if the provider accepts it.
  */
-export function templateApplier({ db }: Runtime) {
-  return async (c: Context<ApiEnv>, message: Message, channel: Channel): Promise<Message> => {
+export function templateApplier({ db }: Needs<'db'>) {
+  return async (
+    { deadline }: Pick<RequestState, 'deadline'>,
+    message: Message,
+    channel: Channel,
+  ): Promise<Message> => {
     if (message.type !== 'template') return message
     const { name, variables } = message.template
-    const definition = await c.var.deadline.spend(findTemplate(db, channel.channelId, name))
+    const definition = await deadline.spend(findTemplate(db, channel.channelId, name))
     const { template: rules }: ProviderRules = providerRules[channel.provider]
     const nameFault = definition ? undefined : rules.unregisteredFault?.(name)
     if (nameFault) throw new ApiError(400, `message.template.name: ${nameFault}`)

@@ -1,11 +1,10 @@
-import type { Context } from 'hono'
 import { findReadyHeads } from '../../../db/delivery/due-sends.ts'
 import type { WakeUp } from '../../core/send-job.ts'
 import { logWarning } from '../../platform/logger.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import { addWakeUps, restoreWakeUps } from '../../queue/queue.ts'
-import type { Runtime } from '../../runtime.ts'
-import type { ApiEnv } from '../context.ts'
+import type { Needs } from '../../runtime.ts'
+import type { RequestState } from '../context.ts'
 
 const maxJobsPerAdd = 200
 
@@ -13,7 +12,9 @@ const maxJobsPerAdd = 200
  * Adds the send's wake-up to the queue, together with those of concurrent sends. The send is committed already: if adding fails,
  * the send is still accepted, and a worker's reconciler adds the wake-up later.
  */
-export function enqueuer(runtime: Runtime) {
+export function enqueuer(
+  runtime: Needs<'db' | 'redis' | 'queue' | 'overflow' | 'throughBreaker' | 'log' | 'metrics'>,
+) {
   const { throughBreaker, log, metrics } = runtime
   const adds = new MicroBatch<WakeUp, void>({
     maxItems: maxJobsPerAdd,
@@ -40,9 +41,9 @@ export function enqueuer(runtime: Runtime) {
     },
   })
 
-  return async (c: Context<ApiEnv>, wakeUp: WakeUp): Promise<void> => {
+  return async ({ deadline }: Pick<RequestState, 'deadline'>, wakeUp: WakeUp): Promise<void> => {
     try {
-      await c.get('deadline').spend(adds.add(wakeUp))
+      await deadline.spend(adds.add(wakeUp))
     } catch (error) {
       logWarning(log, 'enqueue_failed', error, { requestId: wakeUp.requestId })
       metrics.enqueueFailures.inc()

@@ -1,10 +1,9 @@
-import type { Context } from 'hono'
 import { LRUCache } from 'lru-cache'
 import { type Channel, type ChannelOwner, findOwnChannels } from '../../../db/accounts/channels.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
-import type { Runtime } from '../../runtime.ts'
-import type { ApiEnv } from '../context.ts'
+import type { Needs } from '../../runtime.ts'
+import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
 /** A change of a channel takes effect after at most this long. Absent channels aren't cached, so a new one works at once. */
@@ -20,7 +19,7 @@ export const channelNotFound = () => new ApiError(404, 'Channel not found')
  * Finds the caller's channel. An absent channel and one of another account get the same answer. A deleted channel is found,
  * because a repeat of an earlier request still has to be answered.
  */
-export function channelLookup({ db }: Runtime) {
+export function channelLookup({ db }: Needs<'db'>) {
   const lookups = new MicroBatch<ChannelOwner, Channel | undefined>({
     maxItems: maxChannelsPerLookup,
     isItemsFault: () => false,
@@ -36,12 +35,15 @@ export function channelLookup({ db }: Runtime) {
     ttl: cacheTtlMs,
     ttlResolution: ttlResolutionMs,
   })
-  return async (c: Context<ApiEnv>, channelId = ''): Promise<Channel> => {
-    const owner = { channelId, accountId: c.get('caller').accountId }
+  return async (
+    { caller, deadline }: Pick<RequestState, 'caller' | 'deadline'>,
+    channelId = '',
+  ): Promise<Channel> => {
+    const owner = { channelId, accountId: caller.accountId }
     const key = keyOf(owner)
     const known = channels.get(key)
     if (known) return known
-    const channel = canBeRecordId(channelId) && (await c.get('deadline').spend(lookups.add(owner)))
+    const channel = canBeRecordId(channelId) && (await deadline.spend(lookups.add(owner)))
     if (!channel) throw channelNotFound()
     channels.set(key, channel)
     return channel

@@ -1,8 +1,7 @@
-import type { Context } from 'hono'
 import type { RateLimit } from '../../../db/accounts/accounts.ts'
 import { type Count, type SharedLimiter, sharedLimiters } from '../../platform/shared-limiter.ts'
-import type { Runtime } from '../../runtime.ts'
-import type { ApiEnv } from '../context.ts'
+import type { Needs } from '../../runtime.ts'
+import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
 export const tooManyRequests = (limit: RateLimit, { resetSeconds }: Pick<Count, 'resetSeconds'>) =>
@@ -10,8 +9,12 @@ export const tooManyRequests = (limit: RateLimit, { resetSeconds }: Pick<Count, 
     'Retry-After': String(resetSeconds),
   })
 
+type Limited = Pick<RequestState, 'caller' | 'deadline' | 'headers'>
+
 /** Counts requests for the rate limit of their account (docs/reference/api.md#rate-limit). */
-export function rateLimiter(runtime: Runtime) {
+export function rateLimiter(
+  runtime: Needs<'redis' | 'throughBreaker' | 'metrics', 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>,
+) {
   const { settings, metrics } = runtime
   const defaultLimit = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
   const createLimiter = sharedLimiters(runtime)
@@ -23,31 +26,30 @@ export function rateLimiter(runtime: Runtime) {
     return limiter
   }
 
-  const setHeaders = (c: Context<ApiEnv>, limit: RateLimit, { remaining, resetSeconds }: Count) => {
-    const headers = c.get('headers')
+  const setHeaders = (
+    headers: RequestState['headers'],
+    limit: RateLimit,
+    { remaining, resetSeconds }: Count,
+  ) => {
     headers['RateLimit-Policy'] = `"default";q=${limit.points};w=${limit.seconds}`
     headers.RateLimit = `"default";r=${remaining};t=${resetSeconds}`
   }
 
   return {
     /** @throws ApiError 429 if the limit is exceeded. */
-    async rateLimit(c: Context<ApiEnv>): Promise<void> {
-      const caller = c.get('caller')
+    async rateLimit({ caller, deadline, headers }: Limited): Promise<void> {
       const limit = caller.rateLimit ?? defaultLimit
-      const count = await c.get('deadline').spend(limiterFor(limit).useUp(caller.accountId))
-      c.set('hasUsedRateLimit', true)
-      setHeaders(c, limit, count)
+      const count = await deadline.spend(limiterFor(limit).useUp(caller.accountId))
+      setHeaders(headers, limit, count)
       if (!count.isOver) return
       metrics.rateLimited.inc({ limit: 'account' })
       throw tooManyRequests(limit, count)
     },
 
-    /** Refunds the request, if it was counted. Also sets the headers, without counting. */
-    async refundRateLimit(c: Context<ApiEnv>): Promise<void> {
-      const { caller, deadline, hasUsedRateLimit } = c.var
+    /** Refunds the points that the request was counted for, 0 or 1, and sets the headers. */
+    async refundRateLimit({ caller, deadline, headers }: Limited, points: 0 | 1): Promise<void> {
       const limit = caller.rateLimit ?? defaultLimit
-      const points = hasUsedRateLimit ? 1 : 0
-      setHeaders(c, limit, await deadline.spend(limiterFor(limit).refund(caller.accountId, points)))
+      setHeaders(headers, limit, await deadline.spend(limiterFor(limit).refund(caller.accountId, points)))
     },
   }
 }

@@ -1,4 +1,3 @@
-import type { Context } from 'hono'
 import type { Channel } from '../../../db/accounts/channels.ts'
 import { insertSends, insertSendWithMedia, type RecordedSend } from '../../../db/admission/accepts.ts'
 import type { NewSend } from '../../../db/admission/new-send.ts'
@@ -9,8 +8,8 @@ import type { SendRequest } from '../../core/send-request.ts'
 import { freeMemory } from '../../platform/free-memory.ts'
 import { logEvent } from '../../platform/logger.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
-import type { Runtime } from '../../runtime.ts'
-import type { ApiEnv } from '../context.ts'
+import type { Needs } from '../../runtime.ts'
+import type { RequestState } from '../context.ts'
 import { unavailable } from '../errors.ts'
 import type { EarlierSend, earlierSends, Idempotency } from './idempotency.ts'
 import { traceparentOf } from './trace-request.ts'
@@ -28,20 +27,22 @@ type AcceptedSend = Omit<NewSend, 'recordBy'> & { recordByMs: number }
 type Recorded = { wakeUp: WakeUp } | { earlier: EarlierSend }
 
 /** Commits the send in PostgreSQL, or answers 503 (docs/reference/errors.md). */
-export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlierSends>) {
+export function recorder(
+  runtime: Needs<'db' | 'clock' | 'log' | 'metrics'>,
+  findEarlier: ReturnType<typeof earlierSends>,
+) {
   const { clock, log, metrics } = runtime
   const insert = inserter(runtime)
   return async (
-    c: Context<ApiEnv>,
+    { requestId, caller, deadline }: Pick<RequestState, 'requestId' | 'caller' | 'deadline'>,
     request: SendRequest,
     channel: Channel,
     idempotency: Idempotency | undefined,
+    clientsTraceparent: string | undefined,
   ): Promise<Recorded> => {
-    const requestId = c.get('requestId')
-    const deadline = c.get('deadline')
     const { mediaContent, ...asked } = request
     const { contact, message } = asked
-    const { accountId } = c.get('caller')
+    const { accountId } = caller
     const { channelId } = channel
     const mediaBytes = mediaContent?.length ?? 0
     const marginMs = answerMarginMs + mediaBytes / mediaBytesPerMs
@@ -53,12 +54,12 @@ export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlie
       ordering: channel.ordering,
       expireAfterSeconds: channel.expireAfterSeconds ?? undefined,
       idempotency,
-      traceparent: traceparentOf(c),
+      traceparent: traceparentOf(clientsTraceparent),
       recordByMs: performance.now() + deadline.leftMs - marginMs,
     }
     const recorded = await deadline.spend(insert(row, mediaContent))
     if (!recorded) {
-      const earlier = await findEarlier(c, idempotency)
+      const earlier = await findEarlier({ deadline }, idempotency)
       if (earlier) return { earlier }
       // Too late by PostgreSQL's clock. In case that clock was changed, read it again for the next requests.
       void clock.read().catch(() => {})
@@ -74,7 +75,7 @@ export function recorder(runtime: Runtime, findEarlier: ReturnType<typeof earlie
 }
 
 /** Concurrent sends share one insert. A send with media has its own, so that others don't wait for its bytes. */
-function inserter({ db, clock, metrics }: Runtime) {
+function inserter({ db, clock, metrics }: Needs<'db' | 'clock' | 'metrics'>) {
   const inserts = new MicroBatch<AcceptedSend, RecordedSend | undefined>({
     maxItems: maxRowsPerInsert,
     isItemsFault: isRowFault,

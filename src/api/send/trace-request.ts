@@ -1,15 +1,16 @@
+import type { IncomingMessage } from 'node:http'
 import { type Span, SpanKind, trace } from '@opentelemetry/api'
 import type { Context, Next } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { queueName } from '../../core/send-job.ts'
 import { formatTraceparent, parseTraceparent } from '../../core/traceparent.ts'
 import { activeTraceparent, failSpan, inSpan, remoteContext } from '../../platform/tracing.ts'
-import { type ApiEnv, factory } from '../context.ts'
+import { type ApiEnv, factory, type RequestState } from '../context.ts'
 
 /** Creates a span for each request, as a part of the client's trace if the client sent a `traceparent`. */
 export const traceRequest = factory.createMiddleware((c, next) => {
   const { method } = c.req
-  const parent = trace.getActiveSpan() ? undefined : remoteContext(clientsTraceparent(c))
+  const parent = trace.getActiveSpan() ? undefined : remoteContext(clientsTraceparent(c.env.incoming))
   const attributes = { 'http.request.method': method, 'url.scheme': 'http' }
   return inSpan({ name: method, kind: SpanKind.SERVER, ...(parent && { parent }), attributes }, (span) =>
     span.isRecording() ? recordSpan(span, c, next) : next(),
@@ -31,15 +32,14 @@ async function recordSpan(span: Span, c: Context<ApiEnv>, next: Next): Promise<v
 }
 
 /** Two such headers are joined (`joinDuplicateHeaders`), which makes them malformed. */
-const clientsTraceparent = (c: Context<ApiEnv>) => c.env.incoming.headers.traceparent?.toString()
-
-type RecordStep<Args extends unknown[], Recorded> = (c: Context<ApiEnv>, ...args: Args) => Promise<Recorded>
+export const clientsTraceparent = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
+  headers.traceparent?.toString()
 
 /** Wraps the recording in a producer span: the send's row is the message that workers consume. */
-export function traceRecord<Args extends unknown[], Recorded>(
-  record: RecordStep<Args, Recorded>,
-): RecordStep<Args, Recorded> {
-  return (c, ...args) =>
+export function traceRecord<State extends Pick<RequestState, 'requestId'>, Args extends unknown[], Recorded>(
+  record: (state: State, ...args: Args) => Promise<Recorded>,
+): typeof record {
+  return (state, ...args) =>
     inSpan(
       {
         name: `send ${queueName}`,
@@ -49,17 +49,17 @@ export function traceRecord<Args extends unknown[], Recorded>(
           'messaging.operation.type': 'send',
           'messaging.operation.name': 'send',
           'messaging.destination.name': queueName,
-          'messaging.message.id': c.get('requestId'),
+          'messaging.message.id': state.requestId,
         },
       },
-      () => record(c, ...args),
+      () => record(state, ...args),
     )
 }
 
 /** The `traceparent` stored with the send: that of the active span, or without tracing here the client's own. */
-export function traceparentOf(c: Context<ApiEnv>): string | undefined {
+export function traceparentOf(ofClient: string | undefined): string | undefined {
   const active = activeTraceparent()
   if (active !== undefined) return active
-  const ofClient = parseTraceparent(clientsTraceparent(c))
-  return ofClient && formatTraceparent(ofClient)
+  const parsed = parseTraceparent(ofClient)
+  return parsed && formatTraceparent(parsed)
 }

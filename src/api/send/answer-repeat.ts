@@ -1,0 +1,27 @@
+import type { Context } from 'hono'
+import { logEvent } from '../../platform/logger.ts'
+import type { Needs } from '../../runtime.ts'
+import { answerJson } from '../answer.ts'
+import type { ApiEnv } from '../context.ts'
+import { type EarlierSend, keyUsedBefore } from './idempotency.ts'
+import type { rateLimiter } from './rate-limit.ts'
+
+/** A repeat gets the answer of the first request with its key, and doesn't count for the rate limit. */
+export function repeatAnswerer(
+  { log, metrics }: Needs<'log' | 'metrics'>,
+  refundRateLimit: ReturnType<typeof rateLimiter>['refundRateLimit'],
+) {
+  /** @param counted the points that the rate limit has counted for it. */
+  return async (
+    c: Context<ApiEnv>,
+    { requestId, isSameRequest }: EarlierSend,
+    counted: 0 | 1,
+  ): Promise<Response> => {
+    await refundRateLimit(c.var, counted)
+    if (!isSameRequest) throw keyUsedBefore()
+    const { caller, requestId: repeatId } = c.var
+    logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })
+    metrics.idempotentReplays.inc()
+    return answerJson(c, { requestId }, 202, { 'X-Request-Id': requestId, 'Idempotent-Replayed': 'true' })
+  }
+}
