@@ -17,7 +17,7 @@ interface Advanced {
 }
 
 /**
- * The way of a send through a worker, from its wake-up to those of the sends that waited for it. The order is a promise
+ * Advances a send, from its wake-up to the wake-ups of the sends that waited for it. The order is a promise
  * (docs/reference/timeline.md#delivery): the claim is committed before the provider is called and the outcome after, so
  * that a call is never repeated blindly, and the contact's conversation is closed before the contact sees the message.
  */
@@ -39,7 +39,7 @@ export function deliverer(
     if (!claimed.send) return claimed
     return await traceAttempt(claimed.send, async () => {
       const send = await closeConversation(claimed.send)
-      // Its claim was given up, which the timeline tells. It may be due, and without a wake-up but this one.
+      // The claim was given up meanwhile. The send may be due again, with no other wake-up than this one.
       if (!send) return { next: { looksAgain: true } }
       const attempt = await dispatch(send)
       const recorded = await recordOutcome(send, attempt)

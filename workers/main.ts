@@ -12,7 +12,7 @@ import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
 import { startWorker } from './worker.ts'
 
 /**
- * Longer than a call to a provider may take, so that each is seen to its end; only an upload of large media by a slow line
+ * Longer than the time limit of a call to a provider, so that each call can end; only an upload of large media over a slow line
  * may take longer. Fetches of media are aborted at once.
  */
 const drainMs = 30_000

@@ -12,25 +12,25 @@ import type { Queues } from './sends/wake.ts'
 import { SteadyWorker, tryAgainAfterMs } from './steady-worker.ts'
 import { queueFaults } from './upkeep/queue-faults.ts'
 
-/** A killed worker's jobs are taken up again within lock and check together. */
+/** Another worker takes over a killed worker's jobs within these two times together. */
 const lockDurationMs = 8_000
 const stalledCheckMs = 3_000
-/** How often a job may lose its worker; whether a send kills workers is counted in PostgreSQL, not here. */
+/** Practically unlimited: PostgreSQL counts how often a send's worker was lost, not BullMQ. */
 const maxStalls = 1_000_000
 const wakeAfterFaultMs = 1_000
-const tellRedisWithinMs = 2_000
-/** Of the slots, those that the overflow can't take: whatever an account has waiting, there is room for the others. */
+const finishJobsWithinMs = 2_000
+/** Share of the slots that the overflow queue can't use, so that a long backlog of one account leaves slots to the others. */
 const keptForOrdinary = 0.6
 
 export interface QueueWorker {
   ready(): Promise<unknown>
-  /** Takes no new wake-ups, and resolves when the sends in hand have their outcome recorded. */
+  /** Takes no new wake-ups, and resolves when the outcomes of all sends in flight are recorded. */
   stop(): Promise<void>
 }
 
 /**
- * Follows wake-ups from both queues, on slots that they share. A wake-up whose send is to be tried later, or whose
- * processing hit a fault, goes back as a delayed one under the same id.
+ * Processes wake-ups of both queues, which share the worker's slots. A wake-up whose send has to be tried later, or whose
+ * processing failed, is delayed and stays under the same id.
  */
 export function startQueueWorker(
   runtime: Queues & Needs<'db' | 'log' | 'metrics', 'WORKER_CONCURRENCY'>,
@@ -44,9 +44,9 @@ export function startQueueWorker(
   metrics.slots.set(slots)
   const onSlot = pLimit(slots)
   let isStopping = false
-  const follow = async (job: Job<SendJob>, token?: string): Promise<NextWakeUp> => {
+  const processJob = async (job: Job<SendJob>, token?: string): Promise<NextWakeUp> => {
     const { requestId } = sendJobSchema.parse(job.data)
-    // It has waited for its slot until now: for another worker.
+    // It waited for a slot until now. Leave it to another worker.
     if (isStopping) return await wakeAgain(job, 0, token)
     const next = await deliver(requestId).catch((error: unknown): NextWakeUp => {
       logFault(log, 'wake_up_failed', error, { requestId })
@@ -66,11 +66,11 @@ export function startQueueWorker(
       runRetryDelay: tryAgainAfterMs,
       ...leaveNothing,
     }
-    const process = (job: Job<SendJob>, token?: string) => onSlot(() => follow(job, token))
+    const process = (job: Job<SendJob>, token?: string) => onSlot(() => processJob(job, token))
     const worker = new SteadyWorker(name, process, options, faults.taken)
-    // What concerns the connection is in the log already, once an outage.
+    // The connection logs its own errors, once per outage.
     worker.on('error', (error) => redis.status === 'ready' && faults.log(error))
-    // Not before it has left the queue: until then its send, should it be the lane's head by now, can't be given another.
+    // Only after the wake-up has left the queue: until then, no other one can be added for its send, which may be the head.
     worker.on('completed', ({ data }, { looksAgain }) => looksAgain && void lanes.wakeHeadOf(data.requestId))
     worker.on('failed', (job, error) => logFault(log, 'wake_up_lost', error, { requestId: job?.id }))
     return worker
@@ -85,15 +85,15 @@ export function startQueueWorker(
       isStopping = true
       const closed = Promise.all(workers.map((worker) => worker.close()))
       await inFlight.ended()
-      // All is recorded in PostgreSQL. What Redis, being away, isn't told now, the next worker finds out.
-      if (await isDoneWithin(closed, tellRedisWithinMs)) return
+      // All outcomes are in PostgreSQL. If Redis is down and the jobs stay, the next worker finds that nothing is left to do.
+      if (await isDoneWithin(closed, finishJobsWithinMs)) return
       redis.disconnect()
       await inFlight.ended()
     },
   }
 }
 
-/** Gives the wake-up back to its queue, to come again. */
+/** Delays the wake-up, so that it comes again. */
 async function wakeAgain(job: Job<SendJob>, inMs: number, token: string | undefined): Promise<never> {
   await job.moveToDelayed(Date.now() + inMs, token)
   throw new DelayedError()

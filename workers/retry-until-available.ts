@@ -5,9 +5,8 @@ import { type Logger, logFault, logWarning } from '../src/platform/logger.ts'
 const tryAgainEveryMs = 500
 
 /**
- * Makes database work wait for PostgreSQL to come back instead of failing, and go again where it lost against another
- * statement. Around a claim nothing may be given up for such a reason: the send would stay claimed, with nobody at
- * work on it. The work has to be repeatable.
+ * Repeats database work while PostgreSQL is down, or when it conflicts with another statement. If a worker gave up instead, its
+ * send would stay claimed without anyone working on it. The work has to be idempotent.
  */
 export function retryUntilAvailable<In, Out>(
   log: Logger,

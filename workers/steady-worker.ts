@@ -9,13 +9,13 @@ export const tryAgainAfterMs = 500
 type Process = ConstructorParameters<typeof Worker<SendJob, NextWakeUp>>[1]
 
 /**
- * BullMQ's worker, but one that pauses after Redis has refused to hand out a wake-up, as a read-only one does: it would ask
- * again at once, and for ever. It never waits for one so long that its connection couldn't be watched.
+ * BullMQ's worker, with two changes. It pauses after Redis refused to hand out a wake-up, as a read-only Redis does; BullMQ would
+ * ask again at once, forever. And its blocking wait is short enough for the watchdog of its connection.
  */
 export class SteadyWorker extends Worker<SendJob, NextWakeUp> {
   readonly #onHandedOut: () => void
 
-  /** @param onHandedOut is called whenever Redis has taken the question for the next wake-up, which is a write. */
+  /** @param onHandedOut called whenever Redis has executed the request for the next wake-up, which is a write. */
   constructor(name: string, process: Process, options: WorkerOptions, onHandedOut: () => void) {
     super(name, process, options)
     this.#onHandedOut = onHandedOut

@@ -12,14 +12,14 @@ import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
 export interface Worker {
   /** Resolves when it takes wake-ups from the queue and may claim their sends. */
   ready(): Promise<unknown>
-  /** Sees what is in hand to its end. */
+  /** Takes no new sends, and resolves when those in flight have ended. */
   stop(): Promise<void>
 }
 
 /**
- * All that a worker process does: it delivers sends, and does what has to be done beside.
+ * Starts the parts of a worker process: delivering sends, and the periodic tasks.
  *
- * @param name unlike that of any other worker, ever: claims hang on it.
+ * @param name unique among all workers, past ones too, because claims refer to it.
  */
 export function startWorker(runtime: Runtime, name: string, flow = new WakeUpFlow(runtime.metrics)): Worker {
   const heartbeat = startHeartbeat(runtime, name)
@@ -28,7 +28,7 @@ export function startWorker(runtime: Runtime, name: string, flow = new WakeUpFlo
   const inFlight = new InFlight(flow)
   const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight)
   const queueWorker = startQueueWorker(runtime, deliver, inFlight)
-  const beside = [
+  const periodicTasks = [
     startReconciler(runtime, permits, flow),
     startSweeps(runtime, heartbeat, () => inFlight.requestIds()),
   ]
@@ -36,9 +36,9 @@ export function startWorker(runtime: Runtime, name: string, flow = new WakeUpFlo
     ready: () => Promise.all([queueWorker.ready(), heartbeat.begun]),
     async stop() {
       permits.stop()
-      // A fetch and the call after it may take longer than a worker has to end.
+      // A fetch and the call after it may take longer than the worker has left.
       stopFetching()
-      await Promise.all([queueWorker.stop(), ...beside.map((rounds) => rounds.stop())])
+      await Promise.all([queueWorker.stop(), ...periodicTasks.map((task) => task.stop())])
       await heartbeat.stop()
       await closeProviders()
     },

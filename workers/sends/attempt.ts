@@ -2,34 +2,34 @@ import type { ClaimedSend } from '../../db/delivery/claims.ts'
 import type { AttemptResult } from '../../src/core/outcome.ts'
 import type { WakeUp } from '../../src/core/send-job.ts'
 
-/** A send that this worker has claimed; with a rate, the moment of its call and when that is over, as `performance.now()` tells. */
+/** A send that this worker has claimed. On a channel with a rate, with the window for its call, on the clock of `performance.now()`. */
 export type OwnSend = ClaimedSend & { callAt?: number; tooLateAt?: number }
 
-/** A claimed send in its conversation. */
+/** A claimed send that has joined its conversation. */
 export type EnteredSend = OwnSend & { conversationId: string }
 
-/** A call to the provider, or why there was none. */
+/** The result of an attempt: of the call to the provider, or why there was none. */
 export interface Attempt {
   outcome: AttemptResult
   durationMs: number
 }
 
-/** An attempt whose outcome is in PostgreSQL. */
+/** An attempt whose outcome was committed. */
 export interface RecordedAttempt {
   send: EnteredSend
   attempt: Attempt
-  /** Its claim had been given up before: what follows for the send was decided then. */
+  /** Whether its claim had been given up before, when the send's next state was decided. */
   isLate: boolean
-  /** Until the send is tried again; undefined where it has ended. */
+  /** Delay until the next attempt; undefined if the send has ended. */
   delayMs: number | undefined
-  /** The send that stood behind it in its lane, and may go now that it has ended. */
+  /** The next send of its lane, which may go now that this one has ended. */
   nextInLane: WakeUp | null
 }
 
-/** What the queue is to do when the wake-up has been followed. */
+/** What the queue worker does after processing a wake-up. */
 export interface NextWakeUp {
-  /** When to wake the send again: undefined where nothing is left to do for it now. */
+  /** Delay until the send's next wake-up; undefined if there is nothing left to do for it now. */
   wakeInMs?: number | undefined
-  /** Whether to look who may go now, it or another of its lane, once this wake-up has left the queue. */
+  /** Whether to look for the head of the send's lane, and wake it, when this wake-up has left the queue. */
   looksAgain?: boolean
 }

@@ -9,26 +9,26 @@ import type { Attempt, EnteredSend } from './attempt.ts'
 import { slowStartEnder } from './slow-start.ts'
 import type { Queues } from './wake.ts'
 
-/** A channel fails when so many calls in a row have, over so long a time. */
+/** A channel counts as failing after this many failed calls in a row, over at least this time. */
 export const mostFailures = 5
 export const failingForMs = 5000
 const watchedChannels = 10_000
-/** Failures that lie further apart don't belong together. */
+/** Failures further apart than this don't count as "in a row". */
 const longestGapMs = 60_000
 const pageSize = 1000
 const leastWaitSeconds = 600
 
 interface Streak {
   failures: number
-  /** When the first of these calls began, on the process's monotonic clock. */
+  /** Start of the first of these calls, on the clock of `performance.now()`. */
   since: number
 }
 
 /**
- * The circuit breaker of each channel: shared by the workers through PostgreSQL, opened by the one that sees the channel
- * fail, and closed by the one whose call it lets through (docs/explanation/delivery.md#circuit-breakers).
+ * The circuit breakers of the channels, shared by all workers through PostgreSQL. The worker that sees a channel fail opens its
+ * breaker; the worker whose probe succeeds closes it (docs/explanation/delivery.md#circuit-breakers).
  *
- * @returns what to tell the outcome of each call.
+ * @returns a function to call with the outcome of each attempt.
  */
 export function channelBreakers(runtime: Queues & Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>) {
   const { db, log, metrics, settings } = runtime
@@ -37,7 +37,7 @@ export function channelBreakers(runtime: Queues & Needs<'db' | 'log' | 'metrics'
     openBreaker(db, which),
   )
   const fail = retryUntilAvailable(log, (which: Parameters<typeof failWaiting>[1]) => failWaiting(db, which))
-  const letAnother = retryUntilAvailable(log, (channelId: string) => allowNextProbe(db, channelId))
+  const allowProbe = retryUntilAvailable(log, (channelId: string) => allowNextProbe(db, channelId))
   const close = retryUntilAvailable(log, (channelId: string) => closeBreaker(db, channelId))
 
   const endSlowStart = slowStartEnder(runtime)
@@ -46,7 +46,7 @@ export function channelBreakers(runtime: Queues & Needs<'db' | 'log' | 'metrics'
     const { channelId, isProbe, isOverflow } = send
     const health = healthOf(outcome)
     if (health === undefined) {
-      if (isProbe) await letAnother(channelId)
+      if (isProbe) await allowProbe(channelId)
       return
     }
     if (health === 'alive') {
@@ -67,7 +67,7 @@ export function channelBreakers(runtime: Queues & Needs<'db' | 'log' | 'metrics'
     if (isProbe) await giveUpWaiting(channelId, reason)
   }
 
-  /** Where the provider stays away: nobody waits for it longer than all retries of a send would have taken. */
+  /** Fails the sends that have waited for the failing provider for longer than all retries of a send take. */
   async function giveUpWaiting(channelId: string, answer: string | undefined): Promise<void> {
     const retriesTakeSeconds = settings.RETRY_DELAYS_SECONDS.reduce((sum, seconds) => sum + seconds, 0)
     const longerThanSeconds = Math.max(retriesTakeSeconds, leastWaitSeconds)
@@ -89,11 +89,11 @@ const longer = (streak: Streak | undefined, since: number): Streak => ({
 const isFailing = ({ failures, since }: Streak) =>
   failures >= mostFailures && performance.now() - since >= failingForMs
 
-/** What a call says about the channel's provider; undefined where it wasn't asked. */
+/** What an outcome says about the channel's provider; undefined if nothing. */
 function healthOf(outcome: AttemptResult): 'alive' | 'failing' | undefined {
   if (outcome.outcome === 'not_called') return undefined
   if (outcome.outcome === 'sent') return 'alive'
   if (outcome.fault === 'provider') return 'failing'
-  // Another's fault: an answer shows that the provider works. Without one it failed before, for example at its media.
+  // Not the provider's fault. An answer shows that the provider works; without one, it wasn't called, e.g. for lack of media.
   return outcome.providerStatus === undefined ? undefined : 'alive'
 }

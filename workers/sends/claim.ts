@@ -11,7 +11,7 @@ import type { Permits } from './permits.ts'
 
 const maxSendsPerClaim = 200
 
-/** A send that is due and yet wasn't claimed was locked at that moment. */
+/** For a send that is due but wasn't claimed, because its row was locked at that moment. */
 const shortestWaitMs = 100
 
 interface ClaimBatch {
@@ -22,13 +22,13 @@ interface ClaimBatch {
 
 type Claimed = { send: OwnSend } | { send: undefined; next: NextWakeUp }
 
-/** Neither of the two for a send that isn't there. */
-type Tried = { send?: OwnSend; refusal?: Refusal }
+/** The result of one claim. Both are missing if the send doesn't exist. */
+type ClaimResult = { send?: OwnSend; refusal?: Refusal }
 
 /**
- * Commits this worker's claim on the send: from here on it counts as `sending`. A send that can't be claimed needs
- * nothing more, be it finished or another worker's, behind in its lane or without its permit: whoever makes way for it
- * wakes it. One that isn't due yet is to be woken again when it is.
+ * Commits this worker's claim on the send, which is `sending` from then on. If the send is finished, claimed by another worker,
+ * behind another one in its lane or without a permit, there is nothing more to do: it gets a wake-up when that changes. If it
+ * isn't due yet, its wake-up is delayed until then.
  */
 export function claimer(
   { db, log, metrics }: Needs<'db' | 'log' | 'metrics'>,
@@ -40,25 +40,25 @@ export function claimer(
     return claim(db, batch.requestIds, batch.claim)
   })
   const refusals = retryUntilAvailable(log, (requestIds: readonly string[]) => findRefusals(db, requestIds))
-  const claims = new MicroBatch<string, Tried>({
+  const claims = new MicroBatch<string, ClaimResult>({
     maxItems: maxSendsPerClaim,
     isItemsFault: isRowFault,
     flush: async (requestIds) => {
       metrics.claimBatch.observe(requestIds.length)
-      const askedAt = performance.now()
+      const startedAt = performance.now()
       const sends = await claimWithRetry({ requestIds, claim: { id: uuidv7(), worker }, tries: 0 })
-      const tried = new Map<string, Tried>(
-        sends.map((send) => [send.requestId, { send: atItsMoment(send, askedAt) }]),
+      const results = new Map<string, ClaimResult>(
+        sends.map((send) => [send.requestId, { send: withCallWindow(send, startedAt) }]),
       )
-      const refused = requestIds.filter((requestId) => !tried.has(requestId))
+      const refused = requestIds.filter((requestId) => !results.has(requestId))
       for (const refusal of refused.length > 0 ? await refusals(refused) : []) {
-        tried.set(refusal.requestId, { refusal })
+        results.set(refusal.requestId, { refusal })
       }
-      // Once each, however often it was woken: whoever is given the claim calls the provider.
+      // A batch may contain a send twice. Only one of its wake-ups may get the claim, since that one calls the provider.
       return requestIds.map((requestId) => {
-        const one = tried.get(requestId) ?? {}
-        tried.delete(requestId)
-        return one
+        const result = results.get(requestId) ?? {}
+        results.delete(requestId)
+        return result
       })
     },
   })
@@ -78,10 +78,10 @@ export function claimer(
   }
 }
 
-/** PostgreSQL told its times somewhere between asking and now: rather call a little later, and be too late earlier. */
-function atItsMoment(send: ClaimedSend, askedAt: number): OwnSend {
+/** PostgreSQL read its clock between `startedAt` and now, so this takes the narrowest window for the call. */
+function withCallWindow(send: ClaimedSend, startedAt: number): OwnSend {
   if (send.callInMs === null || send.tooLateInMs === null) return send
-  return { ...send, callAt: performance.now() + send.callInMs, tooLateAt: askedAt + send.tooLateInMs }
+  return { ...send, callAt: performance.now() + send.callInMs, tooLateAt: startedAt + send.tooLateInMs }
 }
 
 function afterRefusal({ dueInMs, leavesLane }: Refusal): NextWakeUp {
@@ -91,7 +91,7 @@ function afterRefusal({ dueInMs, leavesLane }: Refusal): NextWakeUp {
   }
 }
 
-/** Whoever replays a send, say on the command line, writes no log of the service. */
+/** The worker logs `replayed`, because the CLI, which replays sends, doesn't write to the service's log. */
 function isFirstSinceReplay({ attempt, attemptsBeforeReplay }: ClaimedSend): boolean {
   return attemptsBeforeReplay > 0 && attempt === attemptsBeforeReplay + 1
 }

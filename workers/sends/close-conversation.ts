@@ -10,11 +10,11 @@ import type { EnteredSend } from './attempt.ts'
 const maxSendsPerEntry = 200
 
 /**
- * Closes the contact's open conversation where the send asks for it, and lets the send open the next; otherwise it
- * joins the open one, or opens one. Done once: on later attempts, and where the claim has joined or opened one, the send
- * is in a conversation already.
+ * Closes the contact's open conversation if the send asks for it, and opens the next one. Otherwise the send joins the open
+ * conversation, or opens one. This happens once: at later attempts, and if the claim has already done it, the send is in a
+ * conversation.
  *
- * @returns undefined where the claim was given up meanwhile: the provider must not be called by it.
+ * @returns undefined if the claim was given up meanwhile, so that the provider must not be called.
  */
 export function conversationCloser({ db, log }: Needs<'db' | 'log'>) {
   const entries = new MicroBatch<Entry, Entered>({

@@ -17,8 +17,8 @@ const leftBehind: Outcome = {
 }
 
 /**
- * Calls the channel's provider once, within its time limit. Without a lease it calls nobody: others may have given this
- * worker's claims up.
+ * Calls the channel's provider once, within the time limit. Without a lease it makes no call, because other workers may have
+ * given up this worker's claims.
  */
 export function dispatcher(
   runtime: Needs<'db' | 'log' | 'metrics' | 'settings'>,
@@ -33,7 +33,7 @@ export function dispatcher(
   return async (send: EnteredSend): Promise<Attempt> => {
     const { attempt: number, worker, conversationId } = send
     logEvent(log, send.requestId, 'attempt_started', { attempt: number, worker, conversationId })
-    // Without the wait for the moment of its call.
+    // The duration doesn't include the wait for the call's window.
     const startedAt = Math.max(performance.now(), send.callAt ?? 0)
     const outcome = await attempt(send)
     const durationMs = Math.max(0, performance.now() - startedAt)
@@ -49,10 +49,10 @@ export function dispatcher(
     if ('outcome' in prepared) return prepared
     const delivery = await withMedia(send, prepared)
     if ('outcome' in delivery) return delivery
-    // After the fetch, which would delay the call until it comes too close to the next ones.
+    // After the fetch, which could otherwise delay the call until it comes too close to the next calls of the channel.
     const isInTime = await waitForCallTime(send)
     if (!isInTime) {
-      return { outcome: 'not_called', reason: "the moment for it had passed, by its channel's rate" }
+      return { outcome: 'not_called', reason: "it was too late for the call by its channel's rate" }
     }
     if (!heartbeat.holdsLease()) {
       return {
@@ -69,13 +69,13 @@ export function dispatcher(
       return {
         outcome: 'uncertain',
         fault: 'provider',
-        reason: 'the call to the provider broke off; see the log',
+        reason: 'the call to the provider failed with an error; see dispatch_fault in the log of the worker',
       }
     }
   }
 }
 
-/** Where the channel has a rate: waits for the moment of the call. @returns whether it isn't over. */
+/** Waits for the window of the call, if the channel has a rate. @returns whether the window is still open. */
 async function waitForCallTime({ callAt, tooLateAt }: EnteredSend): Promise<boolean> {
   if (callAt === undefined || tooLateAt === undefined) return true
   await sleep(Math.max(0, callAt - performance.now()))

@@ -13,23 +13,23 @@ import type { EnteredSend } from './attempt.ts'
 import { withinTimeLimit } from './time-limit.ts'
 
 /**
- * Of a worker's slots, those that may be fetching media at a time: for one account, and for all together. An account's
- * first fetch is always permitted, or a few accounts whose media hang would hold up all others' media.
+ * Shares of a worker's slots that may be fetching media at the same time: for one account, and for all together. An account's
+ * first fetch is always permitted; otherwise a few accounts whose media hang would block the media of all others.
  */
 const shareOfAccount = 0.2
 const shareOfAll = 0.6
-/** So long a send waits in its slot for its account's turn to fetch; then it goes back to the queue. */
+/** How long a send waits in its slot for a permit to fetch, before it goes back to the queue. */
 const waitInSlotMs = 200
 const firstDelayMs = 1000
 const longestDelayMs = 60_000
 const watchedSends = 10_000
-/** For sends of a channel with a rate whose media came after the moment of the call: the next attempt finds them here. */
+/** Media that arrived after the window of the call, on a channel with a rate. The next attempt takes it from here. */
 const late = { maxSize: 4 * maxMediaBytes, ttl: 600_000 }
 
-const accountIsBusy = 'its account is fetching as much media as it may at a time'
-const workerIsBusy = 'the worker is fetching as much media as it may at a time'
+const accountIsBusy = 'its account has reached its limit of concurrent media fetches'
+const workerIsBusy = 'the worker has reached its limit of concurrent media fetches'
 
-/** Media that came, as it is sent. */
+/** Fetched media, in the form in which it is sent. */
 interface Taken {
   media: MediaDescription
   content: Buffer
@@ -41,11 +41,11 @@ type Fetch = (
 ) => Promise<Delivery<unknown> | AttemptResult>
 
 /**
- * Fetches the media of a link where the provider takes content only (docs/reference/providers/smtp.md#the-mail). A fetch may hang
- * for as long as a call may take, and holds its slot meanwhile: an account may have few of them under way, and what is
- * more goes back to the queue, so that its media delay nobody else's sends (docs/explanation/delivery.md#fetching-media).
+ * Fetches media given by a link, for a provider that takes only content (docs/reference/providers/smtp.md#the-mail). A fetch may
+ * hang for as long as a call, and occupies a slot. So an account may have only a few fetches at a time; its further sends go
+ * back to the queue, so that its media doesn't delay other accounts (docs/explanation/delivery.md#fetching-media).
  *
- * @returns the delivery with the content; without it what the attempt comes to: the provider is not to be called.
+ * @returns the delivery with the content; or the result of the attempt, if the provider must not be called.
  */
 export function mediaFetching(
   { settings }: Needs<never, 'PROVIDER_TIMEOUT_SECONDS' | 'WORKER_CONCURRENCY'>,
@@ -104,8 +104,8 @@ export function mediaFetching(
 }
 
 /**
- * Whether an account's fetches hang: it has all that it may have under way, and none has begun or ended for a while. A send
- * that waited behind them would hold its slot for nothing.
+ * Knows whether an account's fetches hang: it is at its limit, and none has begun or ended for a while. A send that waited for
+ * them would occupy its slot for nothing.
  */
 function fetchQueues(permits: Semaphore) {
   const movedAt = new LRUCache<string, number>({ max: watchedSends })
@@ -126,7 +126,7 @@ async function permitOf(permits: Semaphore, owner: string): Promise<(() => void)
 const fetchInTime = (fetcher: MediaFetcher, media: { url: string; owner: string }, timeoutMs: number) =>
   withinTimeLimit<FetchedMedia>(timeoutMs, (signal, moved) => fetcher.fetch(media, signal, moved), notInTime)
 
-/** Holds what came against what the send says that it is, as the API does with content in base64. */
+/** Checks fetched media against its declared type, as the API does with base64 content. */
 async function mediaOf(
   described: MediaDescription,
   fetched: Exclude<FetchedMedia, { kind: 'put_off' }>,

@@ -6,19 +6,19 @@ import type { Needs } from '../../src/runtime.ts'
 import { type Queues, wake } from './wake.ts'
 
 const maxSendsPerBatch = 200
-/** Few are found there, and each is looked for only in case: not with a statement for every few outcomes. */
+/** Heads are looked up as a precaution and rarely found, so the look-ups are gathered into few statements. */
 const gatherHeadsMs = 50
 const maxHeadsPerBatch = 1000
 
-/** Wakes the sends that waited for others of their lanes (docs/explanation/delivery.md#lanes). */
+/** Wakes sends that waited for earlier ones of their lane (docs/explanation/delivery.md#lanes). */
 export interface LaneWaker {
-  /** Wakes the send itself. */
+  /** Wakes the given send. */
   wake(wakeUp: WakeUp): Promise<void>
-  /** Looks for the head of the send's lane, and wakes it where it may go. */
+  /** Finds the head of the send's lane, and wakes it if it may go. */
   wakeHeadOf(requestId: string): Promise<void>
 }
 
-/** What fails here, the reconciler makes good. */
+/** Failures are only logged, because the reconciler adds missing wake-ups. */
 export function laneWaker(runtime: Queues & Needs<'db' | 'log'>): LaneWaker {
   const { db, log } = runtime
   const batch = <Item>(

@@ -9,29 +9,26 @@ import { type Queues, wake } from './wake.ts'
 
 const maxChannelsPerBatch = 100
 const probeMarginSeconds = 15
-/** Where there were none, those who ask in this time are seen to together, at its end. */
+/** After a channel had no free permits, requests within this time are answered together, at its end. */
 const fullForMs = 100
 const watchedChannels = 10_000
 
-/** Gives the sends of limited channels their permits (docs/explanation/delivery.md#channels-with-limits). */
+/** Grants permits to the sends of limited channels (docs/explanation/delivery.md#channels-with-limits). */
 export interface Permits {
-  /**
-   * Gives the permits that there are in this channel now, and wakes the sends that have got one. Goes on by itself when
-   * there will be more.
-   */
+  /** Grants the channel's free permits, and wakes the sends that got one. Repeats itself when more permits become free. */
   give(channelId: string): Promise<unknown>
   /**
-   * The same for a send that asks for its permit, but not where there were none a moment ago.
+   * Does the same for a send without a permit, unless the channel had no free permits a moment ago.
    *
-   * @returns how long until the wake-up of this send, where it has got one.
+   * @returns the delay until this send's wake-up, if it got a permit.
    */
   ask(channelId: string, requestId: string): Promise<number | undefined>
   stop(): void
 }
 
-interface Given {
+interface Granted {
   permits: readonly Permit[]
-  /** Those who got them. */
+  /** Resolves when the wake-ups of their sends were added. */
   woken: Promise<unknown>
 }
 
@@ -43,33 +40,33 @@ export function permitGranter(runtime: Queues & Needs<'db' | 'log', 'PROVIDER_TI
   const grantWithRetry = retryUntilAvailable(log, (channelIds: readonly string[]) =>
     grantPermits(db, channelIds, settings.PROVIDER_TIMEOUT_SECONDS + probeMarginSeconds),
   )
-  const channels = new MicroBatch<string, Given>({
+  const channels = new MicroBatch<string, Granted>({
     maxItems: maxChannelsPerBatch,
     isItemsFault: () => false,
     flush: async (channelIds) => {
-      const given = new Map(
+      const granted = new Map(
         (await grantWithRetry([...new Set(channelIds)])).map((one) => [one.channelId, one]),
       )
-      for (const { channelId, isFull, moreInMs } of given.values()) {
+      for (const { channelId, isFull, moreInMs } of granted.values()) {
         if (isFull) full.set(channelId, true)
         else full.delete(channelId)
-        goOn(channelId, moreInMs)
+        schedule(channelId, moreInMs)
       }
-      const wakeUps = [...given.values()].flatMap(({ permits }) =>
+      const wakeUps = [...granted.values()].flatMap(({ permits }) =>
         permits.map((permit) => ({ ...permit, inMs: wakeInMs(permit.inMs) })),
       )
-      // One that waited for a retry may have a wake-up that is to come later. What fails here, the reconciler makes good
-      // when the permits have expired.
+      // A send that waited for a retry may have a later wake-up, which is promoted. If waking fails, the permits expire, and the
+      // reconciler adds the wake-ups.
       const woken = wake(runtime, wakeUps).catch((error: unknown) =>
         logWarning(log, 'permit_not_woken', error),
       )
-      return channelIds.map((channelId) => ({ permits: given.get(channelId)?.permits ?? [], woken }))
+      return channelIds.map((channelId) => ({ permits: granted.get(channelId)?.permits ?? [], woken }))
     },
   })
 
   const give = async (channelId: string) => (await channels.add(channelId)).woken
 
-  function goOn(channelId: string, moreInMs: number | null): void {
+  function schedule(channelId: string, moreInMs: number | null): void {
     clearTimeout(timers.get(channelId))
     timers.delete(channelId)
     if (moreInMs === null || isStopped) return
@@ -86,8 +83,8 @@ export function permitGranter(runtime: Queues & Needs<'db' | 'log', 'PROVIDER_TI
     give,
     async ask(channelId, requestId) {
       if (full.has(channelId)) {
-        // Another worker may give a permit back in this moment, and not see who has just been refused here.
-        if (!timers.has(channelId)) goOn(channelId, fullForMs)
+        // Another worker may return a permit at this moment, without seeing the send that was just refused here.
+        if (!timers.has(channelId)) schedule(channelId, fullForMs)
         return undefined
       }
       const { permits } = await channels.add(channelId)

@@ -13,17 +13,17 @@ import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { EnteredSend } from './attempt.ts'
 
 const cachedConfigs = 10_000
-/** Time for a worker with the right settings to claim the send, or for an operator to correct them. */
+/** Leaves time for a worker with the right settings to claim the send, or for an operator to correct them. */
 const otherWorkerDelayMs = 30_000
 const noConfig =
   "the worker could not open the channel's config; set its CREDENTIALS_KEY to the key that sealed it (dispatch_fault in its log says more)"
-const noPublicUrl = 'the provider fetches media from this service: set PUBLIC_BASE_URL for the worker, too'
+const noPublicUrl = 'the provider fetches media from this service: set PUBLIC_BASE_URL for the worker too'
 const noContent = 'the worker could not read the media; see dispatch_fault in its log'
 
 /**
- * Gathers what the claim doesn't hold: the channel's config, opened, and the bytes of media.
+ * Adds to the claimed send the channel's decrypted config and the bytes of media.
  *
- * @returns without a delivery, what the attempt comes to: the provider is not to be called.
+ * @returns the delivery; or the result of the attempt, if the provider must not be called.
  */
 export function deliveryPreparer({
   db,
@@ -50,7 +50,7 @@ export function deliveryPreparer({
       return { outcome: 'rejected', fault: 'message', reason: ownReasons.mediaGone }
     } catch (error) {
       logFault(log, 'dispatch_fault', error, { requestId })
-      // No attempt is counted and no channel held: another worker may have the right settings.
+      // Counts no attempt and holds no channel, because another worker may have the right settings.
       return { outcome: 'not_called', reason: missing, delayMs: otherWorkerDelayMs }
     }
   }

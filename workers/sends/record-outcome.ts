@@ -12,12 +12,12 @@ import type { Attempt, EnteredSend, RecordedAttempt } from './attempt.ts'
 
 const maxOutcomesPerFlush = 200
 
-/** What a verdict leaves out. */
-const nothingMore = { reason: undefined, delayMs: undefined, isUncounted: false, holdsChannel: false }
+/** Defaults of the optional fields of a verdict. */
+const verdictDefaults = { reason: undefined, delayMs: undefined, isUncounted: false, holdsChannel: false }
 
 type Recorded = RecordedOutcome | undefined
 
-/** Decides what follows from an attempt, commits it, and logs it. */
+/** Decides the send's next state after an attempt, commits it, and logs it. */
 export function outcomeRecorder(runtime: Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>) {
   const { db, log, metrics, settings } = runtime
   const recordLate = lateRecorder(runtime)
@@ -31,19 +31,19 @@ export function outcomeRecorder(runtime: Needs<'db' | 'log' | 'metrics', 'RETRY_
     }),
   })
 
-  return async (send: EnteredSend, made: Attempt): Promise<RecordedAttempt> => {
-    const outcome = tidy(made.outcome)
-    const { requestId, attempt, attemptsBeforeReplay, claimId, sealedConfig, onUncertain } = send
+  return async (send: EnteredSend, attempt: Attempt): Promise<RecordedAttempt> => {
+    const outcome = tidy(attempt.outcome)
+    const { requestId, attempt: number, attemptsBeforeReplay, claimId, sealedConfig, onUncertain } = send
     const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
     const rules = { retryDelaysSeconds, onUncertain, random: Math.random() }
-    const verdict = { ...nothingMore, ...decide(outcome, attempt - attemptsBeforeReplay, rules) }
+    const verdict = { ...verdictDefaults, ...decide(outcome, number - attemptsBeforeReplay, rules) }
     const { status, reason, delayMs, holdsChannel } = verdict
-    const record = recordOf(attempt, outcome, made.durationMs)
+    const record = recordOf(number, outcome, attempt.durationMs)
     const configUsed = holdsChannel ? sealedConfig : undefined
     const recorded = await outcomes.add({ requestId, claimId, record, ...verdict, sealedConfig: configUsed })
     if (!recorded) {
       await recordLate(send, outcome, record)
-      return { send, attempt: made, isLate: true, delayMs: undefined, nextInLane: null }
+      return { send, attempt, isLate: true, delayMs: undefined, nextInLane: null }
     }
 
     logEvent(log, requestId, 'attempt_finished', record)
@@ -51,11 +51,11 @@ export function outcomeRecorder(runtime: Needs<'db' | 'log' | 'metrics', 'RETRY_
     else if (status !== 'queued') logEvent(log, requestId, status, { reason })
     else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
     count(metrics, send, verdict, recorded)
-    return { send, attempt: made, isLate: false, delayMs, nextInLane: recorded.nextInLane }
+    return { send, attempt, isLate: false, delayMs, nextInLane: recorded.nextInLane }
   }
 }
 
-/** Records an outcome whose claim was given up while this worker was thought dead. */
+/** Records an outcome whose claim was given up because this worker counted as dead. */
 function lateRecorder({ db, log, metrics }: Needs<'db' | 'log' | 'metrics'>) {
   const record = retryUntilAvailable(log, (late: LateOutcome) => recordLateOutcome(db, late))
   return async (

@@ -7,14 +7,14 @@ import { type Queues, wake } from './wake.ts'
 
 const notedEveryMs = 3000
 const watchedChannels = 10_000
-/** What was refused in the silence, before the first answer; what is more, the reconciler finds. */
+/** Limit of the sends woken at the end of a slow start. The reconciler finds the others. */
 const mostWoken = 1000
 
 /**
- * A channel whose overflow gets no answers may have few calls of it under way (docs/explanation/delivery.md#fairness). With the first
- * answer that is over, and what was refused meanwhile is woken.
+ * A channel whose overflow sends get no answers is in slow start: only few of them are called at a time
+ * (docs/explanation/delivery.md#fairness). The first answer ends the slow start, and wakes the sends that were refused meanwhile.
  *
- * @returns what to tell the channel of each answer to a send of the overflow.
+ * @returns a function to call with the channel of each answer to a send of the overflow.
  */
 export function slowStartEnder(runtime: Queues & Needs<'db' | 'log'>) {
   const { db, log } = runtime

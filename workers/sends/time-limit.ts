@@ -1,28 +1,28 @@
-/** 2 Mbit/s. A call whose bytes move more slowly counts as one that hangs. */
+/** 2 Mbit/s. A transfer slower than this counts as hanging. */
 const slowestBytesPerSecond = 250_000
 const timeToReadMs = 50
 const timeToHeedMs = 500
 
-/** To be called with the number of bytes as they go out, or come in: the work then has more time. */
+/** Called with the number of bytes that were sent or received; extends the time limit. */
 export type Moved = (bytes: number) => void
 
 /**
- * The one rule of how long a call to a provider, or a fetch of media, may take: `PROVIDER_TIMEOUT_SECONDS` after its
- * last bytes have moved, and in all no longer than that and the time in which a slow line moves as many bytes. So large
- * media has the time that it needs, and what hangs or trickles ends as soon as what is small.
+ * The time limit of a call to a provider, or of a fetch of media: `PROVIDER_TIMEOUT_SECONDS` after its last bytes were
+ * transferred, but at most that plus the time in which a slow line transfers as many bytes. So large media gets the time that
+ * it needs, and a transfer that hangs or trickles ends as soon as a small one.
  */
 const timeLimitMs = (timeoutMs: number, moved: { bytes: number; forMs: number }) =>
   timeoutMs + Math.min(moved.forMs, (moved.bytes / slowestBytesPerSecond) * 1000)
 
 /**
- * Aborts the work when its time is over; if it doesn't heed that, it is left behind: it must not hold its slot.
+ * Aborts the work at its time limit. If the work ignores the signal, stops waiting for it, so that it doesn't keep its slot.
  *
- * @param leftBehind what the work then comes to.
+ * @param ignored the result of work that ignores the signal.
  */
 export async function withinTimeLimit<Result>(
   timeoutMs: number,
   work: (signal: AbortSignal, moved: Moved) => Promise<Result>,
-  leftBehind: Result,
+  ignored: Result,
 ): Promise<Result> {
   const startedAt = performance.now()
   const abort = new AbortController()
@@ -32,25 +32,25 @@ export async function withinTimeLimit<Result>(
   const after = (ms: number, then: () => void) => {
     timer = setTimeout(then, ms)
   }
-  const isLeftBehind = new Promise<Result>((resolve) => {
+  const isIgnored = new Promise<Result>((resolve) => {
     const end = () => {
       abort.abort()
-      after(timeToHeedMs, () => resolve(leftBehind))
+      after(timeToHeedMs, () => resolve(ignored))
     }
-    const look = () => {
+    const check = () => {
       const leftMs = timeLimitMs(timeoutMs, moved) - sinceStartMs()
-      // A process that was frozen finds its time over and the answers come: these are read first.
-      if (leftMs > 0) after(leftMs, look)
+      // After the process was frozen, the time is over although answers may have arrived. Those are read first.
+      if (leftMs > 0) after(leftMs, check)
       else after(timeToReadMs, end)
     }
-    after(timeoutMs, look)
+    after(timeoutMs, check)
   })
   const onMoved: Moved = (bytes) => {
     moved.bytes += bytes
     moved.forMs = sinceStartMs()
   }
   try {
-    return await Promise.race([work(abort.signal, onMoved), isLeftBehind])
+    return await Promise.race([work(abort.signal, onMoved), isIgnored])
   } finally {
     clearTimeout(timer)
   }

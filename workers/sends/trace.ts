@@ -5,7 +5,7 @@ import { failSpan, inSpan, remoteContext } from '../../src/platform/tracing.ts'
 import type { HttpClient } from '../providers/http.ts'
 import type { EnteredSend, OwnSend } from './attempt.ts'
 
-/** An attempt, from its claim to its recorded outcome, as a span of the trace in which the send was accepted. */
+/** Creates a span for an attempt, from its claim to its recorded outcome, in the trace in which the send was accepted. */
 export function traceAttempt<Result>(send: OwnSend, advance: () => Promise<Result>): Promise<Result> {
   return inSpan(
     {
@@ -24,7 +24,7 @@ export function traceAttempt<Result>(send: OwnSend, advance: () => Promise<Resul
   )
 }
 
-/** The call to the provider, with what came of it. */
+/** Creates a span for the call to the provider, with its outcome. */
 export function traceCall(send: EnteredSend, call: () => Promise<AttemptResult>): Promise<AttemptResult> {
   const { provider } = send
   return inSpan(
@@ -57,7 +57,7 @@ const aboutSend = ({ requestId, attempt }: OwnSend) => ({
   'outbound.attempt': attempt,
 })
 
-/** Tells the span of the provider's call what went over HTTP; never a path, which may hold secrets. */
+/** Adds HTTP attributes to the span of the provider's call; never the path, which may contain secrets. */
 export function traceHttp(client: HttpClient): HttpClient {
   return {
     ...client,

@@ -7,9 +7,9 @@ import type { Permits } from './permits.ts'
 import type { Queues } from './wake.ts'
 
 /**
- * Wakes the sends that waited for this attempt: for the breaker of its channel, for its permit, or behind it in its lane.
- * Takes place before its own wake-up leaves the queue: should the worker die in the middle of it, that one comes back, and
- * the head of the lane is looked for.
+ * Wakes the sends that waited for this attempt: for the breaker of its channel, for its permit, or behind it in its lane. This
+ * happens before its own wake-up leaves the queue: if the worker crashes in between, that wake-up comes again, and the head of
+ * the lane is woken then.
  */
 export function nextWaker(
   runtime: Queues & Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>,
@@ -17,15 +17,15 @@ export function nextWaker(
 ) {
   const { log } = runtime
   const lanes = laneWaker(runtime)
-  const tellBreaker = channelBreakers(runtime)
+  const updateBreaker = channelBreakers(runtime)
 
   const wakeNext = async ({ send, attempt, isLate, delayMs, nextInLane }: RecordedAttempt) => {
     const { requestId, channelId, isLimited } = send
     if (isLate) return await lanes.wakeHeadOf(requestId)
-    await tellBreaker(send, attempt)
+    await updateBreaker(send, attempt)
     if (isLimited) await permits.give(channelId)
     if (nextInLane) await lanes.wake(nextInLane)
-    // One that was accepted at this moment: neither it nor this outcome has seen the other.
+    // A send accepted at this very moment: neither its accept nor this outcome has seen the other.
     else if (delayMs === undefined) void lanes.wakeHeadOf(requestId)
   }
   return async (recorded: RecordedAttempt): Promise<void> => {

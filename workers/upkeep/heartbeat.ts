@@ -4,35 +4,35 @@ import { logWarning } from '../../src/platform/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
-/** Without a beat for so long a worker counts as dead, and its claims as lost. */
+/** After this long without a heartbeat, a worker counts as dead, and its claims as lost. */
 export const leaseMs = 8000
 const beatEveryMs = 2000
 const beatAgainAfterFaultMs = 500
-/** A longer gap between two beats says that PostgreSQL, or this worker, was away. */
+/** A longer gap between two heartbeats means that PostgreSQL was down, or this worker blocked. */
 const longestGapMs = 4000
-/** Soon enough for another try, on another connection, before the lease is over. */
+/** Short enough for another try, on another connection, before the lease ends. */
 const beatTimeoutMs = 2500
 
-/** This worker's sign of life, on which all its claims hang. */
+/** The heartbeat that renews this worker's lease. Without the lease, its claims count as lost. */
 export interface Heartbeat {
-  /** Names this worker in claims and timelines. */
+  /** The name of this worker in claims and timelines. */
   worker: string
-  /** Resolves when the first beat has gone through: before that no claim is this worker's. */
+  /** Resolves after the first heartbeat. Before that, the worker can't claim. */
   begun: Promise<void>
-  /** Whether others still count this worker as alive, as far as it knows; it errs on the side of no. */
+  /** Whether the other workers still count this one as alive. In doubt it returns false. */
   holdsLease(): boolean
   /**
-   * Whether this worker's own beats have gone through for a lease's time. Only then may it count others as dead: if
-   * PostgreSQL was away, theirs couldn't go through either.
+   * Whether this worker's heartbeats have succeeded for the length of a lease. Only then may it count others as dead: if
+   * PostgreSQL was down, their heartbeats failed too.
    */
   maySweep(): boolean
-  /** Until when it may, by PostgreSQL's clock, should no further beat go through. */
+  /** The time, by PostgreSQL's clock, until which it may sweep if no further heartbeat succeeds. */
   sweepsUntil(): Date
-  /** Ends the lease. To be called when the worker has nothing in hand any more. */
+  /** Ends the lease. Call it when no send is in flight. */
   stop(): Promise<void>
 }
 
-/** Has a connection of its own, so that it never stands behind the deliveries. */
+/** Uses a connection of its own, so that deliveries can't delay it. */
 export function startHeartbeat({ settings, log }: Needs<'log', 'DATABASE_URL'>, worker: string): Heartbeat {
   const db = connectDatabase(settings.DATABASE_URL, {
     poolSize: 1,
@@ -47,10 +47,10 @@ export function startHeartbeat({ settings, log }: Needs<'log', 'DATABASE_URL'>, 
   let steadySince = Number.POSITIVE_INFINITY
   let aliveUntil = new Date(0)
   const isWithin = (ms: number) => performance.now() - lastBeatAt < ms
-  const rounds: PeriodicTask = startPeriodicTask(
+  const task: PeriodicTask = startPeriodicTask(
     { log, event: 'heartbeat_failed', pauseMs: beatAgainAfterFaultMs },
     async () => {
-      // PostgreSQL begins the lease later than this: it can only be longer there.
+      // PostgreSQL starts the lease later than this, so the lease lasts at least as long as this worker assumes.
       const beganAt = performance.now()
       aliveUntil = await beat(db, worker, leaseMs)
       if (!isWithin(longestGapMs)) steadySince = performance.now()
@@ -66,7 +66,7 @@ export function startHeartbeat({ settings, log }: Needs<'log', 'DATABASE_URL'>, 
     maySweep: () => isWithin(longestGapMs) && performance.now() - steadySince >= leaseMs,
     sweepsUntil: () => new Date(aliveUntil.getTime() - leaseMs + longestGapMs),
     async stop() {
-      await rounds.stop()
+      await task.stop()
       await retire(db, worker).catch((error: unknown) => logWarning(log, 'heartbeat_failed', error))
       await db.$client.end()
     },

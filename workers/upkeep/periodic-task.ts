@@ -3,22 +3,22 @@ import { type Logger, logWarning } from '../../src/platform/logger.ts'
 import { safeError } from '../../src/platform/safe-error.ts'
 
 export interface PeriodicTask {
-  /** Begins no further round, and resolves when the one under way has ended. */
+  /** Starts no further run, and resolves when the current one has ended. */
   stop(): Promise<void>
 }
 
-/** What goes on failing for the same reason is logged again after so long. */
+/** A task that keeps failing for the same reason is logged again after this long. */
 const logAgainAfterMs = 60_000
 
 /**
- * Does some work round after round, with a pause in between. A round that fails isn't the last. It is logged under `event`,
- * but not where the one before failed for the same reason.
+ * Runs some work repeatedly, with a pause in between. A failed run is logged as `event`, unless the run before failed for the
+ * same reason, and the task goes on.
  *
- * @param round answers with its own pause, in ms, where the usual one doesn't suit.
+ * @param work returns the pause before the next run, in ms; undefined for `pauseMs`.
  */
 export function startPeriodicTask(
   options: { log: Logger; event: string; pauseMs: number },
-  round: () => Promise<number | undefined>,
+  work: () => Promise<number | undefined>,
 ): PeriodicTask {
   const { log, event, pauseMs } = options
   const stopping = new AbortController()
@@ -36,7 +36,7 @@ export function startPeriodicTask(
   }
   const run = async () => {
     while (!stopping.signal.aborted) {
-      const ownPauseMs = await round().then(succeed, fail)
+      const ownPauseMs = await work().then(succeed, fail)
       await sleep(ownPauseMs ?? pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }

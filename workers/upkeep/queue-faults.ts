@@ -2,20 +2,20 @@ import { LRUCache } from 'lru-cache'
 import { type Logger, logWarning } from '../../src/platform/logger.ts'
 import { tryAgainAfterMs } from '../steady-worker.ts'
 
-/** So long after its last fault a wake-up has surely left the queue, and its send may have another one. */
+/** After this long, a job that failed has surely left the queue, and its send may have a new one. */
 const rememberedForMs = 60_000
 const rememberedJobs = 10_000
 
-/** Redis answers, but takes no writes: each try gets the same answer until somebody has changed that. */
+/** Replies of a Redis that refuses writes. Each try gets the same reply until an operator fixes the cause. */
 const refusal = /\b(READONLY|MISCONF|OOM|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|LOADING|NOPERM|NOAUTH|UNBLOCKED)\b/
-/** One that is short of memory refuses some writes and takes others: it takes them again when none was refused for so long. */
+/** A Redis short of memory refuses only some writes. It counts as accepting writes again when none was refused for this long. */
 const takesAgainAfterMs = 5000
 const jobIn = /\bjob ([0-9a-f-]{36})\b/i
 
 export interface QueueFaults {
-  /** Logs what the queue's client has met: once a wake-up, and a Redis that takes no writes once until it does. */
+  /** Logs an error of the queue's client: once per wake-up, and a Redis that refuses writes once until it accepts them. */
   log(error: Error): void
-  /** Redis has taken a write. */
+  /** Call it when Redis has accepted a write. */
   taken(): void
 }
 

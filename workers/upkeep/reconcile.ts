@@ -10,32 +10,32 @@ import { type Queues, wake } from '../sends/wake.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 import { WakeUpFlow } from './wake-up-flow.ts'
 
-/** Of all channels together; of each, however many there are, a little. */
+/** Limit of sends looked at in one pass, over all channels. Each channel gets at least `fewestPerChannel` of them. */
 const sendsPerPass = 10_000
 const fewestPerChannel = 100
 const pageSize = 1000
-/** Of several channels that have few each. */
+/** Limit of sends read at once from several channels. */
 const sendsAtOnce = 2000
-/** Those who wait for permits of other channels are not to stand behind all of these. */
+/** Limit of channels that are granted permits at once, so that requests for permits of other channels don't wait for all. */
 const channelsAtOnce = 20
 const pauseMs = 3000
 const pauseInBacklogMs = 1500
-/** Between passes over a backlog that is longer than one pass looks at, where wake-ups were missing. */
+/** Pause during a backlog that is longer than a pass, if wake-ups were missing. */
 const shortPauseMs = 500
-/** Younger ones are most likely on their way into the queue. */
+/** Wake-ups of sends due for less than this are most likely just being added. */
 const overdueByMs = 2000
 
 /**
- * Gives back their wake-ups to sends that are queued and due but have none, or a later one: because Redis was away when
- * they were accepted, or lost what it held, or because they were replayed. Any number of workers may do it at once, since
- * adding a wake-up again changes nothing.
+ * Adds wake-ups for sends that are queued and due but have none, or too late a one: because Redis was down when they were
+ * accepted, or lost its data, or because they were replayed. Any number of workers may do this at once, since adding a
+ * wake-up again changes nothing.
  */
 export function startReconciler(
   runtime: Queues & Needs<'db' | 'log' | 'metrics'>,
   permits: Pick<Permits, 'give'>,
   flow = new WakeUpFlow(runtime.metrics),
 ): PeriodicTask {
-  /** Where each channel goes on that has more overdue sends than a pass looks at. */
+  /** For channels with more overdue sends than a pass looks at: the send after which the next pass continues. */
   const stoppedAt = new Map<string, DueSend>()
   return startPeriodicTask({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
     const channels = await findBusyChannels(runtime.db, overdueByMs)
@@ -43,7 +43,7 @@ export function startReconciler(
     const most = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
     let restored = 0
     let foundSome = false
-    // At once: what follows waits for Redis, which may be what is broken.
+    // Reported at once, because the next step waits for Redis, which may be down.
     const onDue = () => {
       foundSome = true
       flow.searched(true)
@@ -64,7 +64,7 @@ export function startReconciler(
     if (restored > 0) runtime.log.info({ event: 'reconciled', sends: restored })
     runtime.metrics.reconciled.inc(restored)
     if (stoppedAt.size === 0) return undefined
-    // Where nothing was missing, the rest isn't likely to be either.
+    // If no wake-up was missing, the rest of the backlog is unlikely to miss any.
     return restored > 0 ? shortPauseMs : pauseInBacklogMs
   })
 }
@@ -81,13 +81,13 @@ interface Some {
   channelIds: string[]
   without: 'all' | 'ordinary'
   most: number
-  /** Called when some are found that could go. */
+  /** Called when sends are found that could go. */
   onDue(): void
 }
 
 /**
- * @param stoppedAt where each channel goes on, and then where it stopped, unless it came to the end of its overdue sends.
- * @returns how many were woken.
+ * @param stoppedAt the send after which each channel continues; updated, and removed when all its overdue sends were read.
+ * @returns the number of wake-ups added or promoted.
  */
 async function restoreSome(
   runtime: Queues & Needs<'db'>,

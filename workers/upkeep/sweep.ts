@@ -17,10 +17,10 @@ const minuteMs = 60_000
 const pageSize = 500
 
 /**
- * What has to be done beside the deliveries: give up the claims of workers that died, fail what has expired
- * or whose channel was deleted, remove what is old. Every worker does all of it; what one is changing, the others pass by.
+ * The maintenance besides deliveries: gives up the claims of dead workers, fails sends that have expired or whose channel was
+ * deleted, and removes old data. Every worker does all of it, and skips rows that another one is changing.
  *
- * @param inFlight the sends that this worker is at work on.
+ * @param inFlight the sends that this worker is processing.
  */
 export function startSweeps(
   runtime: Queues & Needs<'db' | 'log' | 'metrics' | 'settings'>,
@@ -47,10 +47,10 @@ export function startSweeps(
       if (!heartbeat.maySweep()) return undefined
       const sweeper = { worker, inFlight: inFlight(), sweepsUntil: heartbeat.sweepsUntil() }
       const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)
-      // Claims that are orphaned otherwise are looked for now and then.
+      // Once a minute, also looks for claims that were orphaned in another way.
       if (dead.length === 0 && performance.now() < looksForOrphansAt) return undefined
       await giveUpLostClaims(runtime, lanes, sweeper)
-      // Else none may have been given up.
+      // Otherwise their claims may not have been given up yet.
       if (heartbeat.maySweep()) await forgetDeadWorkers(db, dead)
       looksForOrphansAt = performance.now() + minuteMs
       return undefined
@@ -74,11 +74,9 @@ export function startSweeps(
   }
 }
 
-/**
- * Of most nobody knows whether their providers were called: such sends are never simply sent again (docs/explanation/reliability.md).
- */
 type GivingUp = Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>
 
+/** It is unknown whether most of these sends' providers were called, so none is blindly sent again (docs/explanation/reliability.md). */
 async function giveUpLostClaims(
   runtime: GivingUp,
   lanes: Pick<LaneWaker, 'wakeHeadOf'>,
@@ -115,6 +113,6 @@ async function giveUp(
     if (status === 'queued') logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt })
     else logEvent(log, requestId, status, { reason })
   }
-  // Not waited for: Redis may be away, and the reconciler adds what is missing.
+  // Not awaited, because Redis may be down; the reconciler adds missing wake-ups.
   for (const { requestId } of ours) void lanes.wakeHeadOf(requestId)
 }

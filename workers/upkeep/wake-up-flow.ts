@@ -1,11 +1,11 @@
 import type { Metrics } from '../../src/platform/metrics.ts'
 
-/** Longer than it takes until the wake-ups of a worker that was killed go to others. */
-const usuallyStalledAfterSeconds = 20
+/** Longer than it takes until other workers get the wake-ups of a killed one. */
+const defaultStalledAfterSeconds = 20
 
 /**
- * Whether wake-ups reach this worker. Where sends stay due, it is at work on none, and none comes, something between
- * PostgreSQL, which knows of them, and the queue is broken, whatever each of them says of itself.
+ * Checks whether wake-ups reach this worker. If sends stay due while the worker is idle and gets no wake-up, the way from
+ * PostgreSQL to the queue is broken, even if both report that they are well.
  */
 export class WakeUpFlow {
   readonly #metrics: Pick<Metrics, 'inFlight' | 'wakeUpsStalled'>
@@ -14,16 +14,16 @@ export class WakeUpFlow {
   #workedAt = performance.now()
   #dueSince: number | undefined
 
-  /** @param stalledAfterSeconds without a wake-up, although sends are due, the worker counts as not ready. */
+  /** @param stalledAfterSeconds after this long without a wake-up although sends are due, the worker counts as not ready. */
   constructor(
     metrics: Pick<Metrics, 'inFlight' | 'wakeUpsStalled'>,
-    stalledAfterSeconds = usuallyStalledAfterSeconds,
+    stalledAfterSeconds = defaultStalledAfterSeconds,
   ) {
     this.#metrics = metrics
     this.#stalledAfterSeconds = stalledAfterSeconds
   }
 
-  /** The worker is at work on so many sends now. */
+  /** Sets the number of sends that the worker is processing. */
   workingOn(sends: number): void {
     this.#inFlight = sends
     this.#workedAt = performance.now()
@@ -31,14 +31,14 @@ export class WakeUpFlow {
     this.#show()
   }
 
-  /** Whether the search for overdue sends has found some that could go. */
+  /** Reports whether the search for overdue sends has found some that could go. */
   searched(foundSome: boolean): void {
     if (!foundSome) this.#dueSince = undefined
     else this.#dueSince ??= performance.now()
     this.#show()
   }
 
-  /** Why the worker counts as not ready; undefined where wake-ups flow. */
+  /** Why the worker counts as not ready; undefined if wake-ups reach it. */
   reasonNotReady(): string | undefined {
     const seconds = this.#stalledSeconds()
     if (seconds < this.#stalledAfterSeconds) return undefined

@@ -107,11 +107,11 @@ test("three accounts whose media hang leave a fourth's fetched, and slots to sen
   await eventually('its first was asked for', async () => waiting.length === 7)
   expect(await fetchFor('d', good())).toMatchObject({
     outcome: 'not_called',
-    reason: 'the worker is fetching as much media as it may at a time',
+    reason: 'the worker has reached its limit of concurrent media fetches',
   })
   expect(await fetchFor('a', good())).toMatchObject({
     outcome: 'not_called',
-    reason: 'its account is fetching as much media as it may at a time',
+    reason: 'its account has reached its limit of concurrent media fetches',
   })
   answerAll()
   await Promise.all(hanging)
