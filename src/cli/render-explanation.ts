@@ -15,10 +15,10 @@ export function renderHead({ requestId, status, messageType, contact }: Timeline
 }
 
 /** The event has the same name in the logs and in the API. */
-export function renderEntry({ at, event, gap, text, answer }: ExplanationEntry): string {
+export function renderEntry({ at, event, wait, text, answer }: ExplanationEntry): string {
   const margin = ' '.repeat(timeWidth + eventWidth + 6)
   const lines = [
-    ...(gap ? [`${margin}(${gap.text})`] : []),
+    ...(wait ? [`${margin}(${wait.text})`] : []),
     `  ${at}  ${event.padEnd(eventWidth)}  ${text}`,
     ...(answer ? renderAnswer(answer).map((line) => `${margin}${line}`) : []),
   ]

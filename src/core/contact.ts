@@ -1,22 +1,22 @@
 import { emailPattern, maxEmailLength, parseEmail } from './email.ts'
 import { parsePhone, phonePattern } from './phone.ts'
 
-/** All that the service knows of a kind of contact: code that needs more of one kind has a table of all kinds of its own. */
+/** A kind of contact. Code that needs more about the kinds has its own table with an entry for each of them. */
 interface ContactKind {
-  /** With its article, for messages. */
+  /** Its name with the article, for messages. */
   called: string
-  /** What a client is told of a value that is none. */
+  /** The expected form, for the error about an invalid value. */
   wanted: string
-  /** What the normalised form is like, for the OpenAPI document. */
+  /** The normalised form, for the OpenAPI document. */
   normalised: string
-  /** A value that no other kind takes. */
+  /** A value that is valid for no other kind. */
   example: string
-  /** The normalised value, or undefined where it is none (docs/reference/api.md#contact). */
+  /** The normalised value; undefined if the value is invalid (docs/reference/api.md#contact). */
   parse(value: string): string | undefined
-  /** What `parse` takes, as a pattern, for those who check before they send. */
+  /** `parse` as a pattern, for clients that check before sending. */
   pattern: string
   maxLength?: number
-  /** Of a normalised value: enough to recognise a contact one already knows, and too little to reach one. */
+  /** Masks a normalised value: enough is left to recognise a known contact, but not to reach it. */
   mask(value: string): string
 }
 
@@ -46,7 +46,7 @@ export const contactKinds = {
 
 export type ContactType = keyof typeof contactKinds
 export const contactTypes = Object.keys(contactKinds) as ContactType[]
-/** Of a contact that is sent without a type. */
+/** The kind of a contact without a type. */
 export const defaultContactType = 'phone' satisfies ContactType
 
 export interface Contact {
@@ -56,13 +56,13 @@ export interface Contact {
   name?: string | undefined
 }
 
-/** In place of the value of a contact that was erased: no contact is written so. */
+/** Replaces the value of an erased contact. No valid contact has this value. */
 export const erasedContactValue = 'erased'
 
 /** `a phone number or an e-mail address` */
 export const anyContact = contactTypes.map((type) => contactKinds[type].called).join(' or ')
 
-/** A contact of any kind, told by its value alone; undefined where it is of none. */
+/** Parses a contact of any kind, recognised by its value; undefined if it is invalid. */
 export function parseContact(text: string): Pick<Contact, 'type' | 'value'> | undefined {
   for (const type of contactTypes) {
     const value = contactKinds[type].parse(text)
@@ -71,7 +71,7 @@ export function parseContact(text: string): Pick<Contact, 'type' | 'value'> | un
   return undefined
 }
 
-/** Enough to recognise a contact one already knows, and too little to reach one. */
+/** Masks a contact: enough is left to recognise a known contact, but not to reach it. */
 export function maskContact({ type, value }: Pick<Contact, 'type' | 'value'>): string {
   return value === erasedContactValue ? value : contactKinds[type].mask(value)
 }

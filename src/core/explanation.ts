@@ -1,7 +1,7 @@
-import { tellEvent } from './explanation/events.ts'
+import { describeEvent } from './explanation/events.ts'
 import type { Explanation, ExplanationEntry, SendFacts, Tone } from './explanation/model.ts'
 import { summarize } from './explanation/summary.ts'
-import { gapBefore } from './explanation/waits.ts'
+import { waitBefore } from './explanation/waits.ts'
 import type { SendStatus, Timeline, TimelineEvent } from './timeline.ts'
 
 export { mayHaveGotThrough } from './explanation/condition.ts'
@@ -24,7 +24,7 @@ const tones: Record<SendStatus, Tone> = {
 }
 
 /**
- * What became of a send, for people: the same words on the command line and on the support page.
+ * Explains a send's state and timeline in sentences, which the CLI and the support page show.
  *
  * @param timeline with the contact masked.
  */
@@ -45,6 +45,6 @@ function entryOf(
   timeline: Timeline,
   facts: SendFacts,
 ): ExplanationEntry {
-  const gap = before && gapBefore(before, event, facts)
-  return { at: event.at, event: event.event, ...(gap && { gap }), ...tellEvent(event, timeline, facts) }
+  const wait = before && waitBefore(before, event, facts)
+  return { at: event.at, event: event.event, ...(wait && { wait }), ...describeEvent(event, timeline, facts) }
 }

@@ -2,39 +2,39 @@ import { z } from 'zod'
 import { choice, moment } from './fields.ts'
 import type { AttemptResult, Fault } from './outcome.ts'
 
-const attempt = z.int().min(1).describe('Which attempt, from 1.')
+const attempt = z.int().min(1).describe('The number of the attempt, from 1.')
 const reason = z
   .string()
   .nullable()
-  .describe('For people; the wording may change. Null or absent once the contact is erased.')
-const nextAttemptAt = moment.describe('In UTC.')
+  .describe('For people; the wording may change. Null or absent after the contact was erased.')
+const nextAttemptAt = moment.describe('The time of the next attempt, in UTC.')
 
-const outcome = choice<AttemptResult['outcome']>('What came of it', {
+const outcome = choice<AttemptResult['outcome']>('The outcome of the attempt', {
   sent: 'the provider accepted the message',
-  rejected: 'it refuses the message for good',
-  retry_later: "it can't take it now",
-  channel_refused: 'it refuses the channel, whatever the message',
-  not_called: 'it was not called after all',
+  rejected: 'the provider refused the message for good',
+  retry_later: "the provider can't take the message now",
+  channel_refused: 'the provider refused the channel, whatever the message',
+  not_called: 'the provider was not called',
   uncertain: 'the call may or may not have gone through',
 })
 
-const fault = choice<Fault>('Whose fault it is that a call failed', {
-  provider: "the provider's: its API, its server, or the way to it",
-  recipient: "the contact's: a full mailbox, say, or a limit of messages to one contact",
+const fault = choice<Fault>('Whose fault a failed call is', {
+  provider: "the provider's: its API, its server, or the connection to it",
+  recipient: "the contact's: for example a full mailbox, or a limit of messages to one contact",
   message: "the message's, or its media's",
   sender: "the channel's: its credentials, the number or address that it sends from, its account and limits",
 })
 
 /**
  * Each event of a timeline: when it is recorded, and its fields besides `at` and `event` (docs/reference/timeline.md#timeline). OpenAPI is
- * made of this table; types hold the log, the explanation, the SQL that writes events and the events that a send's row stands
- * for; tests/rules/check/timeline-events.test.ts holds the docs and the styles of the support page.
+ * generated from this table. Log, explanation, the SQL that writes events and the events derived from a send's row are checked
+ * against it by types, the docs and the styles of the support page by tests/rules/check/timeline-events.test.ts.
  */
 export const timelineEvents = {
   accepted: { when: 'The send is recorded.', fields: {} },
   conversation_closed: {
     when: 'The open conversation was closed.',
-    fields: { conversationId: z.string().nullable().describe('Null where none was open.') },
+    fields: { conversationId: z.string().nullable().describe('Null if none was open.') },
   },
   attempt_started: {
     when: 'A worker has claimed the send and is about to call the provider.',
@@ -50,7 +50,7 @@ export const timelineEvents = {
       providerCode: z
         .string()
         .nullable()
-        .describe("The provider's own code, of a failure or of what it does with a message that it took."),
+        .describe("The provider's own code, of a failure or of an accepted message that it holds back."),
       providerMessageId: z.string().nullable().describe("The provider's own id of the message."),
       fault: fault.optional(),
       reason: reason.describe('Why it was not sent.').optional(),
@@ -58,14 +58,14 @@ export const timelineEvents = {
     },
   },
   attempt_lost: {
-    when: "The attempt's worker counts as dead; nobody knows whether the provider was called, unless `outcome` says so.",
+    when: "The attempt's worker counts as dead. Unless `outcome` says so, it is unknown whether the provider was called.",
     fields: {
       attempt,
       reason,
       outcome: z
         .literal('not_called')
         .describe(
-          'The provider was surely not called: the attempt is not counted, and the send is tried again.',
+          'The provider was certainly not called. The attempt is not counted, and the send is tried again.',
         )
         .optional(),
     },
@@ -78,13 +78,13 @@ export const timelineEvents = {
     when: 'The end, unless the outcome comes late or it is replayed.',
     fields: { reason: reason.optional() },
   },
-  replayed: { when: 'The operator has it tried again.', fields: { nextAttemptAt } },
-  erased: { when: 'The operator had content and contact of the send removed.', fields: {} },
+  replayed: { when: 'An operator replayed the send.', fields: { nextAttemptAt } },
+  erased: { when: 'An operator erased content and contact of the send.', fields: {} },
 } satisfies Record<string, { when: string; fields: z.ZodRawShape }>
 
 export type TimelineEventName = keyof typeof timelineEvents
 
-/** What an event tells besides `at` and `event`. */
+/** The fields of each event besides `at` and `event`. */
 export type EventFields = {
   [Name in TimelineEventName]: z.output<z.ZodObject<(typeof timelineEvents)[Name]['fields']>>
 }
@@ -96,7 +96,7 @@ type OrNone<Fields> = Fields extends Record<string, never> ? unknown : Fields
 
 export type EventOf<Name extends TimelineEventName> = { at: string; event: Name } & OrNone<EventFields[Name]>
 
-/** With whatever a later release may have written beside it. */
+/** May have further fields, written by a later release. */
 export type TimelineEvent = {
   [Name in TimelineEventName]: EventOf<Name> & Record<string, unknown>
 }[TimelineEventName]

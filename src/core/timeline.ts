@@ -9,44 +9,44 @@ export type { TimelineEvent }
 export const sendStatuses = ['queued', 'sending', 'sent', 'failed', 'uncertain'] as const
 export type SendStatus = (typeof sendStatuses)[number]
 
-/** What came of an attempt, as it is kept: no content, no credential. */
+/** The stored outcome of an attempt: no content, no credential. */
 export type AttemptRecord = EventFields['attempt_finished']
 
 const normalisedContacts = contactTypes.map((type) => contactKinds[type].normalised)
 
 /**
- * The fields of a timeline (docs/reference/timeline.md#timeline), in the order in which they are answered. OpenAPI is made of them; the
- * schemas of the contact and of the events it has from elsewhere.
+ * The fields of a timeline (docs/reference/timeline.md#timeline), in the order of the answer. OpenAPI is generated from them, except
+ * for the schemas of the contact and of the events.
  */
 export const timelineFields = {
   requestId: z.string().meta({ format: 'uuid', description: 'The id of the send.' }),
-  status: choice<SendStatus>('Where the send stands', {
+  status: choice<SendStatus>('The state of the send', {
     queued:
       'waits for its first attempt, for an earlier send to its contact, for a retry, or for its channel',
     sending: 'a worker has claimed it and is calling the provider',
-    sent: 'the provider accepted the message; not that it was delivered, nor read',
+    sent: 'the provider accepted the message, which does not mean that it was delivered or read',
     failed: 'the provider refused it, the last retry failed, or it has expired',
     uncertain: 'the provider may or may not have the message',
   }),
   channelId: z.string().describe('The channel that sends it.'),
   contact: z.object({
-    type: z.enum(contactTypes).describe('What `value` is.'),
-    value: z.string().describe(`As normalised: ${normalisedContacts.join(', or ')}.`),
-    name: z.string().describe('The name, where the send gave one.').optional(),
+    type: z.enum(contactTypes).describe('The kind of `value`.'),
+    value: z.string().describe(`The normalised value: ${normalisedContacts.join(', or ')}.`),
+    name: z.string().describe('The name, if the send has one.').optional(),
   }),
   messageType: z.enum(messageTypes).describe('The type of the message.'),
-  flowId: z.string().nullable().describe('Null where the send has none.'),
+  flowId: z.string().nullable().describe('Null if the send has none.'),
   conversationId: z.string().nullable().describe('Null until the first attempt.'),
   acceptedAt: moment.describe('When the send was recorded, in UTC.'),
-  finishedAt: moment.nullable().describe('Null until the send is over.'),
-  attempts: z.int().min(0).describe('Attempts begun so far.'),
+  finishedAt: moment.nullable().describe('Null until the send has ended.'),
+  attempts: z.int().min(0).describe('The number of attempts so far.'),
   providerMessageId: z.string().nullable().describe("The provider's own id of the message."),
-  events: z.array(z.custom<TimelineEvent>()).describe('The story so far, the oldest first.'),
+  events: z.array(z.custom<TimelineEvent>()).describe('The events so far, oldest first.'),
 }
 
 export interface Timeline extends z.output<z.ZodObject<typeof timelineFields>> {}
 
-/** What a timeline needs of a send's row. */
+/** The columns of a send's row that a timeline needs. */
 export interface SendRecord {
   requestId: string
   status: SendStatus
@@ -67,7 +67,7 @@ export interface SendRecord {
   failure: string | null
 }
 
-/** As it was written, perhaps by a release with events that this one doesn't know. */
+/** A stored event. It may have been written by a later release, with a name that is unknown here. */
 export interface StoredEvent {
   at: Date
   event: string
@@ -75,8 +75,8 @@ export interface StoredEvent {
 }
 
 /**
- * The story of a send (docs/reference/timeline.md#timeline), from its row and its stored events. The row tells the accept and the
- * latest attempt; the stored events tell the rest.
+ * Builds the timeline of a send (docs/reference/timeline.md#timeline). Its accept and its latest attempt are derived from its row,
+ * the other events are stored.
  *
  * @param contact whole for the account that owns the send, masked for everyone else.
  */
@@ -85,7 +85,7 @@ export function buildTimeline(
   stored: readonly StoredEvent[],
   contact: 'whole' | 'masked',
 ): Timeline {
-  const events = [toldByRow(send.acceptedAt, 'accepted', {}), ...stored, ...latestAttempt(send)].sort(
+  const events = [eventOfRow(send.acceptedAt, 'accepted', {}), ...stored, ...latestAttempt(send)].sort(
     (a, b) => a.at.getTime() - b.at.getTime(),
   )
   return {
@@ -109,17 +109,17 @@ export function buildTimeline(
 function latestAttempt(send: SendRecord): StoredEvent[] {
   const { attempt, worker, claimedAt, finishedAt, attemptRecord, status, failure: reason } = send
   const events: StoredEvent[] = []
-  // A lost attempt that is to be followed by another is told by stored events already.
+  // The events of a lost attempt that is retried are stored.
   if (status === 'queued') return events
-  if (claimedAt) events.push(toldByRow(claimedAt, 'attempt_started', { attempt, worker: worker ?? '' }))
+  if (claimedAt) events.push(eventOfRow(claimedAt, 'attempt_started', { attempt, worker: worker ?? '' }))
   if (!finishedAt || status === 'sending') return events
-  if (attemptRecord) events.push(toldByRow(finishedAt, 'attempt_finished', attemptRecord))
-  else if (claimedAt) events.push(toldByRow(finishedAt, 'attempt_lost', { attempt, reason }))
-  events.push(toldByRow(finishedAt, status, reason === null ? {} : { reason }))
+  if (attemptRecord) events.push(eventOfRow(finishedAt, 'attempt_finished', attemptRecord))
+  else if (claimedAt) events.push(eventOfRow(finishedAt, 'attempt_lost', { attempt, reason }))
+  events.push(eventOfRow(finishedAt, status, reason === null ? {} : { reason }))
   return events
 }
 
-function toldByRow<Name extends TimelineEventName>(
+function eventOfRow<Name extends TimelineEventName>(
   at: Date,
   event: Name,
   fields: EventFields[Name],

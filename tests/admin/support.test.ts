@@ -166,7 +166,7 @@ describe('the page of a send', () => {
     for (const told of ['Account Test', 'Attempts 1', account.flowId, account.channelId, requestId]) {
       expect(page.text).toContain(told)
     }
-    expect(page.text).toContain('whether it reached the contact, the provider alone knows')
+    expect(page.text).toContain('only the provider knows whether it reached the contact')
     expect(page.text).toContain(contact.slice(-2).padStart(contact.length - 3, '*'))
     expect(page.html).not.toContain(contact)
     expect(page.html).not.toContain(contact.slice(3, -2))
@@ -214,7 +214,7 @@ describe('the page of a send', () => {
 
   test('has no box for an answer that an attempt didn’t get', async () => {
     const page = await sendPage(await finished(textBody('Hello', uncertain)))
-    expect(page.text).toContain('Nobody can tell whether the provider took it')
+    expect(page.text).toContain('It is unknown whether the provider accepted it')
     expect(page.html).not.toContain('<dl class="answer"></dl>')
     expect((await sendPage(await finished(textBody('Hello', rejected)))).html).toContain(
       '<dl class="answer"><dt>',

@@ -111,10 +111,10 @@ function Updates({ isMoving, requestId, refreshSeconds }: UpdatesProps) {
   )
 }
 
-function Entry({ at, event, gap, text, answer }: ExplanationEntry) {
+function Entry({ at, event, wait, text, answer }: ExplanationEntry) {
   return (
     <>
-      {gap && <li class="gap">{gap.text}</li>}
+      {wait && <li class="wait">{wait.text}</li>}
       <li class={`entry ${event}`}>
         <Moment at={at} precise />
         <p>{text}</p>

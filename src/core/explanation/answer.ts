@@ -3,7 +3,7 @@ import { type ProviderName, providerRules } from '../providers/index.ts'
 import type { AttemptRecord } from '../timeline.ts'
 import type { ExplanationAnswer } from './model.ts'
 
-/** What the provider answered; all null where nothing came back. */
+/** The provider's answer to an attempt; all fields are null if there was none. */
 export function answerOf(attempt: AttemptRecord, provider: ProviderName): ExplanationAnswer {
   const status = attempt.providerStatus ?? null
   const code = attempt.providerCode || null

@@ -1,70 +1,70 @@
 import { heldByOperator, ownReasons } from '../own-reasons.ts'
 import type { Timeline } from '../timeline.ts'
 import { type Condition, lastOf, mayHaveGotThrough } from './condition.ts'
-import { betterLuck } from './fault.ts'
+import { replayWhen } from './fault.ts'
 import { type Advice, type Explanation, mostCountedAhead, type SendFacts } from './model.ts'
 import { because, clock, count, moment } from './words.ts'
 
-/** What words of a condition may need beside it. */
-export interface Given extends SendFacts {
+/** What the sentences about a condition may refer to. */
+export interface Details extends SendFacts {
   timeline: Timeline
   /** `3 attempts, the last at 14:02:11 UTC` */
   attempts: string
-  /** When it ended, or else now, as a customer reads it. */
+  /** The time of its end, or else now, as shown to a customer. */
   moment: string
 }
 
-type Teller<C, Told> = (condition: C, given: Given) => Told
+type Renderer<C, Text> = (condition: C, details: Details) => Text
 
 export interface ConditionWords<C> {
   /** A sentence for support. */
-  summary: Teller<C, string>
-  /** For the customer, without internals: goes on after "Your text message …,". */
-  customer: Teller<C, string>
-  /** What comes next of itself, at a moment that isn't known where it is a sentence alone. */
-  next?: string | Teller<C, NonNullable<Explanation['next']>>
-  /** What people can do. */
-  advice?: string | Teller<C, Advice>
+  summary: Renderer<C, string>
+  /** For the customer, without internals: continues after "Your text message …,". */
+  customer: Renderer<C, string>
+  /** What the service does next. A string alone means that the time isn't known. */
+  next?: string | Renderer<C, NonNullable<Explanation['next']>>
+  /** What support or an operator can do. */
+  advice?: string | Renderer<C, Advice>
 }
 
 const notDelivered =
-  (how: string): Teller<{ reason: string }, string> =>
+  (how: string): Renderer<{ reason: string }, string> =>
   ({ reason }, { attempts }) =>
     `Not delivered${how}${because(reason)}; ${attempts}.`
 
 const asOf =
-  (words: string): Teller<unknown, string> =>
-  (_, given) =>
-    `${words}, as of ${given.moment}`
+  (words: string): Renderer<unknown, string> =>
+  (_, details) =>
+    `${words}, as of ${details.moment}`
 
-const triedInVain: Teller<unknown, string> = (_, { timeline: { attempts }, moment }) =>
-  `could not be delivered, in spite of ${attempts === 1 ? 'an attempt' : `${attempts} attempts`}, as of ${moment}`
+const attemptsFailed: Renderer<unknown, string> = (_, { timeline: { attempts }, moment }) =>
+  `could not be delivered${attempts > 0 ? ` in ${count(attempts, 'attempt')}` : ''}, as of ${moment}`
 
 const isDue = ({ at }: { at: Date }) => `is waiting to be sent; the next attempt is due at ${moment(at)}`
 
 const nextAttempt = ({ at }: { at: Date }) => ({ at: at.toISOString(), text: 'The next attempt is due.' })
 
 const sendAnother = 'Fix the problem above and send a new message. A replay would be refused again.'
-const lookIntoLogs = 'Look into the logs of the workers'
+const checkLogs = 'Check the logs of the workers'
 
-function replay(text: string, { timeline: { requestId } }: Given): Advice {
+function replay(text: string, { timeline: { requestId } }: Details): Advice {
   return { text, command: `replay ${requestId}` }
 }
 
-const replayLater: Teller<Extract<Condition, { kind: 'gave_up' | 'failed_late' }>, Advice> = (
+const replayLater: Renderer<Extract<Condition, { kind: 'attempts_failed' | 'failed_late' }>, Advice> = (
   { fault },
-  given,
-) => replay(`Replay it when ${betterLuck[fault ?? 'provider']}.`, given)
+  details,
+) => replay(`Replay it when ${replayWhen[fault ?? 'provider']}.`, details)
 
-/** All that is said of a condition, kind by kind. */
+/** All sentences about a condition, by its kind. */
 export const conditionWords: {
   [Kind in Condition['kind']]: ConditionWords<Extract<Condition, { kind: Kind }>>
 } = {
   sent: {
     summary: ({ at, note }, { now }) =>
-      `Accepted by the provider at ${clock(at, now)}${because(note ?? '')}; whether it reached the contact, the provider alone knows.`,
+      `Accepted by the provider at ${clock(at, now)}${because(note ?? '')}; only the provider knows whether it reached the contact.`,
     customer: (_, { moment }) =>
-      `was taken for delivery by the provider at ${moment}; whether it has arrived, only the provider can tell`,
+      `was accepted for delivery by the provider at ${moment}; only the provider knows whether it has arrived`,
   },
   refused: {
     summary: notDelivered(': the provider refused it'),
@@ -76,9 +76,9 @@ export const conditionWords: {
     customer: asOf('was refused and not delivered'),
     advice: sendAnother,
   },
-  gave_up: {
+  attempts_failed: {
     summary: notDelivered(': every attempt failed'),
-    customer: triedInVain,
+    customer: attemptsFailed,
     advice: replayLater,
   },
   failed_late: {
@@ -88,24 +88,24 @@ export const conditionWords: {
   },
   provider_away: {
     summary: notDelivered(''),
-    customer: triedInVain,
-    advice: (_, given) => replay(`Replay it when ${betterLuck.provider}.`, given),
+    customer: attemptsFailed,
+    advice: (_, details) => replay(`Replay it when ${replayWhen.provider}.`, details),
   },
   expired: {
     summary: ({ at }, { now, attempts }) =>
-      `Not delivered: it had waited longer than its channel lets it, and expired at ${clock(at, now)}; ${attempts}.`,
+      `Not delivered: it waited longer than its channel allows, and expired at ${clock(at, now)}; ${attempts}.`,
     customer: (_, { moment }) =>
       `could not be delivered in time and was given up at ${moment}, so that it does not arrive late`,
-    advice: 'Send a new message, if it is still worth anything.',
+    advice: 'Send a new message if it is still useful.',
   },
   channel_deleted: {
     summary: (_, { attempts }) => `Not delivered: its channel was deleted while it waited; ${attempts}.`,
     customer: asOf('was not delivered'),
   },
-  givenUp: {
+  crashed_workers: {
     summary: notDelivered(''),
     customer: asOf('was not delivered because of a fault on our side'),
-    advice: `${lookIntoLogs} before it is replayed: it may be what ended them.`,
+    advice: `${checkLogs} before it is replayed: it may have crashed them.`,
   },
   media_gone: {
     summary: () => 'Not delivered: its media is no longer kept, so the provider was not called.',
@@ -119,9 +119,9 @@ export const conditionWords: {
       `may or may not have been delivered, as of ${moment}, and is not tried again`,
     advice({ reason }) {
       const isGivenUp = reason.startsWith(ownReasons.givenUp)
-      const logs = isGivenUp ? ` ${lookIntoLogs}, too: it may be what ended them.` : ''
+      const logs = isGivenUp ? ` ${checkLogs} too: it may have crashed them.` : ''
       return {
-        text: `Look for the message at the provider before it is replayed or sent anew: the contact may get it twice.${logs}`,
+        text: `Look for the message at the provider before it is replayed or sent again: the contact may get it twice.${logs}`,
       }
     },
   },
@@ -130,17 +130,17 @@ export const conditionWords: {
     summary: ({ reason }, { attempts }) =>
       `Not certain: the provider may or may not have it${because(reason)}; ${attempts}.`,
     customer: (_, { moment }) => `may or may not have been delivered, as of ${moment}; we cannot tell yet`,
-    advice: (_, given) =>
+    advice: (_, details) =>
       replay(
         'Look for the message at the provider first. Replay it only if the provider does not have it.',
-        given,
+        details,
       ),
   },
   sending: {
     summary: ({ since }, { now }) =>
-      `On its way: an attempt began at ${clock(since, now)}, and the provider has yet to answer.`,
+      `On its way: an attempt began at ${clock(since, now)}, and the provider has not answered yet.`,
     customer: (_, { moment }) => `is being sent at this moment, ${moment}`,
-    next: 'It ends, or is tried again, as the provider answers.',
+    next: "The provider's answer decides whether it ends or is tried again.",
   },
   held: {
     summary({ since, reason }, { channel, now }) {
@@ -148,11 +148,11 @@ export const conditionWords: {
       return `Waiting: the channel ${channel.name} has been held since ${clock(since, now)}${why}.`
     },
     customer: asOf('is waiting to be sent'),
-    next: 'It goes on when the channel is resumed.',
+    next: 'It is sent when the channel is resumed.',
     advice: ({ reason }, { channel }) => ({
       text:
         reason === heldByOperator
-          ? 'Resume the channel when its messages may go again.'
+          ? 'Resume the channel when its messages may be sent again.'
           : 'Fix the problem above, then resume the channel.',
       command: `channel resume ${channel.channelId}`,
     }),
@@ -164,7 +164,10 @@ export const conditionWords: {
       const least = number === mostCountedAhead ? 'at least ' : ''
       const others =
         number > 1 ? ` and ${least}${count(number - 1, 'more message')} to this contact have` : ' has'
-      return { at: null, text: `It goes when ${first.requestId}, which is ${first.status},${others} ended.` }
+      return {
+        at: null,
+        text: `It is sent when ${first.requestId}, which is ${first.status},${others} ended.`,
+      }
     },
   },
   retry: {
@@ -185,11 +188,11 @@ export const conditionWords: {
     next: nextAttempt,
   },
   breaker_open: {
-    summary: () => "Waiting: the calls of the channel's provider have been failing, so few are made.",
+    summary: () => "Waiting: calls to the channel's provider have been failing, so only probes are made.",
     customer: asOf('is waiting to be sent'),
     next: ({ until }) => ({
       at: until.toISOString(),
-      text: 'A single call is tried from then on; the others follow if it goes through.',
+      text: 'Then a single call is made as a probe; the others follow if it succeeds.',
     }),
   },
   waits_for_permit: {
@@ -198,14 +201,14 @@ export const conditionWords: {
         rate && `at most ${count(rate.calls, 'call')} in ${rate.seconds} s`,
         maxInFlight && `at most ${count(maxInFlight, 'call')} at a time`,
       ]
-      return `Waiting for its turn: the channel makes ${limits.filter(Boolean).join(', and ')}.`
+      return `Waiting for the limits of its channel, which makes ${limits.filter(Boolean).join(', and ')}.`
     },
     customer: asOf('is waiting to be sent'),
-    next: 'It goes when its turn comes.',
+    next: 'It is sent when the limits allow it.',
   },
   in_queue: {
     summary: () => 'Waiting in the queue for a worker.',
     customer: asOf('is waiting to be sent'),
-    next: 'It goes when a worker takes it.',
+    next: 'It is sent when a worker picks it up.',
   },
 }

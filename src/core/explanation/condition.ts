@@ -6,26 +6,26 @@ import { answerOf } from './answer.ts'
 import { faultOf } from './fault.ts'
 import type { ChannelFacts, SendFacts } from './model.ts'
 
-/** How it stands with a send: decided once, and told in several ways. */
+/** The condition of a send, more precise than its status. Decided once, and rendered in several ways. */
 export type Condition =
-  /** `note`: what the provider does with it meanwhile, where it said so. */
+  /** `note`: the provider's remark on an accepted message, for example that it holds it back. */
   | { kind: 'sent'; at: string; note: string | null }
-  /** The provider said no. */
+  /** The provider refused it. */
   | { kind: 'refused'; reason: string }
-  /** It could not even be put to the provider. */
+  /** It was rejected before a call to the provider. */
   | { kind: 'unsendable'; reason: string }
-  /** It was tried as often as it may be. */
-  | { kind: 'gave_up'; reason: string; fault: Fault | undefined }
-  /** An outcome that came late, and is not retried for it. */
+  /** Every attempt failed. */
+  | { kind: 'attempts_failed'; reason: string; fault: Fault | undefined }
+  /** Its outcome came late, so it isn't retried. */
   | { kind: 'failed_late'; reason: string; fault: Fault | undefined }
   | { kind: 'provider_away'; reason: string }
   | { kind: 'expired'; at: string }
   | { kind: 'channel_deleted' }
-  | { kind: 'givenUp'; reason: string }
+  | { kind: 'crashed_workers'; reason: string }
   | { kind: 'media_gone' }
-  /** It isn't tried again, but the provider may have it of an earlier attempt. */
+  /** It isn't tried again, but the provider may have it from an earlier attempt. */
   | { kind: 'failed_in_doubt'; reason: string }
-  /** Nobody knows how, say because the reason was erased with its contact. */
+  /** The reason isn't known, for example because it was erased with the contact. */
   | { kind: 'failed_otherwise'; reason: string }
   | { kind: 'uncertain'; reason: string }
   | { kind: 'sending'; since: string }
@@ -66,7 +66,7 @@ function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: Se
   if (reason === ownReasons.expired) return { kind: 'expired', at: finishedAt ?? acceptedAt }
   if (reason === ownReasons.mediaGone) return { kind: 'media_gone' }
   if (reason === ownReasons.channelDeleted) return { kind: 'channel_deleted' }
-  if (reason.startsWith(ownReasons.givenUp)) return { kind: 'givenUp', reason }
+  if (reason.startsWith(ownReasons.givenUp)) return { kind: 'crashed_workers', reason }
   if (reason.startsWith(ownReasons.providerAway)) return { kind: 'provider_away', reason }
   const attempt = lastOf(events, 'attempt_finished')
   if (!attempt) return { kind: 'failed_otherwise', reason }
@@ -74,13 +74,13 @@ function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: Se
   if (attempt.outcome !== 'rejected') {
     const fault = faultOf(attempt)
     if (attempt.late) return { kind: 'failed_late', reason, fault }
-    return { kind: 'gave_up', reason: meaning ?? reason.replace(lastAttempt, ''), fault }
+    return { kind: 'attempts_failed', reason: meaning ?? reason.replace(lastAttempt, ''), fault }
   }
   if (attempt.providerStatus === null) return { kind: 'unsendable', reason }
   return { kind: 'refused', reason: meaning ?? reason }
 }
 
-/** What is in the way of a queued send, the strongest first: while its channel is held, nothing else matters. */
+/** What a queued send waits for. The strongest cause comes first: while its channel is held, nothing else matters. */
 function waitOf(events: readonly TimelineEvent[], facts: SendFacts): Condition {
   const { now, channel, ahead, nextAttemptAt } = facts
   const { heldAt, heldReason, breakerOpenUntil, rate, maxInFlight } = channel
@@ -102,7 +102,7 @@ export function lastOf<Name extends TimelineEventName>(events: readonly Timeline
   return events.findLast((event): event is EventOf<Name> & TimelineEvent => event.event === name)
 }
 
-/** Whether an attempt may have got through of a send that isn't sent: nobody knows what it came to, or it came too late. */
+/** Whether an attempt of a send that isn't sent may have got through: its outcome is unknown, or came too late. */
 export function mayHaveGotThrough(events: readonly TimelineEvent[]): boolean {
   const inDoubt = new Set<unknown>()
   for (const { event, attempt, outcome } of events) {
@@ -114,5 +114,5 @@ export function mayHaveGotThrough(events: readonly TimelineEvent[]): boolean {
   return inDoubt.size > 0
 }
 
-/** With its contact: what is erased can't be sent again. */
+/** Whether the send was erased with its contact, so that it can't be sent again. */
 export const isErased = ({ events }: Timeline) => events.some(({ event }) => event === 'erased')

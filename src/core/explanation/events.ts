@@ -5,17 +5,17 @@ import { effectOf, faultOf } from './fault.ts'
 import type { ExplanationEntry, SendFacts } from './model.ts'
 import { because, clock, duration } from './words.ts'
 
-type Told = Pick<ExplanationEntry, 'text' | 'answer'>
-type Teller<Name extends TimelineEventName> = (
+type EventText = Pick<ExplanationEntry, 'text' | 'answer'>
+type Renderer<Name extends TimelineEventName> = (
   event: EventOf<Name>,
   timeline: Timeline,
   facts: SendFacts,
-) => Told
+) => EventText
 
 const withReason = (words: string, { reason }: { reason?: string | null | undefined }) =>
   `${words}${because(reason ?? '')}.`
 
-const tellers: { [Name in TimelineEventName]: Teller<Name> } = {
+const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
   accepted(_event, { messageType, contact, flowId }, { channel, waitedFor }) {
     const flow = flowId ? `, of the flow ${flowId}` : ''
     const behind = waitedFor
@@ -29,7 +29,7 @@ const tellers: { [Name in TimelineEventName]: Teller<Name> } = {
     return {
       text: conversationId
         ? `The open conversation ${conversationId} was closed; the message ${opened}.`
-        : `No conversation was open that could be closed; the message ${opened}.`,
+        : `No conversation was open; the message ${opened}.`,
     }
   },
   attempt_started({ attempt, worker }, { conversationId, events }) {
@@ -43,20 +43,20 @@ const tellers: { [Name in TimelineEventName]: Teller<Name> } = {
     const isAnswered = Object.values(answer).some((part) => part !== null)
     const fault = event.outcome === 'retry_later' ? faultOf(event) : undefined
     const effect = fault ? effectOf[fault] : ''
-    const told = `${outcomeIn(event)} (after ${duration(event.durationMs)}).${effect}${late}`
-    return { text: told, ...(isAnswered && { answer }) }
+    const text = `${outcomeIn(event)} (after ${duration(event.durationMs)}).${effect}${late}`
+    return { text, ...(isAnswered && { answer }) }
   },
   attempt_lost: ({ attempt, outcome }) => ({
     text:
       outcome === 'not_called'
         ? `The worker of attempt ${attempt} was lost before it called the provider, so no attempt is counted.`
-        : `The worker of attempt ${attempt} was lost before it could record what the provider answered.`,
+        : `The worker of attempt ${attempt} was lost before it recorded the provider's answer.`,
   }),
   retry_scheduled: ({ nextAttemptAt }, _timeline, { now }) => ({
     text: `The next attempt was set for ${clock(nextAttemptAt, now)}.`,
   }),
   channel_held: (event) => ({ text: withReason('The channel was held, and the message with it', event) }),
-  sent: () => ({ text: 'Sent, that is: accepted by the provider.' }),
+  sent: () => ({ text: 'Sent, which means accepted by the provider.' }),
   failed: (event) => ({ text: withReason('Failed', event) }),
   uncertain: (event) => ({ text: withReason('Uncertain, the provider may or may not have it', event) }),
   erased: () => ({ text: 'Its contact and content were erased.' }),
@@ -65,14 +65,14 @@ const tellers: { [Name in TimelineEventName]: Teller<Name> } = {
   }),
 }
 
-/** An event in plain words; one of a later release, which isn't known here, keeps its name. */
-export function tellEvent(event: TimelineEvent, timeline: Timeline, facts: SendFacts): Told {
-  const tell = tellers[event.event] as Teller<typeof event.event> | undefined
-  return tell?.(event, timeline, facts) ?? { text: `${event.event}.` }
+/** Describes an event in a sentence. An event of a later release, which is unknown here, is described by its name. */
+export function describeEvent(event: TimelineEvent, timeline: Timeline, facts: SendFacts): EventText {
+  const render = renderers[event.event] as Renderer<typeof event.event> | undefined
+  return render?.(event, timeline, facts) ?? { text: `${event.event}.` }
 }
 
-function outcomeIn({ outcome, reason: given, providerStatus }: AttemptRecord): string {
-  const reason = because(given ?? '')
+function outcomeIn({ outcome, reason: recorded, providerStatus }: AttemptRecord): string {
+  const reason = because(recorded ?? '')
   const isAnswered = providerStatus !== null
   switch (outcome) {
     case 'sent':
@@ -80,9 +80,9 @@ function outcomeIn({ outcome, reason: given, providerStatus }: AttemptRecord): s
     case 'rejected':
       return isAnswered ? `The provider refused it for good${reason}` : `It could not be sent${reason}`
     case 'retry_later':
-      return isAnswered ? `The provider did not take it now${reason}` : `It did not get through${reason}`
+      return isAnswered ? `The provider could not take it now${reason}` : `It did not get through${reason}`
     case 'uncertain':
-      return `Nobody can tell whether the provider took it${reason}`
+      return `It is unknown whether the provider accepted it${reason}`
     case 'channel_refused':
       return `The provider refused the channel, not the message${reason}`
     case 'not_called':

@@ -1,11 +1,11 @@
 import { type Fault, faults } from '../outcome.ts'
 import type { AttemptRecord } from '../timeline.ts'
 
-/** Absent where an attempt didn't fail, and in timelines of earlier releases. */
+/** The fault of a failed attempt; undefined if it didn't fail, and in timelines of earlier releases. */
 export const faultOf = ({ fault }: AttemptRecord): Fault | undefined =>
   faults.find((known) => known === fault)
 
-/** What a failure that is tried again means to the channel's other sends; the provider's fault, all know by itself. */
+/** What a failure means for the channel's other sends. Nothing is said of the provider's fault, which obviously concerns all. */
 export const effectOf: Record<Fault, string> = {
   recipient: ' It concerns this contact only: other sends of the channel go on.',
   message: ' It concerns this message only: other sends of the channel go on.',
@@ -13,10 +13,10 @@ export const effectOf: Record<Fault, string> = {
   provider: '',
 }
 
-/** When a send that was tried in vain may be replayed with better luck. */
-export const betterLuck: Record<Fault, string> = {
-  recipient: 'the contact can take messages again',
-  message: 'what its message needs is there, such as the media at its mediaUrl',
+/** When to replay a send whose attempts failed. */
+export const replayWhen: Record<Fault, string> = {
+  recipient: 'the contact can receive messages again',
+  message: 'the cause is fixed, for example its media is available at the mediaUrl',
   sender: "the channel's account, number or address may send again",
   provider: 'the provider works again',
 }

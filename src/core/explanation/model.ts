@@ -1,22 +1,22 @@
 import type { ProviderName } from '../providers/index.ts'
 import type { SendStatus } from '../timeline.ts'
 
-/** What a story needs besides the timeline; `findExplanation` in db/support/explanation.ts looks it up. */
+/** The facts that an explanation needs besides the timeline; read by `findExplanation` in db/support/explanation.ts. */
 export interface SendFacts {
-  /** By the clock that wrote the timeline. */
+  /** PostgreSQL's time, like the times of the timeline. */
   now: Date
   channel: ChannelFacts
   /** When the next attempt is due. */
   nextAttemptAt: Date
-  /** While it is still queued then, it fails. */
+  /** If it is still queued at this time, it fails. */
   expiresAt: Date | null
-  /** The unfinished sends that stand before it in its lane, at most `mostCountedAhead`; null where none does. */
+  /** The unfinished sends before it in its lane, counted up to `mostCountedAhead`; null if there are none. */
   ahead: { count: number; first: { requestId: string; status: SendStatus } } | null
-  /** What stood before it in its lane when it was accepted, and when that ended; null where nothing did. */
+  /** The send before it in its lane when it was accepted, and when that one ended; null if there was none. */
   waitedFor: { requestId: string; finishedAt: Date | null } | null
 }
 
-/** Who has so many before it isn't told how many more. */
+/** Limit of counting the sends ahead. */
 export const mostCountedAhead = 100
 
 export interface ChannelFacts {
@@ -25,18 +25,18 @@ export interface ChannelFacts {
   name: string
   heldAt: Date | null
   heldReason: string | null
-  /** The circuit breaker is open until then; null: it is closed. */
+  /** The circuit breaker is open until this time; null if it is closed. */
   breakerOpenUntil: Date | null
   rate: { calls: number; seconds: number } | null
   maxInFlight: number | null
-  /** Null while it is there. */
+  /** Null unless it was deleted. */
   deletedAt: Date | null
 }
 
-/** How it stands: `good` is sent, `bad` failed, `unsure` uncertain, `waiting` still on its way. */
+/** The tone of the support page: `good` is sent, `bad` failed, `unsure` uncertain, `waiting` not ended. */
 export type Tone = 'good' | 'bad' | 'unsure' | 'waiting'
 
-/** What became of a send, in plain words for those who are asked about it. */
+/** A send's state and timeline in sentences, for support staff. */
 export interface Explanation {
   requestId: string
   tone: Tone
@@ -44,18 +44,18 @@ export interface Explanation {
   summary: string
   /** Oldest first. */
   entries: ExplanationEntry[]
-  /** What comes next, and when, where that is known; absent where nothing comes. */
+  /** What the service does next, and when, if that is known; absent if it does nothing more. */
   next?: { at: string | null; text: string }
-  /** What can be done, where something can. */
+  /** What support or an operator can do; absent if nothing. */
   advice?: Advice
   /** A line to copy: without internals, the contact masked. */
   forCustomer: string
 }
 
 export interface Advice {
-  /** A sentence or two. */
+  /** One or two sentences. */
   text: string
-  /** What the operator can run for it. */
+  /** The CLI command for it. */
   command?: `replay ${string}` | `channel resume ${string}`
 }
 
@@ -63,17 +63,17 @@ export interface ExplanationEntry {
   at: string
   /** Its name in the timeline. */
   event: string
-  /** The time since the entry before, named: "waited 42 s in the queue"; absent where it is too short to matter. */
-  gap?: { ms: number; text: string }
+  /** The time since the previous entry, with its cause: "waited 42 s in the queue"; absent if it is short. */
+  wait?: { ms: number; text: string }
   text: string
-  /** What the provider answered; absent where it has left nothing to show. */
+  /** The provider's answer; absent if it has nothing to show. */
   answer?: ExplanationAnswer
 }
 
 export interface ExplanationAnswer {
   status: number | null
   code: string | null
-  /** What its code, or else its status, means; null where nobody knows, and mostly where it took the message. */
+  /** The meaning of its code, or else of its status; null if unknown, and mostly for an accepted message. */
   meaning: string | null
   messageId: string | null
 }

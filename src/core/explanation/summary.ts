@@ -1,29 +1,29 @@
 import type { Timeline } from '../timeline.ts'
 import { type Condition, conditionOf, isErased, lastOf, mayHaveGotThrough } from './condition.ts'
-import { type ConditionWords, conditionWords, type Given } from './condition-words.ts'
+import { type ConditionWords, conditionWords, type Details } from './condition-words.ts'
 import type { Advice, Explanation, SendFacts } from './model.ts'
 import { clock, count, moment } from './words.ts'
 
 type Summary = Pick<Explanation, 'summary' | 'next' | 'advice' | 'forCustomer'>
 
-/** What is said of a send as it stands: the words of its condition, and what goes with any. */
+/** The sentences about a send's condition. */
 export function summarize(timeline: Timeline, facts: SendFacts): Summary {
   const condition = conditionOf(timeline, facts)
   const words = conditionWords[condition.kind] as ConditionWords<Condition>
-  const given = {
+  const details = {
     ...facts,
     timeline,
     attempts: attemptsOf(timeline, facts.now),
     moment: moment(timeline.finishedAt ?? facts.now),
   }
-  const summary = words.summary(condition, given)
-  const next = nextOf(words, condition, given)
-  const advice = adviceOn(words, condition, given)
+  const summary = words.summary(condition, details)
+  const next = nextOf(words, condition, details)
+  const advice = adviceOn(words, condition, details)
   return {
-    summary: isErased(timeline) ? `${summary} Its contact and content were erased since.` : summary,
+    summary: isErased(timeline) ? `${summary} Its contact and content were erased later.` : summary,
     ...(next && { next }),
     ...(advice && { advice }),
-    forCustomer: `${whichFor(timeline)} ${words.customer(condition, given)}${doubtOf(timeline)}.`,
+    forCustomer: `${subjectFor(timeline)} ${words.customer(condition, details)}${doubtOf(timeline)}.`,
   }
 }
 
@@ -34,18 +34,27 @@ function attemptsOf({ attempts, events }: Timeline, now: Date): string {
   return `${count(attempts, 'attempt')}, ${attempts === 1 ? '' : 'the last '}at ${clock(last.at, now)}`
 }
 
-function nextOf(words: ConditionWords<Condition>, condition: Condition, given: Given): Explanation['next'] {
+function nextOf(
+  words: ConditionWords<Condition>,
+  condition: Condition,
+  details: Details,
+): Explanation['next'] {
   if (!words.next) return undefined
-  const next = typeof words.next === 'string' ? { at: null, text: words.next } : words.next(condition, given)
-  const { expiresAt, now } = given
+  const next =
+    typeof words.next === 'string' ? { at: null, text: words.next } : words.next(condition, details)
+  const { expiresAt, now } = details
   if (!expiresAt || condition.kind === 'sending') return next
   return { ...next, text: `${next.text} It expires if it still waits at ${clock(expiresAt, now)}.` }
 }
 
-function adviceOn(words: ConditionWords<Condition>, condition: Condition, given: Given): Advice | undefined {
-  if (isErased(given.timeline)) return undefined
-  if (given.channel.deletedAt) return adviceOnDeletedChannel(condition)
-  return typeof words.advice === 'string' ? { text: words.advice } : words.advice?.(condition, given)
+function adviceOn(
+  words: ConditionWords<Condition>,
+  condition: Condition,
+  details: Details,
+): Advice | undefined {
+  if (isErased(details.timeline)) return undefined
+  if (details.channel.deletedAt) return adviceOnDeletedChannel(condition)
+  return typeof words.advice === 'string' ? { text: words.advice } : words.advice?.(condition, details)
 }
 
 /** A send of a deleted channel can't be replayed. */
@@ -59,15 +68,15 @@ function adviceOnDeletedChannel({ kind }: Condition): Advice | undefined {
   }
 }
 
-/** Which message, to the customer who asked. */
-function whichFor(timeline: Timeline): string {
+/** Names the message to the customer. */
+function subjectFor(timeline: Timeline): string {
   const { requestId, messageType, contact, acceptedAt } = timeline
-  const whom = isErased(timeline) ? '' : ` to ${contact.value}`
-  return `Your ${messageType} message ${requestId}${whom}, accepted at ${moment(acceptedAt)},`
+  const recipient = isErased(timeline) ? '' : ` to ${contact.value}`
+  return `Your ${messageType} message ${requestId}${recipient}, accepted at ${moment(acceptedAt)},`
 }
 
-/** Beside what is told of a message that is on its way. */
+/** Added for a message that has not ended, if an earlier attempt may have got through. */
 function doubtOf({ status, events }: Timeline): string {
-  const isOnItsWay = status === 'queued' || status === 'sending'
-  return isOnItsWay && mayHaveGotThrough(events) ? '; an earlier attempt may have delivered it already' : ''
+  const isUnfinished = status === 'queued' || status === 'sending'
+  return isUnfinished && mayHaveGotThrough(events) ? '; an earlier attempt may have delivered it already' : ''
 }

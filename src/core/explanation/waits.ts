@@ -2,35 +2,35 @@ import type { EventOf, TimelineEvent } from '../timeline-events.ts'
 import type { ExplanationEntry, SendFacts } from './model.ts'
 import { duration } from './words.ts'
 
-/** Shorter ones need no reason. */
-const leastGapMs = 1000
+/** Shorter waits aren't explained. */
+const leastWaitMs = 1000
 
-/** The time between two entries that follow each other, and what went on in it. */
-export function gapBefore(
+/** The time between two consecutive entries, with its cause. */
+export function waitBefore(
   before: TimelineEvent,
   event: TimelineEvent,
   facts: SendFacts,
-): ExplanationEntry['gap'] {
+): ExplanationEntry['wait'] {
   const ms = Date.parse(event.at) - Date.parse(before.at)
-  return ms < leastGapMs ? undefined : { ms, text: nameOf(ms, before, event, facts) }
+  return ms < leastWaitMs ? undefined : { ms, text: causeOf(ms, before, event, facts) }
 }
 
-function nameOf(ms: number, before: TimelineEvent, event: TimelineEvent, facts: SendFacts): string {
+function causeOf(ms: number, before: TimelineEvent, event: TimelineEvent, facts: SendFacts): string {
   if (event.event === 'attempt_finished') return callOf(ms, before, event)
   if (event.event === 'attempt_lost') {
-    return `${duration(ms)} until it was clear that the worker had died and its claim had run out`
+    return `${duration(ms)} until the worker counted as dead and its claim was given up`
   }
   if (event.event === 'erased') return `${duration(ms)} until its contact was erased`
-  if (event.event === 'replayed') return `${duration(ms)} until somebody replayed it`
+  if (event.event === 'replayed') return `${duration(ms)} until it was replayed`
   switch (before.event) {
     case 'accepted':
       return waitAfterAccept(ms, before, facts)
     case 'replayed':
-      return waitUntilDue(ms, before, 'for its turn among the replayed')
+      return waitUntilDue(ms, before, 'because replays are spread out')
     case 'retry_scheduled':
       return waitUntilDue(ms, before, 'for its retry')
     case 'channel_held':
-      return `waited ${duration(ms)} while the channel was held, and for its turn after`
+      return `waited ${duration(ms)} while the channel was held, and in the queue after that`
     default:
       return `${duration(ms)} passed`
   }
@@ -42,8 +42,8 @@ function callOf(
   { durationMs, late }: EventOf<'attempt_finished'>,
 ): string {
   if (late || before.event !== 'attempt_started') return `${duration(ms)} until the outcome came, late`
-  if (ms - durationMs < leastGapMs) return `the provider took ${duration(durationMs)}`
-  return `waited ${duration(ms - durationMs)} for its moment or for the database, and the provider took ${duration(durationMs)}`
+  if (ms - durationMs < leastWaitMs) return `the provider took ${duration(durationMs)}`
+  return `waited ${duration(ms - durationMs)} for the channel's rate or for the database, and the provider took ${duration(durationMs)}`
 }
 
 function waitAfterAccept(ms: number, { at }: EventOf<'accepted'>, { waitedFor }: SendFacts): string {
@@ -59,9 +59,9 @@ function waitUntilDue(ms: number, before: EventOf<'replayed' | 'retry_scheduled'
   return wait(ms, untilDueMs, forWhat)
 }
 
-/** What of a wait isn't told otherwise is the queue's. */
+/** The rest of a wait, beyond `firstMs`, was in the queue. */
 function wait(ms: number, firstMs: number, words: string): string {
-  if (firstMs < leastGapMs) return `waited ${duration(ms)} in the queue`
-  if (ms - firstMs < leastGapMs) return `waited ${duration(ms)} ${words}`
+  if (firstMs < leastWaitMs) return `waited ${duration(ms)} in the queue`
+  if (ms - firstMs < leastWaitMs) return `waited ${duration(ms)} ${words}`
   return `waited ${duration(firstMs)} ${words}, then ${duration(ms - firstMs)} in the queue`
 }

@@ -4,7 +4,7 @@ const units: [seconds: number, name: string][] = [
   [60, 'min'],
 ]
 
-/** In two units at the most: `870 ms`, `42 s`, `2 min 5 s`, `3 h`. */
+/** In at most two units: `870 ms`, `42 s`, `2 min 5 s`, `3 h`. */
 export function duration(ms: number): string {
   if (ms < 995) return `${Math.round(ms)} ms`
   if (ms < 9950) return `${Number((ms / 1000).toFixed(1))} s`
@@ -17,14 +17,14 @@ export function duration(ms: number): string {
   return `${whole} ${Math.floor(rest / nextSize)} ${nextName}`
 }
 
-/** `14:02:11 UTC`, with the date where it isn't today's. */
+/** `14:02:11 UTC`, with the date unless it is today. */
 export function clock(at: string | Date, now: Date): string {
   const [date, time] = new Date(at).toISOString().split('T')
   const shown = `${time?.slice(0, 8)} UTC`
   return now.toISOString().startsWith(`${date}T`) ? shown : `${shown} on ${date}`
 }
 
-/** `2026-11-21 14:02:11 UTC`, whenever it is read. */
+/** `2026-11-21 14:02:11 UTC` */
 export const moment = (at: string | Date) =>
   `${new Date(at).toISOString().replace('T', ' ').slice(0, 19)} UTC`
 
@@ -32,7 +32,7 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
-/** `: the number is not valid`, as a part of a sentence; nothing where no reason is known, or it was erased. */
+/** `: the number is not valid`, as a part of a sentence; empty if the reason is unknown or was erased. */
 export function because(reason: string): string {
   const clause = reason.trim().replace(/[.\s]+$/, '')
   return clause === '' ? '' : `: ${clause}`

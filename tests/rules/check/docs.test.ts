@@ -6,7 +6,7 @@ import { timeouts } from '../../../src/api/client-timeouts.ts'
 import {
   type ConditionWords,
   conditionWords,
-  type Given,
+  type Details,
 } from '../../../src/core/explanation/condition-words.ts'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
 import { anchorsOf } from './anchors.ts'
@@ -124,7 +124,7 @@ describe('docs/reference/admin.md', () => {
   const sample = { at: now, since: now, until: now, note: null, fault: undefined, limits: { maxInFlight: 1 } }
   const reasons: { [kind: string]: string } = {
     provider_away: ownReasons.providerAway,
-    givenUp: ownReasons.givenUp,
+    crashed_workers: ownReasons.givenUp,
   }
   const told = [...readFileSync('docs/reference/admin.md', 'utf8').matchAll(/^\| ([A-Z][^|]*) \|/gm)]
     .flatMap(([, cell = '']) => cell.split(', '))
@@ -134,7 +134,7 @@ describe('docs/reference/admin.md', () => {
     'tells what the sentence on top of the support page means: %s',
     (kind, words) => {
       const condition = { ...sample, kind, reason: reasons[kind] ?? '' }
-      const sentence = (words as ConditionWords<unknown>).summary(condition, facts as unknown as Given)
+      const sentence = (words as ConditionWords<unknown>).summary(condition, facts as unknown as Details)
       expect(
         told.some((begin) => sentence.startsWith(begin)),
         sentence,

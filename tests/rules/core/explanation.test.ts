@@ -116,7 +116,7 @@ describe('the summary of a send that', () => {
       'was sent',
       { send: ended('sent', { attemptRecord: record, providerMessageId: 'SM1' }) },
       'good',
-      'Accepted by the provider at 14:00:02 UTC; whether it reached the contact, the provider alone knows.',
+      'Accepted by the provider at 14:00:02 UTC; only the provider knows whether it reached the contact.',
     ],
     [
       'was refused tells what the code means',
@@ -174,13 +174,13 @@ describe('the summary of a send that', () => {
       'expired before any attempt',
       { send: { status: 'failed', finishedAt: at(60), failure: 'expired' } },
       'bad',
-      'Not delivered: it had waited longer than its channel lets it, and expired at 14:01:00 UTC; no attempt was made.',
+      'Not delivered: it waited longer than its channel allows, and expired at 14:01:00 UTC; no attempt was made.',
     ],
     [
       'expired after an attempt',
       { send: { status: 'failed', finishedAt: at(60), failure: 'expired', attempt: 1 }, events: retried },
       'bad',
-      'Not delivered: it had waited longer than its channel lets it, and expired at 14:01:00 UTC; 1 attempt, at 14:00:01 UTC.',
+      'Not delivered: it waited longer than its channel allows, and expired at 14:01:00 UTC; 1 attempt, at 14:00:01 UTC.',
     ],
     [
       'was given up',
@@ -273,7 +273,7 @@ describe('the summary of a send that', () => {
       'is with the provider',
       { send: sending },
       'waiting',
-      'On its way: an attempt began at 14:00:01 UTC, and the provider has yet to answer.',
+      'On its way: an attempt began at 14:00:01 UTC, and the provider has not answered yet.',
     ],
     ['waits in the queue', {}, 'waiting', 'Waiting in the queue for a worker.'],
     [
@@ -329,13 +329,13 @@ describe('the summary of a send that', () => {
       'waits for a provider that fails',
       { channel: { breakerOpenUntil: at(120) } },
       'waiting',
-      "Waiting: the calls of the channel's provider have been failing, so few are made.",
+      "Waiting: calls to the channel's provider have been failing, so only probes are made.",
     ],
     [
       'waits for its turn',
       { channel: { rate: { calls: 80, seconds: 1 }, maxInFlight: 1 } },
       'waiting',
-      'Waiting for its turn: the channel makes at most 80 calls in 1 s, and at most 1 call at a time.',
+      'Waiting for the limits of its channel, which makes at most 80 calls in 1 s, and at most 1 call at a time.',
     ],
   ]
 
@@ -374,24 +374,27 @@ describe('what comes next of a send that', () => {
     [
       'may expire: when',
       { facts: { expiresAt: at(160) } },
-      { at: null, text: 'It goes when a worker takes it. It expires if it still waits at 14:02:40 UTC.' },
+      {
+        at: null,
+        text: 'It is sent when a worker picks it up. It expires if it still waits at 14:02:40 UTC.',
+      },
     ],
     [
       'is held: that somebody has to resume the channel',
       { channel: { heldAt: at(50) } },
-      { at: null, text: 'It goes on when the channel is resumed.' },
+      { at: null, text: 'It is sent when the channel is resumed.' },
     ],
     [
       'is behind another: which',
       { facts: { ahead: { count: 1, first: { requestId: earlier, status: 'sending' } } } },
-      { at: null, text: `It goes when ${earlier}, which is sending, has ended.` },
+      { at: null, text: `It is sent when ${earlier}, which is sending, has ended.` },
     ],
     [
       'is behind several: how many',
       { facts: { ahead: { count: 3, first: { requestId: earlier, status: 'queued' } } } },
       {
         at: null,
-        text: `It goes when ${earlier}, which is queued, and 2 more messages to this contact have ended.`,
+        text: `It is sent when ${earlier}, which is queued, and 2 more messages to this contact have ended.`,
       },
     ],
     [
@@ -399,7 +402,7 @@ describe('what comes next of a send that', () => {
       { facts: { ahead: { count: 100, first: { requestId: earlier, status: 'queued' } } } },
       {
         at: null,
-        text: `It goes when ${earlier}, which is queued, and at least 99 more messages to this contact have ended.`,
+        text: `It is sent when ${earlier}, which is queued, and at least 99 more messages to this contact have ended.`,
       },
     ],
   ])('%s', (_name, given, next) => {
@@ -435,7 +438,10 @@ test.each<[string, Given, advice: Advice | undefined]>([
   [
     'waits for a channel that an operator holds, with nothing to fix',
     { channel: { heldAt: at(50), heldReason: 'held by an operator' } },
-    { text: 'Resume the channel when its messages may go again.', command: `channel resume ${channelId}` },
+    {
+      text: 'Resume the channel when its messages may be sent again.',
+      command: `channel resume ${channelId}`,
+    },
   ],
 ])('what can be done where it %s', (_name, given, advice) => {
   expect(tell(given).advice).toEqual(advice)
@@ -508,7 +514,7 @@ describe('the gap before', () => {
       'an attempt after a hold',
       { send: { ...sending, claimedAt: at(90) }, events: [story('channel_held', 1, { reason: 'x' })] },
       'attempt_started',
-      'waited 1 min 29 s while the channel was held, and for its turn after',
+      'waited 1 min 29 s while the channel was held, and in the queue after that',
     ],
     [
       'an expiry',
@@ -526,13 +532,13 @@ describe('the gap before', () => {
       'the outcome of a call that waited for its moment',
       { send: ended('sent', { finishedAt: at(6), attemptRecord: { ...record, durationMs: 3000 } }) },
       'attempt_finished',
-      'waited 2 s for its moment or for the database, and the provider took 3 s',
+      "waited 2 s for the channel's rate or for the database, and the provider took 3 s",
     ],
     [
       'the loss of a worker',
       { send: ended('uncertain', { finishedAt: at(13), failure: 'worker w1 was lost' }) },
       'attempt_lost',
-      '12 s until it was clear that the worker had died and its claim had run out',
+      '12 s until the worker counted as dead and its claim was given up',
     ],
     [
       'an outcome that came late',
@@ -547,7 +553,7 @@ describe('the gap before', () => {
       'a replay',
       { events: [story('failed', 2, { reason: 'x' }), story('replayed', 7202)] },
       'replayed',
-      '2 h until somebody replayed it',
+      '2 h until it was replayed',
     ],
     [
       'the attempt of a replay in a set',
@@ -556,14 +562,14 @@ describe('the gap before', () => {
         events: [story('replayed', 10, { nextAttemptAt: at(30).toISOString() })],
       },
       'attempt_started',
-      'waited 20 s for its turn among the replayed',
+      'waited 20 s because replays are spread out',
     ],
   ]
 
   test.each(waits)('%s', (_name, given, event, gap) => {
     const entry = tell(given).entries.findLast((one) => one.event === event)
     expect(entry).toBeDefined()
-    expect(entry?.gap?.text).toBe(gap)
+    expect(entry?.wait?.text).toBe(gap)
   })
 })
 
@@ -595,7 +601,7 @@ describe('of a send whose contact was erased', () => {
       event: 'erased',
       text: 'Its contact and content were erased.',
     })
-    expect(told.entries.at(-1)?.gap?.text).toMatch(/ until its contact was erased$/)
+    expect(told.entries.at(-1)?.wait?.text).toMatch(/ until its contact was erased$/)
     expect(JSON.stringify(told)).not.toMatch(/: [;.]|undefined|null; /)
   })
 })
@@ -632,7 +638,7 @@ describe('the entries', () => {
   })
 
   test.each([
-    [null, `No conversation was open that could be closed; the message opened ${conversationId}.`],
+    [null, `No conversation was open; the message opened ${conversationId}.`],
     [earlier, `The open conversation ${earlier} was closed; the message opened ${conversationId}.`],
   ])('tell which conversation was closed, and which opened (%s)', (closed, text) => {
     const events = [story('conversation_closed', 1, { conversationId: closed })]
@@ -742,8 +748,8 @@ describe('whose fault a failure is', () => {
   })
 
   test.each<[Fault | undefined, string]>([
-    ['recipient', 'the contact can take messages again'],
-    ['message', 'what its message needs is there, such as the media at its mediaUrl'],
+    ['recipient', 'the contact can receive messages again'],
+    ['message', 'the cause is fixed, for example its media is available at the mediaUrl'],
     ['sender', "the channel's account, number or address may send again"],
     ['provider', 'the provider works again'],
     [undefined, 'the provider works again'],
