@@ -594,7 +594,7 @@ describe('of a send whose contact was erased', () => {
   ])('the story is told without its reasons (%s)', (_name, send, summary) => {
     const told = tell({ send: { ...send, ...erased }, events: event })
     expect(told.summary).toMatch(summary)
-    expect(told.summary).toMatch(/\. Its contact and content were erased since\.$/)
+    expect(told.summary).toMatch(/\. Its contact and content were erased later\.$/)
     expect(told).not.toHaveProperty('advice')
     expect(told.forCustomer).toContain(`Your text message ${requestId}, accepted at`)
     expect(told.entries.at(-1)).toMatchObject({
@@ -763,10 +763,10 @@ describe('whose fault a failure is', () => {
 test.each([
   [
     'held_for_quality_assessment',
-    /: WhatsApp holds it back until .*, and may then drop it; whether it reached/,
+    /: WhatsApp holds it back until .*, and may then drop it; only the provider knows/,
   ],
-  ['paused', /: WhatsApp has paused its delivery, and may drop it; whether it reached/],
-  [null, /UTC; whether it reached/],
+  ['paused', /: WhatsApp has paused its delivery, and may drop it; only the provider knows/],
+  [null, /UTC; only the provider knows/],
 ])('a message that the provider took and holds back says so: %s', (providerCode, words) => {
   const attemptRecord = { ...record, providerStatus: 200, providerCode }
   const { summary, entries } = tell({
@@ -789,7 +789,7 @@ describe('of a send of which an attempt may have got through', () => {
       events: resent,
     })
     expect(forCustomer).toMatch(/, may or may not have been delivered, as of .* and is not tried again\.$/)
-    expect(advice?.text).toMatch(/^Look for the message at the provider before it is replayed or sent anew/)
+    expect(advice?.text).toMatch(/^Look for the message at the provider before it is replayed or sent again/)
   })
 
   test('the customer hears of it while the send waits', () => {
