@@ -1,5 +1,5 @@
 /**
- * SQL that is true of a send that has not ended. In these words the indexes of lanes and of places say it, and no other:
+ * SQL that is true of a send that has not ended. In these words the indexes of lanes and of quotas say it, and no other:
  * for a table that is small when PostgreSQL plans, an index of all that is unfinished, read whole, would do as well
  * (docs/decisions/0036-steady-estimates.md).
  */

@@ -172,7 +172,7 @@ export const sends = pgTable(
     lane: bigint('lane', { mode: 'bigint' }),
     /** The send that stood right before it in its lane when it was accepted. */
     behind: uuid('behind'),
-    /** Beyond its account's places in the ordinary queue (docs/explanation/delivery.md#fairness). */
+    /** Beyond its account's quota in the ordinary queue (docs/explanation/delivery.md#fairness). */
     overflow: boolean('overflow').notNull().default(false),
     /** Null until the send has joined one, before its first attempt. */
     conversationId: uuid('conversation_id'),

@@ -59,7 +59,8 @@ select provider, count(*) filter (where held_at is not null)::int as held,
 from channels where deleted_at is null group by provider;
 
 -- claim_sends: Claims those of the sends that may go.
-with due as materialized (
+-- The sends that are ready, and those that have this very claim already, locked in one order.
+with ready as materialized (
   select s.* from sends s
   where s.request_id = any((select $1::uuid[])::uuid[])
     and (s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
@@ -68,11 +69,12 @@ with due as materialized (
          or s.status = 'sending' and s.claim_id = $3)
   order by s.request_id
   for no key update skip locked),
-mine as materialized (
+-- Those of them that may go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
+claimable as materialized (
   select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
          ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
          s.conversation_id is null and not s.close_conversation and open.id is null as opens
-  from due s join channels on channels.id = s.channel_id
+  from ready s join channels on channels.id = s.channel_id
   left join lateral (
     select c.id from conversations c
     where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
@@ -89,10 +91,12 @@ mine as materialized (
             where p.request_id = s.request_id and p.attempt = s.attempt + 1
               and p.valid_until > clock_timestamp()
               and (p.is_probe or channels.breaker_open_until is null)) < 100, false)))),
+-- Contact by contact, so that two statements never wait for each other. Where another transaction opens a conversation at
+-- this moment, the send is left without.
 opened as (
   insert into conversations (id, account_id, contact_type, contact_value, opened_at)
   select distinct new_id, account_id, contact_type, contact_value, now()
-  from mine where opens
+  from claimable where opens
   order by account_id, contact_type, contact_value
   on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
   returning id)
@@ -100,9 +104,9 @@ update sends s
 set status = 'sending', worker = $2, claim_id = $3,
     attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
     claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
-    conversation_id = coalesce(s.conversation_id, mine.open_id, opened.id)
-from mine left join opened on opens and opened.id = new_id, channels
-where s.request_id = mine.request_id and channels.id = s.channel_id
+    conversation_id = coalesce(s.conversation_id, claimable.open_id, opened.id)
+from claimable left join opened on opens and opened.id = new_id, channels
+where s.request_id = claimable.request_id and channels.id = s.channel_id
 returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
   jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                        'name', s.contact_name)) as contact,
@@ -111,9 +115,14 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
   channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
   (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
-   or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
-  case when channels.rate_calls is not null then (select extract(epoch from p.call_at - clock_timestamp())::float8 * 1000 from permits p where p.request_id = s.request_id) end as "callInMs",
-  case when channels.rate_calls is not null then (select extract(epoch from p.valid_until - clock_timestamp())::float8 * 1000 from permits p where p.request_id = s.request_id) end as "tooLateInMs";
+   or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited",
+  s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
+  case when channels.rate_calls is not null then
+    (select extract(epoch from p.call_at - clock_timestamp())::float8 * 1000
+     from permits p where p.request_id = s.request_id) end as "callInMs",
+  case when channels.rate_calls is not null then
+    (select extract(epoch from p.valid_until - clock_timestamp())::float8 * 1000
+     from permits p where p.request_id = s.request_id) end as "tooLateInMs";
 
 -- close_breaker: Closes a channel’s circuit breaker.
 update channels set breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
@@ -167,15 +176,20 @@ entries as materialized (
          given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
   from given join sends s on s.request_id = given."requestId"
   where s.request_id = any(array(select "requestId" from given))),
-coming as (select * from entries where conversation_id is null),
-open_already as materialized (
-  select c.id, e.request_id, e.close_conversation
-  from coming e join conversations c on c.account_id = e.account_id and c.contact_type = e.contact_type
-    and c.contact_value = e.contact_value and c.closed_at is null),
+-- Those that have yet to enter one, with their contact's open conversation.
+entering as materialized (
+  select e.*, open.id as open_id
+  from entries e left join lateral (
+    select c.id from conversations c
+    where c.account_id = e.account_id and c.contact_type = e.contact_type
+      and c.contact_value = e.contact_value and c.closed_at is null
+    limit 1) open on true
+  where e.conversation_id is null),
+-- One that another transaction closes meanwhile is no longer open when it is locked.
 to_close as materialized (
-  select c.id, o.request_id
-  from open_already o join conversations c on c.id = o.id and c.closed_at is null
-  where o.close_conversation
+  select c.id, e.request_id
+  from entering e join conversations c on c.id = e.open_id and c.closed_at is null
+  where e.close_conversation
   order by c.account_id, c.contact_type, c.contact_value
   for no key update of c),
 closed as (
@@ -183,42 +197,39 @@ closed as (
   from to_close t
   where c.id = t.id
   returning c.id, t.request_id),
-to_open as (
-  select * from coming where request_id in (select request_id from closed)
-  union all
-  select * from coming
-  where request_id not in (select request_id from open_already)
-    and not exists (select from open_already where close_conversation)),
+-- The successors of those that are closed here: nobody else can open one there. Where none was open, opening one may wait
+-- for another transaction that does the same: not in a statement that closes as well.
 opened as (
   insert into conversations (id, account_id, contact_type, contact_value, opened_at)
   select new_id, account_id, contact_type, contact_value, now()
-  from to_open
+  from entering
+  where request_id in (select request_id from closed)
+     or open_id is null and not exists (select from entering where close_conversation and open_id is not null)
   order by account_id, contact_type, contact_value
   on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
   returning id),
 entered as (
-  select e.request_id, e."claimId", coalesce(a.id, o.id) as conversation_id, closed.id as closed_id,
-         e.close_conversation
-  from coming e
-  left join open_already a on a.request_id = e.request_id and not a.close_conversation
-  left join opened o on o.id = e.new_id
-  left join closed on closed.request_id = e.request_id
-  where coalesce(a.id, o.id) is not null),
+  select e.*, coalesce(opened.id, case when not e.close_conversation then e.open_id end) as joined_id,
+         closed.id as closed_id
+  from entering e
+    left join opened on opened.id = e.new_id
+    left join closed on closed.request_id = e.request_id),
 joined as (
   update sends s
-  set conversation_id = entered.conversation_id,
-      claimed_at = case when entered.close_conversation and s.status = 'sending' then now() else s.claimed_at end
-  from entered where s.request_id = entered.request_id
-  returning s.request_id, s.conversation_id, entered.closed_id,
-            s.claim_id is not distinct from entered."claimId" as holds_claim),
-told as (
+  set conversation_id = e.joined_id,
+      claimed_at = case when e.close_conversation and s.status = 'sending' then now() else s.claimed_at end
+  from entered e
+  where s.request_id = e.request_id and e.joined_id is not null
+  returning s.request_id, s.conversation_id, e.closed_id, s.claim_id is not distinct from e."claimId" as holds_claim),
+events as (
   insert into send_events (request_id, at, event, fields)
   select request_id, now(), 'conversation_closed', json_build_object('conversationId', closed_id)
-  from entered where close_conversation)
+  from entered where close_conversation and joined_id is not null)
 select request_id as "requestId", conversation_id as "conversationId", closed_id as "closedConversationId",
        holds_claim as "holdsClaim"
 from joined
 union all
+-- Those that had entered one before.
 select e.request_id, e.conversation_id, (
   select (t.fields->>'conversationId')::uuid from send_events t
   where t.request_id = e.request_id and t.event = 'conversation_closed'), e.holds_claim
@@ -300,36 +311,38 @@ delete from workers where name = any($1) and alive_until < clock_timestamp();
 with given_up as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
+-- Those that are lost all the same now, with what the rows tell of the attempt. Locked in one order.
 lost as materialized (
-  select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
+  select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, g.*
   from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
   where s.status = 'sending' and s.claim_id = g."claimId" and (s.conversation_id is not null) = g."mayHaveCalled"
     and ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
        (s.worker <> $2 and w.name is null and s.claimed_at < clock_timestamp() - interval '1 minutes') or
        (s.worker = $2 and s.request_id <> all($3::uuid[]) and s.claimed_at < clock_timestamp() - interval '1 minutes'))
-  order by s.request_id for no key update of s),
+  order by s.request_id
+  for no key update of s),
 written as (
   update sends s
-  set status = g.status, losses = s.losses + 1,
-      attempt = s.attempt - case when g."mayHaveCalled" then 0 else 1 end,
-      claimed_at = case when g."mayHaveCalled" then s.claimed_at end,
-      claim_id = case when g."mayHaveCalled" then s.claim_id end,
-      finished_at = case when g.status <> 'queued' then lost.ended_at end,
-      next_attempt_at = case when g.status = 'queued' then lost.ended_at + g."delayMs" * interval '1 ms'
+  set status = lost.status, losses = s.losses + 1,
+      attempt = s.attempt - case when lost."mayHaveCalled" then 0 else 1 end,
+      claimed_at = case when lost."mayHaveCalled" then s.claimed_at end,
+      claim_id = case when lost."mayHaveCalled" then s.claim_id end,
+      finished_at = case when lost.status <> 'queued' then lost.ended_at end,
+      next_attempt_at = case when lost.status = 'queued' then lost.ended_at + lost."delayMs" * interval '1 ms'
                              else s.next_attempt_at end,
-      failure = case when g.status <> 'queued' then g.reason end
-  from lost join given_up g on g."requestId" = lost.request_id
+      failure = case when lost.status <> 'queued' then lost.reason end
+  from lost
   where s.request_id = lost.request_id
   returning s.request_id, s.status, s.next_attempt_at),
--- An attempt that its row no longer tells, as its events.
+-- The attempts that their rows no longer tell.
 removed as (
-  select lost.*, null::json as record, g.reason, w.next_attempt_at,
-         case when g."mayHaveCalled" then json_build_object('attempt', lost.attempt, 'reason', g.reason)
-              else json_build_object('attempt', lost.attempt, 'outcome', 'not_called', 'reason', g.reason)
+  select lost.*, null::json as record, w.next_attempt_at,
+         case when "mayHaveCalled" then json_build_object('attempt', attempt, 'reason', reason)
+              else json_build_object('attempt', attempt, 'outcome', 'not_called', 'reason', reason)
          end as loss,
-         case when g.status = 'queued' then lost.ended_at end as scheduled_at
-  from lost join given_up g on g."requestId" = lost.request_id join written w on w.request_id = lost.request_id
-  where g.status = 'queued' or not g."mayHaveCalled"),
+         case when lost.status = 'queued' then ended_at end as scheduled_at
+  from lost join written w using (request_id)
+  where lost.status = 'queued' or not "mayHaveCalled"),
 events as (
   insert into send_events (request_id, at, event, fields)
   select a.request_id, e.at, e.event, e.fields
@@ -688,7 +701,8 @@ where asked.request_id = any((select $1::uuid[])::uuid[])
   and not (channels.held_at is not null) and permit.in_ms is not null;
 
 -- reclaim_sends: Repeats claim_sends, whose answer was lost: waits for what it may still be claiming.
-with due as materialized (
+-- The sends that are ready, and those that have this very claim already, locked in one order.
+with ready as materialized (
   select s.* from sends s
   where s.request_id = any((select $1::uuid[])::uuid[])
     and (s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
@@ -697,11 +711,12 @@ with due as materialized (
          or s.status = 'sending' and s.claim_id = $3)
   order by s.request_id
   for no key update ),
-mine as materialized (
+-- Those of them that may go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
+claimable as materialized (
   select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
          ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
          s.conversation_id is null and not s.close_conversation and open.id is null as opens
-  from due s join channels on channels.id = s.channel_id
+  from ready s join channels on channels.id = s.channel_id
   left join lateral (
     select c.id from conversations c
     where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
@@ -718,10 +733,12 @@ mine as materialized (
             where p.request_id = s.request_id and p.attempt = s.attempt + 1
               and p.valid_until > clock_timestamp()
               and (p.is_probe or channels.breaker_open_until is null)) < 100, false)))),
+-- Contact by contact, so that two statements never wait for each other. Where another transaction opens a conversation at
+-- this moment, the send is left without.
 opened as (
   insert into conversations (id, account_id, contact_type, contact_value, opened_at)
   select distinct new_id, account_id, contact_type, contact_value, now()
-  from mine where opens
+  from claimable where opens
   order by account_id, contact_type, contact_value
   on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
   returning id)
@@ -729,9 +746,9 @@ update sends s
 set status = 'sending', worker = $2, claim_id = $3,
     attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
     claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
-    conversation_id = coalesce(s.conversation_id, mine.open_id, opened.id)
-from mine left join opened on opens and opened.id = new_id, channels
-where s.request_id = mine.request_id and channels.id = s.channel_id
+    conversation_id = coalesce(s.conversation_id, claimable.open_id, opened.id)
+from claimable left join opened on opens and opened.id = new_id, channels
+where s.request_id = claimable.request_id and channels.id = s.channel_id
 returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
   jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                        'name', s.contact_name)) as contact,
@@ -740,9 +757,14 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
   channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
   (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
-   or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
-  case when channels.rate_calls is not null then (select extract(epoch from p.call_at - clock_timestamp())::float8 * 1000 from permits p where p.request_id = s.request_id) end as "callInMs",
-  case when channels.rate_calls is not null then (select extract(epoch from p.valid_until - clock_timestamp())::float8 * 1000 from permits p where p.request_id = s.request_id) end as "tooLateInMs";
+   or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited",
+  s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
+  case when channels.rate_calls is not null then
+    (select extract(epoch from p.call_at - clock_timestamp())::float8 * 1000
+     from permits p where p.request_id = s.request_id) end as "callInMs",
+  case when channels.rate_calls is not null then
+    (select extract(epoch from p.valid_until - clock_timestamp())::float8 * 1000
+     from permits p where p.request_id = s.request_id) end as "tooLateInMs";
 
 -- record_late_outcome: Records the outcome of an attempt whose claim was given up.
 with s as (
@@ -755,10 +777,11 @@ with s as (
          $5::text is not null and claim_id = $2 and (s.claimed_at is not null and s.attempt_record is null) and
            (status = 'uncertain' or $5 = 'sent') as is_settled
   from sends s where request_id = $1 for no key update),
-told_before as (
+same_event as (
   select from send_events e join s using (request_id)
   where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
-unread as (delete from sandbox_messages m using s where m.request_id = s.request_id and s.contact_value = 'erased'),
+-- What the sandbox took of an erased send meanwhile.
+erased_messages as (delete from sandbox_messages m using s where m.request_id = s.request_id and s.contact_value = 'erased'),
 written as (
   update sends
   set status = $5, failure = s.reason, attempt_record = s.record, finished_at = s.ended_at,
@@ -767,17 +790,17 @@ written as (
   from s where sends.request_id = s.request_id and s.is_settled
   returning sends.status),
 -- What the row told until now, where the outcome takes its place; else the outcome, which the row won't tell.
-told as (
+moved as (
   select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
          json_build_object('attempt', attempt, 'reason', failure) as loss, status, failure
   from s where is_settled and status <> 'queued'
   union all
   select request_id, attempt, worker, null, ended_at, record, null, null, null
-  from s where not is_settled and not is_recorded and not exists (select from told_before)),
+  from s where not is_settled and not is_recorded and not exists (select from same_event)),
 events as (
   insert into send_events (request_id, at, event, fields)
   select a.request_id, e.at, e.event, e.fields
-  from told a cross join lateral (values
+  from moved a cross join lateral (values
     (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
     (2, a.ended_at, 'attempt_lost', a.loss),
     (3, a.ended_at, 'attempt_finished', a.record),
@@ -794,47 +817,38 @@ with outcomes as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
      "holdsChannel" boolean, "isUncounted" boolean, "sealedConfig" text)),
-ours as materialized (
-  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
+-- Those whose claim holds, with what the rows tell of the attempt. Locked in one order.
+ended as materialized (
+  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, o.*
   from sends s join outcomes o on o."requestId" = s.request_id
   where s.request_id = any(array(select "requestId" from outcomes)) and s.status = 'sending' and s.claim_id = o."claimId"
-  order by s.request_id for no key update of s),
+  order by s.request_id
+  for no key update of s),
+-- A send that is to be tried again forgets the attempt, which becomes events.
 written as (
   update sends s
-  set status = o.status,
-      finished_at = case when o.status <> 'queued' then ours.ended_at end,
-      attempt = s.attempt - case when o."isUncounted" then 1 else 0 end,
-      next_attempt_at = case when o.status = 'queued'
-                             then ours.ended_at + coalesce(o."delayMs", 0) * interval '1 ms'
+  set status = e.status,
+      finished_at = case when e.status <> 'queued' then e.ended_at end,
+      attempt = s.attempt - case when e."isUncounted" then 1 else 0 end,
+      next_attempt_at = case when e.status = 'queued' then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
                              else s.next_attempt_at end,
-      claimed_at = case when o.status <> 'queued' then s.claimed_at end,
-      attempt_record = case when o.status <> 'queued' then o.record end,
-      provider_message_id = o.record->>'providerMessageId',
-      failure = case when o.status <> 'queued' then o.reason end
-  from ours join outcomes o on o."requestId" = ours.request_id
-  where s.request_id = any(array(select "requestId" from outcomes)) and s.request_id = ours.request_id
+      claimed_at = case when e.status <> 'queued' then s.claimed_at end,
+      attempt_record = case when e.status <> 'queued' then e.record end,
+      provider_message_id = e.record->>'providerMessageId',
+      failure = case when e.status <> 'queued' then e.reason end
+  from ended e
+  where s.request_id = e.request_id
   returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq),
-held as (
-  update channels set held_at = now(), held_reason = refusal.reason
-  from (select distinct on (ours.channel_id) ours.channel_id, o.reason, o."sealedConfig"
-        from ours join outcomes o on o."requestId" = ours.request_id where o."holdsChannel") refusal
-  where channels.id = refusal.channel_id and held_at is null
-    and channels.sealed_config = refusal."sealedConfig"),
--- The attempt's number is used again, its permit isn't: the call may have been made.
-used as (
-  delete from permits p using ours join outcomes o on o."requestId" = ours.request_id
-  where o."isUncounted" and p.request_id = ours.request_id),
--- An attempt that another one follows, as its events.
-followed as (
-  select ours.*, o.record, null::json as loss, o.reason, w.next_attempt_at,
-         case when o."holdsChannel" then ours.ended_at end as held_at,
-         case when o."holdsChannel" is not true then ours.ended_at end as scheduled_at
-  from ours join outcomes o on o."requestId" = ours.request_id join written w on w.request_id = ours.request_id
-  where o.status = 'queued'),
+retried as (
+  select e.*, null::json as loss, w.next_attempt_at,
+         case when "holdsChannel" then ended_at end as held_at,
+         case when "holdsChannel" is not true then ended_at end as scheduled_at
+  from ended e join written w using (request_id)
+  where e.status = 'queued'),
 events as (
   insert into send_events (request_id, at, event, fields)
   select a.request_id, e.at, e.event, e.fields
-  from followed a cross join lateral (values
+  from retried a cross join lateral (values
     (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
     (2, a.ended_at, 'attempt_lost', a.loss),
     (3, a.ended_at, 'attempt_finished', a.record),
@@ -842,18 +856,33 @@ events as (
     (5, a.scheduled_at, 'retry_scheduled', json_build_object('reason', a.reason, 'nextAttemptAt', to_char(a.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
-  order by a.request_id, e.position)
+  order by a.request_id, e.position),
+-- Not for the sake of a config that was replaced meanwhile.
+held as (
+  update channels set held_at = now(), held_reason = refusal.reason
+  from (select distinct on (channel_id) channel_id, reason, "sealedConfig" from ended where "holdsChannel") refusal
+  where channels.id = refusal.channel_id and held_at is null and channels.sealed_config = refusal."sealedConfig"),
+-- The attempt's number is used again, its permit isn't: the call may have been made.
+used_up as (
+  delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
 select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
-       extract(epoch from written.finished_at - written.accepted_at)::float8 as "tookSeconds", case when written.status <> 'queued' then
-           (select json_build_object('requestId', next.request_id, 'overflowOf', case when next.overflow then next.channel_id end)
-            from (select * from sends l where l.lane = written.lane and coalesce(l.finished_at, 'infinity') = 'infinity' order by l.seq) next where next.seq > written.seq limit 1) end as "nextInLane"
+       extract(epoch from written.finished_at - written.accepted_at)::float8 as "tookSeconds",
+       case when written.status <> 'queued' then
+         (select json_build_object('requestId', next.request_id, 'overflowOf', case when next.overflow then next.channel_id end)
+          from (select * from sends l where l.lane = written.lane and coalesce(l.finished_at, 'infinity') = 'infinity' order by l.seq) next
+          where next.seq > written.seq limit 1) end as "nextInLane"
 from written
 union all
-select s.request_id, case when s.status = 'queued' then s.next_attempt_at end, extract(epoch from s.finished_at - s.accepted_at)::float8 as "tookSeconds", case when s.status <> 'queued' then
-    (select json_build_object('requestId', next.request_id, 'overflowOf', case when next.overflow then next.channel_id end)
-     from (select * from sends l where l.lane = s.lane and coalesce(l.finished_at, 'infinity') = 'infinity' order by l.seq) next where next.seq > s.seq limit 1) end as "nextInLane"
+-- Those that were recorded before, and whose answer was lost.
+select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
+       extract(epoch from s.finished_at - s.accepted_at)::float8 as "tookSeconds",
+       case when s.status <> 'queued' then
+         (select json_build_object('requestId', next.request_id, 'overflowOf', case when next.overflow then next.channel_id end)
+          from (select * from sends l where l.lane = s.lane and coalesce(l.finished_at, 'infinity') = 'infinity' order by l.seq) next
+          where next.seq > s.seq limit 1) end as "nextInLane"
 from sends s join outcomes o on o."requestId" = s.request_id
-where s.request_id = any(array(select "requestId" from outcomes)) and s.status <> 'sending' and s.claim_id = o."claimId" and not (s.claimed_at is not null and s.attempt_record is null);
+where s.request_id = any(array(select "requestId" from outcomes)) and s.status <> 'sending' and s.claim_id = o."claimId"
+  and not (s.claimed_at is not null and s.attempt_record is null);
 
 -- refusals: Tells why sends could not be claimed, and when they can be.
 select s.request_id as "requestId",

@@ -39,62 +39,67 @@ export interface ClaimedSend {
   tooLateInMs: number | null
 }
 
+/** SQL of how long until a moment of a send's permit, in a channel with a rate. */
 const untilMs = (moment: string) => sqlText`
-  (select extract(epoch from p.${moment} - clock_timestamp())::float8 * 1000 from permits p where p.request_id = s.request_id)`
+  case when channels.rate_calls is not null then
+    (select extract(epoch from p.${moment} - clock_timestamp())::float8 * 1000
+     from permits p where p.request_id = s.request_id) end`
 
 /**
- * Claims nothing for a worker without a lease: its claims would count as lost at once. Leaves out what has expired,
- * which a sweep ends, what stands behind an unfinished send of its lane, and what has yet to get its permit. `skip
- * locked`: a send that another worker is claiming at this moment is that worker's. A claim whose answer was lost is found
- * again by its own id.
+ * Claims nothing for a worker without a lease: its claims would count as lost at once. A claim whose answer was lost is
+ * found again by its own id.
  *
- * A send that closes nothing joins its contact's open conversation here, or opens one; but where another transaction
- * opens it at this moment, it is left without. All open theirs contact by contact, so that two never wait for each other.
+ * @param lock what to do about a send that another statement has locked.
  */
 const claim = (lock: string) => sqlText`
-   with due as materialized (
-     select s.* from sends s
-     where ${isGiven('s.request_id')}
-       and (${isReady()}
-            and (select alive_until > clock_timestamp() from workers where name = $2)
-            or s.status = 'sending' and s.claim_id = $3)
-     order by s.request_id
-     for no key update ${lock}),
-   mine as materialized (
-     select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
-            ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
-            s.conversation_id is null and not s.close_conversation and open.id is null as opens
-     from due s join channels on channels.id = s.channel_id
-     left join lateral (
-       select c.id from conversations c
-       where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
-         and c.contact_value = s.contact_value and c.closed_at is null) open on true
-     where s.status = 'sending' or (
-       ${isFree})),
-   opened as (
-     insert into conversations (id, account_id, contact_type, contact_value, opened_at)
-     select distinct new_id, account_id, contact_type, contact_value, now()
-     from mine where opens
-     order by account_id, contact_type, contact_value
-     on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
-     returning id)
-   update sends s
-   set status = 'sending', worker = $2, claim_id = $3,
-       attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
-       claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
-       conversation_id = coalesce(s.conversation_id, mine.open_id, opened.id)
-   from mine left join opened on opens and opened.id = new_id, channels
-   where s.request_id = mine.request_id and channels.id = s.channel_id
-   returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
-     jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
-                                          'name', s.contact_name)) as contact,
-     s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation",
-     s.conversation_id as "conversationId", s.attempt, s.traceparent,
-     s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
-     channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
-     ${isLimited()} as "isLimited", s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
-     case when channels.rate_calls is not null then ${untilMs('call_at')} end as "callInMs",
-     case when channels.rate_calls is not null then ${untilMs('valid_until')} end as "tooLateInMs"`
+  -- The sends that are ready, and those that have this very claim already, locked in one order.
+  with ready as materialized (
+    select s.* from sends s
+    where ${isGiven('s.request_id')}
+      and (${isReady()}
+           and (select alive_until > clock_timestamp() from workers where name = $2)
+           or s.status = 'sending' and s.claim_id = $3)
+    order by s.request_id
+    for no key update ${lock}),
+  -- Those of them that may go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
+  claimable as materialized (
+    select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
+           ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
+           s.conversation_id is null and not s.close_conversation and open.id is null as opens
+    from ready s join channels on channels.id = s.channel_id
+    left join lateral (
+      select c.id from conversations c
+      where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
+        and c.contact_value = s.contact_value and c.closed_at is null) open on true
+    where s.status = 'sending' or (
+      ${isFree})),
+  -- Contact by contact, so that two statements never wait for each other. Where another transaction opens a conversation at
+  -- this moment, the send is left without.
+  opened as (
+    insert into conversations (id, account_id, contact_type, contact_value, opened_at)
+    select distinct new_id, account_id, contact_type, contact_value, now()
+    from claimable where opens
+    order by account_id, contact_type, contact_value
+    on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
+    returning id)
+  update sends s
+  set status = 'sending', worker = $2, claim_id = $3,
+      attempt = s.attempt + case when s.status = 'queued' then 1 else 0 end,
+      claimed_at = case when s.status = 'queued' then clock_timestamp() else s.claimed_at end,
+      conversation_id = coalesce(s.conversation_id, claimable.open_id, opened.id)
+  from claimable left join opened on opens and opened.id = new_id, channels
+  where s.request_id = claimable.request_id and channels.id = s.channel_id
+  returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
+    jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
+                                         'name', s.contact_name)) as contact,
+    s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation",
+    s.conversation_id as "conversationId", s.attempt, s.traceparent,
+    s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
+    channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
+    ${isLimited()} as "isLimited",
+    s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
+    ${untilMs('call_at')} as "callInMs",
+    ${untilMs('valid_until')} as "tooLateInMs"`
 
 const claimStatement = prepared<ClaimedSend>(
   'claim_sends',

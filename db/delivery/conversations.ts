@@ -33,10 +33,8 @@ export interface Entered {
  * is in a conversation already stays in it: the statement can be repeated. Whether the claim still holds is read from the
  * send's row under its lock, in the same moment in which the send enters: giving the claim up comes before or after.
  *
- * Two batches never wait for each other, since what a statement locks has one order. What is to be closed is locked
- * contact by contact, and its successor opened only where the lock found it still open: nobody else can open one there.
- * Where none was open, opening one may wait for another transaction that does the same, contact by contact again, and
- * is therefore not done by a statement that closes as well. A send for which nothing could be done is left out.
+ * Two batches never wait for each other, since what a statement locks has one order: contact by contact. A send for which
+ * nothing could be done is left out.
  */
 const enterStatement = prepared<Entered>(
   'enter_conversations',
@@ -49,15 +47,20 @@ const enterStatement = prepared<Entered>(
              given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
       from given join sends s on s.request_id = given."requestId"
       where ${isOneOf('s.request_id', 'given')}),
-    coming as (select * from entries where conversation_id is null),
-    open_already as materialized (
-      select c.id, e.request_id, e.close_conversation
-      from coming e join conversations c on c.account_id = e.account_id and c.contact_type = e.contact_type
-        and c.contact_value = e.contact_value and c.closed_at is null),
+    -- Those that have yet to enter one, with their contact's open conversation.
+    entering as materialized (
+      select e.*, open.id as open_id
+      from entries e left join lateral (
+        select c.id from conversations c
+        where c.account_id = e.account_id and c.contact_type = e.contact_type
+          and c.contact_value = e.contact_value and c.closed_at is null
+        limit 1) open on true
+      where e.conversation_id is null),
+    -- One that another transaction closes meanwhile is no longer open when it is locked.
     to_close as materialized (
-      select c.id, o.request_id
-      from open_already o join conversations c on c.id = o.id and c.closed_at is null
-      where o.close_conversation
+      select c.id, e.request_id
+      from entering e join conversations c on c.id = e.open_id and c.closed_at is null
+      where e.close_conversation
       order by c.account_id, c.contact_type, c.contact_value
       for no key update of c),
     closed as (
@@ -65,42 +68,39 @@ const enterStatement = prepared<Entered>(
       from to_close t
       where c.id = t.id
       returning c.id, t.request_id),
-    to_open as (
-      select * from coming where request_id in (select request_id from closed)
-      union all
-      select * from coming
-      where request_id not in (select request_id from open_already)
-        and not exists (select from open_already where close_conversation)),
+    -- The successors of those that are closed here: nobody else can open one there. Where none was open, opening one may wait
+    -- for another transaction that does the same: not in a statement that closes as well.
     opened as (
       insert into conversations (id, account_id, contact_type, contact_value, opened_at)
       select new_id, account_id, contact_type, contact_value, now()
-      from to_open
+      from entering
+      where request_id in (select request_id from closed)
+         or open_id is null and not exists (select from entering where close_conversation and open_id is not null)
       order by account_id, contact_type, contact_value
       on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
       returning id),
     entered as (
-      select e.request_id, e."claimId", coalesce(a.id, o.id) as conversation_id, closed.id as closed_id,
-             e.close_conversation
-      from coming e
-      left join open_already a on a.request_id = e.request_id and not a.close_conversation
-      left join opened o on o.id = e.new_id
-      left join closed on closed.request_id = e.request_id
-      where coalesce(a.id, o.id) is not null),
+      select e.*, coalesce(opened.id, case when not e.close_conversation then e.open_id end) as joined_id,
+             closed.id as closed_id
+      from entering e
+        left join opened on opened.id = e.new_id
+        left join closed on closed.request_id = e.request_id),
     joined as (
       update sends s
-      set conversation_id = entered.conversation_id,
-          claimed_at = case when entered.close_conversation and s.status = 'sending' then now() else s.claimed_at end
-      from entered where s.request_id = entered.request_id
-      returning s.request_id, s.conversation_id, entered.closed_id,
-                s.claim_id is not distinct from entered."claimId" as holds_claim),
-    told as (
+      set conversation_id = e.joined_id,
+          claimed_at = case when e.close_conversation and s.status = 'sending' then now() else s.claimed_at end
+      from entered e
+      where s.request_id = e.request_id and e.joined_id is not null
+      returning s.request_id, s.conversation_id, e.closed_id, s.claim_id is not distinct from e."claimId" as holds_claim),
+    events as (
       insert into send_events (request_id, at, event, fields)
       select request_id, ${eventOf('now()', 'conversation_closed', { conversationId: 'closed_id' })}
-      from entered where close_conversation)
+      from entered where close_conversation and joined_id is not null)
     select request_id as "requestId", conversation_id as "conversationId", closed_id as "closedConversationId",
            holds_claim as "holdsClaim"
     from joined
     union all
+    -- Those that had entered one before.
     select e.request_id, e.conversation_id, (
       select (t.fields->>'conversationId')::uuid from send_events t
       where t.request_id = e.request_id and t.event = 'conversation_closed'), e.holds_claim

@@ -150,7 +150,7 @@ const dueSends = (name: string, purpose: string, which: string) =>
 
 const dueSendsStatements = {
   all: dueSends('due_sends', 'Lists the overdue sends of channels, page by page.', 's.finished_at is null'),
-  // By the account's places, not by the channel's backlog.
+  // By the account's quota, not by the channel's backlog.
   ordinary: dueSends(
     'due_sends_in_quota',
     'Like due_sends, without the overflow.',

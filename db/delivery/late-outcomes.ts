@@ -17,8 +17,8 @@ export interface LateOutcome {
 /**
  * An uncertain send takes the late verdict over. One that waits for its next attempt, or was given up, takes only a
  * success, which spares it further attempts. Any other send, say one that a further attempt has ended, has the late
- * attempt told in its timeline and stays as it is. What is recorded already, its answer lost, is found again. Of an
- * erased send the bones are told, and what the sandbox took of it meanwhile is erased, too.
+ * attempt recorded in its timeline and stays as it is. What is recorded already, its answer lost, is found again. Of an
+ * erased send only the bones are recorded.
  */
 const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
   'record_late_outcome',
@@ -33,10 +33,11 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
              $5::text is not null and claim_id = $2 and ${claimIsLost} and
                (status = 'uncertain' or $5 = 'sent') as is_settled
       from sends s where request_id = $1 for no key update),
-    told_before as (
+    same_event as (
       select from send_events e join s using (request_id)
       where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
-    unread as (delete from sandbox_messages m using s where m.request_id = s.request_id and ${isErased}),
+    -- What the sandbox took of an erased send meanwhile.
+    erased_messages as (delete from sandbox_messages m using s where m.request_id = s.request_id and ${isErased}),
     written as (
       update sends
       set status = $5, failure = s.reason, attempt_record = s.record, finished_at = s.ended_at,
@@ -45,16 +46,16 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
       from s where sends.request_id = s.request_id and s.is_settled
       returning sends.status),
     -- What the row told until now, where the outcome takes its place; else the outcome, which the row won't tell.
-    told as (
+    moved as (
       select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
              ${fieldsOf('attempt_lost', { attempt: 'attempt', reason: 'failure' })} as loss, status, failure
       from s where is_settled and status <> 'queued'
       union all
       select request_id, attempt, worker, null, ended_at, record, null, null, null
-      from s where not is_settled and not is_recorded and not exists (select from told_before)),
+      from s where not is_settled and not is_recorded and not exists (select from same_event)),
     events as (
       ${attemptsToEvents(
-        'told',
+        'moved',
         `case when a.loss is not null then a.ended_at end, a.status, ${fieldsOf('failed', { reason: 'a.failure' })}`,
       )})
     select status from written

@@ -91,34 +91,36 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
     with given_up as materialized (
       select * from json_to_recordset($1) as
         ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
+    -- Those that are lost all the same now, with what the rows tell of the attempt. Locked in one order.
     lost as materialized (
-      select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
+      select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, g.*
       from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
       where s.status = 'sending' and s.claim_id = g."claimId" and ${mayHaveCalled} = g."mayHaveCalled"
         and ${isOrphaned}
-      order by s.request_id for no key update of s),
+      order by s.request_id
+      for no key update of s),
     written as (
       update sends s
-      set status = g.status, losses = s.losses + 1,
-          attempt = s.attempt - case when g."mayHaveCalled" then 0 else 1 end,
-          claimed_at = case when g."mayHaveCalled" then s.claimed_at end,
-          claim_id = case when g."mayHaveCalled" then s.claim_id end,
-          finished_at = case when g.status <> 'queued' then lost.ended_at end,
-          next_attempt_at = case when g.status = 'queued' then lost.ended_at + g."delayMs" * interval '1 ms'
+      set status = lost.status, losses = s.losses + 1,
+          attempt = s.attempt - case when lost."mayHaveCalled" then 0 else 1 end,
+          claimed_at = case when lost."mayHaveCalled" then s.claimed_at end,
+          claim_id = case when lost."mayHaveCalled" then s.claim_id end,
+          finished_at = case when lost.status <> 'queued' then lost.ended_at end,
+          next_attempt_at = case when lost.status = 'queued' then lost.ended_at + lost."delayMs" * interval '1 ms'
                                  else s.next_attempt_at end,
-          failure = case when g.status <> 'queued' then g.reason end
-      from lost join given_up g on g."requestId" = lost.request_id
+          failure = case when lost.status <> 'queued' then lost.reason end
+      from lost
       where s.request_id = lost.request_id
       returning s.request_id, s.status, s.next_attempt_at),
-    -- An attempt that its row no longer tells, as its events.
+    -- The attempts that their rows no longer tell.
     removed as (
-      select lost.*, null::json as record, g.reason, w.next_attempt_at,
-             case when g."mayHaveCalled" then ${fieldsOf('attempt_lost', { attempt: 'lost.attempt', reason: 'g.reason' })}
-                  else ${fieldsOf('attempt_lost', { attempt: 'lost.attempt', outcome: `'not_called'`, reason: 'g.reason' })}
+      select lost.*, null::json as record, w.next_attempt_at,
+             case when "mayHaveCalled" then ${fieldsOf('attempt_lost', { attempt: 'attempt', reason: 'reason' })}
+                  else ${fieldsOf('attempt_lost', { attempt: 'attempt', outcome: `'not_called'`, reason: 'reason' })}
              end as loss,
-             case when g.status = 'queued' then lost.ended_at end as scheduled_at
-      from lost join given_up g on g."requestId" = lost.request_id join written w on w.request_id = lost.request_id
-      where g.status = 'queued' or not g."mayHaveCalled"),
+             case when lost.status = 'queued' then ended_at end as scheduled_at
+      from lost join written w using (request_id)
+      where lost.status = 'queued' or not "mayHaveCalled"),
     events as (
       ${attemptsToEvents(
         'removed',

@@ -40,12 +40,12 @@ const tookSeconds = (s: string) =>
 const nextInLane = (s: string) => sqlText`
   case when ${s}.status <> 'queued' then
     (select json_build_object('requestId', next.request_id, 'overflowOf', ${overflowOf('next')})
-     from (${laneOf(s)}) next where next.seq > ${s}.seq limit 1) end as "nextInLane"`
+     from (${laneOf(s)}) next
+     where next.seq > ${s}.seq limit 1) end as "nextInLane"`
 
 /**
  * Fenced by the claim: an outcome of one that no longer holds changes nothing, and one that is recorded already, its
- * answer lost, is found again. Rows are locked in the order of their ids, or two batches could wait for each other. A
- * retry moves the attempt from the row to send_events, so that the row can hold the next one.
+ * answer lost, is found again. Rows are locked in the order of their ids, or two batches could wait for each other.
  */
 const outcomeStatement = prepared<RecordedOutcome>(
   'record_outcomes',
@@ -55,59 +55,63 @@ const outcomeStatement = prepared<RecordedOutcome>(
       select * from json_to_recordset($1) as
         ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
          "holdsChannel" boolean, "isUncounted" boolean, "sealedConfig" text)),
-    ours as materialized (
-      select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at
+    -- Those whose claim holds, with what the rows tell of the attempt. Locked in one order.
+    ended as materialized (
+      select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, o.*
       from sends s join outcomes o on o."requestId" = s.request_id
       where ${isOneOf('s.request_id', 'outcomes')} and s.status = 'sending' and s.claim_id = o."claimId"
-      order by s.request_id for no key update of s),
+      order by s.request_id
+      for no key update of s),
+    -- A send that is to be tried again forgets the attempt, which becomes events.
     written as (
       update sends s
-      set status = o.status,
-          finished_at = case when o.status <> 'queued' then ours.ended_at end,
-          attempt = s.attempt - case when o."isUncounted" then 1 else 0 end,
-          next_attempt_at = case when o.status = 'queued'
-                                 then ours.ended_at + coalesce(o."delayMs", 0) * interval '1 ms'
+      set status = e.status,
+          finished_at = case when e.status <> 'queued' then e.ended_at end,
+          attempt = s.attempt - case when e."isUncounted" then 1 else 0 end,
+          next_attempt_at = case when e.status = 'queued' then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
                                  else s.next_attempt_at end,
-          claimed_at = case when o.status <> 'queued' then s.claimed_at end,
-          attempt_record = case when o.status <> 'queued' then o.record end,
-          provider_message_id = o.record->>'providerMessageId',
-          failure = case when o.status <> 'queued' then o.reason end
-      from ours join outcomes o on o."requestId" = ours.request_id
-      where ${isOneOf('s.request_id', 'outcomes')} and s.request_id = ours.request_id
+          claimed_at = case when e.status <> 'queued' then s.claimed_at end,
+          attempt_record = case when e.status <> 'queued' then e.record end,
+          provider_message_id = e.record->>'providerMessageId',
+          failure = case when e.status <> 'queued' then e.reason end
+      from ended e
+      where s.request_id = e.request_id
       returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq),
-    held as (
-      update channels set held_at = now(), held_reason = refusal.reason
-      from (select distinct on (ours.channel_id) ours.channel_id, o.reason, o."sealedConfig"
-            from ours join outcomes o on o."requestId" = ours.request_id where o."holdsChannel") refusal
-      where channels.id = refusal.channel_id and held_at is null
-        and channels.sealed_config = refusal."sealedConfig"),
-    -- The attempt's number is used again, its permit isn't: the call may have been made.
-    used as (
-      delete from permits p using ours join outcomes o on o."requestId" = ours.request_id
-      where o."isUncounted" and p.request_id = ours.request_id),
-    -- An attempt that another one follows, as its events.
-    followed as (
-      select ours.*, o.record, null::json as loss, o.reason, w.next_attempt_at,
-             case when o."holdsChannel" then ours.ended_at end as held_at,
-             case when o."holdsChannel" is not true then ours.ended_at end as scheduled_at
-      from ours join outcomes o on o."requestId" = ours.request_id join written w on w.request_id = ours.request_id
-      where o.status = 'queued'),
+    retried as (
+      select e.*, null::json as loss, w.next_attempt_at,
+             case when "holdsChannel" then ended_at end as held_at,
+             case when "holdsChannel" is not true then ended_at end as scheduled_at
+      from ended e join written w using (request_id)
+      where e.status = 'queued'),
     events as (
       ${attemptsToEvents(
-        'followed',
+        'retried',
         eventOf('a.held_at', 'channel_held', { reason: 'a.reason' }),
         eventOf('a.scheduled_at', 'retry_scheduled', {
           reason: 'a.reason',
           nextAttemptAt: isoText('a.next_attempt_at'),
         }),
-      )})
+      )}),
+    -- Not for the sake of a config that was replaced meanwhile.
+    held as (
+      update channels set held_at = now(), held_reason = refusal.reason
+      from (select distinct on (channel_id) channel_id, reason, "sealedConfig" from ended where "holdsChannel") refusal
+      where channels.id = refusal.channel_id and held_at is null and channels.sealed_config = refusal."sealedConfig"),
+    -- The attempt's number is used again, its permit isn't: the call may have been made.
+    used_up as (
+      delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
     select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
-           ${tookSeconds('written')}, ${nextInLane('written')}
+           ${tookSeconds('written')},
+           ${nextInLane('written')}
     from written
     union all
-    select s.request_id, case when s.status = 'queued' then s.next_attempt_at end, ${tookSeconds('s')}, ${nextInLane('s')}
+    -- Those that were recorded before, and whose answer was lost.
+    select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
+           ${tookSeconds('s')},
+           ${nextInLane('s')}
     from sends s join outcomes o on o."requestId" = s.request_id
-    where ${isOneOf('s.request_id', 'outcomes')} and s.status <> 'sending' and s.claim_id = o."claimId" and not ${claimIsLost}`,
+    where ${isOneOf('s.request_id', 'outcomes')} and s.status <> 'sending' and s.claim_id = o."claimId"
+      and not ${claimIsLost}`,
 )
 
 /** Records what attempts came to. Those whose claim no longer holds are missing from the answer. */

@@ -134,7 +134,7 @@ async function eraseLocked(transaction: Transaction, ids: SQL): Promise<void> {
     old_events as (
       update send_events e set fields = ${sql.raw(bonesOf('e.fields'))}
       where e.request_id = any(${ids}) and e.fields::text <> '{}'),
-    told as (
+    events as (
       insert into send_events (request_id, at, event, fields)
       select id, ${sql.raw(eventOf('clock_timestamp()', 'erased', {}))} from unnest(${ids}) as id)
     update sends s
