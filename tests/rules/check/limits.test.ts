@@ -33,10 +33,7 @@ const delays = settings.RETRY_DELAYS_SECONDS.map(spoken)
 
 /** What the docs say of limits that are written down in the code alone, or are the defaults of settings. */
 const sayings: [page: string, words: string][] = [
-  [
-    'reference/timeline',
-    `beyond ${quotaPerChannel} sends in a channel or ${quotaPerAccount} in all takes turns`,
-  ],
+  ['reference/timeline', `beyond ${quotaPerChannel} in a channel or ${quotaPerAccount} in all take turns`],
   [
     'explanation/delivery',
     `a quota of ${quotaPerChannel} sends for each of its channels, and ${quotaPerAccount} in all`,
@@ -55,7 +52,7 @@ const sayings: [page: string, words: string][] = [
   ['reference/timeline', `follow after ${delays.slice(0, -1).join(', ')} and ${delays.at(-1)}, each`],
   ['reference/timeline', `there are at most ${delays.length + 1} attempts`],
   ['reference/timeline', `provider once, for ${settings.PROVIDER_TIMEOUT_SECONDS} s at most`],
-  ['reference/timeline', `could not renew its lease for ${seconds(leaseMs)} calls nobody`],
+  ['reference/timeline', `could not renew its lease for ${seconds(leaseMs)} makes no call`],
   ['reference/timeline', `has lost ${words[mostLosses]} workers is \`failed\``],
   [
     'reference/api',
