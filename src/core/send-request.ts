@@ -79,11 +79,11 @@ export function sendRequestSchemas(allowedPrivateNetworks: readonly Network[]) {
     channelInBody: z
       .strictObject({ channelId, ...fields })
       .superRefine(sameInBothPlaces, besideOtherFaults)
-      .transform(({ channelId, ...body }): SendRequest => ({ channelId, ...toSendRequest(body) })),
+      .transform(toSendRequest),
     channelInPath: z
       .strictObject(fields)
       .superRefine(sameInBothPlaces, besideOtherFaults)
-      .transform((body): SendRequest => toSendRequest(body)),
+      .transform(toSendRequest),
   }
 }
 
@@ -92,12 +92,15 @@ interface Association {
   closeConversation?: boolean | undefined
 }
 
-function toSendRequest({ message, flowId, closeConversation, ...others }: Body): SendRequest {
+function toSendRequest(body: Body & { channelId?: string }): SendRequest {
+  const { message: given, flowId, closeConversation, ...others } = body
+  const { message, mediaContent } = contentOf(given)
   return {
+    message,
+    mediaContent,
+    flowId: flowId ?? given.flowId,
+    closeConversation: closeConversation ?? given.closeConversation ?? false,
     ...others,
-    ...contentOf(message),
-    flowId: flowId ?? message.flowId,
-    closeConversation: closeConversation ?? message.closeConversation ?? false,
   }
 }
 

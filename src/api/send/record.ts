@@ -40,14 +40,13 @@ export function recorder(
     idempotency: Idempotency | undefined,
     clientsTraceparent: string | undefined,
   ): Promise<Recorded> => {
-    const { mediaContent, ...asked } = request
+    const { mediaContent, channelId: _, ...asked } = request
     const { contact, message } = asked
     const { accountId } = caller
     const { channelId } = channel
     const mediaBytes = mediaContent?.length ?? 0
     const marginMs = answerMarginMs + mediaBytes / mediaBytesPerMs
     const row: AcceptedSend = {
-      ...asked,
       requestId,
       accountId,
       channelId,
@@ -56,6 +55,8 @@ export function recorder(
       idempotency,
       traceparent: traceparentOf(clientsTraceparent),
       recordByMs: performance.now() + deadline.leftMs - marginMs,
+      // Last: V8 takes 20 µs to add as many fields to a copy.
+      ...asked,
     }
     const recorded = await deadline.spend(insert(row, mediaContent))
     if (!recorded) {
