@@ -147,5 +147,6 @@ test('an API shows in its metrics how far it is from PostgreSQL', async () => {
   const { values } = await metrics.databaseRoundTrip.get()
   const told = (name: string) => values.find(({ metricName }) => metricName?.endsWith(name))?.value
   expect(told('_count')).toBe(1)
-  expect(told('_sum')).toBeGreaterThanOrEqual(0.12)
+  // Of the fastest of several queries, each delayed by two timers that may fire a millisecond early.
+  expect(told('_sum')).toBeGreaterThanOrEqual(0.118)
 })
