@@ -10,6 +10,9 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 test('however many ask at a time, they take up one connection, and later ones ask anew', async () => {
+  // It takes up a connection as well, every few seconds; one that is being read now is waited for.
+  service.api.clock.stop()
+  await service.api.clock.read()
   const readiness = new Readiness(service.api)
   let connections = 0
   service.api.db.$client.on('acquire', () => connections++)
