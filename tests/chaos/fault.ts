@@ -39,6 +39,17 @@ export function violation(isViolated: boolean, what: string): string[] {
   return isViolated ? [what] : []
 }
 
+const byTime = 'too late: '
+
+/** Of a bound in time, which a machine that stood still breaks as well. */
+export function lateness(isViolated: boolean, what: string): string[] {
+  return violation(isViolated, byTime + what)
+}
+
+export function isOfTime(violation: string): boolean {
+  return violation.startsWith(byTime)
+}
+
 export function uncertainAtAll({ comparison }: Findings): string[] {
   return violation(comparison.uncertain > 0, `${comparison.uncertain} sends are uncertain`)
 }

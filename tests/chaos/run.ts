@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { randomOf, shuffled } from '../support/random.ts'
+import { spanBetween } from '../support/standstill.ts'
 import { requestIdsTold } from './client-send.ts'
 import { type Fault, type Findings, type Scale, violationsOf } from './fault.ts'
 import { compare, openPhase, type Phase, settle, slowestAnswerMs, slowestRecoveryMs } from './phase.ts'
@@ -21,6 +22,8 @@ export interface Result {
   /** In words; none where the fault has its reach. */
   violations: string[]
   notes: string[]
+  /** How long the harness was not let run while the fault struck and the sends settled. */
+  stoodStillMs: number
 }
 
 export interface RunOptions {
@@ -44,6 +47,7 @@ const notableDelayMs = 200
 interface Struck {
   fault: Fault
   phase: Phase
+  stoodStillMs: number
 }
 
 /**
@@ -59,7 +63,10 @@ export async function runChaos(options: RunOptions): Promise<Result[]> {
     const struck: Struck[] = []
     for (const fault of shuffled(randomOf(seed, 'order'), faults)) {
       signal?.throwIfAborted()
-      struck.push({ fault, phase: await strike(world, fault, options) })
+      const startedAt = performance.now()
+      const phase = await strike(world, fault, options)
+      const { stoodStillMs } = spanBetween(startedAt, performance.now())
+      struck.push({ fault, phase, stoodStillMs })
     }
     const results = await Promise.all(struck.map((one) => resultOf(one, scale)))
     return faults.flatMap(({ name }) => results.filter((result) => result.fault === name))
@@ -95,7 +102,7 @@ async function strike(world: World, fault: Fault, options: RunOptions): Promise<
   return phase
 }
 
-async function resultOf({ fault, phase }: Struck, scale: Scale): Promise<Result> {
+async function resultOf({ fault, phase, stoodStillMs }: Struck, scale: Scale): Promise<Result> {
   const rows = await phase.rows()
   const comparison = compare(phase, rows)
   const findings: Findings = {
@@ -126,6 +133,7 @@ async function resultOf({ fault, phase }: Struck, scale: Scale): Promise<Result>
       ...fault.reach(phase, findings, scale),
     ],
     notes: phase.notes,
+    stoodStillMs,
   }
 }
 

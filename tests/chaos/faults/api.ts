@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { between, pick } from '../../support/random.ts'
 import { type ClientSend, requestIdsTold } from '../client-send.ts'
 import { ask, burst, load } from '../clients.ts'
-import { type Fault, uncertainAtAll, violation } from '../fault.ts'
+import { type Fault, lateness, uncertainAtAll, violation } from '../fault.ts'
 import { type Phase, statusesOf } from '../phase.ts'
 import { accepts } from '../provider.ts'
 
@@ -108,8 +108,11 @@ export const sameKey: Fault = {
   ],
 }
 
+/** A 503 and a missing answer are decided by time limits. */
 export function otherStatuses(statuses: ReadonlyMap<number, number>, allowed: readonly number[]): string[] {
-  return [...statuses]
-    .filter(([status]) => !allowed.includes(status))
-    .map(([status, count]) => `${count} requests got ${status === 0 ? 'no answer' : `a ${status}`}`)
+  return [...statuses].flatMap(([status, count]) => {
+    const what = `${count} requests got ${status === 0 ? 'no answer' : `a ${status}`}`
+    const isOther = !allowed.includes(status)
+    return status === 0 || status === 503 ? lateness(isOther, what) : violation(isOther, what)
+  })
 }

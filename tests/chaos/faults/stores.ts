@@ -4,7 +4,7 @@ import { between } from '../../support/random.ts'
 import { eventually } from '../../support/wait.ts'
 import { answer } from '../../support/webhook-receiver.ts'
 import { burst, burstWithoutKeys, load } from '../clients.ts'
-import { type Fault, type Findings, uncertainAtAll, violation } from '../fault.ts'
+import { type Fault, type Findings, lateness, uncertainAtAll, violation } from '../fault.ts'
 import { isRefused, type Phase, statusesOf } from '../phase.ts'
 import { accepts, type ProviderCall, type Treatment } from '../provider.ts'
 import { otherStatuses } from './api.ts'
@@ -82,8 +82,8 @@ function refusedForGood(phase: Phase): number {
 
 function tooSlow({ slowestAnswerMs: answerMs, slowestRecoveryMs: recoveryMs = 0 }: Findings): string[] {
   return [
-    ...violation(answerMs > slowestAnswerMs, `an answer took ${Math.round(answerMs)} ms`),
-    ...violation(recoveryMs > recoverWithinMs, `it took ${Math.round(recoveryMs)} ms to recover`),
+    ...lateness(answerMs > slowestAnswerMs, `an answer took ${Math.round(answerMs)} ms`),
+    ...lateness(recoveryMs > recoverWithinMs, `it took ${Math.round(recoveryMs)} ms to recover`),
   ]
 }
 

@@ -3,7 +3,7 @@ import { groupBy } from '../../support/group-by.ts'
 import { between } from '../../support/random.ts'
 import { eventually } from '../../support/wait.ts'
 import { burst, load } from '../clients.ts'
-import { type Fault, type Findings, violation, violationsOf } from '../fault.ts'
+import { type Fault, type Findings, lateness, violation, violationsOf } from '../fault.ts'
 import type { Member } from '../fleet.ts'
 import type { Phase } from '../phase.ts'
 import { accepts } from '../provider.ts'
@@ -139,16 +139,17 @@ function slowResends({ provider, inHandOfKilled }: Phase, { rows }: Findings): s
     })
   return [
     ...violation(taken.length === 0, 'no killed worker had a send in hand that is to be sent again'),
-    ...taken
-      .filter(({ tookMs }) => tookMs > recoverWithinMs)
-      .map(
-        ({ requestId, tookMs }) => `${requestId}: called again only after ${tookMs} ms and the retry delay`,
+    ...taken.flatMap(({ requestId, tookMs }) =>
+      lateness(
+        tookMs > recoverWithinMs,
+        `${requestId}: called again only after ${tookMs} ms and the retry delay`,
       ),
+    ),
   ]
 }
 
 function slowRecovery({ slowestRecoveryMs = 0 }: Findings): string[] {
-  return violation(
+  return lateness(
     slowestRecoveryMs > recoverWithinMs,
     `a worker's sends were taken up again only ${Math.round(slowestRecoveryMs)} ms after it was killed`,
   )
