@@ -74,29 +74,38 @@ export async function listen(
     keepAliveTimeout: keepAliveTimeoutMs,
     // Two Authorization headers are joined, which makes them invalid. Otherwise Node.js would drop the second one.
     joinDuplicateHeaders: true,
-    // Node.js's own answer to a request without a Host has no body.
+    // Node.js's own answer to a request without a Host has no body: `lacksHost` answers it.
     requireHostHeader: false,
   }
   const errorHandler = () => {
     const { headers, body } = unreadable(runtime)
     return new Response(body, { status: 400, headers })
   }
-  const answer = getRequestListener(app.fetch, { errorHandler })
+  const refuse = (response: ServerResponse) => {
+    const { headers, body } = unreadable(runtime)
+    response.writeHead(400, { ...headers, Connection: 'close' }).end(body)
+  }
+  // The host name stands in for the Host header, which a request by HTTP/1.0 may lack.
+  const answer = getRequestListener(app.fetch, { errorHandler, hostname: 'localhost' })
   const server = createServer(options, (request, response) => {
-    if (!isFarAhead(request)) void answer(request, response)
+    if (isFarAhead(request)) return
+    if (lacksHost(request)) refuse(response)
+    else void answer(request, response)
   })
   server.setTimeout(idleMs)
   // Otherwise Node.js would drop headers after the 2,000th, such as a proxy's X-Forwarded-For. Their total size is limited anyway.
   server.maxHeadersCount = 0
   trackConnections(server, lingerMs)
-  server.on('checkExpectation', (_request, response: ServerResponse) => {
-    const { headers, body } = unreadable(runtime)
-    response.writeHead(400, { ...headers, Connection: 'close' }).end(body)
-  })
+  server.on('checkExpectation', (_request, response: ServerResponse) => refuse(response))
   server.on('clientError', (_error, socket) => refuseRaw(socket, runtime, lingerMs))
   server.on('connect', (_request, socket) => refuseRaw(socket, runtime, lingerMs))
   await listenAt(server, { ...at, settings: { host: 'HOST', port: 'PORT' } })
   return server
+}
+
+/** RFC 9112, 3.2: invalid by HTTP/1.1, but not by HTTP/1.0, in which load balancers such as HAProxy check `/readyz`. */
+function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
+  return httpVersion !== '1.0' && !headers.host
 }
 
 /** Answers a request that Node.js passes without a response object, and closes its connection. */
@@ -110,7 +119,7 @@ function refuseRaw(socket: Duplex, runtime: Answering, lingerMs: number): void {
   }
   if (!socket.writable) return
   const { headers, body } = unreadable(runtime)
-  const lines = Object.entries({ ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' })
+  const lines = Object.entries({ ...headers, Connection: 'close' })
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   // A client that doesn't close its side would keep the connection open forever.
   setTimeout(() => socket.destroy(), lingerMs)
@@ -155,6 +164,8 @@ function unreadable({ log, metrics }: Answering) {
   const requestId = uuidv7()
   metrics.requests.inc({ route: 'none', status: 400 })
   logEvent(log, requestId, 'rejected', { statusCode: 400 })
-  const headers = { 'Content-Type': 'application/json', 'X-Request-Id': requestId }
-  return { headers, body: JSON.stringify(errorBody(400, notHttp().message, requestId)) }
+  const body = JSON.stringify(errorBody(400, notHttp().message, requestId))
+  const length = String(Buffer.byteLength(body))
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': length, 'X-Request-Id': requestId }
+  return { headers, body }
 }

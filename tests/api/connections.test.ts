@@ -40,6 +40,15 @@ test('a good send that is followed by garbage on its connection gets its own ans
   expect(answers).toEqual(['HTTP/1.1 202'])
 })
 
+test('a request by HTTP/1.0 needs no Host, as load balancers check health', async () => {
+  const socket = await open(service)
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk) => chunks.push(chunk))
+  socket.write('GET /readyz HTTP/1.0\r\n\r\n')
+  await once(socket, 'close')
+  expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 200 /)
+})
+
 test('a connection that never asks anything does not hold up the end of the process', async () => {
   const ending = await startTestService({}, service.stores)
   const silent = await open(ending)

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { expect, onTestFinished, test } from 'vitest'
 import { expectSooner, StoodStill, timed, unlessStoodStill } from '../../support/standstill.ts'
 import { expectRate } from '../../support/traffic.ts'
 import type { WebhookCall } from '../../support/webhook-receiver.ts'
@@ -13,6 +15,14 @@ test('a process that isn’t let run stands still', async () => {
   const span = await timed(async () => ({ waited: still() }))
   expect(span.stoodStillMs).toBeGreaterThan(200)
   expect(() => expectSooner(span, 200)).toThrow(StoodStill)
+})
+
+test('the work of its other threads does not count as its own', async () => {
+  const other = new Worker('for (;;);', { eval: true })
+  onTestFinished(async () => void (await other.terminate()))
+  await once(other, 'online')
+  const span = await timed(async () => ({ waited: still() }))
+  expect(span.stoodStillMs).toBeGreaterThan(200)
 })
 
 test('one that blocks its own event loop doesn’t', async () => {
