@@ -1,12 +1,10 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Channel } from '../../db/accounts/channels.ts'
-import { sendRequestSchemas } from '../core/send-request.ts'
 import type { Runtime } from '../runtime.ts'
 import { answerJson } from './answer.ts'
 import { authorize } from './authenticate.ts'
-import { openLargeBodies } from './body/large-bodies.ts'
+import { bodySteps } from './body/body-steps.ts'
 import type { BodyForm } from './body/parse-body.ts'
-import { readBody, refuseDeclaredOversize } from './body/read-body.ts'
 import type { ClientTimeouts } from './client-timeouts.ts'
 import { type ApiEnv, factory, stateOf } from './context.ts'
 import { repeatAnswerer } from './send/answer-repeat.ts'
@@ -19,7 +17,6 @@ import { channelLookup, channelNotFound } from './send/own-channel.ts'
 import { rateLimiter } from './send/rate-limit.ts'
 import { recorder } from './send/record.ts'
 import { clientsTraceparent, traceRecord } from './send/trace-request.ts'
-import { validate } from './send/validate.ts'
 
 /**
  * Handles a send, on both endpoints, from its bytes to the 202. The order is a promise (docs/reference/api.md#order-of-checks):
@@ -31,9 +28,7 @@ export function sendMessage(
   authenticate: MiddlewareHandler<ApiEnv>,
   timeouts: ClientTimeouts,
 ) {
-  const { settings } = runtime
-  const schemas = sendRequestSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
-  const large = openLargeBodies(settings, timeouts)
+  const { refuseDeclaredOversize, readBody, validate } = bodySteps(runtime.settings, timeouts)
   const ownChannel = channelLookup(runtime)
   const checkAgainstChannel = channelChecks(runtime)
   const applyTemplate = templateApplier(runtime)
@@ -45,11 +40,11 @@ export function sendMessage(
 
   const pipeline = (form: BodyForm) =>
     factory.createHandlers(
-      refuseDeclaredOversize(settings.MAX_BODY_BYTES),
+      refuseDeclaredOversize,
       authenticate,
       authorize('messages:send'),
-      readBody(settings.MAX_BODY_BYTES, timeouts, large),
-      validate(form, schemas, large),
+      readBody,
+      validate(form),
       async (c) => {
         const state = stateOf(c)
         const { incoming } = c.env

@@ -1,7 +1,7 @@
 import type { ClientTimeouts } from '../client-timeouts.ts'
 import { factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
-import type { LargeBodies } from './large-bodies.ts'
+import type { LargeBodies } from './large/large-bodies.ts'
 import { receive, tooLarge } from './receive.ts'
 
 const jsonType = /^application\/json *(; *charset="?utf-8"? *)?$/i

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ClientTimeouts } from '../client-timeouts.ts'
 import { ApiError } from '../errors.ts'
-import { type Reservation, smallBytes } from './large-bodies.ts'
+import { type Reservation, smallBytes } from './large/large-bodies.ts'
 import { Pieces } from './pieces.ts'
 
 const checksPerGrace = 10

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { parseLarge } from '../../../src/api/body/large/parse-large-body.ts'
 import { type BodyForm, bodyParser } from '../../../src/api/body/parse-body.ts'
-import { parseLarge } from '../../../src/api/body/parse-large-body.ts'
 import { maxMediaBytes } from '../../../src/core/message-body.ts'
 
 const parse = bodyParser([])

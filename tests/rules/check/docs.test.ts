@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { smallBytes } from '../../../src/api/body/large-bodies.ts'
+import { smallBytes } from '../../../src/api/body/large/large-bodies.ts'
 import { timeouts } from '../../../src/api/client-timeouts.ts'
 import {
   type ConditionWords,

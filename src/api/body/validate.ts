@@ -1,6 +1,8 @@
 import { zValidator } from '@hono/zod-validator'
 import type { MiddlewareHandler } from 'hono'
-import { type LargeBodies, smallBytes } from '../body/large-bodies.ts'
+import { type ApiEnv, factory } from '../context.ts'
+import { ApiError } from '../errors.ts'
+import { type LargeBodies, smallBytes } from './large/large-bodies.ts'
 import {
   type BodyFault,
   type BodyForm,
@@ -10,11 +12,9 @@ import {
   parseBody,
   textOf,
   tooDeep,
-} from '../body/parse-body.ts'
-import { joined, lengthOf } from '../body/pieces.ts'
-import { pauseIdleTimeout } from '../body/receive.ts'
-import { type ApiEnv, factory } from '../context.ts'
-import { ApiError } from '../errors.ts'
+} from './parse-body.ts'
+import { joined, lengthOf } from './pieces.ts'
+import { pauseIdleTimeout } from './receive.ts'
 
 /**
  * Parses the body by its schema; a 400 names every faulty field (docs/reference/api.md#body). Large bodies are parsed in a

@@ -1,8 +1,8 @@
-import { parseNetwork } from '../../core/public-address.ts'
-import { serve } from '../../platform/thread.ts'
-import { type BodyForm, bodyParser, type Parsed } from './parse-body.ts'
+import { parseNetwork } from '../../../core/public-address.ts'
+import { serve } from '../../../platform/thread.ts'
+import { type BodyForm, bodyParser, type Parsed } from '../parse-body.ts'
+import { joiner } from '../pieces.ts'
 import { parseLarge } from './parse-large-body.ts'
-import { joiner } from './pieces.ts'
 
 export interface ParserOptions {
   /** As CIDR. */

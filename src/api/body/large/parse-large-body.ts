@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { decodeDigits } from '../../core/base64.ts'
-import { maxMediaBytes } from '../../core/message-body.ts'
-import type { SendRequest } from '../../core/send-request.ts'
-import type { BodyForm, bodyParser, Parsed } from './parse-body.ts'
+import { decodeDigits } from '../../../core/base64.ts'
+import { maxMediaBytes } from '../../../core/message-body.ts'
+import type { SendRequest } from '../../../core/send-request.ts'
+import type { BodyForm, bodyParser, Parsed } from '../parse-body.ts'
 
 const quote = 0x22
 const comma = 0x2c

@@ -1,12 +1,12 @@
 import { extname } from 'node:path'
-import { Semaphore } from '../../platform/semaphore.ts'
-import type { Settings } from '../../platform/settings.ts'
-import { Thread } from '../../platform/thread.ts'
-import type { ClientTimeouts } from '../client-timeouts.ts'
-import { asApiError } from '../errors.ts'
-import type { BodyForm, Parsed } from './parse-body.ts'
+import { Semaphore } from '../../../platform/semaphore.ts'
+import type { Settings } from '../../../platform/settings.ts'
+import { Thread } from '../../../platform/thread.ts'
+import type { ClientTimeouts } from '../../client-timeouts.ts'
+import { asApiError } from '../../errors.ts'
+import type { BodyForm, Parsed } from '../parse-body.ts'
+import { lengthOf } from '../pieces.ts'
 import type { ParserInput, ParserOptions } from './parser-thread.ts'
-import { lengthOf } from './pieces.ts'
 
 const mebibyte = 1024 * 1024
 /** A body beyond this is large. Parsing one of this size takes a millisecond or two. */
