@@ -7,6 +7,8 @@ const common = {
   /** What a test threw that couldn't see what it looks for (tests/support/standstill.ts). No other failure is tried again. */
   retry: { count: 3, condition: /^The machine stood still/ },
 }
+/** Files leave nothing behind in modules, and to load them anew for each would take half of the time. */
+const inOneProcess = { isolate: false }
 const stores = 'tests/support/global-setup.ts'
 
 /** Three tiers, by directory. `npm test` runs the first two, `npm run test:system` the third. */
@@ -18,8 +20,7 @@ export default defineConfig({
           ...common,
           name: 'rules',
           include: ['tests/rules/**/*.test.ts'],
-          // Nothing is left behind in modules: to load them anew for each file would take half of the time.
-          isolate: false,
+          ...inOneProcess,
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
@@ -31,6 +32,7 @@ export default defineConfig({
           include: ['tests/**/*.test.ts'],
           exclude: ['tests/{rules,system}/**'],
           globalSetup: stores,
+          ...inOneProcess,
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },

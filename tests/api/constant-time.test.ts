@@ -1,4 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import crypto, { createHash } from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { startTestAdmin } from '../support/admin.ts'
@@ -7,10 +8,8 @@ import { expectError } from '../support/expect-error.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 /** Node's own, which also records what it was asked to compare. */
-vi.mock('node:crypto', async (importOriginal) => {
-  const real = await importOriginal<typeof import('node:crypto')>()
-  return { ...real, timingSafeEqual: vi.fn(real.timingSafeEqual) }
-})
+const compare = vi.spyOn(crypto, 'timingSafeEqual')
+syncBuiltinESMExports()
 
 let service: TestService
 let account: Account
@@ -19,10 +18,14 @@ beforeAll(async () => {
   service = await startTestService({ PUBLIC_BASE_URL: 'https://messages.example.com' })
   account = await buildAccount(service)
 })
-afterAll(() => service.stop())
-beforeEach(() => void vi.mocked(timingSafeEqual).mockClear())
+afterAll(async () => {
+  await service.stop()
+  compare.mockRestore()
+  syncBuiltinESMExports()
+})
+beforeEach(() => void compare.mockClear())
 
-const compared = () => vi.mocked(timingSafeEqual).mock.calls.flat().map(String)
+const compared = () => compare.mock.calls.flat().map(String)
 
 const absentId = '01890000-0000-7000-8000-000000000000'
 const otherThan = (text: string) => text.slice(0, -1) + (text.endsWith('a') ? 'b' : 'a')

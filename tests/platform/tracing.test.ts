@@ -1,5 +1,12 @@
 import { createRequire } from 'node:module'
-import { ProxyTracerProvider, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import {
+  context,
+  ProxyTracerProvider,
+  propagation,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
 import {
   InMemorySpanExporter,
   NodeTracerProvider,
@@ -7,14 +14,19 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node'
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { sends } from '../../db/schema.ts'
-import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import { flushSpans, inSpan } from '../../src/platform/tracing.ts'
-import { type Account, buildAccount, buildWebhookChannel, post, textBody } from '../support/builders.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import type { Account } from '../support/builders.ts'
+import type { TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import { answer, openWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
+
+// A tracer that has seen an SDK keeps it: this file has modules of its own, which other files neither see nor are given.
+vi.resetModules()
+const { MicroBatch } = await import('../../src/platform/micro-batch.ts')
+const { flushSpans, inSpan } = await import('../../src/platform/tracing.ts')
+const { buildAccount, buildWebhookChannel, post, textBody } = await import('../support/builders.ts')
+const { finishedTimeline, startTestService } = await import('../support/service.ts')
 
 const ofClient = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' }
 const clientHeader = `00-${ofClient.traceId}-${ofClient.spanId}-01`
@@ -34,6 +46,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop()
   await receiver.stop()
+  vi.resetModules()
 })
 
 /** Sends a text to a receiver and waits for its end. */
@@ -83,7 +96,7 @@ describe('where an SDK is loaded', () => {
   beforeAll(() => provider.register())
   beforeEach(() => exporter.reset())
   afterAll(async () => {
-    trace.disable()
+    for (const api of [trace, context, propagation]) api.disable()
     await provider.shutdown()
   })
 

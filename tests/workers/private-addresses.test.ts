@@ -103,6 +103,7 @@ afterAll(async () => {
   await stopEmulators(emulators)
   await receiver.stop()
   connects.stop()
+  vi.restoreAllMocks()
 })
 beforeEach(() => void connects.attempts.splice(0))
 
