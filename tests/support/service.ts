@@ -31,6 +31,8 @@ export interface LogLine {
 export interface TestService {
   url: string
   stores: Stores
+  /** What its settings were read from. */
+  environment: Record<string, string>
   /** For what a test does and looks at by itself: its stores wait where an API would give up, on a machine that stands still. */
   runtime: Runtime
   /** The API's own. */
@@ -39,7 +41,9 @@ export interface TestService {
   logs: LogLine[]
   /** The lines about one send. */
   logsOf(requestId: string): LogLine[]
-  startWorker(name?: string): Promise<{ stop(): Promise<void> }>
+  /** @param settings over the service's own. */
+  startWorker(name?: string, settings?: Record<string, string>): Promise<{ stop(): Promise<void> }>
+  stopWorkers(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -81,15 +85,20 @@ export async function startTestService(
     timeouts,
   )
   const stops: (() => Promise<void>)[] = []
+  const stopWorkers = async () => {
+    await Promise.all(stops.splice(0).map((stop) => stop()))
+  }
   return {
     url: `http://127.0.0.1:${portOf(server)}`,
     stores: own,
+    environment,
     runtime,
     api,
     logs,
     logsOf: (requestId) => logs.filter((line) => line.requestId === requestId),
-    async startWorker(name = 'test-worker') {
-      const workerRuntime = openRuntime('worker', read, log)
+    async startWorker(name = 'test-worker', workerSettings = {}) {
+      const settingsOfWorker = readSettings(undefined, { ...environment, ...workerSettings })
+      const workerRuntime = openRuntime('worker', settingsOfWorker, log)
       const worker = startWorker(workerRuntime, name)
       const stop = once(async () => {
         await worker.stop()
@@ -99,8 +108,9 @@ export async function startTestService(
       await worker.ready()
       return { stop }
     },
+    stopWorkers,
     stop: once(async () => {
-      for (const stop of stops) await stop()
+      await stopWorkers()
       await stopListening(server, { askAgainMs: 0 })
       await api.close()
       await runtime.close()
@@ -152,7 +162,9 @@ export async function finishedTimeline(
   requestId: string,
   apiKey: string,
 ): Promise<Timeline> {
+  const mayHaveEnded = hasNews(service.logs, requestId)
   return await eventually(`the end of ${requestId}`, async () => {
+    if (!mayHaveEnded()) return false
     const response = await fetch(`${service.url}/v1/messages/${requestId}`, {
       headers: { Authorization: `Bearer ${apiKey}` },
     })
@@ -163,6 +175,19 @@ export async function finishedTimeline(
     error.message += told.map((line) => `\n${JSON.stringify(line)}`).join('')
     throw error
   })
+}
+
+/** Whether it makes sense to ask for the send again: its log has a new line, or what isn't logged here may have happened. */
+function hasNews(logs: readonly LogLine[] = [], requestId: string): () => boolean {
+  let read = 0
+  let askAgainAt = 0
+  return () => {
+    const isNew = logs.slice(read).some((line) => line.requestId === requestId)
+    read = logs.length
+    if (!isNew && Date.now() < askAgainAt) return false
+    askAgainAt = Date.now() + (logs.length > 0 ? 250 : 0)
+    return true
+  }
 }
 
 function collect(lines: LogLine[]): Writable {

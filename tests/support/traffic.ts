@@ -2,32 +2,51 @@ import { eq } from 'drizzle-orm'
 import { expect } from 'vitest'
 import type { ChannelFields } from '../../db/accounts/channels.ts'
 import { channels } from '../../db/schema.ts'
+import { readSettings } from '../../src/platform/settings.ts'
+import { borrowService } from './borrowed-service.ts'
 import { type Account, accept, buildAccount, buildWebhookChannel, newContact, textBody } from './builders.ts'
 import { finishedTimeline, startTestService, type TestService } from './service.ts'
 import { expectSooner, type Span, StoodStill, spanBetween } from './standstill.ts'
 import type { Stores } from './stores.ts'
 import { type Behaviour, openWebhookReceiver, type WebhookCall } from './webhook-receiver.ts'
 
+type Test = Parameters<typeof borrowService>[0]
+
 export type Traffic = Awaited<ReturnType<typeof startTraffic>>
 
 /**
- * A service with stores, an account and a webhook receiver of its own: what waits in one test must not stand in
+ * A service whose stores are empty, with an account and a webhook receiver: what waits in one test must not stand in
  * another's way.
  *
  * @param test whose end ends it.
+ * @param settings of its workers.
+ * @param stores where the service has to be one of its own.
  */
-export async function startTraffic(
-  test: { onTestFinished(stop: () => Promise<void>): void },
-  settings: Record<string, string> = {},
-  stores?: Stores,
-) {
+export async function startTraffic(test: Test, settings: Record<string, string> = {}, stores?: Stores) {
   const receiver = await openWebhookReceiver()
-  const service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', ...settings }, stores)
-  test.onTestFinished(async () => {
-    await service.stop()
-    await receiver.stop()
-  })
+  test.onTestFinished(() => receiver.stop())
+  const service = stores
+    ? await startOwnService(test, settings, stores)
+    : withWorkerSettings(await borrowService(test), settings)
   return { service, receiver, ...trafficOn(service, receiver, await buildAccount(service)) }
+}
+
+async function startOwnService(test: Test, settings: Record<string, string>, stores: Stores) {
+  const service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', ...settings }, stores)
+  test.onTestFinished(() => service.stop())
+  return service
+}
+
+/** So that one API serves tests of workers with different settings. */
+function withWorkerSettings(service: TestService, changes: Record<string, string>): TestService {
+  return {
+    ...service,
+    runtime: {
+      ...service.runtime,
+      settings: readSettings(undefined, { ...service.environment, ...changes }),
+    },
+    startWorker: (name) => service.startWorker(name, changes),
+  }
 }
 
 const idOf = ({ headers }: WebhookCall) => String(headers['webhook-id'])
