@@ -16,6 +16,7 @@ import { expectError, holdings, inTime } from '../support/expect-error.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { startTestService, type TestService, withTimeouts } from '../support/service.ts'
 import { expectSooner, type Span, StoodStill, timed } from '../support/standstill.ts'
+import { freshStores } from '../support/stores.ts'
 import { closedPort, startSilentServer, startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
 import { redisReady } from './redis-ready.ts'
@@ -25,7 +26,7 @@ let healthy: TestService
 let account: Account
 
 beforeAll(async () => {
-  healthy = await startTestService()
+  healthy = await startTestService({}, await freshStores())
   account = await buildAccount(healthy)
 })
 afterAll(() => healthy.stop())

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApp } from '../../src/api/app.ts'
 import { listen, portOf, stopListening } from '../../src/api/listen.ts'
+import { buildAccount } from '../support/builders.ts'
 import { startKeepAliveClient } from '../support/keep-alive-client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
@@ -45,14 +46,15 @@ test('an answer under way when the end begins asks for the end of its connection
   const parts: Buffer[] = []
   socket.on('data', (part) => parts.push(part))
   // Its handler waits for the body.
-  const head = `POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Type: application/json\r\n`
-  socket.write(`${head}Expect: 100-continue\r\n\r\n`)
+  const { apiKey } = await buildAccount(service)
+  const head = `POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${apiKey}\r\n`
+  socket.write(`${head}Content-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n`)
   await once(socket, 'data')
   const stopped = stopListening(server)
   socket.write('{}')
   await once(socket, 'close')
   await stopped
-  expect(Buffer.concat(parts).toString()).toMatch(/HTTP\/1\.1 401 [\s\S]*Connection: close/i)
+  expect(Buffer.concat(parts).toString()).toMatch(/HTTP\/1\.1 400 [\s\S]*Connection: close/i)
 })
 
 test.each([1, 2, 3])(

@@ -10,6 +10,7 @@ import { expectError, holdings, inTime } from '../support/expect-error.ts'
 import { samples } from '../support/media-samples.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { freshStores } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 import {
   ageKey,
@@ -196,7 +197,7 @@ test('batches of the same keys in opposite orders are recorded without a deadloc
 })
 
 test('a 503 whose send was recorded after all: the retry is its replay, and there is one send', async () => {
-  const apart = await startTestService()
+  const apart = await startTestService({}, await freshStores())
   onTestFinished(() => apart.stop())
   const slow = await buildAccount(apart)
   // As if the answer to the commit were lost.

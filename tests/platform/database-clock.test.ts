@@ -4,6 +4,7 @@ import { connectDatabase } from '../../db/client.ts'
 import { DatabaseClock } from '../../db/clock.ts'
 import { type Account, accept, buildAccount, post, textBody } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { freshStores } from '../support/stores.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -21,7 +22,7 @@ let account: Account
 let databaseUrl: string
 
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({}, await freshStores())
   account = await buildAccount(service)
   await service.runtime.db.$client.query(movable)
   databaseUrl = `${service.stores.databaseUrl}?${throughMovable}`

@@ -12,6 +12,7 @@ import { readSettings } from '../../src/platform/settings.ts'
 import { createQueue } from '../../src/queue/queue.ts'
 import { openRuntime, type Runtime } from '../../src/runtime.ts'
 import { startWorker } from '../../workers/worker.ts'
+import { IdleServices } from './idle-services.ts'
 import { freshStores, type Stores } from './stores.ts'
 import { eventually } from './wait.ts'
 
@@ -47,10 +48,14 @@ export interface TestService {
   stop(): Promise<void>
 }
 
+const idle = new IdleServices<TestService>()
+
 /**
- * The API of this process, on a port of its own, with stores of its own; workers where a test starts them.
+ * An API in this process, with stores that nobody else uses, and workers where a test starts them. Where it is like most,
+ * tests have it one after another, with empty stores.
  *
  * @param settings by their names in the environment, over defaults that suit tests.
+ * @param stores that others use too, or whose schema the test changes.
  * @param timeouts with slow clients, where a test can't wait as long as production does.
  */
 export async function startTestService(
@@ -58,7 +63,20 @@ export async function startTestService(
   stores?: Stores,
   timeouts = production,
 ): Promise<TestService> {
-  const own = stores ?? (await freshStores())
+  const isUsual = Object.keys(settings).every((name) => name === 'ALLOWED_PRIVATE_NETWORKS')
+  if (stores || timeouts !== production || !isUsual) {
+    return await startOwn(settings, stores ?? (await freshStores()), timeouts)
+  }
+  const service = idle.take(settings) ?? (await startOwn(settings, await freshStores(), timeouts))
+  await idle.note(service)
+  return { ...service, stop: once(() => idle.giveBack(service, settings)) }
+}
+
+async function startOwn(
+  settings: Record<string, string>,
+  own: Stores,
+  timeouts: typeof production,
+): Promise<TestService> {
   const logs: LogLine[] = []
   const log = createLogger('info', collect(logs))
   const environment = {

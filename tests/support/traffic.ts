@@ -3,14 +3,17 @@ import { expect } from 'vitest'
 import type { ChannelFields } from '../../db/accounts/channels.ts'
 import { channels } from '../../db/schema.ts'
 import { readSettings } from '../../src/platform/settings.ts'
-import { borrowService } from './borrowed-service.ts'
 import { type Account, accept, buildAccount, buildWebhookChannel, newContact, textBody } from './builders.ts'
 import { finishedTimeline, startTestService, type TestService } from './service.ts'
 import { expectSooner, type Span, StoodStill, spanBetween } from './standstill.ts'
 import type { Stores } from './stores.ts'
 import { type Behaviour, openWebhookReceiver, type WebhookCall } from './webhook-receiver.ts'
 
-type Test = Parameters<typeof borrowService>[0]
+interface Test {
+  onTestFinished(stop: () => Promise<void>): void
+}
+
+const loopback = { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' }
 
 export type Traffic = Awaited<ReturnType<typeof startTraffic>>
 
@@ -26,15 +29,10 @@ export async function startTraffic(test: Test, settings: Record<string, string> 
   const receiver = await openWebhookReceiver()
   test.onTestFinished(() => receiver.stop())
   const service = stores
-    ? await startOwnService(test, settings, stores)
-    : withWorkerSettings(await borrowService(test), settings)
-  return { service, receiver, ...trafficOn(service, receiver, await buildAccount(service)) }
-}
-
-async function startOwnService(test: Test, settings: Record<string, string>, stores: Stores) {
-  const service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', ...settings }, stores)
+    ? await startTestService({ ...loopback, ...settings }, stores)
+    : withWorkerSettings(await startTestService(loopback), settings)
   test.onTestFinished(() => service.stop())
-  return service
+  return { service, receiver, ...trafficOn(service, receiver, await buildAccount(service)) }
 }
 
 /** So that one API serves tests of workers with different settings. */

@@ -17,6 +17,7 @@ import { lapse } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { freshStores } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: TestService
@@ -24,7 +25,7 @@ let account: Account
 let providers: Providers
 
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({}, await freshStores())
   account = await buildAccount(service)
   for (const worker of ['a', 'b', 'c', 'd']) await livingWorker(service, worker)
   ;({ providers } = openProviders(service.runtime))

@@ -16,6 +16,7 @@ import { searchSends } from '../../db/support/search.ts'
 import { buildNewSend, manyOf } from '../support/batches.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { freshStores } from '../support/stores.ts'
 
 const worker = 'plans'
 /** PostgreSQL compares their costs with that of one for all. */
@@ -28,7 +29,7 @@ let service: TestService
 let account: Account
 
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({}, await freshStores())
   account = await buildAccount(service)
   const { db } = service.runtime
   await db.$client.query(`alter table sends set (autovacuum_enabled = off)`)

@@ -13,10 +13,12 @@ const open = (taskMs = 20_000) =>
     taskMs,
     resourceLimits: { maxOldGenerationSizeMb: 64 },
   })
+/** To start one takes long: each has to load TypeScript. */
+const shared = open()
 const echo = (value: number, busyMs = 0) => ({ echo: Uint8Array.of(value), busyMs })
 
 test('what it is asked comes back, each its own answer, in the order asked', async () => {
-  const thread = open()
+  const thread = shared
   const ended: number[] = []
   const answers = await Promise.all(
     [3, 1, 2].map(async (value) => {
@@ -31,13 +33,13 @@ test('what it is asked comes back, each its own answer, in the order asked', asy
 
 test('what is moved there is held here no more', async () => {
   const bytes = new Uint8Array(1_000_000).fill(7)
-  const answer = open().run({ echo: bytes }, [bytes.buffer])
+  const answer = shared.run({ echo: bytes }, [bytes.buffer])
   expect(bytes.length).toBe(0)
   expect((await answer).length).toBe(1_000_000)
 })
 
 test('others go on while it works', async () => {
-  const thread = open()
+  const thread = shared
   await thread.run(echo(1))
   const { working, ...span } = await timed(async () => {
     const working = [thread.run(echo(2, 1000))]
@@ -49,7 +51,7 @@ test('others go on while it works', async () => {
 })
 
 test('what throws there fails alone', async () => {
-  const thread = open()
+  const thread = shared
   const failing = thread.run('throw')
   const next = thread.run(echo(1))
   await expect(failing).rejects.toThrow(new RangeError('thrown in the thread'))
@@ -92,7 +94,7 @@ test('a fault that nobody caught there doesn’t end the process, nor the work f
 })
 
 test('a task that can’t be sent there fails alone', async () => {
-  const thread = open()
+  const thread = shared
   const unsendable = { echo: (() => {}) as unknown as Uint8Array }
   await expect(thread.run(unsendable)).rejects.toThrow(/could not be cloned/)
   expect(await thread.run(echo(1))).toEqual(Uint8Array.of(1))

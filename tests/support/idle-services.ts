@@ -1,0 +1,59 @@
+import { getTableName, isTable } from 'drizzle-orm'
+import * as schema from '../../db/schema.ts'
+import type { Runtime } from '../../src/runtime.ts'
+
+interface Service {
+  runtime: Pick<Runtime, 'db' | 'redis'>
+  logs: unknown[]
+  stopWorkers(): Promise<void>
+}
+
+const tables = Object.values(schema).filter(isTable).map(getTableName)
+
+/**
+ * Services that no test uses at the moment. Their stores are empty. To start one, with a database and its connections, costs
+ * as much as a good many tests.
+ */
+export class IdleServices<Kind extends Service> {
+  readonly #idle = new Map<string, Kind[]>()
+  #objects: unknown
+
+  /** @param settings what the service was started with. */
+  take(settings: object): Kind | undefined {
+    return this.#like(settings).pop()
+  }
+
+  /** Remembers what is in a database in which no test has been yet. */
+  async note({ runtime: { db } }: Kind): Promise<void> {
+    this.#objects ??= await objectsIn(db)
+  }
+
+  async giveBack(service: Kind, settings: object): Promise<void> {
+    await service.stopWorkers()
+    const { db, redis } = service.runtime
+    await db.$client.query(`truncate ${tables} restart identity`)
+    await redis.flushdb()
+    service.logs.splice(0)
+    if ((await objectsIn(db)) !== this.#objects)
+      throw new Error('What changes the schema needs its own stores')
+    this.#like(settings).push(service)
+  }
+
+  #like(settings: object): Kind[] {
+    const key = JSON.stringify(settings)
+    const services = this.#idle.get(key) ?? []
+    this.#idle.set(key, services)
+    return services
+  }
+}
+
+/** All that isn't PostgreSQL's own, in one text. */
+async function objectsIn({ $client }: Runtime['db']): Promise<unknown> {
+  const { rows } = await $client.query(`
+    select string_agg(name, ' ' order by name) as names from (
+      select concat_ws(':', relname, reloptions) as name from pg_class where oid > 16383
+      union all select attrelid::regclass || '.' || attname from pg_attribute where attrelid > 16383
+      union all select tgname from pg_trigger
+      union all select proname from pg_proc where oid > 16383) objects`)
+  return rows[0].names
+}
