@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { sends } from '../../db/schema.ts'
 import { type Answer, buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectNothingAccepted, holdings, inTime } from '../support/expect-error.ts'
+import { redisReady } from '../support/redis-ready.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 import { freshStores } from '../support/stores.ts'
 import { closedPort, startSilentServer, startTcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
-import { redisReady } from './redis-ready.ts'
 
 let service: TestService
 

@@ -1,5 +1,5 @@
-import type { TestService } from '../support/service.ts'
-import { eventually } from '../support/wait.ts'
+import type { TestService } from './service.ts'
+import { eventually } from './wait.ts'
 
 /** Until then the process counts for itself. */
 export async function redisReady({ api }: TestService): Promise<void> {

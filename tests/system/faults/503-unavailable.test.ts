@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { inArray } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { media, sends } from '../../db/schema.ts'
+import { media, sends } from '../../../db/schema.ts'
 import {
   type Account,
   type Answer,
@@ -11,15 +11,15 @@ import {
   post,
   request,
   textBody,
-} from '../support/builders.ts'
-import { expectError, holdings, inTime } from '../support/expect-error.ts'
-import { wakeUpOf } from '../support/queue.ts'
-import { startTestService, type TestService, withTimeouts } from '../support/service.ts'
-import { expectSooner, type Span, StoodStill, timed } from '../support/standstill.ts'
-import { freshStores } from '../support/stores.ts'
-import { closedPort, startSilentServer, startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
-import { eventually } from '../support/wait.ts'
-import { redisReady } from './redis-ready.ts'
+} from '../../support/builders.ts'
+import { expectError, holdings, inTime } from '../../support/expect-error.ts'
+import { wakeUpOf } from '../../support/queue.ts'
+import { redisReady } from '../../support/redis-ready.ts'
+import { startTestService, type TestService, withTimeouts } from '../../support/service.ts'
+import { expectSooner, type Span, StoodStill, timed } from '../../support/standstill.ts'
+import { freshStores } from '../../support/stores.ts'
+import { closedPort, startSilentServer, startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
+import { eventually } from '../../support/wait.ts'
 
 /** On stores that work: to build what is needed, and to see what was recorded. */
 let healthy: TestService
