@@ -412,8 +412,8 @@ chosen as materialized (
 given as (
   insert into permits (request_id, channel_id, attempt, call_at, valid_until, is_probe)
   select request_id, id, attempt, call_at,
-         coalesce(call_at + least(10, 0.05::float8 * rate_seconds) * interval '1 s',
-                  at + 10 * interval '1 s'),
+         coalesce(call_at + least($3, 0.05::float8 * rate_seconds) * interval '1 s',
+                  at + $3 * interval '1 s'),
          breaker_open_until is not null
   from chosen
   on conflict (request_id) do update

@@ -10,6 +10,7 @@ import { outcomeRecorder } from './sends/record-outcome.ts'
 import { traceAttempt } from './sends/trace.ts'
 import { nextWaker } from './sends/wake-next.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
+import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
 interface Advanced {
   next: NextWakeUp
@@ -27,12 +28,13 @@ export function deliverer(
   heartbeat: Heartbeat,
   permits: Permits,
   inFlight = new InFlight(),
+  times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {
   const claim = claimer(runtime, heartbeat.worker, permits)
   const closeConversation = conversationCloser(runtime)
   const dispatch = dispatcher(runtime, providers, heartbeat)
   const recordOutcome = outcomeRecorder(runtime)
-  const wakeNext = nextWaker(runtime, permits)
+  const wakeNext = nextWaker(runtime, permits, times)
 
   const advance = async (requestId: string): Promise<Advanced> => {
     const claimed = await claim(requestId)

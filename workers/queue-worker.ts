@@ -11,14 +11,11 @@ import { laneWaker } from './sends/lanes.ts'
 import type { Queues } from './sends/wake.ts'
 import { SteadyWorker, tryAgainAfterMs } from './steady-worker.ts'
 import { queueFaults } from './upkeep/queue-faults.ts'
+import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
-/** Another worker takes over a killed worker's jobs within these two times together. */
-const lockDurationMs = 8_000
-const stalledCheckMs = 3_000
 /** Practically unlimited: PostgreSQL counts how often a send's worker was lost, not BullMQ. */
 const maxStalls = 1_000_000
 const wakeAfterFaultMs = 1_000
-const finishJobsWithinMs = 2_000
 /** Share of the slots that the overflow queue can't use, so that a long backlog of one account leaves slots to the others. */
 const keptForOrdinary = 0.6
 
@@ -36,6 +33,7 @@ export function startQueueWorker(
   runtime: Queues & Needs<'db' | 'log' | 'metrics', 'WORKER_CONCURRENCY'>,
   deliver: (requestId: string) => Promise<NextWakeUp>,
   inFlight: InFlight,
+  times: WorkerTimes = workerTimes,
 ): QueueWorker {
   const { log, metrics, redis, settings } = runtime
   const lanes = laneWaker(runtime)
@@ -60,8 +58,8 @@ export function startQueueWorker(
       connection: redis,
       prefix: keyPrefix,
       concurrency,
-      lockDuration: lockDurationMs,
-      stalledInterval: stalledCheckMs,
+      lockDuration: times.jobLockMs,
+      stalledInterval: times.stalledCheckMs,
       maxStalledCount: maxStalls,
       runRetryDelay: tryAgainAfterMs,
       ...leaveNothing,
@@ -86,7 +84,7 @@ export function startQueueWorker(
       const closed = Promise.all(workers.map((worker) => worker.close()))
       await inFlight.ended()
       // All outcomes are in PostgreSQL. If Redis is down and the jobs stay, the next worker finds that nothing is left to do.
-      if (await isDoneWithin(closed, finishJobsWithinMs)) return
+      if (await isDoneWithin(closed, times.finishJobsWithinMs)) return
       redis.disconnect()
       await inFlight.ended()
     },

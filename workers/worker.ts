@@ -8,6 +8,7 @@ import { startHeartbeat } from './upkeep/heartbeat.ts'
 import { startReconciler } from './upkeep/reconcile.ts'
 import { startSweeps } from './upkeep/sweep.ts'
 import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
+import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
 export interface Worker {
   /** Resolves when it takes wake-ups from the queue and may claim their sends. */
@@ -21,16 +22,21 @@ export interface Worker {
  *
  * @param name unique among all workers, past ones too, because claims refer to it.
  */
-export function startWorker(runtime: Runtime, name: string, flow = new WakeUpFlow(runtime.metrics)): Worker {
-  const heartbeat = startHeartbeat(runtime, name)
+export function startWorker(
+  runtime: Runtime,
+  name: string,
+  flow = new WakeUpFlow(runtime.metrics),
+  times: WorkerTimes = workerTimes,
+): Worker {
+  const heartbeat = startHeartbeat(runtime, name, times)
   const { providers, stopFetching, close: closeProviders } = openProviders(runtime)
-  const permits = permitGranter(runtime)
+  const permits = permitGranter(runtime, times)
   const inFlight = new InFlight(flow)
-  const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight)
-  const queueWorker = startQueueWorker(runtime, deliver, inFlight)
+  const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight, times)
+  const queueWorker = startQueueWorker(runtime, deliver, inFlight, times)
   const periodicTasks = [
-    startReconciler(runtime, permits, flow),
-    startSweeps(runtime, heartbeat, () => inFlight.requestIds()),
+    startReconciler(runtime, permits, flow, times),
+    startSweeps(runtime, heartbeat, () => inFlight.requestIds(), times),
   ]
   return {
     ready: () => Promise.all([queueWorker.ready(), heartbeat.begun]),

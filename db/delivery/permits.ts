@@ -11,8 +11,6 @@ const dealtOutSeconds = 1
 const startSeconds = 0.05
 /** Of a rate's time: how much later a call may come than it was to, and how much wider their spacing is for that. */
 const leeway = 0.05
-/** Without a rate: for the way through the queue. */
-const validSeconds = 10
 const maxPermitsAtOnce = 200
 /**
  * While nothing is known of the provider, a call is to tell something of it. So a probe, and the first calls of a silent
@@ -127,8 +125,8 @@ const grantStatement = prepared<GrantedPermits>(
     given as (
       insert into permits (request_id, channel_id, attempt, call_at, valid_until, is_probe)
       select request_id, id, attempt, call_at,
-             coalesce(call_at + least(${validSeconds}, ${leeway}::float8 * rate_seconds) * interval '1 s',
-                      at + ${validSeconds} * interval '1 s'),
+             coalesce(call_at + least($3, ${leeway}::float8 * rate_seconds) * interval '1 s',
+                      at + $3 * interval '1 s'),
              breaker_open_until is not null
       from chosen
       on conflict (request_id) do update
@@ -165,16 +163,17 @@ const grantStatement = prepared<GrantedPermits>(
  * due. Exact across any number of workers: whoever gives a channel's permits has locked its row, and only then looks how
  * many there are.
  *
- * @param probeSeconds how long a circuit breaker that lets a call through waits for what comes of it.
+ * @param times.probeSeconds how long a circuit breaker that lets a call through waits for what comes of it.
+ * @param times.validSeconds how long a permit without a rate is valid: for the way through the queue. With a rate no longer.
  */
 export async function grantPermits(
   db: Database,
   channelIds: readonly string[],
-  probeSeconds: number,
+  { probeSeconds, validSeconds }: { probeSeconds: number; validSeconds: number },
 ): Promise<GrantedPermits[]> {
   return await inTransaction(db, async (transaction) => {
     await lockStatement(transaction, [channelIds])
     await dropStatement(transaction, [channelIds])
-    return await grantStatement(transaction, [channelIds, probeSeconds])
+    return await grantStatement(transaction, [channelIds, probeSeconds, validSeconds])
   })
 }

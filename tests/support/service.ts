@@ -12,6 +12,7 @@ import { readSettings } from '../../src/platform/settings.ts'
 import { createQueue } from '../../src/queue/queue.ts'
 import { openRuntime, type Runtime } from '../../src/runtime.ts'
 import { startWorker } from '../../workers/worker.ts'
+import { type WorkerTimes, workerTimes } from '../../workers/worker-times.ts'
 import { IdleServices } from './idle-services.ts'
 import { freshStores, type Stores } from './stores.ts'
 import { eventually } from './wait.ts'
@@ -29,6 +30,19 @@ export interface LogLine {
   [field: string]: unknown
 }
 
+export interface WorkerOptions {
+  /** Over the service's own. */
+  settings?: Record<string, string>
+  /** In place of production's. */
+  times?: Partial<WorkerTimes>
+}
+
+/** For what only the reconciler finds: a channel that is resumed, wake-ups that are lost. */
+export const soonReconciled: Partial<WorkerTimes> = { reconcileEveryMs: 200, overdueByMs: 100 }
+
+/** So that nothing but its wake-up brings a worker to a send. */
+export const neverReconciled: Partial<WorkerTimes> = { reconcileEveryMs: 3_600_000 }
+
 export interface TestService {
   url: string
   stores: Stores
@@ -42,8 +56,7 @@ export interface TestService {
   logs: LogLine[]
   /** The lines about one send. */
   logsOf(requestId: string): LogLine[]
-  /** @param settings over the service's own. */
-  startWorker(name?: string, settings?: Record<string, string>): Promise<{ stop(): Promise<void> }>
+  startWorker(name?: string, options?: WorkerOptions): Promise<{ stop(): Promise<void> }>
   stopWorkers(): Promise<void>
   stop(): Promise<void>
 }
@@ -114,10 +127,10 @@ async function startOwn(
     api,
     logs,
     logsOf: (requestId) => logs.filter((line) => line.requestId === requestId),
-    async startWorker(name = 'test-worker', workerSettings = {}) {
-      const settingsOfWorker = readSettings(undefined, { ...environment, ...workerSettings })
+    async startWorker(name = 'test-worker', options = {}) {
+      const settingsOfWorker = readSettings(undefined, { ...environment, ...options.settings })
       const workerRuntime = openRuntime('worker', settingsOfWorker, log)
-      const worker = startWorker(workerRuntime, name)
+      const worker = startWorker(workerRuntime, name, undefined, { ...workerTimes, ...options.times })
       const stop = once(async () => {
         await worker.stop()
         await workerRuntime.close()

@@ -3,8 +3,9 @@ import { expect } from 'vitest'
 import type { ChannelFields } from '../../db/accounts/channels.ts'
 import { channels } from '../../db/schema.ts'
 import { readSettings } from '../../src/platform/settings.ts'
+import type { WorkerTimes } from '../../workers/worker-times.ts'
 import { type Account, accept, buildAccount, buildWebhookChannel, newContact, textBody } from './builders.ts'
-import { finishedTimeline, startTestService, type TestService } from './service.ts'
+import { finishedTimeline, startTestService, type TestService, type WorkerOptions } from './service.ts'
 import { expectSooner, type Span, StoodStill, spanBetween } from './standstill.ts'
 import type { Stores } from './stores.ts'
 import { type Behaviour, openWebhookReceiver, type WebhookCall } from './webhook-receiver.ts'
@@ -23,27 +24,35 @@ export type Traffic = Awaited<ReturnType<typeof startTraffic>>
  *
  * @param test whose end ends it.
  * @param settings of its workers.
- * @param stores where the service has to be one of its own.
+ * @param options.stores where the service has to be one of its own.
+ * @param options.times of its workers, in place of production's.
  */
-export async function startTraffic(test: Test, settings: Record<string, string> = {}, stores?: Stores) {
+export async function startTraffic(
+  test: Test,
+  settings: Record<string, string> = {},
+  { stores, times = {} }: { stores?: Stores; times?: Partial<WorkerTimes> } = {},
+) {
   const receiver = await openWebhookReceiver()
   test.onTestFinished(() => receiver.stop())
-  const service = stores
-    ? await startTestService({ ...loopback, ...settings }, stores)
-    : withWorkerSettings(await startTestService(loopback), settings)
+  const started = await startTestService(stores ? { ...loopback, ...settings } : loopback, stores)
+  const service = withWorkers(started, { settings, times })
   test.onTestFinished(() => service.stop())
   return { service, receiver, ...trafficOn(service, receiver, await buildAccount(service)) }
 }
 
 /** So that one API serves tests of workers with different settings. */
-function withWorkerSettings(service: TestService, changes: Record<string, string>): TestService {
+function withWorkers(
+  service: TestService,
+  { settings: changes = {}, times: given = {} }: WorkerOptions,
+): TestService {
   return {
     ...service,
     runtime: {
       ...service.runtime,
       settings: readSettings(undefined, { ...service.environment, ...changes }),
     },
-    startWorker: (name) => service.startWorker(name, changes),
+    startWorker: (name, { settings, times } = {}) =>
+      service.startWorker(name, { settings: { ...changes, ...settings }, times: { ...given, ...times } }),
   }
 }
 

@@ -7,6 +7,7 @@ import { channelBreakers } from '../../workers/sends/breaker.ts'
 import { beginAttempt, endAttempt, lapse, rowOf, sweepOnce } from '../support/attempts.ts'
 import { runCli } from '../support/cli.ts'
 import { countedBy } from '../support/scrape.ts'
+import { soonReconciled } from '../support/service.ts'
 import { startTraffic, type Traffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept as accepting, answer, type Behaviour, gate } from '../support/webhook-receiver.ts'
@@ -57,7 +58,11 @@ const isClosed = (traffic: Traffic, channelId: string) =>
   eventually('the breaker closed', async () => (await openSeconds(traffic, channelId)) === undefined)
 
 test.concurrent('a channel that fails on and on is called by no worker any more, and its sends wait without attempts or slots', async (context) => {
-  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '1,1,1,1,1,1,1,1,1,1,1,1' })
+  const traffic = await startTraffic(
+    context,
+    { RETRY_DELAYS_SECONDS: '1,1,1,1,1,1,1,1,1,1,1,1' },
+    { times: { ...soonReconciled, failingForMs: 2000 } },
+  )
   const { at, channelId } = await buildWebhook(traffic, failing)
   const other = await traffic.buildWebhook(accepting)
   await traffic.startWorkers('a')
@@ -95,7 +100,7 @@ test.concurrent('a channel that fails on and on is called by no worker any more,
 })
 
 test.concurrent('once its time is over exactly one call is let through, whoever asks, and its success lets all go', async (context) => {
-  const traffic = await startTraffic(context)
+  const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const probe = gate()
   const { channelId } = await buildOpened(traffic, probe.behaviour)
   await traffic.startWorkers('a', 'b', 'c')
@@ -115,7 +120,11 @@ test.concurrent('once its time is over exactly one call is let through, whoever 
 test.concurrent('each probe that fails doubles the time until the next one, up to five minutes', {
   timeout: 60_000,
 }, async (context) => {
-  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '0,0,0,0,0,0,0,3600' })
+  const traffic = await startTraffic(
+    context,
+    { RETRY_DELAYS_SECONDS: '0,0,0,0,0,0,0,3600' },
+    { times: soonReconciled },
+  )
   const { channelId, at, ...opened } = await buildOpened(traffic, failing)
   expect(opened.openSeconds).toBe(10)
   await traffic.startWorkers('a', 'b')
@@ -134,7 +143,7 @@ test.concurrent('each probe that fails doubles the time until the next one, up t
 })
 
 test.concurrent('when a probe fails, sends that have waited longer than all their retries would have taken fail, with the last answer', async (context) => {
-  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '0,3600' })
+  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '0,3600' }, { times: soonReconciled })
   const { channelId } = await buildOpened(traffic, failing)
   const [probe = '', old = '', young = ''] = await traffic.sendSome(channelId, 3)
   await becomeDue(traffic, probe, 3700)
@@ -152,7 +161,7 @@ test.concurrent('when a probe fails, sends that have waited longer than all thei
 })
 
 test.concurrent('a short outage fails nothing that has waited long for other reasons', async (context) => {
-  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '0,60' })
+  const traffic = await startTraffic(context, { RETRY_DELAYS_SECONDS: '0,60' }, { times: soonReconciled })
   const { channelId } = await buildOpened(traffic, failing)
   const [probe = '', old = ''] = await traffic.sendSome(channelId, 2)
   for (const id of [probe, old]) await becomeDue(traffic, id, 36_000)
@@ -164,7 +173,7 @@ test.concurrent('a short outage fails nothing that has waited long for other rea
 })
 
 test.concurrent('a probe whose worker is lost is followed by another one', async (context) => {
-  const traffic = await startTraffic(context)
+  const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const { channelId } = await buildOpened(traffic, accepting)
   const ids = await traffic.sendSome(channelId, 4)
   await letTimePass(traffic, channelId)
@@ -183,7 +192,7 @@ test.concurrent('a probe whose worker is lost is followed by another one', async
 })
 
 test.concurrent('the probe is a send that has not failed before, where there is one, though others fell due earlier', async (context) => {
-  const traffic = await startTraffic(context)
+  const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const probe = gate()
   const { channelId } = await buildOpened(traffic, probe.behaviour)
   const [failedOnce = '', failedTwice = '', fresh = ''] = await traffic.sendSome(channelId, 3)
@@ -199,7 +208,7 @@ test.concurrent('the probe is a send that has not failed before, where there is 
 })
 
 test.concurrent('a probe that never reached the provider is followed by another at once', async (context) => {
-  const traffic = await startTraffic(context, { PROVIDER_TIMEOUT_SECONDS: '25' })
+  const traffic = await startTraffic(context, { PROVIDER_TIMEOUT_SECONDS: '25' }, { times: soonReconciled })
   const { channelId } = await buildOpened(traffic, accepting)
   const [first = '', second = ''] = await traffic.sendSome(channelId, 2)
   await letTimePass(traffic, channelId)
@@ -212,7 +221,7 @@ test.concurrent('a probe that never reached the provider is followed by another 
 })
 
 test.concurrent('channel resume closes it, and all that wait go', async (context) => {
-  const traffic = await startTraffic(context)
+  const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const { channelId } = await buildOpened(traffic, accepting)
   await traffic.startWorkers('a')
   const ids = await traffic.sendSome(channelId, 5)
@@ -254,7 +263,7 @@ const notCalled: AttemptResult = { outcome: 'not_called', reason: 'x' }
 const sent: AttemptResult = { outcome: 'sent' }
 
 test('five failures in a row over five seconds open it; what says nothing of the provider, or good, does not', async (context) => {
-  const traffic = await startTraffic(context)
+  const traffic = await startTraffic(context, {}, { times: soonReconciled })
   expect(await tell(traffic, times(5, unavailable))).toBe(true)
   expect(await tell(traffic, [...times(2, noAnswer), ...times(3, unavailable)])).toBe(true)
   expect(await tell(traffic, times(4, unavailable))).toBe(false)

@@ -9,8 +9,7 @@ import { finishedTimeline, startTestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import { answer, neverAnswer, openWebhookReceiver } from '../support/webhook-receiver.ts'
 
-/** Longer than calls have to fail in a row for a channel's circuit breaker to open. */
-const failingForMs = 6000
+const failingForMs = 1000
 
 const text = { type: 'text', text: { value: 'Hello' } }
 const unavailable = (mediaUrl: string) => ({ type: 'media', media: { mediaType: 'document', mediaUrl } })
@@ -59,7 +58,7 @@ test('mails to full mailboxes and media that cannot be fetched, tried again and 
   const channelId = await buildProviderChannel(service, accountId, 'smtp', emulator.config)
   const post = (value: string, message: object) =>
     accept(service, { apiKey, channelId }, { contact: { type: 'email', value }, message })
-  await service.startWorker()
+  await service.startWorker('test-worker', { times: { failingForMs } })
   const mediaUrl = media.at(answer(503))
   for (let i = 0; i < 14; i++) {
     await post(`full@${i}.example.com`, text)
@@ -67,7 +66,8 @@ test('mails to full mailboxes and media that cannot be fetched, tried again and 
   }
   const attempts = () => service.logs.filter(({ event }) => event === 'attempt_finished')
   await eventually('the first attempts', async () => attempts().length >= 28)
-  await sleep(failingForMs)
+  // With some margin: by then calls have failed in a row for long enough to open the channel's circuit breaker.
+  await sleep(failingForMs + 500)
   expect(new Set(attempts().map(({ outcome, fault }) => `${outcome} ${fault}`))).toEqual(
     new Set(['retry_later recipient', 'retry_later message']),
   )

@@ -16,7 +16,7 @@ import {
 import { runCli } from '../support/cli.ts'
 import { deliverAs } from '../support/deliver-as.ts'
 import { wake, wakeUpOf } from '../support/queue.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
   accept as accepting,
@@ -38,7 +38,7 @@ beforeAll(async () => {
   receiver = await openWebhookReceiver()
   service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
   account = await buildAccount(service)
-  await service.startWorker()
+  await service.startWorker('test-worker', { times: soonReconciled })
 })
 afterAll(async () => {
   await service.stop()

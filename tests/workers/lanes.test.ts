@@ -4,6 +4,7 @@ import { holdChannel, resumeChannel } from '../../db/accounts/channels.ts'
 import { beginAttempt, loseAttempt, rowOf } from '../support/attempts.ts'
 import { newContact } from '../support/builders.ts'
 import { wake, wakeUpOf } from '../support/queue.ts'
+import { soonReconciled } from '../support/service.ts'
 import { startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import {
@@ -73,7 +74,7 @@ test('the next one goes when the worker of the one before it is lost', async (co
 })
 
 test('a wake-up of one that is behind ends, and nothing but the end of the one before it wakes it again', async (context) => {
-  const { service, ...traffic } = await startTraffic(context, settings)
+  const { service, ...traffic } = await startTraffic(context, settings, { times: soonReconciled })
   const channelId = await traffic.buildWebhook(accepting)
   const [first = '', second = ''] = await traffic.sendLane(channelId, 2)
   await beginAttempt(service, first, 'busy')
@@ -81,9 +82,10 @@ test('a wake-up of one that is behind ends, and nothing but the end of the one b
   await traffic.startWorkers('a')
   const isQueued = async (id: string) => (await wakeUpOf(service, id)) !== undefined
   await eventually('no wake-up left', async () => !(await isQueued(first)) && !(await isQueued(second)))
-  for (let i = 0; i < 60; i++) {
+  // Ten passes of the reconciler.
+  for (let i = 0; i < 40; i++) {
     expect(await isQueued(second)).toBe(false)
-    await sleep(100)
+    await sleep(50)
   }
   expect(await rowOf(service, second)).toMatchObject({ status: 'queued', attempt: 0 })
 })
@@ -103,7 +105,7 @@ test('the wake-up of a send that has ended wakes the next one: its worker may ha
 })
 
 test('a held lane goes on in order when its channel is resumed', async (context) => {
-  const traffic = await startTraffic(context, settings)
+  const traffic = await startTraffic(context, settings, { times: soonReconciled })
   const channelId = await traffic.buildWebhook(accepting)
   const { db } = traffic.service.runtime
   await holdChannel(db, channelId, 'wait')

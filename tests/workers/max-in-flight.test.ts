@@ -5,6 +5,7 @@ import { updateChannel } from '../../db/accounts/channels.ts'
 import { grantPermits } from '../../db/delivery/permits.ts'
 import { beginAttempt, endAttempt, lapse, loseAttempt, rowOf, sweepOnce } from '../support/attempts.ts'
 import { startFollower } from '../support/follower.ts'
+import { soonReconciled } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 import { spanOf, startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
@@ -42,7 +43,9 @@ test('a permit is a place in flight until its attempt has ended, claimed or not'
   const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 2 })
   const ids = await traffic.sendSome(channelId, 5)
   const give = async () =>
-    (await grantPermits(db, [channelId], 30))[0]?.permits.map(({ requestId }) => requestId)
+    (await grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 10 }))[0]?.permits.map(
+      ({ requestId }) => requestId,
+    )
   expect(await give()).toEqual(ids.slice(0, 2))
   expect(await give()).toEqual([])
   const send = await beginAttempt(service, ids[0] ?? '', 'busy')
@@ -61,7 +64,9 @@ test('the many that ask for permits at the same time get no more than there are'
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 2 })
   await traffic.sendSome(channelId, 10)
-  const given = await Promise.all(Array.from({ length: 10 }, () => grantPermits(db, [channelId], 30)))
+  const given = await Promise.all(
+    Array.from({ length: 10 }, () => grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 10 })),
+  )
   expect(given.flatMap(([channel]) => channel?.permits ?? [])).toHaveLength(2)
 })
 
@@ -94,7 +99,7 @@ test('after a pause, however short, the next one goes at once: no permit outlive
 })
 
 test.concurrent('a lost worker keeps its place until its claim is given up, and then no longer', async (context) => {
-  const traffic = await startTraffic(context)
+  const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const { service } = traffic
   const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 2 })
   const [first = '', second = '', ...others] = await traffic.sendSome(channelId, 5)
@@ -121,12 +126,12 @@ test.concurrent('workers that die in the middle of calls neither widen nor narro
 })
 
 test.concurrent('a permit that nobody claims is given to others when its time is over', async (context) => {
-  const traffic = await startTraffic(context)
+  const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const { db, queue } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 1 })
   const ids = await traffic.sendSome(channelId, 3)
   for (const id of ids) await queue.remove(id)
-  await grantPermits(db, [channelId], 30)
+  await grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 10 })
   await traffic.startWorkers('a')
   await sleep(500)
   expect(traffic.callsOf(ids)).toEqual([])
@@ -135,8 +140,8 @@ test.concurrent('a permit that nobody claims is given to others when its time is
 })
 
 test.concurrent('a raised limit takes effect for the sends that wait already', async (context) => {
-  const traffic = await startTraffic(context)
-  const { calls, behaviour } = gauge(4000)
+  const traffic = await startTraffic(context, {}, { times: soonReconciled })
+  const { calls, behaviour } = gauge(1500)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 1 })
   await traffic.startWorkers('a', 'b')
   const ids = await traffic.sendSome(channelId, 5)
@@ -148,7 +153,7 @@ test.concurrent('a raised limit takes effect for the sends that wait already', a
 })
 
 test.concurrent('without the limit all that wait go, also those behind others of their contact', async (context) => {
-  const traffic = await startTraffic(context)
+  const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const { calls, behaviour } = gauge(1000)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 1 })
   await traffic.startWorkers('a')

@@ -58,7 +58,7 @@ test('permits of a channel that isn’t held stay when it is resumed: their send
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accept, { maxInFlight: 2 })
   await traffic.sendSome(channelId, 2)
-  await grantPermits(db, [channelId], 30)
+  await grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 10 })
   await resumeChannel(db, channelId)
   expect(await db.select().from(permits)).toHaveLength(2)
 })

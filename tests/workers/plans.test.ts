@@ -199,7 +199,7 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
       const limit = (calls: number | null) =>
         db.$client.query('update channels set max_in_flight = $2 where id = $1', [channelId, calls])
       await limit(batch)
-      await expectFew(db, () => grantPermits(db, [channelId], 30))
+      await expectFew(db, () => grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 10 }))
       await limit(null)
     })
 

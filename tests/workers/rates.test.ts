@@ -7,8 +7,10 @@ import { claimer } from '../../workers/sends/claim.ts'
 import { laneWaker } from '../../workers/sends/lanes.ts'
 import { permitGranter } from '../../workers/sends/permits.ts'
 import { rowOf } from '../support/attempts.ts'
+import { acceptBatch, manyOf } from '../support/batches.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { wakeUpOf } from '../support/queue.ts'
+import { soonReconciled } from '../support/service.ts'
 import { expectSooner } from '../support/standstill.ts'
 import { expectOrder, expectRate, shortestSpanMs, spanOf, startTraffic, wayMs } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
@@ -21,8 +23,8 @@ const oneADay = { rateCalls: 1, rateSeconds: 86_400 }
 test('three workers together never exceed the rate, make use of it, and lose nothing and no attempt by waiting', async (context) => {
   const traffic = await startTraffic(context)
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 40, rateSeconds: 4 })
+  const ids = await acceptBatch(traffic.service, manyOf(60, { ...traffic.account, channelId }))
   await traffic.startWorkers('a', 'b', 'c')
-  const ids = await traffic.sendSome(channelId, 60)
   await traffic.expectSent(ids)
   const calls = traffic.callsOf(ids)
   expect(calls).toHaveLength(60)
@@ -39,7 +41,9 @@ test('permits are given in the order of accept, each at its moment, and no send 
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 600, rateSeconds: 60 })
   const ids = await traffic.sendSome(channelId, 30)
   const askedAt = Date.now()
-  const given = await Promise.all(Array.from({ length: 5 }, () => grantPermits(db, [channelId], 30)))
+  const given = await Promise.all(
+    Array.from({ length: 5 }, () => grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 10 })),
+  )
   const rows = await db.select().from(permits).orderBy(permits.callAt)
   expect(rows.map(({ requestId }) => requestId)).toEqual(ids.slice(0, rows.length))
   expect(given.flatMap(([channel]) => channel?.permits ?? [])).toHaveLength(rows.length)
@@ -56,7 +60,7 @@ test('a send is claimed only shortly before its call, however early it is woken'
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 2, rateSeconds: 1 })
   const [, second = ''] = await traffic.sendSome(channelId, 2)
   await livingWorker(service, 'early')
-  await grantPermits(runtime.db, [channelId], 30)
+  await grantPermits(runtime.db, [channelId], { probeSeconds: 30, validSeconds: 10 })
   const { send, ...early } = await claimer(runtime, 'early', permitGranter(runtime))(second)
   expect(send).toBeUndefined()
   expect('next' in early && early.next.wakeInMs).toBeGreaterThan(100)
@@ -82,9 +86,13 @@ test('where the calls in flight are the limit, nobody asks for more permits befo
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { ...fiveASecond, maxInFlight: 1 })
   await traffic.sendSome(channelId, 3)
-  expect(await grantPermits(db, [channelId], 30)).toMatchObject([{ permits: [{}], moreInMs: null }])
+  expect(await grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 10 })).toMatchObject([
+    { permits: [{}], moreInMs: null },
+  ])
   await sleep(300)
-  expect(await grantPermits(db, [channelId], 30)).toMatchObject([{ permits: [], moreInMs: null }])
+  expect(await grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 10 })).toMatchObject([
+    { permits: [], moreInMs: null },
+  ])
 })
 
 test('each channel has a rate of its own, all at once', async (context) => {
@@ -137,7 +145,7 @@ test.concurrent.for([
   ['a raised rate', { rateCalls: 1000, rateSeconds: 1 }],
   ['no rate any more', { rateCalls: null, rateSeconds: null }],
 ] as const)('%s takes effect for the sends that wait already', async ([, change], context) => {
-  const traffic = await startTraffic(context)
+  const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const channelId = await traffic.buildWebhook(accepting, oneADay)
   await traffic.startWorkers('a')
   const ids = await traffic.sendSome(channelId, 10)
@@ -149,7 +157,7 @@ test.concurrent.for([
 })
 
 test.concurrent('a Redis that loses all its wake-ups loses no send of a channel with a rate, and calls none twice', async (context) => {
-  const traffic = await startTraffic(context)
+  const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const channelId = await traffic.buildWebhook(accepting, fiveASecond)
   await traffic.startWorkers('a', 'b')
   const ids = await traffic.sendSome(channelId, 20)
@@ -160,13 +168,13 @@ test.concurrent('a Redis that loses all its wake-ups loses no send of a channel 
 })
 
 test.concurrent('a permit whose wake-up has vanished is given again, and holds up the others no longer than that', async (context) => {
-  const traffic = await startTraffic(context)
+  const traffic = await startTraffic(context, {}, { times: { ...soonReconciled, permitValidMs: 1000 } })
   const { db, queue } = traffic.service.runtime
   // Of this one, five hundredths are an hour and more.
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 86_400, rateSeconds: 86_400 })
   const ids = await traffic.sendSome(channelId, 3)
   for (const id of ids) await queue.remove(id)
-  const [given] = await grantPermits(db, [channelId], 30)
+  const [given] = await grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 1 })
   expect(given?.permits.map(({ requestId }) => requestId)).toEqual(ids.slice(0, given?.permits.length))
   expect(await wakeUpOf(traffic.service, ids[0] ?? '')).toBeUndefined()
   await traffic.startWorkers('a')
@@ -175,7 +183,7 @@ test.concurrent('a permit whose wake-up has vanished is given again, and holds u
 })
 
 test.concurrent('on a held channel with a rate nobody gets a permit; resumed, it goes on in order, at its rate', async (context) => {
-  const traffic = await startTraffic(context)
+  const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 30, rateSeconds: 6 })
   await holdChannel(db, channelId, 'wait')
@@ -197,10 +205,12 @@ test.concurrent('permits are void once their channel was held: the calls that th
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, oneADay)
   await traffic.sendSome(channelId, 1)
-  await grantPermits(db, [channelId], 30)
+  await grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 10 })
   expect(await db.select().from(permits)).toHaveLength(1)
   await holdChannel(db, channelId, 'refused')
   await resumeChannel(db, channelId)
-  expect(await grantPermits(db, [channelId], 30)).toMatchObject([{ permits: [], isFull: true }])
+  expect(await grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 10 })).toMatchObject([
+    { permits: [], isFull: true },
+  ])
   expect(await db.select().from(permits)).toEqual([])
 })

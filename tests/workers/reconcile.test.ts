@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { wakeUpOf } from '../support/queue.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: TestService
@@ -19,14 +19,14 @@ test('a send that was accepted while Redis was away is delivered once a worker f
   await away.stop()
   expect(away.logsOf(requestId).map(({ event }) => event)).toEqual(['accepted', 'enqueue_failed'])
   expect(await wakeUpOf(service, requestId)).toBeUndefined()
-  await service.startWorker()
+  await service.startWorker('test-worker', { times: soonReconciled })
   expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('sent')
 })
 
 test('wake-ups that Redis lost are added again, for sends that wait for a retry too', async () => {
   const requestIds = await Promise.all(Array.from({ length: 30 }, () => accept(service, account, textBody())))
   const retried = await accept(service, account, textBody('Hi', '+15550100104'))
-  const worker = await service.startWorker()
+  const worker = await service.startWorker('test-worker', { times: soonReconciled })
   await eventually('the retry is scheduled', async () =>
     service.logsOf(retried).some(({ event }) => event === 'retry_scheduled'),
   )
@@ -34,7 +34,7 @@ test('wake-ups that Redis lost are added again, for sends that wait for a retry 
   await service.runtime.redis.flushdb()
   requestIds.push(await accept(service, account, textBody()))
   await service.runtime.redis.flushdb()
-  await service.startWorker()
+  await service.startWorker('test-worker', { times: soonReconciled })
   for (const requestId of [...requestIds, retried]) {
     expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('sent')
   }
@@ -55,8 +55,8 @@ test('a backlog longer than a page is reconciled whole, once each, by two worker
      from sends, generate_series(1, 2500) n where request_id = $1`,
     [first],
   )
-  await service.startWorker('one')
-  await service.startWorker('two')
+  await service.startWorker('one', { times: soonReconciled })
+  await service.startWorker('two', { times: soonReconciled })
   const allSent = async () => {
     const { rows } = await db.$client.query(
       `select (select count(*)::int from sends where status = 'sent') as sent,
@@ -86,7 +86,7 @@ test('who waits without a wake-up is found beside and behind more sends than a p
     [behind],
   )
   await service.runtime.redis.flushdb()
-  await service.startWorker()
+  await service.startWorker('test-worker', { times: soonReconciled })
   for (const requestId of [beside, behind]) {
     expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('sent')
   }
@@ -97,6 +97,6 @@ test('a send that is due is woken although its wake-up is to come much later, as
   const job = await wakeUpOf(service, requestId)
   await job?.remove()
   await service.runtime.queue.add('send', { requestId }, { jobId: requestId, delay: 3_600_000 })
-  await service.startWorker()
+  await service.startWorker('test-worker', { times: soonReconciled })
   expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('sent')
 })

@@ -16,7 +16,7 @@ const stalledAfterSeconds = 1
 test('a worker that gets no wake-ups although sends are due is not ready, says so in a metric, and waits for no answer for ever', async (context) => {
   const stores = await freshStores()
   const proxy = await startTcpProxy(stores.redisUrl)
-  const { service, ...traffic } = await startTraffic(context, { REDIS_URL: proxy.url }, stores)
+  const { service, ...traffic } = await startTraffic(context, { REDIS_URL: proxy.url }, { stores })
   const runtime = openRuntime('worker', service.runtime.settings, service.runtime.log)
   const flow = new WakeUpFlow(runtime.metrics, stalledAfterSeconds)
   const readiness = new Readiness(runtime, () => flow.reasonNotReady())

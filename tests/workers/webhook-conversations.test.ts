@@ -9,7 +9,7 @@ import {
   newContact,
   textBody,
 } from '../support/builders.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
   accept as accepting,
@@ -28,8 +28,8 @@ beforeAll(async () => {
   receiver = await openWebhookReceiver()
   service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
   account = await buildAccount(service)
-  await service.startWorker('one')
-  await service.startWorker('two')
+  await service.startWorker('one', { times: soonReconciled })
+  await service.startWorker('two', { times: soonReconciled })
 })
 afterAll(async () => {
   await service.stop()

@@ -5,13 +5,13 @@ import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
+import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { Attempt, EnteredSend } from './attempt.ts'
 import { slowStartEnder } from './slow-start.ts'
 import type { Queues } from './wake.ts'
 
-/** A channel counts as failing after this many failed calls in a row, over at least this time. */
+/** A channel counts as failing after this many failed calls in a row, over at least `failingForMs`. */
 export const mostFailures = 5
-export const failingForMs = 5000
 const watchedChannels = 10_000
 /** Failures further apart than this don't count as "in a row". */
 const longestGapMs = 60_000
@@ -30,7 +30,10 @@ interface Streak {
  *
  * @returns a function to call with the outcome of each attempt.
  */
-export function channelBreakers(runtime: Queues & Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>) {
+export function channelBreakers(
+  runtime: Queues & Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>,
+  { failingForMs }: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
+) {
   const { db, log, metrics, settings } = runtime
   const streaks = new LRUCache<string, Streak>({ max: watchedChannels, ttl: longestGapMs })
   const open = retryUntilAvailable(log, (which: { channelId: string; isAgain: boolean }) =>
@@ -57,7 +60,7 @@ export function channelBreakers(runtime: Queues & Needs<'db' | 'log' | 'metrics'
     }
     const streak = longer(streaks.get(channelId), performance.now() - durationMs)
     streaks.set(channelId, streak)
-    if (!isProbe && !isFailing(streak)) return
+    if (!isProbe && !isFailing(streak, failingForMs)) return
     streaks.delete(channelId)
     const openSeconds = await open({ channelId, isAgain: isProbe })
     if (openSeconds === undefined) return
@@ -86,7 +89,7 @@ const longer = (streak: Streak | undefined, since: number): Streak => ({
   since: Math.min(streak?.since ?? since, since),
 })
 
-const isFailing = ({ failures, since }: Streak) =>
+const isFailing = ({ failures, since }: Streak, failingForMs: number) =>
   failures >= mostFailures && performance.now() - since >= failingForMs
 
 /** What an outcome says about the channel's provider; undefined if nothing. */

@@ -5,6 +5,7 @@ import { logFault, logWarning } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
+import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type Queues, wake } from './wake.ts'
 
 const maxChannelsPerBatch = 100
@@ -32,13 +33,20 @@ interface Granted {
   woken: Promise<unknown>
 }
 
-export function permitGranter(runtime: Queues & Needs<'db' | 'log', 'PROVIDER_TIMEOUT_SECONDS'>): Permits {
+export function permitGranter(
+  runtime: Queues & Needs<'db' | 'log', 'PROVIDER_TIMEOUT_SECONDS'>,
+  { permitValidMs }: Pick<WorkerTimes, 'permitValidMs'> = workerTimes,
+): Permits {
   const { db, log, settings } = runtime
   const full = new LRUCache<string, true>({ max: watchedChannels, ttl: fullForMs })
   const timers = new Map<string, NodeJS.Timeout>()
   let isStopped = false
+  const grantTimes = {
+    probeSeconds: settings.PROVIDER_TIMEOUT_SECONDS + probeMarginSeconds,
+    validSeconds: permitValidMs / 1000,
+  }
   const grantWithRetry = retryUntilAvailable(log, (channelIds: readonly string[]) =>
-    grantPermits(db, channelIds, settings.PROVIDER_TIMEOUT_SECONDS + probeMarginSeconds),
+    grantPermits(db, channelIds, grantTimes),
   )
   const channels = new MicroBatch<string, Granted>({
     maxItems: maxChannelsPerBatch,

@@ -1,5 +1,6 @@
 import { logFault } from '../../src/platform/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
+import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { RecordedAttempt } from './attempt.ts'
 import { channelBreakers } from './breaker.ts'
 import { laneWaker } from './lanes.ts'
@@ -14,10 +15,11 @@ import type { Queues } from './wake.ts'
 export function nextWaker(
   runtime: Queues & Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>,
   permits: Pick<Permits, 'give'>,
+  times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {
   const { log } = runtime
   const lanes = laneWaker(runtime)
-  const updateBreaker = channelBreakers(runtime)
+  const updateBreaker = channelBreakers(runtime, times)
 
   const wakeNext = async ({ send, attempt, isLate, delayMs, nextInLane }: RecordedAttempt) => {
     const { requestId, channelId, isLimited } = send

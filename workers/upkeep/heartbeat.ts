@@ -2,16 +2,8 @@ import { connectDatabase } from '../../db/client.ts'
 import { beat, retire } from '../../db/delivery/workers.ts'
 import { logWarning } from '../../src/platform/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
+import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
-
-/** After this long without a heartbeat, a worker counts as dead, and its claims as lost. */
-export const leaseMs = 8000
-const beatEveryMs = 2000
-const beatAgainAfterFaultMs = 500
-/** A longer gap between two heartbeats means that PostgreSQL was down, or this worker blocked. */
-const longestGapMs = 4000
-/** Short enough for another try, on another connection, before the lease ends. */
-const beatTimeoutMs = 2500
 
 /** The heartbeat that renews this worker's lease. Without the lease, its claims count as lost. */
 export interface Heartbeat {
@@ -33,10 +25,15 @@ export interface Heartbeat {
 }
 
 /** Uses a connection of its own, so that deliveries can't delay it. */
-export function startHeartbeat({ settings, log }: Needs<'log', 'DATABASE_URL'>, worker: string): Heartbeat {
+export function startHeartbeat(
+  { settings, log }: Needs<'log', 'DATABASE_URL'>,
+  worker: string,
+  times: WorkerTimes = workerTimes,
+): Heartbeat {
+  const { leaseMs, beatEveryMs, longestBeatGapMs } = times
   const db = connectDatabase(settings.DATABASE_URL, {
     poolSize: 1,
-    queryTimeoutMs: beatTimeoutMs,
+    queryTimeoutMs: times.beatTimeoutMs,
     onConnectionLost: (error) => logWarning(log, 'database_connection_lost', error),
   })
   let begin = () => {}
@@ -48,12 +45,12 @@ export function startHeartbeat({ settings, log }: Needs<'log', 'DATABASE_URL'>, 
   let aliveUntil = new Date(0)
   const isWithin = (ms: number) => performance.now() - lastBeatAt < ms
   const task: PeriodicTask = startPeriodicTask(
-    { log, event: 'heartbeat_failed', pauseMs: beatAgainAfterFaultMs },
+    { log, event: 'heartbeat_failed', pauseMs: times.beatAgainAfterFaultMs },
     async () => {
       // PostgreSQL starts the lease later than this, so the lease lasts at least as long as this worker assumes.
       const beganAt = performance.now()
       aliveUntil = await beat(db, worker, leaseMs)
-      if (!isWithin(longestGapMs)) steadySince = performance.now()
+      if (!isWithin(longestBeatGapMs)) steadySince = performance.now()
       lastBeatAt = beganAt
       begin()
       return beatEveryMs
@@ -63,8 +60,8 @@ export function startHeartbeat({ settings, log }: Needs<'log', 'DATABASE_URL'>, 
     worker,
     begun,
     holdsLease: () => isWithin(leaseMs),
-    maySweep: () => isWithin(longestGapMs) && performance.now() - steadySince >= leaseMs,
-    sweepsUntil: () => new Date(aliveUntil.getTime() - leaseMs + longestGapMs),
+    maySweep: () => isWithin(longestBeatGapMs) && performance.now() - steadySince >= leaseMs,
+    sweepsUntil: () => new Date(aliveUntil.getTime() - leaseMs + longestBeatGapMs),
     async stop() {
       await task.stop()
       await retire(db, worker).catch((error: unknown) => logWarning(log, 'heartbeat_failed', error))

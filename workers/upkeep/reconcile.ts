@@ -7,6 +7,7 @@ import {
 import type { Needs } from '../../src/runtime.ts'
 import type { Permits } from '../sends/permits.ts'
 import { type Queues, wake } from '../sends/wake.ts'
+import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 import { WakeUpFlow } from './wake-up-flow.ts'
 
@@ -18,12 +19,6 @@ const pageSize = 1000
 const sendsAtOnce = 2000
 /** Limit of channels that are granted permits at once, so that requests for permits of other channels don't wait for all. */
 const channelsAtOnce = 20
-const pauseMs = 3000
-const pauseInBacklogMs = 1500
-/** Pause during a backlog that is longer than a pass, if wake-ups were missing. */
-const shortPauseMs = 500
-/** Wake-ups of sends due for less than this are most likely just being added. */
-const overdueByMs = 2000
 
 /**
  * Adds wake-ups for sends that are queued and due but have none, or too late a one: because Redis was down when they were
@@ -34,7 +29,9 @@ export function startReconciler(
   runtime: Queues & Needs<'db' | 'log' | 'metrics'>,
   permits: Pick<Permits, 'give'>,
   flow = new WakeUpFlow(runtime.metrics),
+  times: WorkerTimes = workerTimes,
 ): PeriodicTask {
+  const { reconcileEveryMs: pauseMs, overdueByMs } = times
   /** For channels with more overdue sends than a pass looks at: the send after which the next pass continues. */
   const stoppedAt = new Map<string, DueSend>()
   return startPeriodicTask({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
@@ -57,7 +54,11 @@ export function startReconciler(
       const atOnce = Math.ceil(sendsAtOnce / Math.min(most, pageSize))
       for (let first = 0; first < ids.length; first += atOnce) {
         const some = ids.slice(first, first + atOnce)
-        restored += await restoreSome(runtime, { channelIds: some, without, most, onDue }, stoppedAt)
+        restored += await restoreSome(
+          runtime,
+          { channelIds: some, without, most, overdueByMs, onDue },
+          stoppedAt,
+        )
       }
     }
     if (!foundSome) flow.searched(false)
@@ -65,7 +66,7 @@ export function startReconciler(
     runtime.metrics.reconciled.inc(restored)
     if (stoppedAt.size === 0) return undefined
     // If no wake-up was missing, the rest of the backlog is unlikely to miss any.
-    return restored > 0 ? shortPauseMs : pauseInBacklogMs
+    return restored > 0 ? times.reconcileAgainAfterMs : times.reconcileBacklogEveryMs
   })
 }
 
@@ -81,6 +82,7 @@ interface Some {
   channelIds: string[]
   without: 'all' | 'ordinary'
   most: number
+  overdueByMs: number
   /** Called when sends are found that could go. */
   onDue(): void
 }
@@ -91,7 +93,7 @@ interface Some {
  */
 async function restoreSome(
   runtime: Queues & Needs<'db'>,
-  { channelIds, without, most, onDue }: Some,
+  { channelIds, without, most, overdueByMs, onDue }: Some,
   stoppedAt: Map<string, DueSend>,
 ): Promise<number> {
   let restored = 0

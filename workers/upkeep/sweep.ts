@@ -9,10 +9,10 @@ import { logEvent } from '../../src/platform/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type LaneWaker, laneWaker } from '../sends/lanes.ts'
 import type { Queues } from '../sends/wake.ts'
+import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
-const secondMs = 1000
 const minuteMs = 60_000
 const pageSize = 500
 
@@ -26,6 +26,7 @@ export function startSweeps(
   runtime: Queues & Needs<'db' | 'log' | 'metrics' | 'settings'>,
   heartbeat: Pick<Heartbeat, 'worker' | 'maySweep' | 'sweepsUntil'>,
   inFlight: () => string[],
+  { sweepEveryMs }: Pick<WorkerTimes, 'sweepEveryMs'> = workerTimes,
 ): PeriodicTask {
   const { db, log, metrics, settings } = runtime
   const trims = retentionTrims({ days: settings.RETENTION_DAYS, mediaHours: settings.MEDIA_RETENTION_HOURS })
@@ -33,17 +34,17 @@ export function startSweeps(
   const lanes = laneWaker(runtime)
   let looksForOrphansAt = 0
   const failingSweep = (failSome: () => Promise<string[]>, reason: string) =>
-    startPeriodicTask({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
+    startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () => {
       const failed = await failSome()
       for (const requestId of failed) {
         logEvent(log, requestId, 'failed', { reason })
         metrics.ended.inc({ status: 'failed' })
         void lanes.wakeHeadOf(requestId)
       }
-      return failed.length < pageSize ? secondMs : 0
+      return failed.length < pageSize ? sweepEveryMs : 0
     })
   const sweeps = [
-    startPeriodicTask({ log, event: 'sweep_failed', pauseMs: secondMs }, async () => {
+    startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () => {
       if (!heartbeat.maySweep()) return undefined
       const sweeper = { worker, inFlight: inFlight(), sweepsUntil: heartbeat.sweepsUntil() }
       const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)

@@ -11,8 +11,8 @@ import { maxDepth, maxFields } from '../../../src/core/json-limits.ts'
 import { maxMediaBytes } from '../../../src/core/message-body.ts'
 import { mostLosses } from '../../../src/core/outcome.ts'
 import { readSettings } from '../../../src/platform/settings.ts'
-import { failingForMs, mostFailures } from '../../../workers/sends/breaker.ts'
-import { leaseMs } from '../../../workers/upkeep/heartbeat.ts'
+import { mostFailures } from '../../../workers/sends/breaker.ts'
+import { workerTimes } from '../../../workers/worker-times.ts'
 
 const settings = readSettings([
   ...(['MAX_BODY_BYTES', 'RATE_LIMIT_POINTS', 'RATE_LIMIT_WINDOW_SECONDS', 'AUTH_FAILURE_LIMIT'] as const),
@@ -20,6 +20,7 @@ const settings = readSettings([
   ...(['MEDIA_RETENTION_HOURS', 'WORKER_CONCURRENCY'] as const),
 ])
 
+const { failingForMs, leaseMs } = workerTimes
 const grouped = (number: number) => number.toLocaleString('en-US')
 const seconds = (ms: number) => `${ms / 1000} s`
 const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']

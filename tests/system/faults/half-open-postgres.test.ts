@@ -15,7 +15,11 @@ test('connections to PostgreSQL that no longer carry anything cost some answers 
   const stores = await freshStores()
   const proxy = await startTcpProxy(stores.databaseUrl)
   context.onTestFinished(() => proxy.close())
-  const { service, account, ...traffic } = await startTraffic(context, { DATABASE_URL: proxy.url }, stores)
+  const { service, account, ...traffic } = await startTraffic(
+    context,
+    { DATABASE_URL: proxy.url },
+    { stores },
+  )
   const channelId = await traffic.buildWebhook(answer(200))
   await service.startWorker()
   await traffic.expectSent(await Promise.all(Array.from({ length: 40 }, () => traffic.send(channelId))))

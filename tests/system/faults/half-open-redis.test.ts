@@ -16,7 +16,7 @@ test('connections to Redis that no longer carry anything are replaced, and sends
   const stores = await freshStores()
   const proxy = await startTcpProxy(stores.redisUrl)
   context.onTestFinished(() => proxy.close())
-  const { service, ...traffic } = await startTraffic(context, { REDIS_URL: proxy.url }, stores)
+  const { service, ...traffic } = await startTraffic(context, { REDIS_URL: proxy.url }, { stores })
   const channelId = await traffic.buildWebhook(answer(200))
   // No reconciler: only a wake-up brings it to a send.
   await startFollower(context, service)

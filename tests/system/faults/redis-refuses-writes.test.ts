@@ -46,7 +46,7 @@ test.each([
     const { service, ...traffic } = await startTraffic(
       { onTestFinished },
       { WORKER_CONCURRENCY: '1' },
-      servers,
+      { stores: servers },
     )
     const held = gate()
     const ids = await traffic.sendSome(await traffic.buildWebhook(held.behaviour), 3)

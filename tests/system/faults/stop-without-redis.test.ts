@@ -20,7 +20,11 @@ afterAll(async () => {
 })
 
 test('a worker whose Redis is away records what its calls come to and stops within its time; who waited for them goes by the next worker', async (context) => {
-  const { service, ...traffic } = await startTraffic(context, { PROVIDER_TIMEOUT_SECONDS: '25' }, servers)
+  const { service, ...traffic } = await startTraffic(
+    context,
+    { PROVIDER_TIMEOUT_SECONDS: '25' },
+    { stores: servers },
+  )
   const hung = gate()
   const limited = await traffic.sendSome(await traffic.buildWebhook(hung.behaviour, { maxInFlight: 1 }), 2)
   const lane = await traffic.sendLane(await traffic.buildWebhook(hung.behaviour), 2)
