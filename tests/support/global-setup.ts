@@ -1,6 +1,9 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { migrateDatabase } from '../../db/migrate.ts'
-import { startEmbedded } from '../../src/dev/embedded/index.ts'
+import { startReaper, startRedis } from '../../src/dev/embedded/index.ts'
+import { temporaryFolder } from '../../src/dev/embedded/temporary-folder.ts'
+import { startMigratedPostgres } from './migrated-postgres.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -12,10 +15,17 @@ declare module 'vitest' {
 
 /** One PostgreSQL and one Redis for a test run; every test file gets a database of its own in both. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const servers = await startEmbedded({ needs: { postgres: true, redis: true } })
-  const { databaseUrl = '', redisUrl = '' } = servers
-  await migrateDatabase(databaseUrl)
-  project.provide('postgresUrl', databaseUrl)
-  project.provide('redisUrl', redisUrl)
-  return servers.stop
+  const folder = await temporaryFolder()
+  const reaper = startReaper()
+  const [postgres, redis] = await Promise.all([
+    startMigratedPostgres(folder, reaper),
+    startRedis({ folder: join(folder, 'redis'), reaper, folderToRemove: folder }),
+  ])
+  project.provide('postgresUrl', postgres.url)
+  project.provide('redisUrl', redis.url)
+  return async () => {
+    await Promise.all([postgres.stop(), redis.stop()])
+    await rm(folder, { recursive: true, force: true })
+    await reaper.close()
+  }
 }

@@ -3,7 +3,7 @@ import * as schema from '../../db/schema.ts'
 import type { Runtime } from '../../src/runtime.ts'
 
 interface Service {
-  runtime: Pick<Runtime, 'db' | 'redis'>
+  runtime: Pick<Runtime, 'db' | 'redis' | 'metrics'>
   logs: unknown[]
   stopWorkers(): Promise<void>
 }
@@ -30,10 +30,11 @@ export class IdleServices<Kind extends Service> {
 
   async giveBack(service: Kind, settings: object): Promise<void> {
     await service.stopWorkers()
-    const { db, redis } = service.runtime
+    const { db, redis, metrics } = service.runtime
     await db.$client.query(`truncate ${tables} restart identity`)
     await redis.flushdb()
     service.logs.splice(0)
+    metrics.registry.resetMetrics()
     if ((await objectsIn(db)) !== this.#objects)
       throw new Error('What changes the schema needs its own stores')
     this.#like(settings).push(service)

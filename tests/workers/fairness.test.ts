@@ -194,7 +194,7 @@ test('a worker that stops begins no call after, and leaves what waited for a slo
   const { service, buildSender, called, calledOf } = await startService(context, 5)
   const hung = gate()
   const ids = await acceptBatch(service, manyOf(30, await buildSender(hung.behaviour)))
-  const worker = await service.startWorker()
+  const worker = await service.startWorker('test-worker', { times: { finishJobsWithinMs: 30_000 } })
   await eventually('all slots taken', async () => hung.waiting === 5)
   const stopped = worker.stop()
   await sleep(300)

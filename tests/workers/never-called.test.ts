@@ -5,8 +5,6 @@ import { findExplanation } from '../../db/support/explanation.ts'
 import { replaySend } from '../../db/support/replays.ts'
 import { explain } from '../../src/core/explanation.ts'
 import { buildTimeline } from '../../src/core/timeline.ts'
-import { startReaper } from '../../src/dev/embedded/index.ts'
-import { startService } from '../../src/dev/service-process.ts'
 import { conversationCloser } from '../../workers/sends/close-conversation.ts'
 import {
   attemptedSend,
@@ -17,7 +15,6 @@ import {
   lapse,
   loseAttempt,
   namesOf,
-  received,
   rowOf,
   sweepOnce,
   timelineOf,
@@ -26,7 +23,7 @@ import { type Account, accept, buildAccount, newContact, textBody } from '../sup
 import { deliverAs } from '../support/deliver-as.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { alikeProviders } from '../support/providers.ts'
-import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
+import { startTestService, type TestService } from '../support/service.ts'
 import { waitingForLocks } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -61,14 +58,12 @@ const waitingBackends = async () => (await service.runtime.db.$client.query(wait
 const waiting = (count: number) =>
   eventually(`${count} waiting for the lock`, async () => (await waitingBackends()).length === count)
 
+/** The time until the next attempt has passed. */
 const due = (requestId: string) =>
-  eventually('the next attempt', async () => {
-    const { rows } = await service.runtime.db.$client.query(
-      'select from sends where request_id = $1 and next_attempt_at <= clock_timestamp()',
-      [requestId],
-    )
-    return rows.length === 1
-  })
+  service.runtime.db.$client.query(
+    'update sends set next_attempt_at = clock_timestamp() where request_id = $1 and next_attempt_at is not null',
+    [requestId],
+  )
 
 /** Claimed by a worker that dies before it has closed the conversation, and swept. */
 async function loseBeforeCall(requestId: string, worker: string) {
@@ -77,59 +72,6 @@ async function loseBeforeCall(requestId: string, worker: string) {
   await sweepOnce(service)
   return send
 }
-
-async function startWorkerProcess() {
-  const reaper = startReaper()
-  const environment = {
-    ...testSecrets,
-    DATABASE_URL: service.stores.databaseUrl,
-    REDIS_URL: service.stores.redisUrl,
-    METRICS_PORT: '0',
-  }
-  const worker = await startService({ entry: 'workers/main.ts', readyEvent: 'working', environment, reaper })
-  return { worker, reaper }
-}
-
-test('a send whose worker process was killed while it waited to close the conversation is sent by the next worker, once, and closes it once', async () => {
-  const { contact, letGo } = await lockedConversation()
-  const { worker, reaper } = await startWorkerProcess()
-  const requestId = await accept(service, account, closing(contact))
-  await waiting(1)
-  worker.child.kill('SIGKILL')
-  for (const { pid } of await waitingBackends()) {
-    await service.runtime.db.$client.query('select pg_terminate_backend($1)', [pid])
-  }
-  await letGo()
-  await waiting(0)
-  const dead = (await rowOf(service, requestId)).worker ?? ''
-  await lapse(service, dead)
-  await sweepOnce(service)
-  const reason = `worker ${dead} was lost before it called the provider`
-  expect(await rowOf(service, requestId)).toMatchObject({ status: 'queued', attempt: 0, losses: 1 })
-  const next = await service.startWorker('next')
-  const timeline = await finishedTimeline(service, requestId, account.apiKey)
-  await next.stop()
-  await reaper.close()
-
-  expect(timeline).toMatchObject({ status: 'sent', attempts: 1 })
-  expect(timeline.events).toMatchObject([
-    { event: 'accepted' },
-    { event: 'attempt_started', attempt: 1, worker: dead },
-    { event: 'attempt_lost', attempt: 1, outcome: 'not_called', reason },
-    { event: 'retry_scheduled', reason, nextAttemptAt: expect.any(String) },
-    { event: 'conversation_closed', conversationId: expect.any(String) },
-    { event: 'attempt_started', attempt: 1, worker: 'next' },
-    { event: 'attempt_finished', outcome: 'sent' },
-    { event: 'sent' },
-  ])
-  expect(await received(service, requestId)).toHaveLength(1)
-  expect(await conversationsWith(contact)).toMatchObject([
-    { closedBy: requestId },
-    { conversationId: timeline.conversationId, closedAt: null },
-  ])
-  const logged = service.logsOf(requestId).filter(({ event }) => event === 'attempt_lost')
-  expect(logged).toMatchObject([{ attempt: 1, outcome: 'not_called', reason }])
-}, 90_000)
 
 test('a worker that was only frozen before it closed the conversation calls nobody when it goes on, and both close it once', async () => {
   const { contact, letGo } = await lockedConversation()

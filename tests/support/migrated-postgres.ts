@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { migrateDatabase } from '../../db/migrate.ts'
+import { dataFolder, type Embedded, type Reaper, startPostgres } from '../../src/dev/embedded/index.ts'
+
+const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to])
+
+/**
+ * A PostgreSQL whose database `postgres` is migrated. Its data are copied from those that were made for the same migrations
+ * before: to make them takes longer than all else that a test run has to start.
+ *
+ * @param folder to be removed by whoever made it.
+ */
+export async function startMigratedPostgres(folder: string, reaper: Reaper): Promise<Embedded> {
+  const made = await madeOnce(reaper)
+  const own = join(folder, 'postgres')
+  await mkdir(own, { recursive: true })
+  await copy(join(made, 'data'), join(own, 'data'))
+  return await startPostgres({ folder: own, reaper, folderToRemove: folder })
+}
+
+/** Made beside its place and renamed, so that no other run finds half of it. */
+async function madeOnce(reaper: Reaper): Promise<string> {
+  const parent = await dataFolder('migrated')
+  const made = join(parent, fingerprint())
+  if (existsSync(made)) return made
+  const folder = await mkdtemp(join(parent, 'partial-'))
+  const postgres = await startPostgres({ folder, reaper, folderToRemove: folder })
+  await migrateDatabase(postgres.url)
+  await postgres.stop()
+  for (const old of readdirSync(parent)) {
+    if (!old.startsWith('partial-')) await rm(join(parent, old), { recursive: true, force: true })
+  }
+  // Another run may have been sooner.
+  await rename(folder, made).catch(() => rm(folder, { recursive: true }))
+  return made
+}
+
+/** Of all that the data depend on. */
+function fingerprint(): string {
+  const hash = createHash('sha256')
+  const migrations = readdirSync('db/migrations', { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(sql|json)$/.test(file))
+    .map((file) => join('db/migrations', file))
+  const files = ['package-lock.json', 'db/migrate.ts', 'src/dev/embedded/postgres.ts', ...migrations.sort()]
+  for (const file of files) hash.update(readFileSync(file))
+  return hash.digest('hex').slice(0, 16)
+}
