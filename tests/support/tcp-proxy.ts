@@ -36,7 +36,8 @@ export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
   let stall: { text: string; forMs: number } | undefined
   const deliver = (from: Socket, work: () => void) => {
     // Timers of the same length fire in their order.
-    if (delayMs > 0) setTimeout(deliverNow, delayMs, from, work)
+    // A timer may come a part of a millisecond early.
+    if (delayMs > 0) setTimeout(deliverNow, delayMs + 1, from, work)
     else deliverNow(from, work)
   }
   const deliverNow = (from: Socket, work: () => void) => {

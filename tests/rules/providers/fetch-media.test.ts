@@ -284,12 +284,18 @@ describe('memory', () => {
     const { url, asked, answerAll } = holdBack()
     const held = Array.from({ length: 4 }, () => fetcher.fetch({ url, owner }, AbortSignal.timeout(20_000)))
     await eventually('4 were asked for', async () => asked.count === 4)
-    const late = server.at(serve(Buffer.alloc(maxBytes, 'y')))
-    const { fetched, ...span } = await timed(async () => ({
-      fetched: await fetcher.fetch({ url: late, owner }, AbortSignal.timeout(300)),
-    }))
+    const late = holdBack()
+    const over = new AbortController()
+    const fetching = fetcher.fetch({ url: late.url, owner }, over.signal)
+    await eventually('it was asked for', async () => late.asked.count === 1)
+    // For the head of the answer, after which it waits.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    const { fetched, ...span } = await timed(async () => {
+      over.abort()
+      return { fetched: await fetching }
+    })
     expect(fetched).toEqual({ kind: 'put_off', reason: "the worker's memory budget for media is used up" })
-    expectSooner(span, 300 + timeToHeedMs)
+    expectSooner(span, timeToHeedMs)
     answerAll()
     await Promise.all(held)
   })
