@@ -69,7 +69,7 @@ describe('without a password', () => {
     },
   )
 
-  test('whether it lives and can read is told under any name', async () => {
+  test('health and readiness are answered under any name', async () => {
     for (const route of ['/healthz', '/readyz']) {
       expect(await get(open.url + route, { Host: 'evil.example' })).toMatchObject({
         status: 200,
@@ -86,7 +86,7 @@ describe('with a password', () => {
     expect(headers['www-authenticate']).toMatch(/^Basic /)
   })
 
-  test('the user admin comes in with it, under any name of the machine', async () => {
+  test('the user admin is let in with it, under any name of the machine', async () => {
     const headers = { ...basic('admin', password), Host: 'admin.example.com' }
     expect((await get(`${guarded.url}/support`, headers)).status).toBe(200)
   })
@@ -121,7 +121,7 @@ describe('with a password', () => {
     expect((await guess(password, '127.0.0.3')).status).toBe(200)
   })
 
-  test('a browser that has not been asked yet makes no guess', async () => {
+  test("a browser's first request without credentials does not count as a wrong password", async () => {
     for (let n = 0; n < 12; n++) await get(`${guarded.url}/support`, {}, '127.0.0.4')
     expect((await get(`${guarded.url}/support`, basic('admin', password), '127.0.0.4')).status).toBe(200)
   })
@@ -133,7 +133,7 @@ describe('with a password', () => {
 
 describe('every answer', () => {
   test.each([...pages, '/healthz', '/support/not-an-id', '/inbox/none/media'])(
-    'on %s tells the browser to load nothing from elsewhere, run nothing, keep nothing',
+    'on %s forbids the browser to load from other hosts, to run scripts and to cache',
     async (page) => {
       for (const { headers } of [await get(open.url + page), await get(guarded.url + page)]) {
         const policy = String(headers['content-security-policy']).split('; ')
@@ -190,7 +190,7 @@ describe('a form', () => {
     },
   )
 
-  test('from its own page is taken, as the browser says it, also behind a proxy that ends TLS', async () => {
+  test('from its own page, by what the browser says, is accepted, also behind a proxy that terminates TLS', async () => {
     const { status } = await post({ Origin: open.url })
     expect(status).toBe(404)
     expect((await post({ Origin: 'https://admin.example', 'Sec-Fetch-Site': 'same-origin' })).status).toBe(
@@ -228,7 +228,7 @@ test('while PostgreSQL is away, pages say so without internals, and it is not re
   }
 })
 
-test('a fault of ours is a plain page; its stack goes to the log', async () => {
+test('an internal error is a plain page; its stack is logged', async () => {
   const stores = await freshStores()
   const broken = await startTestAdmin({ ...service, stores })
   try {

@@ -42,7 +42,7 @@ async function shown(mediaType: string, content: Buffer, more: object = {}) {
   return { bubble, link, headers: response.headers, content: Buffer.from(await response.arrayBuffer()) }
 }
 
-test('shows texts and filled templates, the newest first, each with its story', async () => {
+test('shows texts and filled templates, the newest first, each with a link to its send', async () => {
   const contact = newContact()
   await setTemplate(service.runtime.db, {
     channelId: account.channelId,
@@ -87,7 +87,7 @@ describe('media', () => {
     ['a picture that is called a document', samples.png, 'image/png'],
     ['a PDF', samples.pdf, 'application/pdf'],
     ['a script', Buffer.from('alert(1)'), 'text/javascript'],
-  ])('%s is a download, whatever it calls itself', async (_what, content, mimetype) => {
+  ])('%s is a download, whatever type it declares', async (_what, content, mimetype) => {
     const { bubble, headers } = await shown('document', content, { mimetype, filename: 'page.html' })
     expect(bubble).not.toMatch(/<(img|video|audio|iframe|object|embed)/)
     expect(headers.get('content-type')).toBe('application/octet-stream')
@@ -102,7 +102,7 @@ describe('media', () => {
     expect(unknown.headers.get('content-disposition')).toMatch(/^attachment;/)
   })
 
-  test('runs nothing and is taken for nothing else where it is opened by itself', async () => {
+  test('opened by itself, runs no script and keeps its declared type', async () => {
     const { headers } = await shown('image', samples.png)
     expect(headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")
     expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -126,7 +126,7 @@ describe('media', () => {
     expect(html).not.toMatch(/(src|href)="https?:/)
   })
 
-  test('that is no longer kept is said to be gone', async () => {
+  test('that is no longer kept is shown as deleted', async () => {
     const { link } = await shown('image', samples.png, { caption: 'a picture that goes' })
     const [, , id] = link.split('/')
     await service.runtime.db.$client.query('update sandbox_messages set media_content = null where id = $1', [
@@ -137,7 +137,7 @@ describe('media', () => {
     expect((await getPage(admin.url + link)).status).toBe(404)
   })
 
-  test('of no message is a page that says so', async () => {
+  test('of an unknown message is a page that says so', async () => {
     for (const id of ['none', '01a1fde1-ea47-76ae-9a8d-559e0203a63f', '%00', '..%2f..']) {
       const page = await getPage(`${admin.url}/inbox/${id}/media`)
       expect(page.status).toBe(404)
@@ -146,7 +146,7 @@ describe('media', () => {
   })
 })
 
-test('goes on page by page, and meets each message once', async () => {
+test('is paged, and shows each message once', async () => {
   const { db } = service.runtime
   await db.$client.query(
     `insert into sandbox_messages

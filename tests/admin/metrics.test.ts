@@ -47,7 +47,7 @@ const dueSince = (requestId: string, seconds: number) =>
 const oldest = (scrape: Scrape, channels: string) =>
   scrape.value('outbound_oldest_waiting_send_age_seconds', { channels })
 
-test('where nothing has happened all that is collected is there, and 0', async () => {
+test('before anything has happened, every collected metric is there and 0', async () => {
   const scrape = await scrapeAfresh()
   for (const collector of ['database', 'queues'])
     expect(scrape.value('outbound_collector_up', { collector }), collector).toBe(1)
@@ -63,7 +63,7 @@ test('where nothing has happened all that is collected is there, and 0', async (
   expect(scrape.value('outbound_workers')).toBe(0)
 })
 
-test('sends are told by whether they are due, and the age of the oldest that waits for a worker alone', async () => {
+test('sends are counted by whether they are due, with the age of the oldest one that waits only for a worker', async () => {
   const [free, limited, held] = [await withChannel(), await withChannel(), await withChannel()]
   await updateChannel(service.runtime.db, limited.channelId, { maxInFlight: 1 })
   const contact = newContact()
@@ -89,7 +89,7 @@ test('sends are told by whether they are due, and the age of the oldest that wai
   expect(scrape.value('outbound_held_channels', { provider: 'sandbox' })).toBe(1)
 })
 
-test('a breaker is told as open, and as half open once its time is over', async () => {
+test('a breaker counts as open, and as half open once its time is over', async () => {
   const { channelId } = await withChannel()
   await openBreaker(service.runtime.db, { channelId, isAgain: false })
   const breakers = (scrape: Scrape) =>
@@ -111,7 +111,7 @@ test('a worker counts as long as its lease holds, and its sends as sending', asy
   expect(scrape.value('outbound_unfinished_sends', { state: 'sending' })).toBe(2)
 })
 
-test('however many ask, the stores are asked once in some seconds', async () => {
+test('however many scrapes come, the stores are queried once in a few seconds', async () => {
   const admin = await startTestAdmin(service)
   const { db } = service.runtime
   const asked = async () => {
@@ -169,7 +169,7 @@ test.each(['gone', 'silent'])(
   },
 )
 
-test('what can no longer be read is not told as it was before', async () => {
+test('what can no longer be read is left out, not repeated from before', async () => {
   const gone = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none', REDIS_URL: 'redis://127.0.0.1:1' }
   const runtime = openRuntime('admin', readAdminSettings(gone), service.runtime.log)
   const { unfinished, oldestWaiting, heldChannels, breakers, workers, queueJobs } = runtime.metrics

@@ -77,7 +77,7 @@ describe('the one box', () => {
     expect(timeline).toContain('Provider message id')
   })
 
-  test('needs no mouse: it has the focus, Enter finds, and the first Tab stop of a page leads to its content', async () => {
+  test('works by keyboard: it has the focus, Enter searches, and the first Tab stop of a page leads to its content', async () => {
     const requestId = await finished(textBody())
     await open('/support')
     // Chromium gives it with the first frame, which may come after the page is loaded.
@@ -112,7 +112,7 @@ describe('a search', () => {
     await page.getByRole('heading', { name: 'Results, newest first' }).waitFor()
   }
 
-  test('by contact finds what was sent to it, whatever way the number is written', async () => {
+  test('by contact finds what was sent to it, however the number is written', async () => {
     const contact = newContact()
     const made = [await finished(textBody('1', contact)), await finished(textBody('2', contact))]
     await search({ Contact: `00${contact.slice(1, 3)} (${contact.slice(3, 6)}) ${contact.slice(6)}` })
@@ -122,7 +122,7 @@ describe('a search', () => {
     await page.waitForURL(`${service.adminUrl}/support/${made[0]}`)
   })
 
-  test('by channel and state finds those alone', async () => {
+  test('by channel and state finds only those', async () => {
     const channelId = await buildChannel(service, account.accountId)
     await updateChannel(service.runtime.db, channelId, { name: 'Only here' })
     const channel = { ...account, channelId }
@@ -135,7 +135,7 @@ describe('a search', () => {
   })
 })
 
-test('a send on its way updates by itself, until it has ended', async () => {
+test('the page of an unfinished send updates by itself, until the send has ended', async () => {
   const held = gate()
   const channelId = await buildWebhookChannel(service, account.accountId, receiver.at(held.behaviour), 'hold')
   const requestId = await accept(service, { ...account, channelId }, textBody())
@@ -149,7 +149,7 @@ test('a send on its way updates by itself, until it has ended', async () => {
   expect(await page.locator('meta[http-equiv=refresh]').count()).toBe(0)
 })
 
-test('a replay asks before: it can be left, or sends again and shows what comes of it', async () => {
+test('a replay asks for confirmation: it can be cancelled, or sends again and shows the result', async () => {
   const requestId = await finished(textBody('Hello', rejected))
   const attempts = async () => (await finishedTimeline(service, requestId, account.apiKey)).attempts
   await open(`/support/${requestId}`)
@@ -166,7 +166,7 @@ test('a replay asks before: it can be left, or sends again and shows what comes 
   expect(await attempts()).toBe(2)
 })
 
-test('a list is replayed from its search: first what would be, then others asked for, then for good', async () => {
+test('a list is replayed from its search: first a trial, then with those left out included, then for real', async () => {
   const channel = { ...account, channelId: await buildChannel(service, account.accountId) }
   await finished(textBody('Hello', rejected), channel)
   await open(`/support/search?channel=${channel.channelId}&state=failed`)
@@ -203,7 +203,7 @@ describe('the inbox', () => {
   /** 0 while it isn't loaded, and where it can't be shown. */
   const widthOf = async (image: Locator) => Number(await image.evaluate((element) => element.naturalWidth))
 
-  test('shows what came as a chat does, the newest first, with its picture', async () => {
+  test('shows messages as a chat does, the newest first, with their pictures', async () => {
     const contact = { value: newContact(), name: 'Ann Example' }
     const media = { mediaType: 'image', base64: samples.png.toString('base64'), caption: 'A dot' }
     await finished({ contact, message: { type: 'text', text: { value: 'Look at\nthis' } } })
@@ -221,7 +221,7 @@ describe('the inbox', () => {
   })
 })
 
-test('the queue board shows both queues, nothing to press that would change them, and the way back', async () => {
+test('the queue board shows both queues, no button that would change them, and a link back', async () => {
   await open('/queues')
   await page.getByRole('link', { name: 'sends-overflow' }).first().waitFor()
   await page.getByRole('link', { name: 'sends', exact: true }).first().click()
@@ -243,7 +243,7 @@ test('on a phone nothing is wider than the screen', async () => {
   }
 })
 
-test('what would run or break out elsewhere is text here', async () => {
+test('scripts and markup in messages are shown as text', async () => {
   const plant = (where: string) =>
     `${where}'"><script>alert(1)</script><img src=x onerror=alert(2)></title><svg onload=alert(3)>`
   const channelId = await buildChannel(service, account.accountId)

@@ -26,7 +26,7 @@ afterAll(async () => {
 const ask = (path: string, init: RequestInit = {}) =>
   fetch(admin.url + path, { redirect: 'manual', ...init, headers: { Authorization, ...init.headers } })
 
-test('it shows both queues, read-only, and of a job no more than its requestId', async () => {
+test('it shows both queues, read-only, and nothing of a job but its requestId', async () => {
   const response = await ask('/queues/api/queues?activeQueue=sends&status=waiting&page=1')
   const { queues } = (await response.json()) as { queues: Record<string, unknown>[] }
   expect(queues).toMatchObject([
@@ -87,7 +87,7 @@ test('it is behind the password, with the headers of the other pages', async () 
   expect(support.headers.get('Content-Security-Policy')).not.toContain('script-src')
 })
 
-test('its page and styles load nothing from elsewhere, and all that they name is there', async () => {
+test('its page and styles load nothing from other hosts, and every file that they name exists', async () => {
   const page = await (await ask('/queues/queue/sends')).text()
   const [, base = ''] = /<base href="([^"]+)"/.exec(page) ?? []
   const named = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link)

@@ -62,7 +62,7 @@ function formIn({ html }: Page, button: string): Record<string, string> {
 
 const lines = () => service.logs.filter(({ event }) => event === 'set_replayed')
 
-test('a search of one channel by failed or uncertain offers to replay its list; others say what it takes, or nothing', async () => {
+test('a search of one channel for failed or uncertain sends offers to replay its list; other searches say what that needs, or nothing', async () => {
   const { channelId } = await buildList()
   const search = (query: string) => getPage(`${admin.url}/support/search?${query}`)
   expect((await search(`channel=${channelId}&state=failed`)).text).toContain('Replay this list…')
@@ -75,7 +75,7 @@ test('a search of one channel by failed or uncertain offers to replay its list; 
     expect((await search(query)).html).not.toContain('/support/replays')
 })
 
-test('a list is tried first, with what would be left out and why, and is replayed by the second form alone', async () => {
+test('a list gets a trial first, with what would be left out and why, and only the second form replays it', async () => {
   const { channelId, ids } = await buildList()
   const search = await getPage(`${admin.url}/support/search?channel=${channelId}&state=failed`)
   const trial = await replays(formIn(search, 'Replay this list…'))
@@ -97,7 +97,7 @@ test('a list is tried first, with what would be left out and why, and is replaye
   ])
 })
 
-test('what is left out can be asked for, and a list narrowed by the reason', async () => {
+test('sends that are left out can be included, and a list can be narrowed by the reason', async () => {
   const { channelId, ids } = await buildList()
   const list = { channel: channelId, state: 'failed' }
   const trial = await replays({ ...list, reason: 'GATEWAY', includeExpired: 'yes' })
@@ -116,7 +116,7 @@ test('what is left out can be asked for, and a list narrowed by the reason', asy
   expect(await statusesOf(ids)).toEqual(Array(4).fill('queued'))
 })
 
-test('a list by contact is that contact’s, and no link, log line or page tells whose', async () => {
+test('a list by contact holds that contact’s sends, and no link, log line or page shows the contact', async () => {
   const { channelId, contact, ids } = await buildList()
   const search = await postForm(`${admin.url}/support/search`, {
     channel: channelId,
@@ -173,7 +173,7 @@ test('the form of a list above the limit replays what it showed, and never the s
   expect((await confirm(formIn(rest, 'Replay 3'))).text).toContain('Queued again: 3 messages')
 })
 
-test('the result of a replay is a page to load again: it replays nothing, and shows no number that isn’t one', async () => {
+test('loading the result page of a replay again replays nothing, and a made-up count in its address is not shown', async () => {
   const { channelId, ids } = await buildList()
   const done = await getPage(
     `${admin.url}/support/replays/done?channel=${channelId}&replayed=2&expired=%3Cb%3E&refused=1`,
@@ -190,7 +190,7 @@ test('a list of uncertain ones warns that contacts may get them twice', async ()
   expect((await replays({ channel: channelId, state: 'uncertain' })).text).toContain('may get them twice')
 })
 
-test('what is no list that can be replayed is refused in words, and nothing happens', async () => {
+test('a list that cannot be replayed is refused with an explanation, and nothing happens', async () => {
   const { channelId, ids } = await buildList()
   const two = [await buildChannel(service, account.accountId), await buildChannel(service, account.accountId)]
   for (const id of two) await updateChannel(service.runtime.db, id, { name: 'Twins' })

@@ -82,7 +82,7 @@ describe('one box', () => {
     }
   })
 
-  test('an id that is no send is a 404 that says why that may be and what to search for', async () => {
+  test('an id of no send is a 404 that gives possible reasons and suggests what to search for', async () => {
     const facts = { now: new Date(), retentionDays: 90 }
     for (const [page, pasted] of [
       [await sendPage(id), id],
@@ -140,14 +140,14 @@ describe('one box', () => {
       messageId,
     ])
 
-  test('of what no send has says so, and asks for the whole of it', async () => {
+  test('of an unknown value says so, and asks for the complete value', async () => {
     const page = await paste('SMf00d0002')
     expect(page.status).toBe(404)
     expect(page.text).toContain('The text contains no requestId.')
     expect(page.text).toContain('No send has it as its provider message id.')
   })
 
-  test('says how many sends were looked at where these were not all', () => {
+  test('says how many sends were searched where these were not all', () => {
     const input = { messageId: 'SMf00d0002' }
     const page = { sends: [], olderThan: account.channelId, lookedBackTo: new Date() }
     const unknown = { why: 'The text contains no requestId.', next: [] }
@@ -158,7 +158,7 @@ describe('one box', () => {
 })
 
 describe('the page of a send', () => {
-  test('tells in one sentence what became of it, then its timeline, and masks the contact', async () => {
+  test('summarises the result in one sentence, then shows the timeline, and masks the contact', async () => {
     const contact = newContact()
     const requestId = await finished({ ...textBody('the secret words', contact), flowId: account.flowId })
     const page = await sendPage(requestId)
@@ -180,7 +180,7 @@ describe('the page of a send', () => {
     expect((await getPage(`${showing.url}/support/${requestId}`)).text).toContain('the secret words')
   })
 
-  test('tells which conversation it closed and which it joined', async () => {
+  test('names the conversation that it closed and the one that it joined', async () => {
     const contact = newContact()
     const first = await finished(textBody('Hello', contact))
     const second = await finished({ ...textBody('Goodbye', contact), closeConversation: true })
@@ -192,7 +192,7 @@ describe('the page of a send', () => {
     expect((await sendPage(first)).html).toContain(`href="/support/${second}"`)
   })
 
-  test('of what was erased says that it is no longer kept', async () => {
+  test('says of erased content that it is no longer kept', async () => {
     const { db } = service.runtime
     const media = { mediaType: 'image', base64: samples.png.toString('base64'), caption: 'secret words' }
     const template = { name: 'secret words', variables: [] }
@@ -212,7 +212,7 @@ describe('the page of a send', () => {
     }
   })
 
-  test('has no box for an answer that an attempt didn’t get', async () => {
+  test('shows no answer for an attempt that got none', async () => {
     const page = await sendPage(await finished(textBody('Hello', uncertain)))
     expect(page.text).toContain('It is unknown whether the provider accepted it')
     expect(page.html).not.toContain('<dl class="answer"></dl>')
@@ -221,7 +221,7 @@ describe('the page of a send', () => {
     )
   })
 
-  test('advises a replay by its button, and what has no button by its command', async () => {
+  test('suggests a replay by its button, and other actions by their commands', async () => {
     const inDoubt = await sendPage(await finished(textBody('Hello', uncertain)))
     expect(inDoubt.text).toContain('Replay it only if the provider does not have it.')
     expect(inDoubt.text).not.toContain('Run:')
@@ -230,13 +230,13 @@ describe('the page of a send', () => {
     expect(held.html).toContain(`Run: <code>channel resume ${heldChannelId}</code>`)
   })
 
-  test('has a line for the customer, and no replay, where it was sent', async () => {
+  test('has a sentence for the customer, and offers no replay, where the send was sent', async () => {
     const page = await sendPage(await finished(textBody()))
     expect(page.text).toContain('For the customer')
     expect(page.html).not.toContain('/replay"')
   })
 
-  test('updates by itself while the send moves, unless told not to, and stands still when it has ended', async () => {
+  test('updates by itself until the send has ended, unless switched off', async () => {
     const moving = await waiting()
     expect((await sendPage(moving)).html).toContain('<meta http-equiv="refresh" content="3"/>')
     expect((await sendPage(moving, '?updates=off')).html).not.toContain('http-equiv="refresh"')
@@ -249,7 +249,7 @@ describe('the page of a send', () => {
 describe('a replay', () => {
   const replayUrl = (requestId: string) => `${admin.url}/support/${requestId}/replay`
 
-  test('asks before, then calls the provider again and leads back to the story', async () => {
+  test('asks for confirmation, then calls the provider again and redirects to the page of the send', async () => {
     const requestId = await finished(textBody('Hello', rejected))
     expect((await sendPage(requestId)).html).toContain(`href="/support/${requestId}/replay"`)
     const question = await getPage(replayUrl(requestId))
@@ -280,7 +280,7 @@ describe('a replay', () => {
     expect((await getPage(replayUrl(ofRefused))).text).not.toContain('The contact may get it twice')
   })
 
-  test('is refused in words: a sent one, one on its way, one without its media, and none', async () => {
+  test('is refused with an explanation: for a sent send, an unfinished one, one without its media, and an unknown one', async () => {
     const sent = await finished(textBody())
     const moving = await waiting()
     const withMedia = { mediaType: 'image', base64: samples.png.toString('base64') }
@@ -329,13 +329,13 @@ describe('a search', () => {
     expect(idsIn(held.html)).toEqual([second])
   })
 
-  test('by e-mail address finds it whatever case its domain is in', async () => {
+  test('by e-mail address finds it whatever the case of its domain', async () => {
     const requestId = await finished(textBody('Hello', 'Ada@Example.com'))
     const { html } = await postForm(`${admin.url}/support/search`, { contact: ' Ada@EXAMPLE.com ' })
     expect(idsIn(html)).toEqual([requestId])
   })
 
-  test('by provider message id finds it among those of a channel and a state, and gets into no link', async () => {
+  test('by provider message id can be narrowed by channel and state, and the id is in no link', async () => {
     const requestId = await finished(textBody())
     const { providerMessageId } = await finishedTimeline(service, requestId, account.apiKey)
     const messageId = String(providerMessageId)
@@ -349,7 +349,7 @@ describe('a search', () => {
     expect((await search({ messageId, state: 'sent' })).html).not.toContain(messageId)
   })
 
-  test('a contact gets into no address, no link and no log line', async () => {
+  test('a contact is in no URL, no link and no log line', async () => {
     const contact = newContact()
     await waiting(contact)
     const { html } = await postForm(`${admin.url}/support/search`, { contact })
@@ -413,7 +413,7 @@ describe('a search', () => {
     expect(page.text).toContain(words)
   })
 
-  test('that no index leads looks back only so far in one go, says so, and goes on from there', async () => {
+  test('that no index serves reads a limited number of sends at a time, says so, and can be continued', async () => {
     const { db } = service.runtime
     const rare = await buildChannel(service, account.accountId)
     const inRare = await accept(service, { ...account, channelId: rare }, textBody())
@@ -430,7 +430,7 @@ describe('a search', () => {
     expect([found, pages]).toEqual([[inRare], 3])
   })
 
-  test('goes on page by page, and meets each send once', async () => {
+  test('is paged, and shows each send once', async () => {
     const contact = newContact()
     const channelId = await buildChannel(service, account.accountId)
     await holdChannel(service.runtime.db, channelId, 'for pages')

@@ -148,14 +148,14 @@ test('of a key given twice the last one wins', async () => {
   expect((await rowOf(body.requestId))?.contactValue).toBe('+4915112345678')
 })
 
-test('the limit and what is left of it are told', async () => {
+test('the limit and what is left of it are in headers', async () => {
   const limited = await buildAccount(service, { rateLimit: { points: 5, seconds: 60 } })
   const { headers } = await post(service, limited, sameBody())
   expect(headers.get('RateLimit-Policy')).toBe('"default";q=5;w=60')
   expect(headers.get('RateLimit')).toMatch(/^"default";r=4;t=(60|59)$/)
 })
 
-test('one log line tells of the accept, with the contact masked and no content', async () => {
+test('one log line records the accept, with the contact masked and no content', async () => {
   const { body } = await post(service, account, sameBody('a secret'))
   const lines = service.logsOf(body.requestId)
   expect(lines).toMatchObject([{ event: 'accepted', contact: '+49*********78', messageType: 'text' }])

@@ -114,7 +114,7 @@ describe('size', () => {
   const ofBytes = (size: number) => good + ' '.repeat(size - good.length)
   const chunked = (text: string) => [text.slice(0, 100), text.slice(100, 1500), text.slice(1500)]
 
-  test('a body of exactly the limit is taken, with a declared length and without', async () => {
+  test('a body of exactly the limit is accepted, with a declared length and without', async () => {
     expect((await post(small, owner, ofBytes(limit))).status).toBe(202)
     const answer = await rawRequest(small, {
       path: pathOf(owner),
@@ -149,11 +149,11 @@ describe('size', () => {
     expectError(answer, 400, /^body: .*2048 bytes/)
   })
 
-  test('a body far over the limit gets its answer although nobody reads it', async () => {
+  test('a client that sends a body far over the limit gets its answer although the rest is not read', async () => {
     expectError(await post(small, owner, ofBytes(5_000_000)), 400, /^body: .*2048 bytes/)
   })
 
-  test('a declared length over the limit is refused before the body comes and before the key is looked at', async () => {
+  test('a declared length over the limit is refused before the body comes and before the key is checked', async () => {
     const answer = await rawRequest(service, {
       path: pathOf(),
       headers: { 'Content-Type': 'application/json', 'Content-Length': 26_214_401 },
@@ -218,12 +218,12 @@ describe('nesting deeper than 32 is refused', () => {
   })
 })
 
-test('nesting deeper than 32 is refused where a good value follows under the same key', async () => {
+test('nesting deeper than 32 is refused even if a valid value follows under the same key', async () => {
   const deep = `{"contact":{"value":"+4915112345678"},"message":${'['.repeat(40)}${']'.repeat(40)},`
   await expectRefused(await post(service, account, deep + good.slice(1)), /^body: nested deeper than 32$/)
 })
 
-describe('more fields and items than any body has are refused unread', () => {
+describe('more fields and items than any valid body has are refused before parsing', () => {
   const many = (unit: string) => `[${Array(10_001).fill(unit).join()}]`
   const members = `{${Array.from({ length: 10_001 }, (_, n) => `"a${n}":0`).join()}}`
   const field = (json: string) => `{"contact":{"value":"+4915112345678"},"message":${json}}`
@@ -246,7 +246,7 @@ describe('more fields and items than any body has are refused unread', () => {
   })
 })
 
-describe('25 MiB of anything cost less than a second, in which nobody else gets an answer', () => {
+describe('a body of 25 MiB, whatever is in it, blocks other requests for less than a second', () => {
   const size = 25 * 1024 * 1024
   const members = () => {
     const parts = Array.from({ length: 1_700_000 }, (_, n) => `"a${n}":0`)
@@ -348,7 +348,7 @@ test('of a key given twice the last one is parsed', async () => {
   await expectFault(service, await post(service, account, json), 'contact.value')
 })
 
-describe('what is hardly HTTP gets the error body too', () => {
+describe('malformed HTTP gets the error body too', () => {
   const lines = (...all: string[]) => `${all.join('\r\n')}\r\n\r\n`
   const start = `POST /v1/messages HTTP/1.1`
   test.each([
@@ -365,7 +365,7 @@ describe('what is hardly HTTP gets the error body too', () => {
     expectError(await rawBytes(service, bytes), 400)
   })
 
-  test('a chunk that is none', async () => {
+  test('an invalid chunk', async () => {
     const head = lines(
       `POST ${pathOf()} HTTP/1.1`,
       'Host: a',
@@ -376,13 +376,13 @@ describe('what is hardly HTTP gets the error body too', () => {
     expectError(await rawBytes(service, `${head}zz\r\n{}\r\n0\r\n\r\n`), 400)
   })
 
-  test('a body that is packed for its way', async () => {
+  test('a compressed body', async () => {
     const headers = { ...headersOf(), 'Transfer-Encoding': 'gzip, chunked' }
     const answer = await rawRequest(service, { path: pathOf(), headers, chunks: [good] })
     expectError(answer, 400, /^Transfer-Encoding: /)
   })
 
-  test('an Expect that nobody can meet is no status outside the table', async () => {
+  test('an Expect that cannot be met gets a status of the table', async () => {
     const headers = { ...headersOf(), Expect: 'a-miracle' }
     const answer = await rawRequest(service, { path: pathOf(), headers, chunks: [good] })
     expect([202, 400]).toContain(answer.status)
@@ -393,14 +393,14 @@ test.each([
   ['a second Authorization', () => `Authorization: Bearer ${account.apiKey}`, 401],
   ['a Content-Encoding', () => 'Content-Encoding: gzip', 400],
   ['a second Idempotency-Key', () => 'Idempotency-Key: a\r\nIdempotency-Key: b', 400],
-])('%s counts behind however many other headers', async (_what, last, status) => {
+])('%s counts after any number of other headers', async (_what, last, status) => {
   const given = { ...headersOf(), Host: 'a', 'Content-Length': good.length, Connection: 'close' }
   const lines = Object.entries(given).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `POST ${pathOf()} HTTP/1.1\r\n${lines.join('')}${'a:\r\n'.repeat(2100)}${last()}\r\n\r\n`
   expectError(await rawBytes(service, head + good), status)
 })
 
-test('Expect: 100-continue is answered as if it were not there', async () => {
+test('a request with Expect: 100-continue is answered as one without', async () => {
   const outgoing = httpRequest(service.url + pathOf(), {
     method: 'POST',
     headers: { ...headersOf(), Expect: '100-continue', 'Content-Length': good.length },
@@ -416,22 +416,25 @@ test('Expect: 100-continue is answered as if it were not there', async () => {
 test.each([
   ['declared', { 'Content-Length': 1000 }],
   ['chunked', { 'Transfer-Encoding': 'chunked' }],
-])('a client that goes away in the middle of a %s body is no fault of ours', async (_how, length) => {
-  const before = service.logs.length
-  const outgoing = httpRequest(service.url + pathOf(), {
-    method: 'POST',
-    headers: { ...headersOf(), ...length },
-  })
-  outgoing.on('error', () => {})
-  outgoing.write(good.slice(0, 20))
-  await sleep(100)
-  outgoing.destroy()
-  const lines = await eventually('a line about it', async () => {
-    const told = service.logs.slice(before).filter(({ event }) => event === 'rejected')
-    return told.length > 0 && service.logs.slice(before)
-  })
-  for (const { event, statusCode } of lines) expect([event, statusCode]).toEqual(['rejected', 400])
-})
+])(
+  'a client that disconnects in the middle of a %s body is not logged as an internal error',
+  async (_how, length) => {
+    const before = service.logs.length
+    const outgoing = httpRequest(service.url + pathOf(), {
+      method: 'POST',
+      headers: { ...headersOf(), ...length },
+    })
+    outgoing.on('error', () => {})
+    outgoing.write(good.slice(0, 20))
+    await sleep(100)
+    outgoing.destroy()
+    const lines = await eventually('a line about it', async () => {
+      const told = service.logs.slice(before).filter(({ event }) => event === 'rejected')
+      return told.length > 0 && service.logs.slice(before)
+    })
+    for (const { event, statusCode } of lines) expect([event, statusCode]).toEqual(['rejected', 400])
+  },
+)
 
 test('a refused request records nothing and enqueues nothing', async () => {
   const before = await holdings(service)
@@ -441,7 +444,7 @@ test('a refused request records nothing and enqueues nothing', async () => {
   expect(await holdings(service)).toEqual(before)
 })
 
-test('a refused request leaves one log line, with nothing of what was sent', async () => {
+test('a refused request leaves one log line, which holds nothing of what was sent', async () => {
   const { body } = await post(service, account, { ...textBody('my secret', '+4915112345678x'), secret: 1 })
   expect(service.logsOf(body.requestId)).toMatchObject([
     { event: 'rejected', statusCode: 400, accountId: account.accountId },
@@ -454,11 +457,11 @@ test.each([
   ['line ends of all kinds', 'a\r\nb\rc\nd\u2028e\u0085f'],
   ['combining marks and their composed forms', 'e\u0301 \u00e9 \u212b \u00c5'],
   ['joined emoji', '👩‍👩‍👧‍👦🇩🇪👍🏽'],
-  ['characters that are seen by nobody', '\u200b\u200e\ufeff\u00ad\u0001\u007f'],
+  ['invisible characters', '\u200b\u200e\ufeff\u00ad\u0001\u007f'],
   ['the replacement character', '\ufffd'],
   ['what looks like markup and escapes', '<b>&amp;\\u0041 \\n "quoted" {{name}} %s \' --'],
   ['digits only', '00123'],
-])('a text with %s is kept as it came', async (_what, text) => {
+])('a text with %s is stored as it came', async (_what, text) => {
   const { status, body } = await post(service, account, textBody(text))
   expect(status).toBe(202)
   const { db } = service.runtime
@@ -466,7 +469,7 @@ test.each([
   expect(row?.message).toStrictEqual({ type: 'text', text: { value: text } })
 })
 
-test('both endpoints refuse a body that is no JSON alike', async () => {
+test('both endpoints refuse a body that is no JSON in the same way', async () => {
   const answer = await request(service, '/v1/messages', { method: 'POST', headers: headersOf(), body: '{' })
   await expectRefused(answer, /body/)
 })

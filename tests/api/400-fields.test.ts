@@ -89,7 +89,7 @@ describe.each(endpoints)('%s: required', (_endpoint, send) => {
   })
 })
 
-test('media without content is told exactly what to send', async () => {
+test('the 400 for media without content names both fields that it may have', async () => {
   const body = { contact: phone, message: { type: 'media', media: { mediaType: 'image' } } }
   expectError(await post(service, account, body), 400, 'message.media: send base64 or mediaUrl')
 })
@@ -126,7 +126,7 @@ describe('an unknown field is refused, so that a mistyped one is never ignored',
   })
 })
 
-describe('a value of another type is refused, never converted', () => {
+describe('a value of the wrong type is refused, never converted', () => {
   test.each([
     ['contact', { contact: '+4915112345678', message: text }],
     ['contact', { contact: [phone], message: text }],
@@ -242,7 +242,7 @@ describe('contact', () => {
     expect(await expectTaken(email(value))).toMatchObject({ contactType: 'email', contactValue: stored })
   })
 
-  test('a name of 256 characters is taken and kept, of 257 refused', async () => {
+  test('a name of 256 characters is stored, one of 257 is refused', async () => {
     for (const letter of ['n', emoji]) {
       const name = letter.repeat(256)
       expect((await expectTaken(contact({ name }))).contactName).toBe(name)
@@ -389,7 +389,7 @@ describe('flowId and closeConversation', () => {
     }
   })
 
-  test('null in one place leaves the other to count', async () => {
+  test('null in one place leaves the value in the other', async () => {
     const { flowId } = account
     const row = await expectTaken({
       contact: phone,
@@ -401,14 +401,14 @@ describe('flowId and closeConversation', () => {
   })
 
   test.each([
-    ['of nobody', () => '01890000-0000-7000-8000-000000000000'],
+    ['of no account', () => '01890000-0000-7000-8000-000000000000'],
     ['of another account', () => stranger.flowId],
     ['in capitals', () => account.flowId.toUpperCase()],
     ['with a space', () => `${account.flowId} `],
     ['that is no uuid', () => 'no uuid'],
     ['that is empty', () => ''],
     ['that is very long', () => 'f'.repeat(100_000)],
-  ])('a flow %s is no such flow, in either place', async (_what, flowId) => {
+  ])('a flow %s is "No such flow", in either place', async (_what, flowId) => {
     const outside = await post(service, account, { ...textBody(), flowId: flowId() })
     expectError(outside, 400, 'flowId: no such flow')
     const inside = await postInBody({ contact: phone, message: { ...text, flowId: flowId() } })
@@ -453,7 +453,7 @@ describe('a 400 names every faulty field', () => {
     await expectFault(service, await post(service, account, body), path)
   })
 
-  test('an endless name of a field is not repeated in full', async () => {
+  test('a very long name of a field is not repeated in full', async () => {
     const answer = await post(service, account, { ...textBody(), ['x'.repeat(100_000)]: 1 })
     expectError(answer, 400, /^x+: unknown field$/)
     expect(answer.body.message.length).toBeLessThan(200)

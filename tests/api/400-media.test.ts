@@ -82,7 +82,7 @@ describe('base64', () => {
     await expectRefused({ base64 }, 'message.media.base64')
   })
 
-  test('a million line breaks are parsed at once', async () => {
+  test('a million line breaks are parsed quickly', async () => {
     // The thread takes a while to start from its sources.
     await expectTaken({ base64: Buffer.alloc(200_000, 'outbound').toString('base64') })
     const took = await cpuMsOf(async () => {
@@ -91,7 +91,7 @@ describe('base64', () => {
     expect(took).toBeLessThan(1500)
   })
 
-  test('of 16 MiB decoded is taken whole', async () => {
+  test('of 16 MiB decoded is stored whole', async () => {
     const content = Buffer.alloc(16 * 1024 * 1024, 'outbound')
     const stored = await expectTaken({ base64: content.toString('base64') })
     expect(stored.content?.equals(content)).toBe(true)
@@ -109,7 +109,7 @@ describe('base64', () => {
     expect((await expectTaken({ base64, mimetype: 'text/plain' })).media?.mimetype).toBe('text/plain')
   })
 
-  test('and mediaUrl together are taken, both kept', async () => {
+  test('and mediaUrl together are accepted, and both stored', async () => {
     const mediaUrl = 'https://example.com/a.txt'
     const stored = await expectTaken({ base64: 'QUJD', mediaUrl })
     expect(stored.content?.toString()).toBe('ABC')
@@ -132,11 +132,11 @@ describe('mimetype, filename, caption', () => {
     ['a caption of 1024 characters', { caption: 'c'.repeat(1024) }],
     ['a caption of 1024 emoji', { caption: '😀'.repeat(1024) }],
     ['a caption of several lines', { caption: 'one\ntwo\t3' }],
-  ])('%s is kept as it came', async (_what, fields) => {
+  ])('%s is stored as it came', async (_what, fields) => {
     expect((await expectTaken({ ...content, ...fields })).media).toMatchObject(fields)
   })
 
-  test('null is as good as absent', async () => {
+  test('null counts as absent', async () => {
     const nothing = { mimetype: null, filename: null, caption: null, mediaUrl: null }
     expect((await expectTaken({ ...content, ...nothing })).media).toStrictEqual({
       mediaType: 'document',
@@ -168,7 +168,7 @@ describe('mimetype, filename, caption', () => {
   })
 })
 
-describe('content that is recognised has to be of its mediaType', () => {
+describe('recognised content has to match its mediaType', () => {
   const taken: [keyof typeof samples, string[]][] = [
     ['png', ['image', 'document']],
     ['jpeg', ['image', 'document']],
@@ -194,7 +194,7 @@ describe('content that is recognised has to be of its mediaType', () => {
     ['image', 'audio', 'video', 'document'].map((type) => [name, type, types.includes(type)] as const),
   )
 
-  test.each(cases.filter(([, , good]) => good))('%s is taken as %s', async (name, mediaType) => {
+  test.each(cases.filter(([, , good]) => good))('%s is accepted as %s', async (name, mediaType) => {
     const stored = await expectTaken({ mediaType, base64: samples[name].toString('base64') })
     expect(stored.content).toEqual(samples[name])
   })
@@ -206,7 +206,7 @@ describe('content that is recognised has to be of its mediaType', () => {
     await expectRefused({ mediaType, base64: samples[name].toString('base64') }, 'message.media.base64')
   })
 
-  test('a mimetype that is claimed does not help', async () => {
+  test('a declared mimetype does not change that', async () => {
     const base64 = `data:image/png;base64,${samples.pdf.toString('base64')}`
     await expectRefused({ mediaType: 'image', mimetype: 'image/png', base64 }, 'message.media.base64')
   })
@@ -254,7 +254,7 @@ describe('mediaUrl', () => {
     'http://172.32.0.1/x',
     'http://localhost/resolved-only-when-it-is-fetched',
     long(2048),
-  ])('%s is taken and kept as it came', async (mediaUrl) => {
+  ])('%s is accepted and stored as it came', async (mediaUrl) => {
     expect((await expectTaken({ mediaType: 'image', mediaUrl })).media).toStrictEqual({
       mediaType: 'image',
       mediaUrl,
@@ -327,7 +327,7 @@ describe('mediaUrl', () => {
     await expectRefused({ mediaUrl: `http://${host}/latest/meta-data` }, 'message.media.mediaUrl')
   })
 
-  test('a private address is refused beside base64 too', async () => {
+  test('a private address is refused also if base64 is given', async () => {
     await expectRefused({ base64: 'QUJD', mediaUrl: 'http://127.0.0.1/' }, 'message.media.mediaUrl')
   })
 

@@ -118,7 +118,7 @@ describe('refused on every route', () => {
   })
 })
 
-test('nothing tells the refused keys apart', async () => {
+test('all refused keys get the same answer', async () => {
   const { apiKey: expired } = await buildKey(service, account.accountId, { expiresAt: new Date(0) })
   const { apiKey: revoked } = await buildKey(service, account.accountId, { revoked: true })
   const messages = await Promise.all(
@@ -137,8 +137,8 @@ test.each(['Bearer', 'bearer', 'BEARER'])('the scheme may be written %s', async 
   expect(status).toBe(202)
 })
 
-describe('a key that fails costs no query where its form tells', () => {
-  test('without PostgreSQL it is a 401 still, and PostgreSQL was never called', async () => {
+describe('a key of a wrong form costs no query', () => {
+  test('a made-up key is a 401 also without PostgreSQL, which is never queried for it', async () => {
     const silent = await startSilentServer()
     const databaseUrl = `postgres://u:p@127.0.0.1:${silent.port}/x`
     const away = await startTestService({ DATABASE_URL: databaseUrl }, service.stores)
@@ -223,7 +223,7 @@ describe('the key comes before', () => {
   })
 })
 
-test('a refused key records nothing, enqueues nothing, and stands in no log line', async () => {
+test('a refused key records nothing, enqueues nothing, and is in no log line', async () => {
   const before = await holdings(service)
   const apiKey = altered(account.apiKey, 10)
   const { body } = await post(service, { ...account, apiKey }, textBody('a secret'))

@@ -56,15 +56,15 @@ test.each([
   ['an empty body', '', {}],
   ['an unknown field', { ...textBody(), surplus: 1 }, {}],
   ['a wrong content type', textBody(), { 'Content-Type': 'text/plain' }],
-])('the permission comes before %s', async (_what, body, headers) => {
+])('the permission is checked before %s', async (_what, body, headers) => {
   expectError(await post(service, reader, body, headers), 403)
 })
 
-test('the permission comes before the channel, so that it tells nothing of channels', async () => {
+test('the permission is checked before the channel, so that a 403 reveals nothing about channels', async () => {
   expectError(await post(service, { ...reader, channelId: absentId }, textBody()), 403)
 })
 
-test('the permission comes before the body is read', async () => {
+test('the permission is checked before the body is read', async () => {
   const answer = await rawRequest(service, {
     path: `/v1/channels/${account.channelId}/messages`,
     headers: { Authorization: `Bearer ${reader.apiKey}`, 'Content-Type': 'application/json' },

@@ -55,7 +55,7 @@ describe('channel', () => {
     }
   })
 
-  test('a channel of another account looks absent, to the byte', async () => {
+  test('a channel of another account is answered as an absent one, byte for byte', async () => {
     const inPath = (channelId: string) =>
       bytesOf(`/v1/channels/${channelId}/messages`, {
         method: 'POST',
@@ -73,7 +73,7 @@ describe('channel', () => {
     expect(await inPath(absentId)).toBe(await inBody(absentId))
   })
 
-  test('a channel of another account stays absent after its owner used it', async () => {
+  test('a channel of another account is answered as absent also after its owner used it', async () => {
     expect((await sendTo(stranger.channelId, textBody(), stranger)).status).toBe(202)
     expectError(await sendTo(stranger.channelId), 404, 'Channel not found')
   })
@@ -110,7 +110,7 @@ describe('channel', () => {
     expectError(await sendToInBody(channelId()), 404, 'Channel not found')
   })
 
-  test('no id at all in the path is an unknown route', async () => {
+  test('a path without an id is an unknown route', async () => {
     expectError(await sendTo(''), 404)
   })
 })
@@ -133,7 +133,7 @@ describe('an absent channel comes', () => {
 })
 
 describe('message', () => {
-  test('a send of another account looks absent, to the byte', async () => {
+  test('a send of another account is answered as an absent one, byte for byte', async () => {
     const { body } = await sendTo(stranger.channelId, textBody(), stranger)
     const seen = (requestId: string) =>
       bytesOf(`/v1/messages/${requestId}`, { headers: { Authorization: `Bearer ${account.apiKey}` } })
@@ -162,7 +162,7 @@ describe('message', () => {
     expectError(await read(form(body.requestId)), 404, 'Message not found')
   })
 
-  test('no id at all is an unknown route', async () => {
+  test('a path without an id is an unknown route', async () => {
     expectError(await read(''), 404)
   })
 })

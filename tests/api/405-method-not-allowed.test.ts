@@ -37,16 +37,19 @@ function allowed(answer: Answer): string[] {
   return (answer.headers.get('Allow') ?? '').split(', ').sort()
 }
 
-test.each(cases)('%s %s is refused and told what is allowed', async (method, path, methods) => {
-  const withKey = { Authorization: `Bearer ${account.apiKey}` }
-  for (const headers of [{}, withKey]) {
-    const answer = await rawRequest(service, { method, path, headers })
-    expectError(answer, 405)
-    expect(allowed(answer)).toEqual(methods)
-  }
-})
+test.each(cases)(
+  '%s %s is refused, and Allow names the methods of the route',
+  async (method, path, methods) => {
+    const withKey = { Authorization: `Bearer ${account.apiKey}` }
+    for (const headers of [{}, withKey]) {
+      const answer = await rawRequest(service, { method, path, headers })
+      expectError(answer, 405)
+      expect(allowed(answer)).toEqual(methods)
+    }
+  },
+)
 
-test('a HEAD of a route that takes only POST is a 405 without a body', async () => {
+test('a HEAD of a route for POST only is a 405 without a body', async () => {
   const answer = await rawRequest(service, { method: 'HEAD', path: '/v1/messages' })
   expect(answer).toMatchObject({ status: 405, body: '' })
   expect(allowed(answer)).toEqual(['POST'])
@@ -62,7 +65,7 @@ test('a HEAD of a message is a GET without a body', async () => {
   })
 })
 
-test('a whole send by another method is refused and records nothing', async () => {
+test('a valid send by another method is refused and records nothing', async () => {
   const before = await holdings(service)
   const answer = await rawRequest(service, {
     method: 'PUT',
@@ -74,7 +77,7 @@ test('a whole send by another method is refused and records nothing', async () =
   expect(await holdings(service)).toEqual(before)
 })
 
-test('a method that a header asks for instead is not used', async () => {
+test('a header that overrides the method is ignored', async () => {
   const answer = await post(service, account, textBody(), { 'X-HTTP-Method-Override': 'DELETE' })
   expect(answer.status).toBe(202)
 })

@@ -58,7 +58,7 @@ test('so it is for another channel of the account', async () => {
   expectReplay(await postKeyed(service, account, key, first), requestId)
 })
 
-test('after it, the key still stands for the first send, and another key is taken', async () => {
+test('after it, the key still replays the first send, and another key is accepted', async () => {
   const key = newKey()
   const requestId = expectAccepted(await postKeyed(service, account, key, first))
   expectError(await postKeyed(service, account, key, textBody('other')), 422)

@@ -34,7 +34,7 @@ async function times(count: number, send: () => Promise<Answer>): Promise<number
 }
 
 describe('per account', () => {
-  test('the request after the last allowed one is refused, and nothing comes of it', async () => {
+  test('the request after the last allowed one is refused, and records nothing', async () => {
     const account = await buildAccount(service)
     expect(await times(3, () => post(service, account, textBody()))).toEqual([202, 202, 202])
     const before = await holdings(service)
@@ -44,7 +44,7 @@ describe('per account', () => {
     expect(await holdings(service)).toEqual(before)
   })
 
-  test('the limit, what is left and the wait are told on 202 and 429', async () => {
+  test('202 and 429 have headers with the limit, what is left, and the wait', async () => {
     const account = await buildAccount(service)
     for (const left of [2, 1, 0]) {
       const { status, headers } = await post(service, account, textBody())
@@ -59,7 +59,7 @@ describe('per account', () => {
     expect(headers.get('Retry-After')).toMatch(/^(60|59|58)$/)
   })
 
-  test('both endpoints and all keys of the account count together, other accounts apart', async () => {
+  test('both endpoints and all keys of an account count together; accounts count apart', async () => {
     const account = await buildAccount(service)
     const other = await buildAccount(service)
     const second = { ...account, ...(await buildKey(service, account.accountId)) }
@@ -77,7 +77,7 @@ describe('per account', () => {
     expect((await post(service, other, textBody())).status).toBe(202)
   })
 
-  test('only requests that come that far count', async () => {
+  test('only requests that reach the rate limit count', async () => {
     const account = await buildAccount(service)
     const reader = await buildKey(service, account.accountId, { permissions: ['messages:read'] })
     const headers = { Authorization: `Bearer ${account.apiKey}` }
@@ -98,7 +98,7 @@ describe('per account', () => {
     expect(told.get('RateLimit')).toMatch(/;r=2;/)
   })
 
-  test('reading is not limited by what was sent', async () => {
+  test('reads are not limited by the number of sends', async () => {
     const account = await buildAccount(service)
     const [first] = await Promise.all(Array.from({ length: 5 }, () => post(service, account, textBody())))
     const headers = { Authorization: `Bearer ${account.apiKey}` }
@@ -118,7 +118,7 @@ describe('per account', () => {
     expect(refused.headers.get('Retry-After')).toMatch(/^(120|119)$/)
   })
 
-  test('after the wait that was told, sends are taken again', async () => {
+  test('after the wait in Retry-After, sends are accepted again', async () => {
     const account = await buildAccount(service, { rateLimit: { points: 2, seconds: 1 } })
     expect(await times(3, () => post(service, account, textBody()))).toEqual([202, 202, 429])
     const { headers } = await post(service, account, textBody())
@@ -127,7 +127,7 @@ describe('per account', () => {
     expect((await post(service, account, textBody())).status).toBe(202)
   })
 
-  test('of a hundred at once over two processes exactly the limit is taken', async () => {
+  test('of a hundred at once over two processes exactly the limit is accepted', async () => {
     const other = await startedFor({ RATE_LIMIT_POINTS: '3' })
     const account = await buildAccount(service, { rateLimit: { points: 10, seconds: 60 } })
     const crowd = Array.from({ length: 100 }, (_, i) => post(i % 2 ? service : other, account, textBody()))
@@ -143,7 +143,7 @@ describe('per account', () => {
 })
 
 describe('without Redis', () => {
-  test('sends are still taken, recorded and limited by each process', async () => {
+  test('sends are still accepted, recorded and limited by each process', async () => {
     const account = await buildAccount(service)
     const away = await startedFor({
       REDIS_URL: `redis://127.0.0.1:${await closedPort()}`,
@@ -167,7 +167,7 @@ describe('without Redis', () => {
     )
   })
 
-  test('a crowd at once is limited too', async () => {
+  test('many requests at once are limited too', async () => {
     const account = await buildAccount(service, { rateLimit: { points: 10, seconds: 60 } })
     const away = await startedFor({ REDIS_URL: `redis://127.0.0.1:${await closedPort()}` })
     const crowd = Array.from({ length: 50 }, () => post(away, account, textBody()))
@@ -176,7 +176,7 @@ describe('without Redis', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(40)
   })
 
-  test('a Redis that takes connections and never answers is as good as none', async () => {
+  test('a Redis that accepts connections and never answers counts as absent', async () => {
     const account = await buildAccount(service)
     const silent = await startSilentServer()
     onTestFinished(() => silent.close())
@@ -188,7 +188,7 @@ describe('without Redis', () => {
     }
   })
 
-  test('a Redis that hangs while in use is as good as none', async () => {
+  test('a Redis that hangs while in use counts as absent', async () => {
     const account = await buildAccount(service)
     const proxy = await startTcpProxy(service.stores.redisUrl)
     onTestFinished(() => proxy.close())
@@ -221,7 +221,7 @@ describe('an address whose keys keep failing', () => {
     expect((await post(at, fresh, textBody())).status).toBe(202)
   })
 
-  test('a good key uses up nothing of what may fail', async () => {
+  test("requests with a valid key don't count as failures", async () => {
     const at = await startedFor({ AUTH_FAILURE_LIMIT: '2' }, await freshStores())
     const account = await buildAccount(at)
     expect(await times(10, () => post(at, account, textBody()))).toEqual(Array(10).fill(202))
@@ -263,7 +263,7 @@ describe('an address whose keys keep failing', () => {
     expect((await post(at, account, textBody())).status).toBe(202)
   })
 
-  test("does not get away by a header of its own, and is the client's behind a proxy of ours", async () => {
+  test("cannot change its address by a header of its own, and is the client's behind a trusted proxy", async () => {
     const direct = await startedFor({ AUTH_FAILURE_LIMIT: '2' }, await freshStores())
     const behind = await startedFor(
       { AUTH_FAILURE_LIMIT: '2', TRUST_PROXY: '127.0.0.0/8,10.0.0.0/8' },
@@ -281,7 +281,7 @@ describe('an address whose keys keep failing', () => {
     expect(await from(behind, '203.0.113.2')).toBe(401)
   })
 
-  test('does not get away by a header of its own where another network is the trusted one', async () => {
+  test('cannot change its address by a header of its own where another network is trusted', async () => {
     const at = await startedFor({ AUTH_FAILURE_LIMIT: '2', TRUST_PROXY: '10.0.0.0/8' }, await freshStores())
     const statuses: number[] = []
     for (const forwarded of ['203.0.113.1', '203.0.113.2, 10.0.0.1', '10.0.0.2'])
@@ -290,7 +290,7 @@ describe('an address whose keys keep failing', () => {
   })
 })
 
-describe('a proxy that nobody told of', () => {
+describe('a proxy that is not in TRUST_PROXY', () => {
   const warnings = ({ logs }: TestService) =>
     logs
       .filter(({ event }) => event === 'x_forwarded_for_ignored')
@@ -298,7 +298,7 @@ describe('a proxy that nobody told of', () => {
   const advice = { level: 'warn', reason: expect.stringContaining('TRUST_PROXY') }
   const forwarded = { 'X-Forwarded-For': '203.0.113.1' }
 
-  test('is warned of once, by the first request with its header, be its key good or not', async () => {
+  test('is logged once, at the first request with its header, whether its key is valid or not', async () => {
     const account = await buildAccount(service)
     const byAGoodKey = await startedFor({})
     const byABadKey = await startedFor({})
@@ -315,13 +315,13 @@ describe('a proxy that nobody told of', () => {
     expect(JSON.stringify([byAGoodKey.logs, byABadKey.logs])).not.toContain('203.0.113.1')
   })
 
-  test('is warned of by a request that matches no route, too', async () => {
+  test('is logged also at a request that matches no route', async () => {
     const at = await startedFor({})
     expect((await fetch(`${at.url}/nowhere`, { headers: forwarded })).status).toBe(404)
     expect(warnings(at)).toEqual([advice])
   })
 
-  test('is not warned of where TRUST_PROXY names one', async () => {
+  test('is not logged where TRUST_PROXY names one', async () => {
     const at = await startedFor({ TRUST_PROXY: '127.0.0.0/8' })
     await post(at, await buildAccount(service), textBody(), forwarded)
     expect(warnings(at)).toEqual([])

@@ -20,7 +20,7 @@ async function withoutTable(work: () => Promise<void>) {
   await db.execute(sql`alter table sends rename column elsewhere to flow_id`)
 }
 
-test('a fault of ours shows no internals to the client, and is found in the log by its requestId', async () => {
+test('an internal error shows no internals to the client, and is in the log under its requestId', async () => {
   await withoutTable(async () => {
     const sent = await post(service, account, textBody('a secret'))
     const read = await request(service, `/v1/messages/${sent.body.requestId}`, {
@@ -37,7 +37,7 @@ test('a fault of ours shows no internals to the client, and is found in the log 
   })
 })
 
-test('what was answered 500 is neither recorded nor enqueued, and the next send is taken', async () => {
+test('a send that was answered 500 is neither recorded nor enqueued, and the next one is accepted', async () => {
   let answer = await post(service, account, textBody())
   await withoutTable(async () => {
     answer = await post(service, account, textBody())

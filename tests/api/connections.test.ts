@@ -49,7 +49,7 @@ test('a request by HTTP/1.0 needs no Host, as load balancers check health', asyn
   expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-test('a connection that never asks anything does not hold up the end of the process', async () => {
+test('a connection without a request does not delay the end of the process', async () => {
   const ending = await startTestService({}, service.stores)
   const silent = await open(ending)
   const closed = once(silent, 'close')

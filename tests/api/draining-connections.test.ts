@@ -25,7 +25,7 @@ async function startApi() {
   return { server, url: `http://127.0.0.1:${portOf(server)}` }
 }
 
-test('busy clients with keep-alive are told of the end by an answer: no connection is reset, in ten stops', async () => {
+test('busy keep-alive clients get Connection: close with an answer: no connection is reset, in ten stops', async () => {
   const ends: string[] = []
   for (let stop = 0; stop < stops; stop++) {
     const { server, url } = await startApi()
@@ -36,10 +36,10 @@ test('busy clients with keep-alive are told of the end by an answer: no connecti
     await stopListening(server)
     ends.push(...(await Promise.all(busy.map(({ end }) => end))))
   }
-  expect(ends).toEqual(Array.from({ length: stops * clients }, () => 'told'))
+  expect(ends).toEqual(Array.from({ length: stops * clients }, () => 'Connection: close'))
 })
 
-test('an answer under way when the end begins asks for the end of its connection, too', async () => {
+test('an answer under way when the shutdown begins has Connection: close, too', async () => {
   const { server, url } = await startApi()
   const { port } = new URL(url)
   const socket = connect(Number(port), '127.0.0.1')
@@ -58,7 +58,7 @@ test('an answer under way when the end begins asks for the end of its connection
 })
 
 test.each([1, 2, 3])(
-  'three requests sent ahead on one connection are all answered where the end begins at number %i',
+  'three pipelined requests are all answered if the shutdown begins at number %i',
   async (number) => {
     const { server, url } = await startApi()
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -81,7 +81,7 @@ test.each([1, 2, 3])(
   },
 )
 
-test('a connection at rest is closed at once', async () => {
+test('an idle connection is closed at once', async () => {
   const { server, url } = await startApi()
   const agent = new Agent({ keepAlive: true })
   const request = get(`${url}/healthz`, { agent })

@@ -20,7 +20,7 @@ function read(requestId: string, by: Pick<Account, 'apiKey'> = account) {
   })
 }
 
-test('a queued send is told whole to its owner, with its accept as the only event', async () => {
+test('the owner of a queued send gets its whole timeline, with its accept as the only event', async () => {
   const { body: sent } = await post(service, account, {
     ...textBody(),
     contact: { value: '0049 151 12345678', name: 'Jane Doe' },
@@ -46,7 +46,7 @@ test('a queued send is told whole to its owner, with its accept as the only even
   expect(headers.get('Content-Type')).toMatch(/^application\/json/)
 })
 
-test('the look-up has an id of its own in its header', async () => {
+test('the request of a timeline has a requestId of its own in its header', async () => {
   const { body: sent } = await post(service, account, textBody())
   const { headers } = await read(sent.requestId)
   expect(headers.get('X-Request-Id')).toMatch(requestIdForm)
@@ -62,7 +62,7 @@ test.each([
   ['text', { type: 'text', text: { value: 'x' } }],
   ['template', { type: 'template', template: { name: 'welcome' } }],
   ['media', { type: 'media', media: { mediaType: 'document', base64: 'QUJD' } }],
-])('a %s to an e-mail contact without a name and a flow says so', async (messageType, message) => {
+])('a %s to an e-mail contact without a name and a flow has null for both', async (messageType, message) => {
   const contact = { type: 'email', value: 'Jane@Example.com' }
   const { body: sent } = await post(service, account, { contact, message })
   expect((await read(sent.requestId)).body).toMatchObject({
@@ -81,7 +81,7 @@ test('it takes the permission messages:read and nothing more', async () => {
   expectError(await read(sent.requestId, sender), 403)
 })
 
-test('every key of the account may look, no key of another', async () => {
+test('every key of the account may read it, no key of another account', async () => {
   const { body: sent } = await post(service, account, textBody())
   const colleague = await buildKey(service, account.accountId)
   const stranger = await buildAccount(service)
@@ -89,7 +89,7 @@ test('every key of the account may look, no key of another', async () => {
   expectError(await read(sent.requestId, stranger), 404, 'Message not found')
 })
 
-test('a send is there to be looked at as soon as it was answered, in every process', async () => {
+test('a send can be read in every process as soon as it was answered', async () => {
   const other = await startTestService({}, service.stores)
   const { body: sent } = await post(service, account, textBody())
   const answer = await request(other, `/v1/messages/${sent.requestId}`, {
@@ -99,7 +99,7 @@ test('a send is there to be looked at as soon as it was answered, in every proce
   await other.stop()
 })
 
-test('a send that was delivered tells its attempt and its end, in order', async () => {
+test('the timeline of a sent send has its attempt and its end, in order', async () => {
   const { body: sent } = await post(service, account, {
     ...textBody('x', '+4915112345679'),
     closeConversation: true,

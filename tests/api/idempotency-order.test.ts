@@ -66,7 +66,7 @@ describe('the header', () => {
     ['with something behind the quotes', ['"order"; v=1']],
     ['given twice', ['one', 'two']],
     ['given twice alike', ['one', 'one']],
-  ])('%s is a 400 that names it, and nothing comes of it', async (_how, keys) => {
+  ])('%s is a 400 that names the header, and nothing is recorded', async (_how, keys) => {
     const before = await holdings(service)
     expectError(await postRaw(keys), 400, /^Idempotency-Key: /)
     expect(await holdings(service)).toEqual(before)
@@ -88,27 +88,30 @@ describe('what is checked before a replay and before a 422:', () => {
   test.each([
     ['a replay', {}],
     ['a 422', { closeConversation: true }],
-  ])('a request that may not send, is faulty or names nothing of ours is never %s', async (_what, change) => {
-    const key = newKey()
-    const body = { ...sameBody(), ...change }
-    const requestId = expectAccepted(await postKeyed(service, account, key, sameBody()))
-    const reader = await buildKey(service, account.accountId, { permissions: ['messages:read'] })
-    const revoked = await buildKey(service, account.accountId, { revoked: true })
-    const stranger = await buildAccount(service)
-    expectError(await postKeyed(service, { ...account, apiKey: 'x' }, key, body), 401)
-    expectError(await postKeyed(service, { ...account, ...revoked }, key, body), 401)
-    expectError(await postKeyed(service, { ...account, ...reader }, key, body), 403)
-    expectError(await postKeyed(service, account, key, { ...body, more: 1 }), 400, /^more: /)
-    expectError(await postKeyed(service, account, key, '{'), 400)
-    expectError(await postKeyed(service, account, key, { ...body, flowId: absentId }), 400, /^flowId: /)
-    const { channelId } = stranger
-    expectError(await postKeyed(service, { ...account, channelId }, key, body), 404, 'Channel not found')
-    expectError(await postKeyedInBody(service, { ...account, channelId }, key, body), 404)
-    expectError(await postKeyed(service, { ...account, channelId: absentId }, key, body), 404)
-    expectReplay(await postKeyed(service, account, key, sameBody()), requestId)
-  })
+  ])(
+    'a request without permission, with faults, or for an absent channel or flow is never %s',
+    async (_what, change) => {
+      const key = newKey()
+      const body = { ...sameBody(), ...change }
+      const requestId = expectAccepted(await postKeyed(service, account, key, sameBody()))
+      const reader = await buildKey(service, account.accountId, { permissions: ['messages:read'] })
+      const revoked = await buildKey(service, account.accountId, { revoked: true })
+      const stranger = await buildAccount(service)
+      expectError(await postKeyed(service, { ...account, apiKey: 'x' }, key, body), 401)
+      expectError(await postKeyed(service, { ...account, ...revoked }, key, body), 401)
+      expectError(await postKeyed(service, { ...account, ...reader }, key, body), 403)
+      expectError(await postKeyed(service, account, key, { ...body, more: 1 }), 400, /^more: /)
+      expectError(await postKeyed(service, account, key, '{'), 400)
+      expectError(await postKeyed(service, account, key, { ...body, flowId: absentId }), 400, /^flowId: /)
+      const { channelId } = stranger
+      expectError(await postKeyed(service, { ...account, channelId }, key, body), 404, 'Channel not found')
+      expectError(await postKeyedInBody(service, { ...account, channelId }, key, body), 404)
+      expectError(await postKeyed(service, { ...account, channelId: absentId }, key, body), 404)
+      expectReplay(await postKeyed(service, account, key, sameBody()), requestId)
+    },
+  )
 
-  test('a body that the template, as it is now, does not take is a 400', async () => {
+  test('a body that does not fit the template as it is now is a 400', async () => {
     const { db } = service.runtime
     const greeting = { channelId: account.channelId, name: 'greeting' }
     const body = { ...sameBody(), message: { type: 'template', template: { name: 'greeting' } } }
@@ -127,7 +130,7 @@ describe('what is checked before a replay and before a 422:', () => {
 })
 
 describe('the rate limit', () => {
-  test('is told with a replay, which uses up nothing of it', async () => {
+  test('is in the headers of a replay, which uses up nothing of it', async () => {
     const limited = await buildAccount(service, { rateLimit: { points: 5, seconds: 60 } })
     const key = newKey()
     const requestId = expectAccepted(await postKeyed(service, limited, key, sameBody()))
@@ -142,7 +145,7 @@ describe('the rate limit', () => {
     expect(headers.get('RateLimit')).toMatch(/;r=3;/)
   })
 
-  test('refuses no replay where it is exhausted, and no 422 either', async () => {
+  test('refuses no replay when it is exhausted, and no 422 either', async () => {
     const limited = await buildAccount(service, { rateLimit: { points: 1, seconds: 60 } })
     const key = newKey()
     const requestId = expectAccepted(await postKeyed(service, limited, key, sameBody()))

@@ -137,7 +137,7 @@ test('a hundred with a key that is just forgotten are one new send', async () =>
   expect((await sendsOf(service, account)).map(({ requestId }) => requestId)).toEqual([first, second])
 })
 
-test('within one process the first that came counts, and sends keep the order in which they came', async () => {
+test('within one process the first request counts, and sends keep the order in which they came', async () => {
   const keys = Array.from({ length: 10 }, newKey)
   const requests = ['first', 'second'].flatMap((which) =>
     keys.map((key, n) => () => postKeyed(service, account, key, sameBody(`${which} ${n}`))),

@@ -42,7 +42,7 @@ async function taken(account: Account): Promise<number> {
   return inTime(await Promise.all(crowd)).filter(({ status }) => status === 202).length
 }
 
-test('those that lost a race use up nothing of the limit, and are told so', async () => {
+test('requests that lost a race use up nothing of the limit, and their headers show that', async () => {
   const account = await tenAMinute()
   const answers = await race(account, 10)
   expectOneSend(answers)
@@ -53,7 +53,7 @@ test('those that lost a race use up nothing of the limit, and are told so', asyn
   expect(await taken(account)).toBe(9)
 })
 
-test('race after race, a limit of ten takes ten sends', async () => {
+test('over many races, a limit of ten accepts ten sends', async () => {
   const account = await tenAMinute()
   const keys = Array.from({ length: 5 }, newKey)
   for (const key of keys) {
@@ -82,7 +82,7 @@ test('of a limit of ten, a hundred at once with one key use up one', async () =>
   expect(await taken(account)).toBe(9)
 })
 
-test('what is given back after its window has ended does not widen the next one', async () => {
+test('points given back after their window has ended do not widen the next one', async () => {
   const account = await buildAccount(service, { rateLimit: { points: 3, seconds: 1 } })
   expectAccepted(await post(service, account, sameBody()))
   await sleep(600)

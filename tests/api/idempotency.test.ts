@@ -66,7 +66,7 @@ describe('a replay', () => {
     },
   )
 
-  test('is answered as the first one was, whichever key of the account asks', async () => {
+  test('is answered as the first one was, whichever key of the account is used', async () => {
     await freshAccount()
     const key = newKey()
     const requestId = expectAccepted(await postKeyed(service, account, key, sameBody()))
@@ -74,7 +74,7 @@ describe('a replay', () => {
     expectReplay(await postKeyed(service, second, key, sameBody()), requestId)
   })
 
-  test('may be written differently, and so may its key', async () => {
+  test('may be formatted differently, and so may its key', async () => {
     await freshAccount()
     const key = newKey()
     const requestId = expectAccepted(await postKeyed(service, account, key, sameBody('Hello')))
@@ -144,7 +144,7 @@ describe('a key', () => {
     expectReplay(await postKeyed(service, other, key, sameBody('something else')), ofOther)
   })
 
-  test('that is another makes another send, and no key never makes a replay', async () => {
+  test('that differs makes another send, and a request without a key is never a replay', async () => {
     await freshAccount()
     const ids = [
       expectAccepted(await postKeyed(service, account, 'order', sameBody())),
@@ -166,7 +166,7 @@ describe('a key', () => {
     expect(JSON.stringify(kept)).not.toContain(key)
   })
 
-  test('still stands for its send shortly before 24 h are over', async () => {
+  test('still replays its send shortly before 24 h are over', async () => {
     await freshAccount()
     const key = newKey()
     const requestId = expectAccepted(await postKeyed(service, account, key, sameBody()))
@@ -180,7 +180,7 @@ describe('a key', () => {
     ['another text', sameBody(), sameBody('other')],
     ['the same media', mediaBody(), mediaBody()],
     ['other media', mediaBody(), mediaBody(samples.gif)],
-  ])('is forgotten after 24 h, and then stands for a new send: %s', async (_what, body, later) => {
+  ])('is forgotten after 24 h, and then makes a new send: %s', async (_what, body, later) => {
     await freshAccount()
     const key = newKey()
     const first = expectAccepted(await postKeyed(service, account, key, body))

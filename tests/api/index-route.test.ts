@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-test('whoever opens the address of the API is told what is where, and each of it is there', async () => {
+test('the root of the API lists its routes, and each of them exists', async () => {
   const { status, body, headers } = await request(service, '/')
   expect(status).toBe(200)
   expect(headers.get('X-Request-Id')).toBeTruthy()
@@ -29,7 +29,7 @@ test('whoever opens the address of the API is told what is where, and each of it
   }
 })
 
-test('it is for reading only', async () => {
+test('the root is read-only', async () => {
   expect((await fetch(`${service.url}/`, { method: 'HEAD' })).status).toBe(200)
   const answer = await request(service, '/', { method: 'POST', body: '{}' })
   expectError(answer, 405, 'This route takes GET, HEAD.')

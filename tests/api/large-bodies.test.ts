@@ -66,8 +66,8 @@ function watch<T>(answer: Promise<T>) {
   return Object.assign(watched, { comes: answer })
 }
 
-describe('while an account has as many large bodies under way as it may', () => {
-  test('its next one waits, those of others and small ones do not; it is taken when there is a place', async () => {
+describe('while an account has its limit of large bodies under way', () => {
+  test('its next one waits for memory, those of others and small ones do not; it is accepted when memory is free', async () => {
     const [account, other] = [await buildAccount(service), await buildAccount(service)]
     const [first] = await fill(account)
     const waiting = watch(post(service, account, largeText(largest)))
@@ -79,7 +79,7 @@ describe('while an account has as many large bodies under way as it may', () => 
     expect((await waiting.comes).status).toBe(202)
   })
 
-  test('one that waits and hangs up leaves its place in the line to the next', async () => {
+  test('one that disconnects while it waits leaves its turn in the queue to the next', async () => {
     const account = await buildAccount(service)
     const [first] = await fill(account)
     const { socket } = await begin(account, 10 * smallBytes, largest)
@@ -93,7 +93,7 @@ describe('while an account has as many large bodies under way as it may', () => 
   })
 })
 
-test('however many large bodies come at a time, only so much of them is read', async () => {
+test('however many large bodies come at a time, only a limited part of them is read', async () => {
   const sockets: Socket[] = []
   const name = 'http.server.request.start'
   const note = (message: unknown) => sockets.push((message as { socket: Socket }).socket)
@@ -113,7 +113,7 @@ test('however many large bodies come at a time, only so much of them is read', a
   expect(readOf()).toBeLessThan(7 * sent + clients * 4 * smallBytes)
 })
 
-describe('with little timeouts', () => {
+describe('with short timeouts', () => {
   const start = async (more: Partial<typeof timeouts>) => {
     const withShortTimeouts = await startTestService({}, undefined, { ...timeouts, ...more })
     onTestFinished(() => withShortTimeouts.stop())
@@ -126,7 +126,7 @@ describe('with little timeouts', () => {
     }
   }
 
-  test('who has a place and is slow is let go; who waits for it is neither slow nor silent', async () => {
+  test('a slow client that holds memory is disconnected; one that waits for memory counts as neither slow nor idle', async () => {
     const [bodyBytesPerSecond, idleMs] = [smallBytes / 2, 2000]
     const { withShortTimeouts, account } = await start({ bodyGraceMs: 400, idleMs, bodyBytesPerSecond })
     // Those that have a place keep it for four seconds from here, whenever the other one comes.
@@ -142,7 +142,7 @@ describe('with little timeouts', () => {
     }
   })
 
-  test('who waits too long is told to come again, and nothing is accepted', async () => {
+  test('a client that waits too long gets a Retry-After, and nothing is accepted', async () => {
     const { withShortTimeouts, account } = await start({ queuedMs: 300 })
     const holders = await fill(account, withShortTimeouts)
     const answer = await post(withShortTimeouts, account, largeText(largest))
@@ -156,14 +156,14 @@ describe('with little timeouts', () => {
   })
 })
 
-test('what declares much and sends little takes no place', async () => {
+test('a body that declares much and sends little reserves no memory', async () => {
   const account = await buildAccount(service)
   await Promise.all(Array.from({ length: 20 }, () => begin(account, smallBytes / 2, largest)))
   await sleep(200)
   expect((await post(service, account, largeText(largest))).status).toBe(202)
 })
 
-test('a large body is parsed elsewhere than all else is done', async () => {
+test('a large body is parsed in a thread of its own', async () => {
   const account = await buildAccount(service)
   const parse = vi.spyOn(JSON, 'parse')
   onTestFinished(() => parse.mockRestore())
@@ -171,7 +171,7 @@ test('a large body is parsed elsewhere than all else is done', async () => {
   expect(Math.max(...parse.mock.calls.map(([text]) => String(text).length))).toBeLessThanOrEqual(smallBytes)
 })
 
-test('where the thread is lost, the body that it was at work on is a 500, and the others are taken', async () => {
+test('if the thread is lost, the body that it was parsing is a 500, and the others are accepted', async () => {
   const other = await startTestService({}, service.stores)
   onTestFinished(() => other.stop())
   const account = await buildAccount(other)

@@ -40,7 +40,7 @@ async function get(path: string, method = 'GET') {
 }
 
 describe.each(['GET', 'HEAD'])('%s', (method) => {
-  test('a link gives the media with its type and its length, to be kept by nobody on the way', async () => {
+  test('a link returns the media with its type and length, and forbids caches to store it', async () => {
     const requestId = await acceptMedia({ mediaType: 'image', mimetype: 'image/png', filename: 'dot.png' })
     const { status, headers, content } = await get(pathFor(requestId), method)
     const sent = Buffer.from(png, 'base64')
@@ -54,7 +54,7 @@ describe.each(['GET', 'HEAD'])('%s', (method) => {
     expect(headers.get('Content-Length')).toBe(String(sent.length))
   })
 
-  test('a large one comes whole, and its length is told before it', async () => {
+  test('a large one is complete, with a Content-Length', async () => {
     const large = Buffer.alloc(3_000_000, 'large')
     const { headers, content } = await get(pathFor(await acceptMedia({}, large)), method)
     expect(content.equals(method === 'GET' ? large : Buffer.alloc(0))).toBe(true)
@@ -115,7 +115,7 @@ test.each([
   ['an emoji', 'dot 😀👩‍👧.png'],
   ['what separates parameters', 'a; filename=b, (c)*%41.png'],
   ['another script', '写真.png'],
-])('a filename with %s comes whole in a header of the standard form', async (_what, filename) => {
+])('a filename with %s is complete in a header of the standard form', async (_what, filename) => {
   const { status, headers } = await get(pathFor(await acceptMedia({ filename })))
   expect(status).toBe(200)
   const disposition = headers.get('Content-Disposition') ?? ''
@@ -200,7 +200,7 @@ describe('404 with the four fields', () => {
     expect((await get(path)).status).toBe(200)
   })
 
-  test('HEAD tells it by the status, without a body', async () => {
+  test('HEAD has the status, without a body', async () => {
     const { status, content } = await get('/media/x', 'HEAD')
     expect({ status, length: content.length }).toEqual({ status: 404, length: 0 })
   })
@@ -212,7 +212,7 @@ test('other methods are a 405 that says which ones there are', async () => {
   expect(answer.headers.get('Allow')?.split(', ')).toContain('GET')
 })
 
-test('the log never holds a token, be it good, altered or expired', async () => {
+test('the log never holds a token, whether valid, altered or expired', async () => {
   const requestId = await acceptMedia()
   const paths = [pathFor(requestId), `${pathFor(requestId)}x`, pathFor(requestId, inMs(-1000))]
   for (const path of paths) {

@@ -48,7 +48,7 @@ async function storedOf({ requestId }: { requestId: string }) {
 const nothing = { sends: 0, content: undefined }
 
 test.each([1, 512 * kibibyte - 1, 512 * kibibyte, 3_000_003])(
-  'content of %i bytes is stored to the byte, and its send with it',
+  'content of %i bytes is stored byte for byte, together with its send',
   async (length) => {
     const row = buildRow()
     const content = randomBytes(length)
@@ -63,7 +63,7 @@ test.each([1, 512 * kibibyte - 1, 512 * kibibyte, 3_000_003])(
   },
 )
 
-test('posted one after the other, each content is its own, a shorter one after a longer one too', async () => {
+test('of requests one after the other each stores its own content, also a shorter one after a longer one', async () => {
   for (const length of [3_000_000, 200_000, 1_500_000, 150_000]) {
     const content = randomBytes(length)
     const requestId = await accept(service, account, {
@@ -75,7 +75,7 @@ test('posted one after the other, each content is its own, a shorter one after a
 })
 
 test.each(bothKinds)(
-  'what comes after its moment, or with a key that is taken, leaves nothing: %s',
+  'content that comes after its deadline, or with a used key, leaves nothing: %s',
   async (_, content) => {
     const tooLate = buildRow({ recordBy: late })
     expect(await insert(tooLate, content)).toBeUndefined()
@@ -96,7 +96,7 @@ test.each([
   ['to_be_committed_by', large],
   ['commit', large, 'commit\0'],
 ])(
-  'where the connection stalls before its moment at “%s”, and goes on after it, nothing is recorded any more',
+  'if the connection stalls at “%s” until after the deadline, nothing is recorded',
   async (name, content, text: string = name) => {
     const proxy = await startTcpProxy(service.stores.databaseUrl)
     onTestFinished(() => proxy.close())
@@ -158,7 +158,7 @@ test('content is freed once it is recorded', async () => {
   expect(content.length).toBe(0)
 })
 
-test('content whose recording failed is kept: some of it may still be on its way', async () => {
+test('content whose recording failed is kept in memory: some of it may still be being written', async () => {
   const { databaseUrl } = service.stores
   const db = connectDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 300, onConnectionLost: () => {} })
   onTestFinished(() => db.$client.end())

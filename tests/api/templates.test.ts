@@ -36,7 +36,7 @@ test('a missing variable is a 400 that names it, and nothing is accepted', async
   await expectNothingAccepted(service, answer)
 })
 
-test('the endpoint with the channel in the body names it alike', async () => {
+test('the endpoint with the channel in the body names it, too', async () => {
   const answer = await request(service, '/v1/messages', {
     method: 'POST',
     headers: { Authorization: `Bearer ${account.apiKey}`, 'Content-Type': 'application/json' },
@@ -69,7 +69,7 @@ test('of very many unknown variables ten are named, and how many more there are'
   expect(answer.body.message.split('; ')).toHaveLength(11)
 })
 
-test('a key in other letters or with spaces is another variable', async () => {
+test('a key in other case or with spaces is another variable', async () => {
   const answer = await post(service, account, templateBody([variable('Name'), variable(' code')]))
   expectError(answer, 400)
   expect(answer.body.message.split('; ')).toEqual([
@@ -128,7 +128,7 @@ test("another channel's template of that name counts as unregistered, be it the 
   }
 })
 
-test('names of templates differ by every letter', async () => {
+test('names of templates are compared exactly', async () => {
   expect((await post(service, account, templateBody([], 'Greeting'))).status).toBe(202)
 })
 

@@ -62,7 +62,7 @@ test.each<[string, object]>([
   ['an audio', media({ mediaUrl, caption: 'Listen' }, 'audio')],
   ['a video', media({ mediaUrl }, 'video')],
   ['a document of any type', media({ base64: 'SGVsbG8=', mimetype: 'text/x-unheard-of' }, 'document')],
-])('is taken: %s', async (_, message) => {
+])('is accepted: %s', async (_, message) => {
   expect((await sendTo(service, message)).status).toBe(202)
 })
 
@@ -123,7 +123,7 @@ test('an e-mail contact is a 400 that names its type', async () => {
   await expectFault(service, await sendTo(service, text('Hello'), contact), 'contact.type')
 })
 
-test('without PUBLIC_BASE_URL base64 is a 400 that names the field and the setting; a link is taken', async () => {
+test('without PUBLIC_BASE_URL base64 is a 400 that names the field and the setting; a link is accepted', async () => {
   for (const fields of [{ base64 }, { base64, mediaUrl }]) {
     const answer = await sendTo(unreachable, media(fields))
     await expectFault(unreachable, answer, 'message.media.base64')

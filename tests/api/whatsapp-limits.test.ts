@@ -40,7 +40,7 @@ test('an e-mail contact is a 400', async () => {
   expect(await faultOf(body, 'contact.type')).toContain('phone contacts only')
 })
 
-test('a text of 4096 characters is taken, a longer one is a 400', async () => {
+test('a text of 4096 characters is accepted, a longer one is a 400', async () => {
   const textOf = (length: number) => ({
     contact,
     message: { ...text, text: { value: '👋'.repeat(length) } },
@@ -103,7 +103,7 @@ test.each([
   ['a docx, a zip by its bytes', { mediaType: 'document', base64: base64(samples.zip), mimetype: docx }],
   ['plain text', { mediaType: 'document', base64: 'QUJD', mimetype: 'text/plain; charset=utf-8' }],
   ['a document of any type by a link', { mediaType: 'document', mediaUrl, mimetype: 'application/zip' }],
-])('%s is taken', async (_, fields) => {
+])('%s is accepted', async (_, fields) => {
   expect((await post(service, account, media(fields))).status).toBe(202)
 })
 
@@ -143,7 +143,7 @@ test.each([
   await faultOf(media(fields), `message.media.${field}`)
 })
 
-test('the fault of a type says which are taken', async () => {
+test('the 400 for a type names those that are accepted', async () => {
   const message = await faultOf(
     media({ mediaType: 'image', base64: base64(samples.webp) }),
     'message.media.base64',

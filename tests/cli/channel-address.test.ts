@@ -45,7 +45,7 @@ describe('channel create', () => {
     },
   )
 
-  test('takes it where its network is allowed, and a name or a public address anywhere', async () => {
+  test('accepts it where its network is allowed, and a name or a public address anywhere', async () => {
     for (const [config, settings] of [
       [webhook('http://10.0.0.1/hook'), allowing],
       [webhook('https://intranet.example/hook'), {}],
@@ -56,7 +56,7 @@ describe('channel create', () => {
   })
 })
 
-test('channel update refuses it, too, and keeps the config that was', async () => {
+test('channel update refuses it, too, and keeps the previous config', async () => {
   const { stdout } = await create('webhook', webhook('https://example.com/hook'))
   const { channelId } = JSON.parse(stdout)
   const update = (settings: Record<string, string>, ...options: string[]) =>

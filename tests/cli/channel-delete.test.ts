@@ -59,7 +59,7 @@ async function refused(account: Account): Promise<Answer> {
   })
 }
 
-test('its waiting sends fail with a reason, and it looks absent from then on', async () => {
+test('its waiting sends fail with a reason, and it is answered as absent from then on', async () => {
   const account = await buildAccount(service)
   const { channelId } = account
   await ask(...`template set --channel ${channelId} --name hello --definition`.split(' '), '{"text":"Hello"}')
@@ -101,7 +101,7 @@ test('its waiting sends fail with a reason, and it looks absent from then on', a
     })
 })
 
-test('what it had beside its sends goes with it: templates, permits, an open breaker, its credentials', async () => {
+test('what belongs to it is deleted with it: templates, permits, an open breaker, its credentials', async () => {
   const account = await buildAccount(service)
   const { channelId } = account
   const { db } = service.runtime
@@ -209,7 +209,7 @@ test('a send that was being claimed at that moment, and would be tried again, fa
   ])
 })
 
-test('the repeat of a request that it took is answered as before, and makes no second send', async () => {
+test('a repeated request that it accepted is answered as before, and makes no second send', async () => {
   const account = await buildAccount(service)
   const key = newKey()
   const first = await postKeyed(service, account, key, sameBody())
@@ -251,6 +251,6 @@ test('the support page and the command line explain its sends, and refuse to rep
   expect(JSON.parse(stdout)).toMatchObject({ status: 'failed', channelId: account.channelId })
 })
 
-test('a channel that there is not is named as such', async () => {
+test('an unknown channel is reported as such', async () => {
   expect(await remove('nonsense')).toMatchObject({ status: 1, stderr: expect.stringContaining('No channel') })
 })

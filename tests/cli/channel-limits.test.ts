@@ -40,7 +40,7 @@ const noLimits = {
   breakerOpenUntil: null,
 }
 
-test('a channel is created without limits, each contact in order, unless told otherwise', async () => {
+test("by default a channel has no limits, and each contact's sends are in order", async () => {
   const { channelId: plain } = await create('--config', '{}')
   expect(await channelOf(plain)).toMatchObject(noLimits)
   const limits = ['--rate', '80/1', '--max-in-flight', '4', '--ordering', 'none']
@@ -69,7 +69,7 @@ test('channel update changes the limits that it names and takes them away with n
   expect(await channelOf(channelId)).toMatchObject(noLimits)
 })
 
-test('channel list tells the limits', async () => {
+test('channel list shows the limits', async () => {
   const { channelId: limited } = await create('--config', '{}', '--rate', '80/1', '--max-in-flight', '4')
   const { channels } = await ask('channel', 'list', '--account', accountId)
   expect(channels).toContainEqual(

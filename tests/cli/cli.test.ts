@@ -137,7 +137,7 @@ test.each([
   [['trace', nobody], 'RETENTION_DAYS'],
   [['pigeon'], 'pigeon'],
   [[], '--help'],
-])('a faulty command says what to do in one line and exits with 1: %j', async (args, hint) => {
+])('a wrong command says what to do in one line and exits with 1: %j', async (args, hint) => {
   const { status, stdout, stderr } = await cli([...args, '--json'])
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr.trim().split('\n')).toHaveLength(1)
@@ -198,7 +198,7 @@ test("a webhook's secret is changed without a gap, and is shown nowhere", async 
   expect(refused.stderr).not.toContain(String(old).slice(6))
 })
 
-test('an smtp config without a name is sealed without one: the release before knows no such field', async () => {
+test("an smtp config without a name is sealed without one: the previous release doesn't know the field", async () => {
   const { accountId } = await ask('account', 'create', '--name', 'Acme')
   const config = { host: 'mx.example.com', from: 'Ann <ann@example.com>' }
   const created = ['--account', accountId, '--provider', 'smtp', '--name', 'Mail']
@@ -212,7 +212,7 @@ test('an smtp config without a name is sealed without one: the release before kn
   })
 })
 
-test('without a database the message says so', async () => {
+test('without a database the error says so', async () => {
   const away = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' }
   const { status, stderr } = await cli(['trace', nobody], away)
   expect(status).toBe(1)

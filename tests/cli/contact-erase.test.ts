@@ -90,7 +90,7 @@ const bodies = {
   },
 }
 
-test('content and contact are gone from every table, and the bones of the timelines stay', async () => {
+test('content and contact are gone from every table, and the redacted timelines stay', async () => {
   const worker = await service.startWorker()
   const contact = { value: phone, name }
   const requestIds: string[] = []
@@ -137,11 +137,11 @@ test('content and contact are gone from every table, and the bones of the timeli
   expect(await erase()).toEqual({ erased: 0, unfinished: 0 })
 })
 
-test('a contact that nobody has sent to answers 0', async () => {
+test('a contact without sends answers 0', async () => {
   expect(await erase(newContact())).toEqual({ erased: 0, unfinished: 0 })
 })
 
-test('what others have with the same contact stays, and so does what the account has with others', async () => {
+test("other accounts' sends to the contact stay, and so do the account's sends to others", async () => {
   const other = await buildAccount(service)
   const kept = [
     await attemptedSend(service, other, told, textBody(content, phone)),
@@ -214,7 +214,7 @@ describe('an erased send', () => {
   test.each([
     ['sent', told],
     ['failed', words],
-  ] as const)('takes a late outcome, and none of its words: %s', async (status, outcome) => {
+  ] as const)('records a late outcome without its text: %s', async (status, outcome) => {
     const requestId = await accept(service, account, textBody(content, phone))
     const lost = await loseAttempt(service, requestId, 'frozen')
     expect(await erase()).toEqual({ erased: 1, unfinished: 0 })
@@ -229,7 +229,7 @@ describe('an erased send', () => {
     expect(await everythingStored()).not.toContain(phone)
   })
 
-  test('tells a late outcome that changes nothing without its words either', async () => {
+  test('shows a late outcome that changes nothing, also without its text', async () => {
     const requestId = await accept(service, account, textBody(content, phone))
     const lost = await loseAttempt(service, requestId, 'frozen')
     await erase()
@@ -240,7 +240,7 @@ describe('an erased send', () => {
     expect(await everythingStored()).not.toContain(phone)
   })
 
-  test('goes when its time is over, like any other', async () => {
+  test('is deleted when its retention ends, like any other', async () => {
     const longAgo = new Date('2026-01-01')
     const requestId = uuidv7({ msecs: longAgo.getTime() })
     const changes = { requestId, status: 'sent', finishedAt: longAgo, contactValue: phone } as const

@@ -75,7 +75,7 @@ async function sendWith(keys: Record<string, string>, channelId: string): Promis
   }
 }
 
-test('a rolling rotation fails no send: with both keys configs of either open, after it the new one does', async () => {
+test('a rolling rotation fails no send: with both keys set, configs of either open; afterwards the new key opens all', async () => {
   const url = receiver.at((_request, response) => response.end())
   const channelId = await buildWebhookChannel(service, account.accountId, url, 'resend')
   expect(await sendWith(both, channelId)).toBe('sent')
@@ -86,7 +86,7 @@ test('a rolling rotation fails no send: with both keys configs of either open, a
   expect(await sendWith(onlyOld, channelId)).toBe('not_called')
 })
 
-test('it can be run again, goes on where it ended, and tells what it found done', async () => {
+test('it can be run again, continues where it ended, and counts what was done before', async () => {
   const { accountId, channelId } = account
   expect(await rotate(newKey, oldKey)).toEqual({ rotated: 1, already: 0, unopened: [] })
   const sealed = await sealedConfigOf(channelId)
@@ -124,7 +124,7 @@ test('without the previous key nothing is changed, and the answer says which set
   expect(await sealedConfigOf(account.channelId)).toBe(before)
 })
 
-test('a config that somebody gives a channel at this moment is not lost', async () => {
+test('a config that a channel gets during the rotation is not lost', async () => {
   const { channelId } = account
   const client = await service.runtime.db.$client.connect()
   await client.query('begin')
@@ -141,7 +141,7 @@ test('a config that somebody gives a channel at this moment is not lost', async 
   expect(openConfig(await sealedConfigOf(channelId), channelId, [newKey])).toEqual({ given: 'now' })
 })
 
-test('however many channels there are', async () => {
+test('rotates any number of channels', async () => {
   const { accountId } = account
   const rows = Array.from({ length: 201 }, () => {
     const id = uuidv7()

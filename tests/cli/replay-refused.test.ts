@@ -33,7 +33,7 @@ async function isRefused(args: string[], hint: string) {
   expect(stderr).toContain(hint)
 }
 
-test('no replay of a send that is sent, queued or sending', async () => {
+test('a send that is sent, queued or sending is not replayed', async () => {
   const sent = await attemptedSend(service, account, { outcome: 'sent' })
   const queued = await accept(service, account, textBody())
   const sending = await accept(service, account, textBody())
@@ -71,6 +71,6 @@ test.each([
   [['--channel', uuidv7(), '--status', 'failed'], 'channel list'],
   [['--channel', uuidv7(), '--status', 'failed', '--limit', '0'], '--limit'],
   [['x', 'y'], 'argument'],
-])('no replay with faulty options: %j', async (args, hint) => {
+])('wrong options are refused: %j', async (args, hint) => {
   await isRefused(args, hint)
 })

@@ -45,7 +45,7 @@ async function replaySet(by: Account, status: string, ...options: string[]) {
   return JSON.parse(result.stdout)
 }
 
-test('a set is replayed the oldest first, up to its limit, at most 20 falling due in a second; nothing else is touched', async () => {
+test('a set is replayed oldest first, up to its limit, at most 20 due in a second; nothing else is replayed', async () => {
   const [by, other] = [await withChannel(), await withChannel()]
   const failed = await buildEnded(by, 70, 'failed')
   const bystanders = [
@@ -79,7 +79,7 @@ test('a set is replayed the oldest first, up to its limit, at most 20 falling du
   })
 })
 
-test('a set of uncertain ones leaves the failed ones, and what is replayed is not replayed again', async () => {
+test('a set of uncertain sends leaves out the failed ones, and a replayed send is not replayed again', async () => {
   const by = await withChannel()
   const uncertain = await buildEnded(by, 3, 'uncertain')
   const failed = await buildEnded(by, 3, 'failed')
@@ -89,7 +89,7 @@ test('a set of uncertain ones leaves the failed ones, and what is replayed is no
   expect(await statesOf(failed)).toEqual(Array(3).fill('failed'))
 })
 
-test('a set leaves out what has lost its media, and does not count it for the limit', async () => {
+test('a set leaves out sends whose media is deleted, and does not count them for the limit', async () => {
   const by = await withChannel()
   const [gone = '', kept = '', linked = ''] = await buildEnded(by, 3, 'failed')
   const { db } = service.runtime

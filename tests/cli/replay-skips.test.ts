@@ -84,7 +84,7 @@ async function replay(by: Account, ...options: string[]) {
 }
 
 describe('a replay of a set', () => {
-  test('leaves out what expired and what was refused for good, counted by the reason, and takes them where it is asked to', async () => {
+  test('leaves out expired and permanently refused sends, counted by the reason, and includes them on request', async () => {
     const by = await withChannel()
     const away = await gaveUp(by)
     const code = await expired(by)
@@ -106,7 +106,7 @@ describe('a replay of a set', () => {
     expect(await statusesOf(numbers)).toEqual(['queued', 'queued'])
   })
 
-  test('with --dry-run does nothing, and says what it would do', async () => {
+  test('with --dry-run does nothing, and prints what it would do', async () => {
     const by = await withChannel()
     const ids = [await gaveUp(by), await gaveUp(by), await expired(by), await refused(by)]
     const before = await Promise.all(ids.map((requestId) => rowOf(service, requestId)))
@@ -121,7 +121,7 @@ describe('a replay of a set', () => {
     expect(await replay(by, '--include-expired')).toEqual(would)
   })
 
-  test('for reading says whether it was done', async () => {
+  test('in readable form says whether it was done', async () => {
     const by = await withChannel()
     await gaveUp(by)
     const set = ['replay', '--channel', by.channelId, '--status', 'failed']
@@ -131,7 +131,7 @@ describe('a replay of a set', () => {
     expect(await read()).toMatch(/^replayed +1\nskipped +0 expired, 0 refused for good\n$/)
   })
 
-  test('passes by what it leaves out without counting it for the limit, and counts no further than it goes', async () => {
+  test('does not count what it leaves out for the limit, and counts only as far as it reads', async () => {
     const by = await withChannel()
     const [first, kept, , later] = [await refused(by), await gaveUp(by), await refused(by), await gaveUp(by)]
     expect(await replay(by, '--limit', '1')).toEqual({ replayed: 1, skipped: { expired: 0, refused: 1 } })
@@ -140,7 +140,7 @@ describe('a replay of a set', () => {
     expect(await statusesOf([later])).toEqual(['queued'])
   })
 
-  test('knows a refusal that came late, and one before the call, as refused for good; a lost worker is none', async () => {
+  test('counts a late refusal, and one before the call, as permanently refused, but not a lost worker', async () => {
     const by = await withChannel()
     const late = await accept(service, by, textBody())
     await endAttempt(service, await loseAttempt(service, late, 'frozen'), refusal)
@@ -158,7 +158,7 @@ describe('a replay of a set', () => {
     expect(await statusesOf([late, never, lost])).toEqual(['failed', 'failed', 'queued'])
   })
 
-  test('goes by what is kept, not by words: a provider that says "expired", or "refused", changes nothing', async () => {
+  test('goes by stored fields, not by text: a provider that answers "expired" or "refused" changes nothing', async () => {
     const by = await withChannel()
     const says = await gaveUp(by, { ...outage, reason: 'expired' })
     await change(says, { failure: 'expired' })
@@ -167,7 +167,7 @@ describe('a replay of a set', () => {
     expect(await statusesOf([says, refuses])).toEqual(['queued', 'queued'])
   })
 
-  test('of uncertain ones leaves out those whose time is over', async () => {
+  test('of uncertain sends leaves out those whose time is over', async () => {
     const by = await withChannel()
     const unsure: AttemptResult = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
     const [code, news] = [await attemptedSend(service, by, unsure), await attemptedSend(service, by, unsure)]
@@ -177,7 +177,7 @@ describe('a replay of a set', () => {
     expect(await statusesOf([code, news])).toEqual(['uncertain', 'queued'])
   })
 
-  test('of one send takes it whatever the reason, as before', async () => {
+  test('of a single send replays it whatever the reason', async () => {
     const by = await withChannel()
     for (const requestId of [await expired(by), await refused(by)]) {
       const { status, stdout } = await runCli(service, 'replay', requestId)
@@ -211,7 +211,7 @@ describe('a set is narrowed', () => {
     expect(await statusesOf([old, middle, young])).toEqual(['failed', 'queued', 'failed'])
   })
 
-  test('by a part of the reason, in upper or lower case, in which no character means another', async () => {
+  test('by a part of the reason, in upper or lower case, without wildcards', async () => {
     const by = await withChannel()
     const [away, full] = [await gaveUp(by), await gaveUp(by, { ...outage, reason: 'Mailbox 100% full' })]
     const set = { channelId: by.channelId, status: 'failed', limit: 10 } as const
@@ -231,7 +231,7 @@ describe('a set is narrowed', () => {
     [['--since', '1h', '--until', '2h'], 'before --until'],
     [['--reason', ' '], '--reason'],
     [['--dry-run=no'], '--dry-run'],
-  ])('but not by what cannot be read: %j', async (options, hint) => {
+  ])('but not by an invalid value: %j', async (options, hint) => {
     const by = await withChannel()
     const failed = await gaveUp(by)
     const args = ['replay', '--channel', by.channelId, '--status', 'failed', ...options]
@@ -242,7 +242,7 @@ describe('a set is narrowed', () => {
     expect(await statusesOf([failed])).toEqual(['failed'])
   })
 
-  test('but a single send is not: what is for sets is refused with it', async () => {
+  test('but a single send is not: options for sets are refused', async () => {
     const requestId = await refused(account)
     for (const option of ['--dry-run', '--include-refused']) {
       const { status, stderr } = await runCli(service, 'replay', requestId, option)
@@ -252,7 +252,7 @@ describe('a set is narrowed', () => {
   })
 })
 
-test('a set of many thousands is gone through page by page, each time with the same counts as a dry run', async () => {
+test('a set of many thousands is replayed page by page, with the same counts as a dry run', async () => {
   const by = await withChannel()
   const { db } = service.runtime
   await updateChannel(db, by.channelId, { expireAfterSeconds: 60 })

@@ -82,7 +82,7 @@ async function buildHook(behaviour: Behaviour) {
 }
 
 describe('a replay', () => {
-  test('of a failed and of an uncertain send calls the provider again, ends them sent, and keeps the story before', async () => {
+  test('of a failed and of an uncertain send calls the provider again, ends them sent, and keeps the earlier events', async () => {
     const worker = await service.startWorker('again')
     const refused = await buildHook(answer(400))
     const broken = await buildHook(resetAfterReading)
@@ -112,7 +112,7 @@ describe('a replay', () => {
     await worker.stop()
   })
 
-  test('begins the retries anew: attempt numbers go on, delays start at the first, and the last is as far away', async () => {
+  test('restarts the retries: attempt numbers continue, delays start at the first, with as many attempts as before', async () => {
     const requestId = await accept(service, account, textBody())
     const fail = async () => {
       const { db } = service.runtime
@@ -142,7 +142,7 @@ describe('a replay', () => {
     expect(begun).toEqual([1, 2, 3, 4, 5, 6])
   })
 
-  test('of a send whose worker was lost keeps that story, and counts losses anew', async () => {
+  test('of a send whose worker was lost keeps that event, and restarts the count of losses', async () => {
     const requestId = await accept(service, account, textBody())
     await loseAttempt(service, requestId, 'dead')
     await service.runtime.db.update(sends).set({ losses: 4 }).where(eq(sends.requestId, requestId))
@@ -157,7 +157,7 @@ describe('a replay', () => {
     expect(await rowOf(service, requestId)).toMatchObject({ status: 'uncertain', losses: 1, attempt: 2 })
   })
 
-  test('of a replayed send tells each series once', async () => {
+  test('of a replayed send lists each series of attempts once', async () => {
     const requestId = await attemptedSend(service, account, rejected)
     await replaySend(service.runtime.db, requestId)
     await endAttempt(service, await beginAttempt(service, requestId, 'second'), unsure)
@@ -170,7 +170,7 @@ describe('a replay', () => {
     ])
   })
 
-  test('gives an expired send its full waiting time anew', async () => {
+  test('gives an expired send its full waiting time again', async () => {
     const channelId = await buildChannel(service, account.accountId)
     await updateChannel(service.runtime.db, channelId, { expireAfterSeconds: 60 })
     const requestId = await accept(service, { ...account, channelId }, textBody())
@@ -189,7 +189,7 @@ describe('a replay', () => {
     expect(await timelineOf(service, requestId)).toMatchObject({ status: 'sent', attempts: 1 })
   })
 
-  test('reaches the provider also where sends may wait for two seconds only', async () => {
+  test('reaches the provider also where sends expire after two seconds', async () => {
     const channelId = await buildChannel(service, account.accountId)
     const requestId = await attemptedSend(service, { ...account, channelId }, rejected)
     await updateChannel(service.runtime.db, channelId, { expireAfterSeconds: 2 })
@@ -214,7 +214,7 @@ describe('a replay', () => {
     expect(await received(service, requestId)).toMatchObject([{ mediaContent: content }])
   })
 
-  test('many times at once replays once', async () => {
+  test('requested many times at once replays once', async () => {
     const requestId = await attemptedSend(service, account, rejected)
     const { db } = service.runtime
     const results = await Promise.all(Array.from({ length: 10 }, () => replaySend(db, requestId)))
@@ -224,7 +224,7 @@ describe('a replay', () => {
     ).toHaveLength(1)
   })
 
-  test('while another replay is in progress says that the send has not ended', async () => {
+  test('during another replay says that the send has not ended', async () => {
     const requestId = await attemptedSend(service, account, rejected)
     const { db } = service.runtime
     const client = await db.$client.connect()

@@ -45,7 +45,7 @@ function sendWith(name: string, keys: string[], channelId = account.channelId) {
   return post(service, { ...account, channelId }, { contact: { value: '+4915112345678' }, message })
 }
 
-test('a template that is set holds for the next send', async () => {
+test('a template that is set applies to the next send', async () => {
   await expectSet(account.channelId, 'welcome: Größe 😀', { text: 'Dear {{name}}' })
   expect(await stored('welcome: Größe 😀')).toEqual({ text: 'Dear {{name}}' })
   expect((await sendWith('welcome: Größe 😀', ['name'])).status).toBe(202)
@@ -99,11 +99,11 @@ test.each([
   ['empty', ''],
   ['too long', 'x'.repeat(513)],
   ['of two lines', 'a\nb'],
-])('a name that no send could give is refused: %s', async (_what, name) => {
+])('a name that no send could have is refused: %s', async (_what, name) => {
   await expectRefusal(await set(account.channelId, name, { text: 'x' }), '--name')
 })
 
-test('a name of 512 characters, as sends may give it, is taken', async () => {
+test('a name of 512 characters, the longest that a send may have, is accepted', async () => {
   const name = '😀'.repeat(512)
   await expectSet(account.channelId, name, { text: 'x' })
   expect((await sendWith(name, [])).status).toBe(202)

@@ -37,7 +37,7 @@ async function explanationOf(requestId: string) {
   }
 }
 
-test('while a send stands behind earlier ones, its story names the first and counts them; later it tells that it did', async () => {
+test('the explanation of a send behind earlier ones names the first and counts them; later it says that the send waited', async () => {
   const contact = newContact()
   const first = await accept(service, account, textBody('1', contact))
   // In two requests at once, which may share an insert or not.
@@ -67,7 +67,7 @@ test('while a send stands behind earlier ones, its story names the first and cou
   await worker.stop()
 })
 
-test('sends that one insert accepts stand one behind the other, the first behind what was there', async () => {
+test('sends accepted by one insert wait one behind the other, the first behind those before', async () => {
   const lane = laneOf(3, account)
   const [there] = await insertBatch(service, lane.slice(0, 1))
   const [first, second] = await insertBatch(service, lane.slice(1))
@@ -78,7 +78,7 @@ test('sends that one insert accepts stand one behind the other, the first behind
   expect(await waitedFor(second)).toBe(first?.requestId)
 })
 
-test('sends of a channel without an order stand behind nobody', async () => {
+test('sends of a channel without an order wait behind no other', async () => {
   const channelId = await buildChannel(service, account.accountId)
   await service.runtime.db.update(channels).set({ ordering: 'none' }).where(eq(channels.id, channelId))
   const contact = newContact()
@@ -87,7 +87,7 @@ test('sends of a channel without an order stand behind nobody', async () => {
   expect((await explanationOf(second)).facts).toMatchObject({ ahead: null, waitedFor: null })
 })
 
-test('a send of a held channel tells by whose words it is held, and with which limits', async () => {
+test("the explanation of a send of a held channel has the reason for the hold, and the channel's limits", async () => {
   const channelId = await buildChannel(service, account.accountId)
   const requestId = await accept(service, { ...account, channelId }, textBody())
   const limits = { rateCalls: 80, rateSeconds: 1, maxInFlight: 5 }
@@ -99,7 +99,7 @@ test('a send of a held channel tells by whose words it is held, and with which l
   expect(story.advice?.command).toBe(`channel resume ${channelId}`)
 })
 
-test('trace --follow tells the events as they come, and ends with 0 when the send was sent', async () => {
+test('trace --follow prints the events as they come, and exits with 0 when the send was sent', async () => {
   const requestId = await accept(service, account, textBody())
   const running = trace(requestId, '--follow')
   await eventually('what it waits for', async () => running.output.stdout.includes('Waiting in the queue'))
@@ -115,7 +115,7 @@ test('trace --follow tells the events as they come, and ends with 0 when the sen
   expect(stdout).toContain(`For the customer: Your text message ${requestId}`)
 })
 
-test('of a send that failed, trace tells the story; with --follow it ends with 1 and says why in one line', async () => {
+test('of a failed send, trace prints the explanation; with --follow it exits with 1 and says why in one line', async () => {
   const worker = await service.startWorker('third-worker')
   const requestId = await accept(service, account, textBody('Hello', '+15550100103'))
   await finishedTimeline(service, requestId, account.apiKey)
@@ -142,7 +142,7 @@ test('of a send that failed, trace tells the story; with --follow it ends with 1
 test.each([
   ['01890000-0000-7000-8000-000000000001', 'more than 90 days ago (RETENTION_DAYS)'],
   ['my message', 'The text contains no requestId.'],
-])('trace %s says in one line why it is no send, and ends with 1', async (pasted, why) => {
+])('trace %s says in one line why that is no send, and exits with 1', async (pasted, why) => {
   const { status, stdout, stderr } = await trace(pasted).ended
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr).toMatch(/^.+\n$/)

@@ -100,7 +100,7 @@ function secretsOf({ apiKey }: Account): string[] {
   return [...texts.flatMap(inEveryForm), Buffer.from(CREDENTIALS_KEY, 'base64').toString('hex')]
 }
 
-test('no secret is anywhere, and content and contacts are with the sends alone', async () => {
+test('no secret is in logs, Redis or PostgreSQL, and content and contacts are only in the four tables that may hold them', async () => {
   const failing = await buildFailingChannel()
   const bodies = [
     { contact: { value: phone, name: contactName }, message: { type: 'text', text: { value: content } } },
@@ -186,7 +186,7 @@ async function allThatIsPrinted(requestId: string): Promise<string> {
   return JSON.stringify(results)
 }
 
-test('nor is a credential of a provider, whether it lets us in or not, nor a media link', async () => {
+test('no credential of a provider is, whether the provider accepts it or not, nor a media link', async () => {
   const emulators = await startEmulators()
   const contents = [content, contactName, phone, phone.slice(1), address, 'knusperhaus', '/media/']
   const secrets = new Set(secretsOf(account))

@@ -40,7 +40,7 @@ test('an account has a channel of every provider', async () => {
   expect(channels.map(({ provider }) => provider).sort()).toEqual([...providerNames].sort())
 })
 
-test('the next start keeps the channels and points them at where the emulators listen then', async () => {
+test("the next start keeps the channels and points them at the emulators' new addresses", async () => {
   const { accountId, apiKey } = await seedDemoAccount(environment)
   const first = await start(accountId)
   const second = await start(accountId)
@@ -50,7 +50,7 @@ test('the next start keeps the channels and points them at where the emulators l
   expect(second.emulators.webhook.taken.has(requestId)).toBe(true)
 })
 
-test('what is missing is made, and a channel of your own stays as it is', async () => {
+test('missing channels are created, and a channel of your own stays as it is', async () => {
   const { accountId } = await seedDemoAccount(environment)
   const { channels } = await start(accountId)
   await updateChannel(service.runtime.db, channels.webhook, { name: 'Mine' })

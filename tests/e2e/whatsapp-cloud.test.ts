@@ -91,7 +91,7 @@ test('a text, a registered template and media are sent by a WhatsApp channel', a
   expect(callsOf(media)).toMatchObject([{ message: { image: { id: expect.any(String) } } }])
 })
 
-test('a token that is refused holds the channel, with the words of the provider, until it is mended', async () => {
+test("a refused token holds the channel, with the provider's reason, until the config is fixed", async () => {
   const channelId = await createChannel({ ...far.config, accessToken: 'EAAJB-revoked' })
   const requestId = await accept(service, { ...account, channelId }, textBody())
   const channel = await eventually('the channel held', async () => {

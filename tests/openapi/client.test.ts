@@ -40,7 +40,7 @@ async function client(): Promise<Client> {
   return clientOf(service.url, account.apiKey, account.channelId)
 }
 
-test('a client generated from the document takes right bodies and refuses wrong ones when it is compiled', async () => {
+test('a client generated from the document compiles with valid bodies, and not with invalid ones', async () => {
   const compiled = await run('node_modules/.bin/tsc', [
     '-p',
     'tests/openapi/client',
@@ -50,7 +50,7 @@ test('a client generated from the document takes right bodies and refuses wrong 
   expect(compiled.stdout).toBe('')
 })
 
-test('it sends a text, a template and media, and reads what became of them', async () => {
+test('it sends a text, a template and media, and reads their timelines', async () => {
   const { text, template, media, outcomesOf } = await client()
   const results = [await text(), await template(), await template(), await media()]
   expect(results.map(({ response }) => response.status)).toEqual([202, 202, 202, 202])
@@ -66,7 +66,7 @@ test('it sends a text, a template and media, and reads what became of them', asy
   await worker.stop()
 })
 
-test('it tells of a refusal', async () => {
+test('it returns the error of a refused request', async () => {
   const { refused } = await client()
   const { data, error } = await refused()
   expect(data).toBeUndefined()

@@ -41,7 +41,7 @@ test('without a public address there are no media links in it', async () => {
   await other.stop()
 })
 
-test('the page loads only what is served here', async () => {
+test('the page loads only what this service serves', async () => {
   const paths = await linked()
   expect(paths).toHaveLength(5)
   for (const path of paths) {
@@ -54,7 +54,7 @@ test('the page loads only what is served here', async () => {
   expect((await get('/docs')).text + (await get('/docs/page.js')).text).not.toMatch(/https?:\/\//)
 })
 
-test('a browser is told to load, run and call nothing from elsewhere, and to show it in no frame', async () => {
+test('its headers forbid the browser to load, run or call anything from other hosts, and to show it in a frame', async () => {
   const { headers } = await get('/docs')
   const policy = (headers.get('Content-Security-Policy') ?? '').split('; ')
   expect(policy).toContain("default-src 'none'")
@@ -73,7 +73,7 @@ describe.each([
   '/docs/swagger-ui-bundle.js',
   '/docs/swagger-ui.css',
 ])('%s', (path) => {
-  test('what a client has already is not sent again', async () => {
+  test('a file that the client has cached is not sent again', async () => {
     const { headers } = await get(path)
     const tag = headers.get('ETag') ?? ''
     expect(tag).toMatch(/^"[\w-]{22}"$/)

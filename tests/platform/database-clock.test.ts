@@ -71,7 +71,7 @@ test('a reading is never ahead of PostgreSQL, and behind by its round trip at th
   expect(roundTripsMs[1]).toBeGreaterThanOrEqual(200)
 })
 
-test('a slow reading takes nothing from what a fast one has told', async () => {
+test('a slow reading does not replace a more exact one', async () => {
   const { clock, proxy } = await openClock()
   const before = await clock.read()
   proxy.delay(200)

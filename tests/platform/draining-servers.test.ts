@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-test('an answer of the admin process under way when its end begins asks for the end of its connection', async () => {
+test('an answer of the admin process under way when its shutdown begins has Connection: close', async () => {
   const held = new EventEmitter()
   const app = new Hono().get('/', async (context) => {
     setImmediate(() => held.emit('asked'))

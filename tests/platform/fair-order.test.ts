@@ -33,14 +33,14 @@ async function take(count: number): Promise<string> {
   return taken.flatMap((id, index) => (index % 2 ? [] : [channelOf.get(id)])).join('')
 }
 
-test('channels take turns, whichever of them came first and with how much', async () => {
+test('channels alternate, whichever of them came first and with how many sends', async () => {
   await add('aaaaaa')
   await add('bbb')
   await add('c')
   expect(await take(20)).toBe('aabcababaa')
 })
 
-test('in one batch they take turns as well', async () => {
+test('channels alternate also within one batch', async () => {
   await add('aaaabbbbc')
   expect(await take(20)).toBe('abcababab')
 })
@@ -56,27 +56,27 @@ test('one that joins later starts at what is being served: neither before it nor
   expect(await take(20)).toBe('aabababaaaaaa')
 })
 
-test('one that had nothing waiting for some time has saved up no turns', async () => {
+test('one that had nothing waiting for some time has gained no priority', async () => {
   await add('b')
   await add('a'.repeat(20))
   await take(11)
   expect(await tagsOf('b')).toEqual([13])
 })
 
-test('one that has had its turns far ahead goes on from its own last one', async () => {
+test('one that was served far ahead continues from its own last send', async () => {
   await add('aaaaa')
   await add('b')
   await take(2)
   expect(await tagsOf('a', 'b')).toEqual([6, 3])
 })
 
-test('when the overflow is empty all is forgotten, and every channel starts anew', async () => {
+test('when the overflow is empty all scores are deleted, and every channel starts again', async () => {
   await add('aaaabb')
   await take(6)
   expect(await tagsOf('a', 'b', 'a')).toEqual([1, 1, 2])
 })
 
-test('while something waits, what was given is remembered', async () => {
+test('while something waits, the scores are kept', async () => {
   await add('aaa')
   await take(2)
   expect(await tagsOf('a')).toEqual([4])
@@ -100,12 +100,12 @@ test('one that joins when the bound is being served does not go beyond it', asyn
   expect(await tagsOf('b', 'a')).toEqual([lastTag, lastTag])
 })
 
-test('what is remembered goes away by itself', async () => {
+test('the scores expire by themselves', async () => {
   await add('a')
   expect(await service.runtime.redis.pttl(lastTags)).toBeGreaterThan(3_600_000)
 })
 
-test('sends beyond a few at a time are tagged too', async () => {
+test('a large batch of sends is tagged, too', async () => {
   const tags = await tagsOf(...Array<string>(1000).fill('a'))
   expect(tags).toEqual(Array.from({ length: 1000 }, (_, index) => index + 1))
 })

@@ -106,7 +106,7 @@ test('media is counted in bytes as decoded, and a repeat by its Idempotency-Key 
   expect(gained).toEqual({ bytes: 10, sends: 1, replays: 1, accepts: 2 })
 })
 
-test('requests beyond a limit are counted by whose limit it is', async () => {
+test('requests beyond a limit are counted by the kind of limit', async () => {
   const limited = await buildAccount(service, { rateLimit: { points: 1, seconds: 60 } })
   const guarded = await startTestService({ AUTH_FAILURE_LIMIT: '1' })
   const ofAddress = () => countedBy(guarded.runtime.metrics.rateLimited, { limit: 'address' })
@@ -184,7 +184,7 @@ test('a channel that is held by its provider makes no retry of its send', async 
   expect(await gains(delivery, () => attemptedSend(service, by, refused))).toEqual(nothing)
 })
 
-test('a replayed send counts as ended again, but its time to sent is none of the service', async () => {
+test('a replayed send counts as ended again, but not in the time to sent', async () => {
   const requestId = await attemptedSend(service, account, {
     outcome: 'rejected',
     fault: 'recipient',

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-test('however many ask at a time, they take up one connection, and later ones ask anew', async () => {
+test('concurrent checks of readiness share one connection, and later ones check again', async () => {
   // It takes up a connection as well, every few seconds; one that is being read now is waited for.
   service.api.clock.stop()
   await service.api.clock.read()

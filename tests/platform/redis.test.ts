@@ -8,7 +8,7 @@ import { withTimeouts } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
-test('the commands of one turn wait for its end, to be written together, also on a connection made anew', async () => {
+test('the commands of one turn of the event loop are written together, also after a reconnect', async () => {
   const { redisUrl } = await freshStores()
   const redis = connectForRequests(withTimeouts(redisUrl), createLogger('silent'), createMetrics('api'))
   onTestFinished(() => redis.disconnect())
@@ -37,7 +37,7 @@ test.each(['', '?commandTimeout=20'])(
   },
 )
 
-test('a connection on which Redis says nothing is made anew, and told of', async () => {
+test('a connection on which Redis stops answering is replaced, and logged', async () => {
   const { redisUrl } = await freshStores()
   const { hostname: host, port } = new URL(redisUrl)
   let connections = 0

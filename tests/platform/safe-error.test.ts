@@ -38,7 +38,7 @@ test.each<[string, () => unknown]>([
   expect(safeError(error).message).toMatch(/./)
 })
 
-test('the code of a fault and the place where it was thrown are told', async () => {
+test('a logged error has its code and the place where it was thrown', async () => {
   const error = await faultOf(() => db.$client.query('select 1/0'))
   expect(safeError(error)).toMatchObject({ type: 'error', code: '22012', message: 'division by zero' })
   expect(safeError(new Error('x')).stack).toContain('safe-error.test.ts')

@@ -26,7 +26,7 @@ async function commandsOf(redis: Redis, work: () => Promise<unknown>): Promise<s
   return send.mock.calls.map(([command]) => command.name).filter((name) => name !== 'ping')
 }
 
-test('what is used up at one time is one command, in which each key has its own limit and window', async () => {
+test('concurrent uses are one command, in which each key has its own limit and window', async () => {
   const { redis, createLimiter } = await openLimiters()
   const one = createLimiter('rate', { points: 1, seconds: 60 })
   const five = createLimiter('rate', { points: 5, seconds: 10 })
@@ -50,7 +50,7 @@ test('what is used up at one time is one command, in which each key has its own 
   expect(commands).toEqual(['eval'])
 })
 
-test('of more than one command takes, exactly the limit is given, and each use told what is left behind it', async () => {
+test('of more uses than fit in one command, exactly the limit is granted, and each use gets what is left after it', async () => {
   const { createLimiter } = await openLimiters()
   const limiter = createLimiter('rate', { points: 300, seconds: 60 })
   const counts = await Promise.all(Array.from({ length: 450 }, () => limiter.useUp('a')))
@@ -58,7 +58,7 @@ test('of more than one command takes, exactly the limit is given, and each use t
   expect(taken.map(({ remaining }) => remaining)).toEqual(Array.from({ length: 300 }, (_, i) => 299 - i))
 })
 
-test('what is given back can be used again, by those who come behind it in the same command', async () => {
+test('points that are given back can be used again, by later uses in the same command', async () => {
   const { createLimiter } = await openLimiters()
   const limiter = createLimiter('rate', { points: 1, seconds: 60 })
   await limiter.useUp('a')
@@ -79,7 +79,7 @@ test('a limit that is lowered below what is used up refuses, and counts nothing 
   expect(await before.refund('a', 0)).toMatchObject({ isOver: false, remaining: 1 })
 })
 
-test('a Redis that has forgotten all scripts counts on', async () => {
+test('a Redis that has lost its scripts continues to count', async () => {
   // Of its own: to others it would be a fault.
   const { redisUrl, stop } = await startEmbedded({ needs: { postgres: false, redis: true } })
   onTestFinished(stop)
@@ -90,7 +90,7 @@ test('a Redis that has forgotten all scripts counts on', async () => {
   expect(await limiter.useUp('a')).toMatchObject({ remaining: 8 })
 })
 
-test('a machine whose clock is set back while Redis is away tells nobody to wait longer than the window', async () => {
+test('a clock that is set back while Redis is away makes no wait longer than the window', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   onTestFinished(() => void vi.useRealTimers())
   const { redis, createLimiter } = await openLimiters()

@@ -70,7 +70,7 @@ const headersOf = (requestId: string) =>
 
 // First: an SDK stays for the tracers that have seen it.
 describe('where no SDK is loaded', () => {
-  test('nothing is kept with a send, and nobody is told of a trace', async () => {
+  test('no trace is stored with a send, and none is passed on', async () => {
     const requestId = await send()
     expect(await keptWith(requestId)).toBeNull()
     expect(headersOf(requestId)[0]).not.toHaveProperty('traceparent')
@@ -84,7 +84,7 @@ describe('where no SDK is loaded', () => {
     expect(headersOf(requestId)[0]?.traceparent).toBe(clientHeader)
   })
 
-  test('a malformed one is dropped', async () => {
+  test('a malformed traceparent is dropped', async () => {
     const requestId = await send({ traceparent: 'x'.repeat(5000) })
     expect(await keptWith(requestId)).toBeNull()
   })
@@ -187,7 +187,7 @@ describe('where an SDK is loaded', () => {
     expect(request?.spanContext().traceId).not.toBe(ofClient.traceId)
   })
 
-  test('a trace that its client does not record is not recorded here, and still goes on', async () => {
+  test('a trace that its client does not record is not recorded here, but is passed on', async () => {
     const requestId = await send({ traceparent: clientHeader.replace(/01$/, '00') })
     expect(exporter.getFinishedSpans().filter((span) => isAbout(span, requestId))).toEqual([])
     expect(headersOf(requestId)[0]?.traceparent).toMatch(
@@ -251,7 +251,7 @@ describe('where an SDK is loaded', () => {
     expect(seen).toEqual([undefined])
   })
 
-  test('before a process ends, what the SDK still has is sent', async () => {
+  test("before a process ends, the SDK's remaining spans are exported", async () => {
     let flushed = 0
     const flush = provider.forceFlush.bind(provider)
     provider.forceFlush = async () => {

@@ -30,7 +30,7 @@ test('a connection that breaks between two statements of a transaction fails it,
   expect((await db.execute(sql`select 1 as one`)).rows).toEqual([{ one: 1 }])
 })
 
-test('a connection whose transaction has failed is given up, with what hangs in it', async () => {
+test('a connection whose transaction has failed is closed, with the statement that hangs in it', async () => {
   const db = await connect(1, 500)
   const pids: unknown[] = []
   const hang = () =>
@@ -47,7 +47,7 @@ test('a connection whose transaction has failed is given up, with what hangs in 
   expect(new Set(pids).size).toBe(2)
 })
 
-test('what fails is undone, what succeeds is kept', async () => {
+test('a failed transaction is rolled back, a successful one is committed', async () => {
   const db = await connect(1)
   await db.execute(sql`create table one (id int)`)
   const insert = (id: number) =>
@@ -61,7 +61,7 @@ test('what fails is undone, what succeeds is kept', async () => {
   expect((await db.execute(sql`select id from one`)).rows).toEqual([{ id: 1 }])
 })
 
-test('a transaction that its process doesn’t go on with soon gives its locks back, and fails', async () => {
+test('a transaction that its process leaves idle is aborted soon, and gives its locks back', async () => {
   const db = await connect(2)
   await db.execute(sql`create table one as select 1 as id`)
   const frozen = inTransaction(db, async (transaction) => {
@@ -75,7 +75,7 @@ test('a transaction that its process doesn’t go on with soon gives its locks b
   expect((await db.execute(sql`select id from one`)).rows).toEqual([{ id: 3 }])
 })
 
-test('who waits too long for a lock may try again', async () => {
+test('a statement that waits too long for a lock fails with an error that may be retried', async () => {
   const db = await connect(2, 20_000)
   await db.execute(sql`create table one as select 1 as id`)
   const holder = await db.$client.connect()

@@ -35,7 +35,7 @@ export async function beginAttempt(
   return entered
 }
 
-/** The worker of the attempt tells what came of it, however late. */
+/** Records the outcome as the worker of the attempt would, however late. */
 export async function endAttempt(
   service: TestService,
   send: EnteredSend,
@@ -54,7 +54,7 @@ export async function lapse(service: TestService, worker: string): Promise<void>
   await db.update(workers).set({ aliveUntil: past }).where(eq(workers.name, worker))
 }
 
-/** One that has nothing in hand. */
+/** A sweeper with nothing in flight. */
 export const idleSweeper = { worker: 'sweeper', inFlight: [], sweepsUntil: new Date('2100-01-01') }
 
 /** One round of all sweeps, by a worker that may declare others dead. */

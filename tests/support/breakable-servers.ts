@@ -26,7 +26,7 @@ export interface BreakableServers {
   freezeRedis(): void
   thawRedis(): void
   emptyRedis(): Promise<void>
-  /** It becomes the replica of nobody: what it holds stays, and what is written is an error. */
+  /** It becomes a read-only replica: its data stays, and writes are errors. */
   refuseWrites(): Promise<void>
   takeWrites(): Promise<void>
   stopPostgres(): Promise<void>
@@ -87,7 +87,7 @@ export async function startBreakableServers(reaper: Reaper): Promise<BreakableSe
   }
 }
 
-/** It comes back at the same port, which nobody must be given while it is away. */
+/** It comes back at the same port, which must not be assigned to another server meanwhile. */
 function at(port: number | undefined) {
   return { choosePort: port === undefined ? () => portToKeep() : async () => port }
 }

@@ -34,7 +34,7 @@ export async function openPage(
     if (!origins.some((origin) => url.startsWith(`${origin}/`)) && !url.startsWith('data:'))
       odd.push(`called ${url}`)
   })
-  // What a page's policy refuses is told here, too.
+  // Violations of a page's policy are reported here, too.
   page.on('console', (line) => {
     if (line.type() === 'error' || line.type() === 'warning') odd.push(`${line.type()}: ${line.text()}`)
   })

@@ -122,7 +122,7 @@ export async function accept(
 export interface Answer {
   status: number
   headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every form
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every form
   body: any
 }
 

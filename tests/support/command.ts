@@ -42,7 +42,7 @@ export function startCommand(
   const pid = child.pid as number
   const pids = () => (options.terminal ? descendantsOf(pid) : [pid, ...descendantsOf(pid)])
   const seen = new Set<number>()
-  const look = () => {
+  const noteProcesses = () => {
     for (const each of pids()) seen.add(each)
   }
   const fail = (error: Error) => {
@@ -63,11 +63,11 @@ export function startCommand(
       eventually(text, async () => lines.some((line) => line.includes(text)), withinMs).catch(fail),
     pids,
     signal(signal) {
-      look()
+      noteProcesses()
       process.kill(pids()[0] ?? Number.NaN, signal)
     },
     interrupt() {
-      look()
+      noteProcesses()
       child.stdin?.write('\x03')
     },
     async ended() {
@@ -75,7 +75,7 @@ export function startCommand(
       return { code, outlivedBy: [...seen].filter(isAlive) }
     },
     kill() {
-      look()
+      noteProcesses()
       for (const each of [...seen, pid].filter(isAlive)) process.kill(each, 'SIGKILL')
     },
   }

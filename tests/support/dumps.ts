@@ -45,7 +45,7 @@ export async function dumpRedis(service: TestService): Promise<string> {
   for (const key of await redis.keys('*')) {
     const type = await redis.type(key)
     const readAll = read[type]
-    if (!readAll) throw new Error(`${key} is of the type ${type}, which nobody reads here`)
+    if (!readAll) throw new Error(`${key} is of the type ${type}, which is not read here`)
     dump.push(`${key} ${JSON.stringify(await readAll(key))}`)
   }
   redis.disconnect()

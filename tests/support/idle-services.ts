@@ -11,19 +11,19 @@ interface Service {
 const tables = Object.values(schema).filter(isTable).map(getTableName)
 
 /**
- * Services that no test uses at the moment. Their stores are empty. To start one, with a database and its connections, costs
- * as much as a good many tests.
+ * Services that no test uses at the moment, with empty stores. To start one, with a database and connections, takes as long
+ * as many tests.
  */
 export class IdleServices<Kind extends Service> {
   readonly #idle = new Map<string, Kind[]>()
   #objects: unknown
 
-  /** @param settings what the service was started with. */
+  /** @param settings with which the service was started. */
   take(settings: object): Kind | undefined {
     return this.#like(settings).pop()
   }
 
-  /** Remembers what is in a database in which no test has been yet. */
+  /** Remembers the objects of a database that no test has used yet. */
   async note({ runtime: { db } }: Kind): Promise<void> {
     this.#objects ??= await objectsIn(db)
   }
@@ -36,7 +36,7 @@ export class IdleServices<Kind extends Service> {
     service.logs.splice(0)
     metrics.registry.resetMetrics()
     if ((await objectsIn(db)) !== this.#objects)
-      throw new Error('What changes the schema needs its own stores')
+      throw new Error('A test that changes the schema needs stores of its own')
     this.#like(settings).push(service)
   }
 
@@ -48,7 +48,7 @@ export class IdleServices<Kind extends Service> {
   }
 }
 
-/** All that isn't PostgreSQL's own, in one text. */
+/** All objects that aren't PostgreSQL's own, in one text. */
 async function objectsIn({ $client }: Runtime['db']): Promise<unknown> {
   const { rows } = await $client.query(`
     select string_agg(name, ' ' order by name) as names from (

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface KeepAliveClient {
   answers: number
-  /** Resolves with how its one connection ended: an answer that said so, or an error's code. */
+  /** Resolves with how its one connection ended: by an answer with `Connection: close`, or by an error's code. */
   end: Promise<string>
 }
 
-/** Asks again as soon as it is answered, or after `pauseMs`, on one connection, until an answer asks for its end. */
+/** Repeats a request as soon as it is answered, or after `pauseMs`, on one connection, until an answer closes it. */
 export function startKeepAliveClient(url: string, pauseMs = 0): KeepAliveClient {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const client: KeepAliveClient = { answers: 0, end: Promise.resolve('') }
@@ -20,7 +20,7 @@ export function startKeepAliveClient(url: string, pauseMs = 0): KeepAliveClient 
         answer.resume()
         await once(answer, 'end')
         client.answers++
-        if (answer.headers.connection === 'close') return 'told'
+        if (answer.headers.connection === 'close') return 'Connection: close'
         if (pauseMs > 0) await sleep(pauseMs)
       } catch (error) {
         return (error as NodeJS.ErrnoException).code ?? String(error)

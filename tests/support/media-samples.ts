@@ -8,7 +8,7 @@ const bytes = (...parts: (string | number[])[]) => {
 const mp4 = (brand: string) => bytes([0, 0, 0, 24], 'ftyp', brand, [0, 0, 2, 0], brand, 'mp42')
 const ogg = (codec: string) => bytes('OggS', [0, 2], Array(20).fill(0), [1, codec.length], codec)
 
-/** The first bytes of files by which their types are told. */
+/** The first bytes of files, by which their types are recognised. */
 export const samples = {
   png: Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

@@ -10,10 +10,10 @@ import { dataFolder, type Embedded, type Reaper, startPostgres } from '../../src
 const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to])
 
 /**
- * A PostgreSQL whose database `postgres` is migrated. Its data are copied from those that were made for the same migrations
- * before: to make them takes longer than all else that a test run has to start.
+ * A PostgreSQL whose database `postgres` is migrated. Its data folder is a copy of one that an earlier run made for the
+ * same migrations: to create it takes longer than everything else that a test run starts.
  *
- * @param folder to be removed by whoever made it.
+ * @param folder removed by the caller.
  */
 export async function startMigratedPostgres(folder: string, reaper: Reaper): Promise<Embedded> {
   const made = await madeOnce(reaper)
@@ -23,7 +23,7 @@ export async function startMigratedPostgres(folder: string, reaper: Reaper): Pro
   return await startPostgres({ folder: own, reaper, folderToRemove: folder })
 }
 
-/** Made beside its place and renamed, so that no other run finds half of it. */
+/** Made under another name and renamed, so that no other run finds an unfinished one. */
 async function madeOnce(reaper: Reaper): Promise<string> {
   const parent = await dataFolder('migrated')
   const made = join(parent, fingerprint())
@@ -35,12 +35,12 @@ async function madeOnce(reaper: Reaper): Promise<string> {
   for (const old of readdirSync(parent)) {
     if (!old.startsWith('partial-')) await rm(join(parent, old), { recursive: true, force: true })
   }
-  // Another run may have been sooner.
+  // Another run may have been faster.
   await rename(folder, made).catch(() => rm(folder, { recursive: true }))
   return made
 }
 
-/** Of all that the data depend on. */
+/** Of everything that the data folder depends on. */
 function fingerprint(): string {
   const hash = createHash('sha256')
   const migrations = readdirSync('db/migrations', { recursive: true, encoding: 'utf8' })

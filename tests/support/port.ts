@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { eventually } from './wait.ts'
 
-/** Below those that Linux gives to whoever asks for any. */
+/** Below the range from which Linux assigns ports. */
 const [lowest, highest] = [12_000, 32_000]
 
 /**
- * For a process that is told its port, and takes it later: a port that nobody listens on, and that nobody else is given
+ * For a process that gets its port as a setting, and takes it later: a port without a listener, which is not assigned to others
  * meanwhile.
  *
  * @param others how far above it others have to be free, too.

@@ -5,7 +5,7 @@ type Labels = Record<string, string | number>
 /** What `/metrics` answered. */
 export interface Scrape {
   text: string
-  /** The metrics that it tells of, whether or not they have a value yet. */
+  /** The metrics that it declares, whether or not they have a value yet. */
   names: string[]
   /** The sum of the samples of that name that have these labels; undefined where there is none. */
   value(name: string, labels?: Labels): number | undefined

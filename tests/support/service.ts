@@ -17,10 +17,10 @@ import { IdleServices } from './idle-services.ts'
 import { freshStores, type Stores } from './stores.ts'
 import { eventually } from './wait.ts'
 
-/** 32 and more bytes, known to everyone: for tests only. */
+/** Of the right lengths, and public: for tests only. */
 export const testSecrets = {
   CREDENTIALS_KEY: Buffer.alloc(32, 7).toString('base64'),
-  API_KEY_PEPPER: 'a pepper that only the tests know of',
+  API_KEY_PEPPER: 'a pepper for tests, long enough to be one',
 }
 
 export interface LogLine {
@@ -37,18 +37,18 @@ export interface WorkerOptions {
   times?: Partial<WorkerTimes>
 }
 
-/** For what only the reconciler finds: a channel that is resumed, wake-ups that are lost. */
+/** For sends that only the reconciler finds: of a resumed channel, or with lost wake-ups. */
 export const soonReconciled: Partial<WorkerTimes> = { reconcileEveryMs: 200, overdueByMs: 100 }
 
-/** So that nothing but its wake-up brings a worker to a send. */
+/** For tests in which only its own wake-up may bring a worker to a send. */
 export const neverReconciled: Partial<WorkerTimes> = { reconcileEveryMs: 3_600_000 }
 
 export interface TestService {
   url: string
   stores: Stores
-  /** What its settings were read from. */
+  /** The variables from which its settings were read. */
   environment: Record<string, string>
-  /** For what a test does and looks at by itself: its stores wait where an API would give up, on a machine that stands still. */
+  /** For the test's own statements: its stores wait where an API would give up, on a machine that stands still. */
   runtime: Runtime
   /** The API's own. */
   api: Runtime
@@ -64,12 +64,12 @@ export interface TestService {
 const idle = new IdleServices<TestService>()
 
 /**
- * An API in this process, with stores that nobody else uses, and workers where a test starts them. Where it is like most,
- * tests have it one after another, with empty stores.
+ * An API in this process, with stores of its own; a test starts workers when it needs them. Services with usual settings
+ * are reused by later tests, with emptied stores.
  *
  * @param settings by their names in the environment, over defaults that suit tests.
- * @param stores that others use too, or whose schema the test changes.
- * @param timeouts with slow clients, where a test can't wait as long as production does.
+ * @param stores if another service uses them too, or the test changes their schema.
+ * @param timeouts with slow clients, if a test can't wait as long as production does.
  */
 export async function startTestService(
   settings: Record<string, string> = {},
@@ -151,16 +151,16 @@ async function startOwn(
 
 export const longestWaitMs = 20_000
 
-/** A machine that stands still for a moment doesn't make an API count for itself; where Redis is to hang, a test gives its own URL. */
+/** So that an API on a machine that stands still for a moment doesn't count by itself; a test of a hanging Redis passes its own URL. */
 export const withTimeouts = (redisUrl: string) => `${redisUrl}?commandTimeout=${longestWaitMs}`
 
-/** So that a file's first requests wait for none. */
+/** So that a file's first requests don't wait for connections. */
 export async function openConnections({ db: { $client } }: Pick<Runtime, 'db'>): Promise<void> {
   const open = () => Array.from({ length: $client.options.max }, () => $client.query('select'))
   await eventually('PostgreSQL', () => Promise.all(open()).catch(() => false))
 }
 
-/** Connected when they are needed. */
+/** They connect when they are first used. */
 function openPatientStores({ databaseUrl, redisUrl }: Stores) {
   const db = connectDatabase(databaseUrl, {
     poolSize: 16,
@@ -185,8 +185,8 @@ function openPatientStores({ databaseUrl, redisUrl }: Stores) {
 }
 
 /**
- * Waits until the send has ended and answers with its timeline, as its owner sees it. In vain: fails with what the log
- * tells of it, and of faults.
+ * Waits until the send has ended and returns its timeline, as its owner sees it. Otherwise fails with the log lines of the
+ * send and of faults.
  */
 export async function finishedTimeline(
   service: Pick<TestService, 'url'> & Partial<Pick<TestService, 'logs'>>,
@@ -202,13 +202,13 @@ export async function finishedTimeline(
     const timeline = (await response.json()) as Timeline
     return timeline.finishedAt !== null && timeline.finishedAt !== undefined && timeline
   }).catch((error: Error) => {
-    const told = service.logs?.filter((line) => line.requestId === requestId || line.level !== 'info') ?? []
-    error.message += told.map((line) => `\n${JSON.stringify(line)}`).join('')
+    const lines = service.logs?.filter((line) => line.requestId === requestId || line.level !== 'info') ?? []
+    error.message += lines.map((line) => `\n${JSON.stringify(line)}`).join('')
     throw error
   })
 }
 
-/** Whether it makes sense to ask for the send again: its log has a new line, or what isn't logged here may have happened. */
+/** Whether to request the timeline again: the send has a new log line, or some time has passed (other processes log elsewhere). */
 function hasNews(logs: readonly LogLine[] = [], requestId: string): () => boolean {
   let read = 0
   let askAgainAt = 0

@@ -41,7 +41,7 @@ function cpuMs(): number {
 let last = now()
 setInterval(tick, tickMs).unref()
 
-/** Says that a test couldn't see what it looks for, since the machine stood still: it is done again (vitest.config.ts). */
+/** Thrown if a test couldn't check its promise, since the machine stood still: the test is repeated (vitest.config.ts). */
 export class StoodStill extends Error {
   constructor(what: string) {
     super(`The machine stood still: ${what}`)
@@ -55,17 +55,17 @@ export async function timed<T extends object>(work: () => Promise<T>): Promise<T
   return { ...result, ...spanBetween(startedAt, performance.now()) }
 }
 
-/** From one moment that is over to another, as `performance.now()` tells them. */
+/** Between two past moments, by `performance.now()`. */
 export function spanBetween(from: number, to: number): Span {
   tick()
   const within = gaps.map((gap) => Math.min(gap.ms, Math.min(to, gap.to) - Math.max(from, gap.from)))
   return { tookMs: to - from, stoodStillMs: within.reduce((sum, ms) => sum + Math.max(0, ms), 0) }
 }
 
-/** Looks at what came of a time limit, which a machine that stood still meanwhile may have cut short. */
-export function unlessStoodStill({ stoodStillMs }: Span, look: () => void): void {
+/** Checks the result of a time limit, which a machine that stood still meanwhile may have cut short. */
+export function unlessStoodStill({ stoodStillMs }: Span, check: () => void): void {
   try {
-    look()
+    check()
   } catch (error) {
     throw stoodStillMs > 0 ? new StoodStill(`for ${stoodStillMs} ms. ${error}`) : error
   }

@@ -9,13 +9,13 @@ export interface Stores {
 }
 
 /**
- * SQL of the connections of this database that wait for another transaction. Not to be asked within a transaction, which
- * would see the same ones for ever.
+ * SQL of the connections of this database that wait for another transaction. Within a transaction it would return the same
+ * ones for ever.
  */
 export const waitingForLocks = `
   select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
-/** An empty, migrated database and an empty Redis database, used by nobody else. */
+/** An empty, migrated database and an empty Redis database of their own. */
 export async function freshStores(): Promise<Stores> {
   const [databaseUrl, redisUrl] = await Promise.all([freshDatabase(), freshRedis()])
   return { databaseUrl, redisUrl }
@@ -25,7 +25,7 @@ async function freshDatabase(): Promise<string> {
   const url = new URL(inject('postgresUrl'))
   const name = `test_${uuidv7().replaceAll('-', '')}`
   const template = url.pathname.slice(1)
-  // A template must not be in use: not even by us.
+  // A template must not be in use, not even by this connection.
   const maintenance = new URL(url)
   maintenance.pathname = '/template1'
   const client = new pg.Client({ connectionString: maintenance.href })
@@ -43,7 +43,7 @@ async function freshRedis(): Promise<string> {
   const index = await redis.incr('databases-taken')
   const [, databases] = (await redis.config('GET', 'databases')) as [string, string]
   redis.disconnect()
-  // A connection that can't have its own would work in another's.
+  // A connection without a database of its own would use another test's.
   if (index >= Number(databases))
     throw new Error(`Redis has ${databases} databases: src/dev/embedded/redis.ts sets how many`)
   url.pathname = `/${index}`

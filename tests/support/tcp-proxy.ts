@@ -7,7 +7,7 @@ export interface TcpProxy {
   /** The store's URL, through the proxy. */
   url: string
   freeze(): void
-  /** Goes on; what came meanwhile is delivered late, in order. */
+  /** Continues; bytes that came meanwhile are delivered late, in order. */
   thaw(): void
   /**
    * From now on swallows what the connections that are open carry, both ways, without closing them; new ones work. As where a
@@ -124,7 +124,7 @@ export async function startSilentServer(): Promise<{
   }
 }
 
-/** A port on which nobody listens, nor is given to whoever asks for any: other files' servers ask all the time. */
+/** A port without a listener, outside of those that the system assigns: servers of other test files take these all the time. */
 export const closedPort = () => portToKeep()
 
 async function listenAnywhere(server: Server): Promise<number> {

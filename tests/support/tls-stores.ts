@@ -49,7 +49,7 @@ interface Files {
   key: string
 }
 
-/** The servers' user has to own the key, and nobody else may read it. */
+/** The servers' user has to own the key, and other users must not be able to read it. */
 async function writeCertificate(folder: string): Promise<Files> {
   await mkdir(folder)
   const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }

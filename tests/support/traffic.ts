@@ -19,12 +19,12 @@ const loopback = { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' }
 export type Traffic = Awaited<ReturnType<typeof startTraffic>>
 
 /**
- * A service whose stores are empty, with an account and a webhook receiver: what waits in one test must not stand in
- * another's way.
+ * A service whose stores are empty, with an account and a webhook receiver: sends that wait in one test must not delay
+ * those of another.
  *
- * @param test whose end ends it.
+ * @param test at whose end the service stops.
  * @param settings of its workers.
- * @param options.stores where the service has to be one of its own.
+ * @param options.stores if the test needs a service of its own.
  * @param options.times of its workers, in place of production's.
  */
 export async function startTraffic(

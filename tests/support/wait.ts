@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** No promise, but the end of what hangs: far beyond what a busy machine takes. */
+/** No promise, but the end of a hanging test: far beyond what a busy machine takes. */
 const longestWaitMs = 30_000
 
-/** Asks until the answer is there, every 20 ms; fails with the question's name after `withinMs`. */
+/** Calls `ask` every 20 ms until it returns an answer; fails with the name of the question after `withinMs`. */
 export async function eventually<T>(
   what: string,
   ask: () => Promise<T | undefined | false>,

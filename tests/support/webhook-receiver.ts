@@ -8,7 +8,7 @@ export const webhookSecret = `whsec_${Buffer.alloc(32, 'secret').toString('base6
 /** A request that came whole. */
 export interface WebhookCall {
   path: string
-  /** When it came, as `performance.now()` tells. */
+  /** When it came, by `performance.now()`. */
   at: number
   headers: IncomingHttpHeaders
   body: string
@@ -23,7 +23,7 @@ export type Behaviour = (request: IncomingMessage, response: ServerResponse) => 
 
 export type WebhookReceiver = Awaited<ReturnType<typeof openWebhookReceiver>>
 
-/** A receiver of webhooks on a socket of its own, which records every call and behaves at each path as it is told. */
+/** A receiver of webhooks on a socket of its own, which records every call; each path has its own behaviour. */
 export async function openWebhookReceiver() {
   const behaviours: Behaviour[] = []
   const calls: WebhookCall[] = []
@@ -146,7 +146,7 @@ export function firstly(first: Behaviour, then: Behaviour): Behaviour {
   return (request, response) => (calls++ === 0 ? first : then)(request, response)
 }
 
-/** Answers nobody until it is opened, then everybody. */
+/** Answers no call until it is opened, then all. */
 export function gate(then: Behaviour = accept) {
   const waiting = new Set<() => void>()
   let isOpen = false

@@ -57,7 +57,7 @@ const linesOf = ({ service }: Traffic, event: string) => service.logs.filter((li
 const isClosed = (traffic: Traffic, channelId: string) =>
   eventually('the breaker closed', async () => (await openSeconds(traffic, channelId)) === undefined)
 
-test.concurrent('a channel that fails on and on is called by no worker any more, and its sends wait without attempts or slots', async (context) => {
+test.concurrent('a channel that keeps failing is no longer called by any worker, and its sends wait without attempts or slots', async (context) => {
   const traffic = await startTraffic(
     context,
     { RETRY_DELAYS_SECONDS: '1,1,1,1,1,1,1,1,1,1,1,1' },
@@ -99,7 +99,7 @@ test.concurrent('a channel that fails on and on is called by no worker any more,
   expect(await traffic.channelRow(other)).toMatchObject({ breakerOpenUntil: null, breakerOpenings: 0 })
 })
 
-test.concurrent('once its time is over exactly one call is let through, whoever asks, and its success lets all go', async (context) => {
+test.concurrent('once its time is over, workers let exactly one call through, and its success lets all sends go', async (context) => {
   const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const probe = gate()
   const { channelId } = await buildOpened(traffic, probe.behaviour)
@@ -220,7 +220,7 @@ test.concurrent('a probe that never reached the provider is followed by another 
   await isClosed(traffic, channelId)
 })
 
-test.concurrent('channel resume closes it, and all that wait go', async (context) => {
+test.concurrent('channel resume closes it, and all waiting sends go', async (context) => {
   const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const { channelId } = await buildOpened(traffic, accepting)
   await traffic.startWorkers('a')
@@ -262,7 +262,7 @@ const noMedia: AttemptResult = { outcome: 'retry_later', fault: 'message', reaso
 const notCalled: AttemptResult = { outcome: 'not_called', reason: 'x' }
 const sent: AttemptResult = { outcome: 'sent' }
 
-test('five failures in a row over five seconds open it; what says nothing of the provider, or good, does not', async (context) => {
+test('five failures in a row over five seconds open it; outcomes that say nothing, or good, about the provider do not', async (context) => {
   const traffic = await startTraffic(context, {}, { times: soonReconciled })
   expect(await tell(traffic, times(5, unavailable))).toBe(true)
   expect(await tell(traffic, [...times(2, noAnswer), ...times(3, unavailable)])).toBe(true)

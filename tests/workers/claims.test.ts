@@ -53,7 +53,7 @@ async function rowOf(requestId: string) {
 const callsFor = (requestId: string) =>
   service.runtime.db.select().from(sandboxMessages).where(eq(sandboxMessages.requestId, requestId))
 
-test('of many workers that claim the same sends at once, each send goes to one', async () => {
+test('if many workers claim the same sends at once, each send goes to one', async () => {
   const { db } = service.runtime
   const ids = await Promise.all(Array.from({ length: 40 }, acceptText))
   const claims = await Promise.all(['a', 'b', 'c', 'd'].map((worker) => claimSends(db, ids, by(worker))))
@@ -65,7 +65,7 @@ test('of many workers that claim the same sends at once, each send goes to one',
   ).toEqual([...ids].sort())
 })
 
-test('of the claims of sends that have waited, most find room beside their row and write to no index', async () => {
+test('most claims of sends that have waited are HOT updates, which write to no index', async () => {
   const { db } = service.runtime
   const updates = async () => {
     await db.$client.query('select pg_stat_force_next_flush()')
@@ -127,7 +127,7 @@ test('a claim whose answer was lost is found again, as the same attempt', async 
   expect(await claimSends(db, [requestId], claim)).toEqual([first])
 })
 
-test('a claim whose answer was lost is found again although the lease ran out meanwhile: nobody else would end it', async () => {
+test('a claim whose answer was lost is found again although the lease ran out meanwhile: no other worker would end it', async () => {
   const { db } = service.runtime
   const requestId = await acceptText()
   await livingWorker(service, 'lapsing')
@@ -137,7 +137,7 @@ test('a claim whose answer was lost is found again although the lease ran out me
   expect(await claimSends(db, [requestId], claim)).toEqual([first])
 })
 
-test('a claim that is repeated while its first statement is still at work gets all that either claims', async () => {
+test('a claim that is repeated while its first statement still runs returns what both have claimed', async () => {
   const { db } = service.runtime
   const requestIds = await Promise.all(Array.from({ length: 20 }, acceptText))
   const claim = by('a')
@@ -155,7 +155,7 @@ test('a claim that is repeated while its first statement is still at work gets a
   }
 })
 
-test('an outcome counts only for the claim it belongs to', async () => {
+test('an outcome counts only for its own claim', async () => {
   const { db } = service.runtime
   const requestId = await acceptText()
   const claim = by('a')
@@ -179,7 +179,7 @@ test('an outcome whose answer was lost is found again, and changes nothing more'
 })
 
 test.each([60_000, 2_592_000_000])(
-  'a wake-up that comes %i ms too early is asked for again when the send is due',
+  'a wake-up that comes %i ms too early is scheduled again for when the send is due',
   async (delayMs) => {
     const { db } = service.runtime
     const requestId = await acceptText()

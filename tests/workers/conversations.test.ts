@@ -38,7 +38,7 @@ test('the first send to a contact opens a conversation, and later ones join it',
   ])
 })
 
-test('a conversation is one whatever the channel', async () => {
+test('a contact has one conversation over all channels', async () => {
   const contact = newContact()
   const channelId = await buildChannel(service, account.accountId)
   const first = await send(contact)
@@ -46,7 +46,7 @@ test('a conversation is one whatever the channel', async () => {
   expect(second.conversationId).toBe(first.conversationId)
 })
 
-test('closeConversation closes the open one before the attempt, and the message opens the next', async () => {
+test('closeConversation closes the open one before the attempt, and the message opens another', async () => {
   const contact = newContact()
   const first = await send(contact)
   const closing = await send(contact, { close: true })
@@ -64,7 +64,7 @@ test('closeConversation closes the open one before the attempt, and the message 
   ])
 })
 
-test('closeConversation with none open says null and opens one', async () => {
+test('closeConversation without an open one records null and opens one', async () => {
   const contact = newContact()
   const closing = await send(contact, { close: true })
   expect(closing.events[1]).toMatchObject({ event: 'conversation_closed', conversationId: null })

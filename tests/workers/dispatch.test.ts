@@ -57,7 +57,7 @@ async function dispatchBy(send: Provider['send'], changes: Partial<EnteredSend> 
 
 const sent = async (): Promise<Outcome> => ({ outcome: 'sent' })
 
-test('a provider that heeds nothing is left behind when its time is over, and the outcome is uncertain', async () => {
+test('a provider that ignores its signal is abandoned at the time limit, and the outcome is uncertain', async () => {
   const { outcome, durationMs, stoodStillMs } = await timed(() => dispatchBy(() => new Promise(() => {})))
   expect(outcome.outcome).toBe('uncertain')
   expect(durationMs).toBeGreaterThanOrEqual(1000)
@@ -98,7 +98,7 @@ test('a config that the worker cannot open uses no attempt: another worker may h
   expect(outcome).toEqual(notHere('CREDENTIALS_KEY'))
 })
 
-test('media that the provider would fetch from a service without PUBLIC_BASE_URL use no attempt; a link needs none', async () => {
+test('media that the provider would fetch from a service without PUBLIC_BASE_URL uses no attempt; a link needs no such setting', async () => {
   const media = { mediaType: 'document', mimetype: 'text/plain' } as const
   const body = {
     contact: { value: '+4915112345678' },
@@ -116,7 +116,7 @@ test('media that the provider would fetch from a service without PUBLIC_BASE_URL
   expect((await dispatchBy(sent, { ...onTwilio, message: withLink })).outcome).toEqual({ outcome: 'sent' })
 })
 
-test('with a rate the call waits for its moment', async () => {
+test('with a rate the call waits until it may be made', async () => {
   const calledAt: number[] = []
   const callAt = performance.now() + 300
   const { outcome } = await dispatchBy(
@@ -130,7 +130,7 @@ test('with a rate the call waits for its moment', async () => {
   expect(calledAt[0]).toBeGreaterThanOrEqual(callAt - 2)
 })
 
-test('media that take longer to fetch than the moment of the call lasts delay no call beyond it', async (context) => {
+test('if media takes longer to fetch than the permit is valid, the call is not made late', async (context) => {
   const files = await openWebhookReceiver()
   context.onTestFinished(files.stop)
   const url = files.at(delay(300, answer(200, {}, 'x')))
@@ -157,7 +157,7 @@ test('media that take longer to fetch than the moment of the call lasts delay no
   expect(files.calls).toHaveLength(1)
 })
 
-test('a call whose moment has passed is not made: it would come too close to the next ones', async () => {
+test('a call whose permit has expired is not made: it would come too close to the next ones', async () => {
   const past = performance.now() - 1
   const { outcome } = await dispatchBy(() => Promise.reject(new Error('called')), {
     callAt: past,

@@ -48,7 +48,7 @@ async function waitingTimeMs(requestId: string): Promise<number | undefined> {
   return expiresAt.getTime() - acceptedAt.getTime()
 }
 
-test('a send whose channel is held for longer than it may wait fails as expired, and never reaches the provider', async () => {
+test('a send whose channel is held until after its expiry fails as expired, and never reaches the provider', async () => {
   const by = await withExpiry(1)
   await holdChannel(service.runtime.db, by.channelId, 'held')
   const worker = await service.startWorker()
@@ -68,7 +68,7 @@ test('a send whose channel is held for longer than it may wait fails as expired,
   expect(logged).toEqual([{ event: 'accepted' }, { event: 'failed', reason: 'expired' }])
 })
 
-test('a send that waits for a retry for longer than it may fails as expired, and keeps the story of its attempts', async () => {
+test('a send that waits for a retry until after its expiry fails as expired, and keeps the events of its attempts', async () => {
   const worker = await service.startWorker()
   const requestId = await accept(service, await withExpiry(60), textBody('Hello', 'retry@example.com'))
   await eventually('the retry is scheduled', async () =>
@@ -84,7 +84,7 @@ test('a send that waits for a retry for longer than it may fails as expired, and
   expect(await received(service, requestId)).toEqual([])
 })
 
-test('a send that lay in the queue with no worker up for longer than it may wait fails as expired, and one in time is delivered', async () => {
+test('a send that was queued without a worker until after its expiry fails as expired, and one in time is delivered', async () => {
   const by = await withExpiry(60)
   const [late, inTime] = [await accept(service, by, textBody()), await accept(service, by, textBody())]
   await overdue(late)
@@ -111,7 +111,7 @@ test('a send that has expired is not claimed even before a sweep has ended it', 
   expect((await timelineOf(service, requestId)).events.at(-1)?.reason).toBe('expired')
 })
 
-test('a send does not expire in the middle of its attempt: what came of it counts', async () => {
+test('a send does not expire during an attempt: the outcome counts', async () => {
   const by = await withExpiry(60)
   const [taken, busy] = [await accept(service, by, textBody()), await accept(service, by, textBody())]
   const [first, second] = [await beginAttempt(service, taken, 'a'), await beginAttempt(service, busy, 'a')]
@@ -125,7 +125,7 @@ test('a send does not expire in the middle of its attempt: what came of it count
   expect(await rowOf(service, busy)).toMatchObject({ status: 'failed', failure: 'expired', attempt: 1 })
 })
 
-test('a send that waits for its resend expires too, and its lost attempt is told once', async () => {
+test('a send that waits for its resend expires too, and its lost attempt is recorded once', async () => {
   const requestId = await accept(service, await withExpiry(60, 'resend'), textBody())
   await loseAttempt(service, requestId, 'dead')
   await overdue(requestId)
@@ -165,7 +165,7 @@ const acceptedWith = (by: Account, isMeant: (waitingMs: number | undefined) => b
     return isMeant(await waitingTimeMs(requestId)) && requestId
   })
 
-test('channel create and channel update say how long sends may wait; sends accepted before keep their time', async () => {
+test('channel create and channel update set how long sends may wait; sends accepted before keep their expiry', async () => {
   const create = ['--account', account.accountId, '--provider', 'sandbox', '--name', 'x', '--config', '{}']
   const created = await runCli(service, 'channel', 'create', ...create, '--expire-after', '60')
   expect(created).toMatchObject({ status: 0, stderr: '' })
@@ -186,7 +186,7 @@ test('channel create and channel update say how long sends may wait; sends accep
   expect(await shown(channelId)).toMatchObject({ expireAfterSeconds: 5, name: 'y' })
 })
 
-test('channel update --expire-after none lets the sends to come wait without an end', async () => {
+test('channel update --expire-after none lets later sends wait without a limit', async () => {
   const by = await withExpiry(60)
   const limited = await accept(service, by, textBody())
   expect(await update(by.channelId, '--expire-after', 'none')).toMatchObject({ status: 0, stderr: '' })

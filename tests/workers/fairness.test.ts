@@ -91,7 +91,7 @@ test("a single send is called before more than a handful of another account's fl
   expect(passed).toBeLessThan(60)
 })
 
-test('two accounts that flood take turns, although one of them has come with all it has first', async (context) => {
+test('two accounts that flood are served in turn, although the sends of one were all accepted first', async (context) => {
   const { service, buildSender, called, allCalled } = await startService(context, 10)
   const [first, second] = [await buildSender(accepting), await buildSender(accepting)]
   const ofFirst = await acceptBatch(service, manyOf(150, first))
@@ -101,7 +101,7 @@ test('two accounts that flood take turns, although one of them has come with all
   expectPermits(called(), ofFirst.slice(16), ofSecond.slice(16))
 })
 
-test('they take turns also where the second begins in the middle of the flood of the first', async (context) => {
+test('they are served in turn also if the second begins in the middle of the flood of the first', async (context) => {
   const { service, buildSender, called, allCalled } = await startService(context, 5)
   const [first, second] = [await buildSender(delay(20, accepting)), await buildSender(delay(20, accepting))]
   const ofFirst = await acceptBatch(service, manyOf(250, first))
@@ -133,7 +133,7 @@ test("a provider that never answers takes no other channel's slots: of the same 
   await allCalled(flood)
 })
 
-test('of an overflow that gets no answers four calls are under way, on every worker together; with the first answer all go', async (context) => {
+test('an overflow that gets no answers has four calls in flight over all workers; after the first answer all are made', async (context) => {
   const { service, buildSender, allCalled } = await startService(context, 30)
   const hung = gate()
   const flooder = await buildSender(hung.behaviour)
@@ -147,7 +147,7 @@ test('of an overflow that gets no answers four calls are under way, on every wor
 })
 
 test.for([1, 2, 5, 30])(
-  'with WORKER_CONCURRENCY %i, so many are in flight and no more, from both queues together',
+  'with WORKER_CONCURRENCY %i exactly that many calls are in flight, from both queues together',
   async (concurrency, context) => {
     const { service, buildSender, allCalled } = await startService(context, concurrency)
     const hung = gate()
@@ -190,7 +190,7 @@ test.for<[number, number]>([
   },
 )
 
-test('a worker that stops begins no call after, and leaves what waited for a slot in its queue', async (context) => {
+test('a worker that stops begins no more calls, and leaves waiting wake-ups in their queue', async (context) => {
   const { service, buildSender, called, calledOf } = await startService(context, 5)
   const hung = gate()
   const ids = await acceptBatch(service, manyOf(30, await buildSender(hung.behaviour)))
@@ -208,7 +208,7 @@ test('a worker that stops begins no call after, and leaves what waited for a slo
   }
 })
 
-test('sends of the overflow that are retried come back to it, and are sent', async (context) => {
+test('retried sends of the overflow return to it, and are sent', async (context) => {
   const { service, buildSender } = await startService(context, 10, { RETRY_DELAYS_SECONDS: '2' })
   const sender = await buildSender(failingOnce())
   await service.startWorker()

@@ -40,7 +40,7 @@ test('a new channel sends its mails first, though many before them have media th
   expect(new Set(begun.map(({ requestId }) => requestId)).size).toBeLessThan(hanging.length / 2)
 })
 
-test('mails to full mailboxes and media that cannot be fetched, tried again and again, stop no other mail of the channel', async (context) => {
+test('mails to full mailboxes and media that cannot be fetched, retried again and again, delay no other mail of the channel', async (context) => {
   const emulator = await openSmtpEmulator()
   const media = await openWebhookReceiver()
   const service = await startTestService({

@@ -107,7 +107,7 @@ test('a receiver that is gone holds its channel, with the reason, and the attemp
   expect(receiver.callsOf(requestId)).toHaveLength(1)
 })
 
-test('the hold is told in the log, one line an event, without content or contact', async () => {
+test('each event of the hold is one log line, without content or contact', async () => {
   const { channelId } = await buildWebhook(gone)
   const requestId = await sendIntoHold(channelId)
   const lines = service.logsOf(requestId)
@@ -152,7 +152,7 @@ test('the wake-up of a send on a held channel ends, and nothing wakes it again b
   await close()
 })
 
-test('other channels go on: of the account, to the same contact, by the same provider', async () => {
+test('other channels keep sending: of the account, to the same contact, by the same provider', async () => {
   const { channelId } = await buildWebhook(gone)
   await sendIntoHold(channelId)
   const { channelId: good } = await buildWebhook(accepting)
@@ -163,7 +163,7 @@ test('other channels go on: of the account, to the same contact, by the same pro
   }
 })
 
-test('after resume all that waited are sent, each once', async () => {
+test('after resume all waiting sends are sent, each once', async () => {
   const { channelId, at } = await buildWebhook(gone)
   const first = await sendIntoHold(channelId)
   const waiting = await Promise.all(
@@ -204,7 +204,7 @@ test('sends that are refused together hold the channel once, and are all sent af
   }
 })
 
-test('a hold takes none of the attempts of a send, however often the channel is refused', async () => {
+test('a hold uses up none of the attempts of a send, however often the channel is refused', async () => {
   const { channelId, at } = await buildWebhook(answer(503))
   const states = [answer(503), gone, gone, gone, gone, gone, accepting]
   at.behaviour = (incoming, response) => states.shift()?.(incoming, response)
@@ -246,7 +246,7 @@ test('a channel that is held already keeps its reason', async () => {
   expect((await channelOf(channelId))?.heldReason).toBe('held before')
 })
 
-test('channel hold lets the sends of a channel wait, and channel resume lets them go on', async () => {
+test('channel hold makes the sends of a channel wait, and channel resume lets them go', async () => {
   const { channelId } = await buildWebhook(accepting)
   expect(await cli('channel', 'hold', channelId)).toEqual({ channelId })
   const { channels } = await cli('channel', 'list', '--account', account.accountId)
@@ -274,7 +274,7 @@ test.each(['hold', 'resume'])('channel %s of no channel says where to find them'
   }
 })
 
-test('no send of this file was lost: what is not sent waits for a held channel', async () => {
+test('no send of this file was lost: each is sent, or waits for a held channel', async () => {
   const { db } = service.runtime
   const unfinished = await db.select().from(sends).where(eq(sends.status, 'sending'))
   expect(unfinished).toEqual([])

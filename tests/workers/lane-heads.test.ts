@@ -16,7 +16,7 @@ import { accept as accepting, answer, firstly, gate } from '../support/webhook-r
 
 const settings = { RETRY_DELAYS_SECONDS: '1', WORKER_CONCURRENCY: '10', PROVIDER_TIMEOUT_SECONDS: '25' }
 
-test('the wake-up of one that has ended wakes the next one by itself', async (context) => {
+test('the wake-up of a send that has ended wakes the next one of its lane', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
   const [first = '', second = ''] = await traffic.sendLane(await traffic.buildWebhook(accepting), 2)
   await (await wakeUpOf(service, first))?.remove()
@@ -27,7 +27,7 @@ test('the wake-up of one that has ended wakes the next one by itself', async (co
   expect(await traffic.ended(second)).toMatchObject({ status: 'sent' })
 })
 
-test('a wake-up has been followed only when the next one of its lane has its own: a worker that dies before leaves it in the queue', async (context) => {
+test('a wake-up is done only when the next send of the lane has its own: a worker that crashes before leaves it in the queue', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
   const [first = '', second = ''] = await traffic.sendLane(await traffic.buildWebhook(accepting), 2)
   const providers = alikeProviders({ send: async () => ({ outcome: 'sent' }) })
@@ -37,14 +37,14 @@ test('a wake-up has been followed only when the next one of its lane has its own
   expect(await (await wakeUpOf(service, second))?.getState()).toBe('waiting')
 })
 
-test('of sends to one contact all have their wake-up, and only that of the first is to come now', async (context) => {
+test('sends to one contact all have a wake-up, and only that of the first is due now', async (context) => {
   const traffic = await startTraffic(context, settings)
   const ids = await traffic.sendLane(await traffic.buildWebhook(accepting), 3)
   const states = await Promise.all(ids.map(async (id) => (await wakeUpOf(traffic.service, id))?.getState()))
   expect(states).toEqual(['waiting', 'delayed', 'delayed'])
 })
 
-test('a send that is accepted while the one before it ends is woken all the same', async (context) => {
+test('a send that is accepted while the one before it ends is woken, too', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(accepting)
   await startFollower(context, service)
@@ -65,7 +65,7 @@ test('a send that is accepted while the one before it ends is woken all the same
   })
 })
 
-test('a send whose accept crossed with the end of the one before it, neither having seen the other, is woken by that end', async (context) => {
+test('a send whose accept overlapped with the end of the one before it, with neither transaction visible to the other, is woken by that end', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
   const { $client } = service.runtime.db
   const channelId = await traffic.buildWebhook(accepting)
@@ -111,7 +111,7 @@ test('when a head loses its worker, and is uncertain, the next one is woken at o
   expect(await wakeUpOf(service, third)).toBeUndefined()
 })
 
-test('when a head expires, the one that goes then is woken at once', async (context) => {
+test('when a head expires, the next head is woken at once', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(accepting)
   const [one, ...others] = laneOf(3, { ...traffic.account, channelId })
@@ -122,7 +122,7 @@ test('when a head expires, the one that goes then is woken at once', async (cont
   expect(await wakeUpOf(service, third)).toBeUndefined()
 })
 
-test('where a lost worker left the head to be sent again, it goes before those behind it', async (context) => {
+test('a head that is sent again after its worker was lost goes before those behind it', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(accepting, { onUncertain: 'resend' })
   const ids = await traffic.sendLane(channelId, 4)

@@ -19,7 +19,7 @@ import {
 
 const settings = { RETRY_DELAYS_SECONDS: '1,1,1', WORKER_CONCURRENCY: '4' }
 
-test('sends to one contact reach the provider in the order of their accept, also where each is retried', async (context) => {
+test('sends to one contact reach the provider in the order of their accept, even if each is retried', async (context) => {
   const traffic = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(failingOnce())
   await traffic.startWorkers('a')
@@ -28,7 +28,7 @@ test('sends to one contact reach the provider in the order of their accept, also
   expect(traffic.orderOf(ids)).toEqual(ids.flatMap((id) => [id, id]))
 })
 
-test('a send that waits for the one before it takes no slot, and holds up neither another contact nor another channel', async (context) => {
+test('a send that waits for the one before it takes no slot, and delays neither another contact nor another channel', async (context) => {
   const traffic = await startTraffic(context, settings)
   const { queue } = traffic.service.runtime
   const hung = gate()
@@ -43,7 +43,7 @@ test('a send that waits for the one before it takes no slot, and holds up neithe
   hung.open()
 })
 
-test('on a channel of no order nobody waits for anybody', async (context) => {
+test('on a channel without an order no send waits for another', async (context) => {
   const traffic = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(failingOnce(), { ordering: 'none' })
   await traffic.startWorkers('a')
@@ -73,7 +73,7 @@ test('the next one goes when the worker of the one before it is lost', async (co
   expect(await traffic.ended(second)).toMatchObject({ status: 'sent' })
 })
 
-test('a wake-up of one that is behind ends, and nothing but the end of the one before it wakes it again', async (context) => {
+test('the wake-up of a send behind another ends, and only the end of that other wakes the send again', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings, { times: soonReconciled })
   const channelId = await traffic.buildWebhook(accepting)
   const [first = '', second = ''] = await traffic.sendLane(channelId, 2)
@@ -90,7 +90,7 @@ test('a wake-up of one that is behind ends, and nothing but the end of the one b
   expect(await rowOf(service, second)).toMatchObject({ status: 'queued', attempt: 0 })
 })
 
-test('the wake-up of a send that has ended wakes the next one: its worker may have died before it did', async (context) => {
+test('the wake-up of a send that has ended wakes the next one: the worker may have crashed before that', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(accepting)
   const [first = '', second = ''] = await traffic.sendLane(channelId, 2)
@@ -104,7 +104,7 @@ test('the wake-up of a send that has ended wakes the next one: its worker may ha
   expect(await traffic.ended(second)).toMatchObject({ status: 'sent' })
 })
 
-test('a held lane goes on in order when its channel is resumed', async (context) => {
+test('a held lane continues in order when its channel is resumed', async (context) => {
   const traffic = await startTraffic(context, settings, { times: soonReconciled })
   const channelId = await traffic.buildWebhook(accepting)
   const { db } = traffic.service.runtime
@@ -117,7 +117,7 @@ test('a held lane goes on in order when its channel is resumed', async (context)
   expect(traffic.orderOf(ids)).toEqual(ids)
 })
 
-test('fifty contacts with ten sends each, three workers and a provider that fails now and then: each in order, each once', async (context) => {
+test('fifty contacts with ten sends each, three workers and a provider that sometimes fails: each contact in order, each send once', async (context) => {
   const traffic = await startTraffic(context, settings)
   let calls = 0
   // Never the same send as often as it has attempts.

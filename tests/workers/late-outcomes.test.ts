@@ -57,7 +57,7 @@ const lostAndUncertain = ['accepted', 'attempt_started', 'attempt_lost', 'uncert
 const lostAndWaiting = ['accepted', 'attempt_started', 'attempt_lost', 'retry_scheduled']
 
 describe('a send that was given up as uncertain', () => {
-  test('is sent when that is what its worker tells late', async () => {
+  test('becomes sent when its worker records that late', async () => {
     const { requestId, send } = await lose(account)
     const before = await timelineOf(service, requestId)
     expect(await endAttempt(service, send, sent)).toEqual({ wakeInMs: undefined })
@@ -78,7 +78,7 @@ describe('a send that was given up as uncertain', () => {
   })
 
   test.each(byOutcome(refusals))(
-    'has failed for good when that is what its worker tells late: %s',
+    'becomes failed when its worker records that late: %s',
     async (_, outcome) => {
       const { requestId, send } = await lose(account)
       expect(await endAttempt(service, send, outcome)).toEqual({ wakeInMs: undefined })
@@ -92,7 +92,7 @@ describe('a send that was given up as uncertain', () => {
     },
   )
 
-  test('stays uncertain when its worker does not know either, and the timeline tells that it was late', async () => {
+  test('stays uncertain when its worker does not know either, and the timeline shows that it was late', async () => {
     const { requestId, send } = await lose(account)
     const before = await timelineOf(service, requestId)
     await endAttempt(service, send, unsure)
@@ -113,7 +113,7 @@ describe('a send that was given up as uncertain', () => {
 })
 
 describe('a send that waits for its resend', () => {
-  test('is sent, and spared the next attempt, when its worker tells late that the provider took it', async () => {
+  test('becomes sent, without the next attempt, when its worker records late that the provider accepted it', async () => {
     const { requestId, send } = await lose(resending)
     await endAttempt(service, send, sent)
     const timeline = await timelineOf(service, requestId)
@@ -127,7 +127,7 @@ describe('a send that waits for its resend', () => {
   })
 
   test.each(byOutcome([...refusals, unsure]))(
-    'keeps its resend when its worker tells late: %s',
+    'keeps its resend when its worker records late: %s',
     async (_, outcome) => {
       const { requestId, send } = await lose(resending)
       const before = await rowOf(service, requestId)
@@ -144,7 +144,7 @@ describe('a send that waits for its resend', () => {
   )
 })
 
-describe('a late outcome is only told in the timeline', () => {
+describe('a late outcome is only added to the timeline', () => {
   const isOnlyTold = async (requestId: string, tell: () => Promise<unknown>) => {
     const [row, before] = [await rowOf(service, requestId), await timelineOf(service, requestId)]
     await tell()
@@ -197,7 +197,7 @@ test.each([
   ['failed', refusals[0], { status: 'failed', reason: 'no such number' } as const],
   ['uncertain still', unsure, undefined],
 ])(
-  'a late outcome whose answer was lost is told again, and changes nothing more: %s',
+  'a late outcome whose answer was lost is recorded again, and changes nothing more: %s',
   async (_, outcome, verdict) => {
     for (const by of [account, resending]) {
       const { requestId, send } = await lose(by)
@@ -221,7 +221,7 @@ test.each([
   },
 )
 
-test('a retry whose answer was lost is not told again as late when another attempt has begun meanwhile', async () => {
+test('a retry whose answer was lost is not recorded again as late when another attempt has begun meanwhile', async () => {
   const requestId = await accept(service, account, textBody())
   const send = await beginAttempt(service, requestId, 'first')
   const busy: AttemptResult = { outcome: 'retry_later', fault: 'provider', reason: 'busy' }

@@ -70,7 +70,7 @@ test.each<[string, (worker: string) => Promise<unknown>]>([
   expect(await rowOf(service, requestId)).toMatchObject({ status: 'sent', attempt: 1 })
 })
 
-test('a worker whose lease ran out after its claim calls nobody: the attempt does not count, and is made again', async () => {
+test('a worker whose lease ran out after its claim makes no call: the attempt does not count, and is made again', async () => {
   const requestId = await acceptText()
   const late = { ...(await livingWorker(service, 'late')), holdsLease: () => false }
   // More often than there are attempts.
@@ -132,7 +132,7 @@ test('a claim of a living worker is never given up, however long its call takes'
   expect(timeline.events.at(-2)).not.toHaveProperty('late')
 })
 
-test('a claim whose worker nobody knows is given up after a minute, and not before', async () => {
+test('a claim of an unknown worker is given up after a minute, and not before', async () => {
   const ages = [70, 50, 0] as const
   const ids = await Promise.all(ages.map(acceptText))
   for (const [index, requestId] of ids.entries()) {
@@ -145,7 +145,7 @@ test('a claim whose worker nobody knows is given up after a minute, and not befo
   expect(states).toEqual(['uncertain', 'sending', 'sending'])
 })
 
-test('a worker that cannot tell whether others live gives nothing up, and forgets nobody', async () => {
+test('a worker that cannot know whether others live gives up no claim, and deletes no worker', async () => {
   const requestId = await acceptText()
   await beginAttempt(service, requestId, 'undeclared')
   await lapse(service, 'undeclared')
@@ -157,7 +157,7 @@ test('a worker that cannot tell whether others live gives nothing up, and forget
   expect((await rowOf(service, requestId)).status).toBe('uncertain')
 })
 
-test('dead workers are forgotten once their claims are given up, living ones are not', async () => {
+test('dead workers are deleted once their claims are given up, living ones are not', async () => {
   for (const name of ['forgotten', 'remembered']) await livingWorker(service, name)
   await lapse(service, 'forgotten')
   await sweepOnce(service)
@@ -165,7 +165,7 @@ test('dead workers are forgotten once their claims are given up, living ones are
   expect(await knownWorkers()).toEqual(expect.arrayContaining(['remembered', 'sweeper']))
 })
 
-test('a worker that was found dead and beats again is not forgotten', async () => {
+test('a worker that was found dead and beats again is not deleted', async () => {
   const { db } = service.runtime
   await livingWorker(service, 'revived')
   await lapse(service, 'revived')

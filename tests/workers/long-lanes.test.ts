@@ -10,7 +10,7 @@ import { accept as accepting, gate } from '../support/webhook-receiver.ts'
 
 const settings = { RETRY_DELAYS_SECONDS: '1', WORKER_CONCURRENCY: '10', PROVIDER_TIMEOUT_SECONDS: '25' }
 
-test('a thousand sends to one contact hold up nobody else, and are woken one by one', async (context) => {
+test('a thousand sends to one contact delay no other contact, and are woken one by one', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
   const hung = gate()
   const channelId = await traffic.buildWebhook((request, response) =>
@@ -35,7 +35,7 @@ test('a thousand sends to one contact hold up nobody else, and are woken one by 
   expect(calls).toEqual(lane.slice(0, calls.length))
 })
 
-test('the next one goes at once when the one before it has ended: fifty of them within moments', async (context) => {
+test('a send goes at once when the one before it has ended: fifty within moments', async (context) => {
   const traffic = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(accepting)
   const lane = await acceptBatch(traffic.service, laneOf(50, { ...traffic.account, channelId }))
@@ -47,7 +47,7 @@ test('the next one goes at once when the one before it has ended: fifty of them 
   expect(waits.toSorted((a, b) => a - b)[24]).toBeLessThan(300)
 })
 
-test('while a channel has no order its new sends wait for nobody, and those from before keep theirs', async (context) => {
+test('while a channel has no order its new sends wait for no other, and those from before keep theirs', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
   const hung = gate()
   const { db } = service.runtime
@@ -74,7 +74,7 @@ test('while a channel has no order its new sends wait for nobody, and those from
   expect(traffic.orderOf([...before, ...after])).toEqual([...before, ...after])
 })
 
-test('a change of the order of a channel is followed by its next sends', async (context) => {
+test("a change of a channel's order applies to its next sends", async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(accepting)
   const contact = newContact()

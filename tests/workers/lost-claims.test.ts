@@ -75,7 +75,7 @@ test('on a channel that holds, a send whose worker died ends uncertain, with the
   expect(await timelineOf(service, requestId)).toEqual(timeline)
 })
 
-test('on a channel that resends, it is queued again, woken, counted as an attempt and delivered by another worker, and the log tells the same', async () => {
+test('on a channel that resends, it is queued again, woken, counted as an attempt and delivered by another worker, and the log agrees', async () => {
   const requestId = await acceptBy(resending)
   let answer = (_outcome: Outcome) => {}
   const hung = new Promise<Outcome>((resolve) => {
@@ -130,7 +130,7 @@ test('on a channel that resends, a loss in the last attempt leaves the send unce
   expect(namesOf(timeline).slice(-3)).toEqual(['attempt_started', 'attempt_lost', 'uncertain'])
 })
 
-test('a send whose worker was lost five times is given up as failed, refusals in between not counted, and the others go on', async () => {
+test('a send whose worker was lost five times is given up as failed, refusals in between not counted, and other sends continue', async () => {
   const requestId = await acceptBy(resending)
   await loseAttempt(service, requestId, 'killed-1')
   await endAttempt(service, await beginAttempt(service, requestId, 'steady'), busy)
@@ -170,7 +170,7 @@ test('several sweepers at once give each claim up once', async () => {
   }
 })
 
-test('one round of a sweep gives all claims of a dead worker up, however many', async () => {
+test('one sweep gives up all claims of a dead worker, however many', async () => {
   const { db } = service.runtime
   await livingWorker(service, 'dead-5')
   await lapse(service, 'dead-5')
@@ -216,7 +216,7 @@ test('a sweeper that found a claim gives up neither its recorded outcome nor the
   expect(await rowOf(service, followed)).toMatchObject({ status: 'queued', attempt: 2, losses: 2 })
 })
 
-test('a claim that its living worker has let drop is given up after a minute, and not while it is in hand', async () => {
+test('a claim that its living worker has dropped is given up after a minute, and not while it is in flight', async () => {
   const { db } = service.runtime
   const requestId = await acceptBy(account)
   await beginAttempt(service, requestId, 'forgetful')
@@ -237,7 +237,7 @@ test('a claim that its living worker has let drop is given up after a minute, an
   expect((await rowOf(service, requestId)).status).toBe('uncertain')
 })
 
-test('a worker that finds its own lease run out does not give up what it has in hand', async () => {
+test('a worker that finds its own lease expired does not give up its sends in flight', async () => {
   const requestId = await acceptBy(account)
   await beginAttempt(service, requestId, 'suspended')
   const heartbeat = await livingWorker(service, 'suspended')
@@ -246,7 +246,7 @@ test('a worker that finds its own lease run out does not give up what it has in 
   expect((await rowOf(service, requestId)).status).toBe('sending')
 })
 
-test('a claim of a dead worker is given up although its wake-up is in hand, to be refused', async () => {
+test('a claim of a dead worker is given up although another worker handles its wake-up, whose claim is refused', async () => {
   const requestId = await acceptBy(account)
   await beginAttempt(service, requestId, 'dead-6')
   await lapse(service, 'dead-6')

@@ -23,7 +23,7 @@ function gauge(ms: number) {
   return { calls, behaviour }
 }
 
-test('three workers together never have more calls in flight than the channel allows, and as many as that, in the order of accept', async (context) => {
+test('three workers together have exactly as many calls in flight as the channel allows, in the order of accept', async (context) => {
   const traffic = await startTraffic(context)
   const { calls, behaviour } = gauge(150)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 3 })
@@ -36,7 +36,7 @@ test('three workers together never have more calls in flight than the channel al
   expect(Math.max(...ids.map((id, place) => Math.abs(order.indexOf(id) - place)))).toBeLessThan(10)
 })
 
-test('a permit is a place in flight until its attempt has ended, claimed or not', async (context) => {
+test('a permit counts as in flight until its attempt has ended, claimed or not', async (context) => {
   const traffic = await startTraffic(context)
   const { service } = traffic
   const { db } = service.runtime
@@ -59,7 +59,7 @@ test('a permit is a place in flight until its attempt has ended, claimed or not'
   expect(await give()).toEqual(ids.slice(2, 3))
 })
 
-test('the many that ask for permits at the same time get no more than there are', async (context) => {
+test('many concurrent requests for permits get no more than there are', async (context) => {
   const traffic = await startTraffic(context, { DATABASE_POOL_SIZE: '10' })
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 2 })
@@ -70,7 +70,7 @@ test('the many that ask for permits at the same time get no more than there are'
   expect(given.flatMap(([channel]) => channel?.permits ?? [])).toHaveLength(2)
 })
 
-test('the next one goes as soon as one ends', async (context) => {
+test('the next send goes as soon as one ends', async (context) => {
   const traffic = await startTraffic(context)
   const channelId = await traffic.buildWebhook(delay(100, accepting), { maxInFlight: 1 })
   await traffic.startWorkers('a', 'b')
@@ -80,7 +80,7 @@ test('the next one goes as soon as one ends', async (context) => {
   expectSooner(spanOf(traffic.callsOf(ids)), 11 * 600)
 })
 
-test('after a pause, however short, the next one goes at once: no permit outlives its attempt', async (context) => {
+test('after a pause, however short, the next send goes at once: no permit outlives its attempt', async (context) => {
   const { service, ...traffic } = await startTraffic(context)
   const { calls, behaviour } = gauge(20)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 1 })
@@ -98,7 +98,7 @@ test('after a pause, however short, the next one goes at once: no permit outlive
   expect(calls.most).toBe(1)
 })
 
-test.concurrent('a lost worker keeps its place until its claim is given up, and then no longer', async (context) => {
+test.concurrent('the permit of a lost worker is in flight until its claim is given up', async (context) => {
   const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const { service } = traffic
   const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 2 })
@@ -114,7 +114,7 @@ test.concurrent('a lost worker keeps its place until its claim is given up, and 
   await traffic.expectSent(others)
 })
 
-test.concurrent('workers that die in the middle of calls neither widen nor narrow the limit', async (context) => {
+test.concurrent('workers that crash during calls neither raise nor lower the limit', async (context) => {
   const traffic = await startTraffic(context)
   const { calls, behaviour } = gauge(100)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 3, onUncertain: 'resend' })
@@ -125,7 +125,7 @@ test.concurrent('workers that die in the middle of calls neither widen nor narro
   expect(calls.most).toBe(3)
 })
 
-test.concurrent('a permit that nobody claims is given to others when its time is over', async (context) => {
+test.concurrent('a permit that is not claimed is given to others when it expires', async (context) => {
   const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const { db, queue } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 1 })
@@ -139,7 +139,7 @@ test.concurrent('a permit that nobody claims is given to others when its time is
   await traffic.expectSent(ids)
 })
 
-test.concurrent('a raised limit takes effect for the sends that wait already', async (context) => {
+test.concurrent('a raised limit takes effect for sends that wait already', async (context) => {
   const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const { calls, behaviour } = gauge(1500)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 1 })
@@ -152,7 +152,7 @@ test.concurrent('a raised limit takes effect for the sends that wait already', a
   expect(calls.most).toBe(4)
 })
 
-test.concurrent('without the limit all that wait go, also those behind others of their contact', async (context) => {
+test.concurrent('without the limit all waiting sends go, also those behind others of their contact', async (context) => {
   const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const { calls, behaviour } = gauge(1000)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 1 })

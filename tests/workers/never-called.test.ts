@@ -73,7 +73,7 @@ async function loseBeforeCall(requestId: string, worker: string) {
   return send
 }
 
-test('a worker that was only frozen before it closed the conversation calls nobody when it goes on, and both close it once', async () => {
+test('a worker that was frozen before it closed the conversation makes no call when it continues, and both workers close it once', async () => {
   const { contact, letGo } = await lockedConversation()
   const calls: string[] = []
   const deliverBy = (worker: string) => {
@@ -105,7 +105,7 @@ test('a worker that was only frozen before it closed the conversation calls nobo
   expect(conversations).toMatchObject([{ closedBy: requestId }, { closedAt: null, closedBy: null }])
 })
 
-test('a worker whose claim was given up before it closed the conversation has none when it comes too late', async () => {
+test('a worker whose claim was given up before it closed the conversation gets no claim when it comes too late', async () => {
   const requestId = await accept(service, account, closing(newContact()))
   const send = await loseBeforeCall(requestId, 'late')
   const closeConversation = conversationCloser(service.runtime)
@@ -119,7 +119,7 @@ test('a worker whose claim was given up before it closed the conversation has no
   ).toHaveLength(1)
 })
 
-test('a claim that had closed the conversation when it is given up is in doubt, whatever was found before', async () => {
+test('a claim that had closed the conversation when it was given up is uncertain, whatever was found before', async () => {
   const requestId = await accept(service, account, closing(newContact()))
   const send = await claimBy(service, requestId, 'revived')
   await lapse(service, 'revived')
@@ -134,7 +134,7 @@ test('a claim that had closed the conversation when it is given up is in doubt, 
   expect((await rowOf(service, requestId)).status).toBe('uncertain')
 })
 
-test('a later attempt, and one after a replay, is in doubt when its worker is lost: its conversation was closed before', async () => {
+test('a later attempt, and one after a replay, is uncertain when its worker is lost: its conversation was closed before', async () => {
   const busy = { outcome: 'retry_later', fault: 'provider', reason: 'busy' } as const
   const retried = await attemptedSend(service, account, busy, closing(newContact()))
   const rejected = { outcome: 'rejected', fault: 'recipient', reason: 'no such number' } as const
@@ -160,7 +160,7 @@ test('a send that loses five workers before the call is given up as failed, and 
   const rounds = Array.from({ length: 4 }, () => [...round, 'retry_scheduled']).flat()
   expect(namesOf(timeline)).toEqual(['accepted', ...rounds, ...round, 'failed'])
   const found = await findExplanation(db, requestId)
-  if (!found) throw new Error('no story')
+  if (!found) throw new Error('no explanation')
   const story = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
   expect(story.summary).toMatch(/^Not delivered.*workers kept crashing on it.*no attempt was made/)
 
@@ -169,11 +169,11 @@ test('a send that loses five workers before the call is given up as failed, and 
   expect(await timelineOf(service, requestId)).toMatchObject({ status: 'sent', attempts: 1 })
 })
 
-test('a send that was lost before its call tells so, and once called is in doubt like any other', async () => {
+test('the timeline of a send that was lost before its call says so, and once called the send is uncertain like any other', async () => {
   const requestId = await accept(service, account, closing(newContact()))
   await loseBeforeCall(requestId, 'dead')
   const found = await findExplanation(service.runtime.db, requestId)
-  if (!found) throw new Error('no story')
+  if (!found) throw new Error('no explanation')
   const story = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
   const texts = story.entries.map(({ text }) => text)
   expect(texts).toContain(

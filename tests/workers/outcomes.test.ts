@@ -26,7 +26,7 @@ const names = (timeline: Timeline) => timeline.events.map(({ event }) => event)
 const find = (timeline: Timeline, event: string) => timeline.events.filter((one) => one.event === event)
 const ms = (event: TimelineEvent | undefined) => Date.parse(event?.at ?? '')
 
-test('an accepted send ends sent, and its timeline tells each step', async () => {
+test('an accepted send ends sent, and its timeline has each step', async () => {
   const timeline = await sendTo('+4915112345678')
   expect(timeline).toMatchObject({ status: 'sent', attempts: 1, providerMessageId: expect.any(String) })
   expect(timeline.events).toMatchObject([
@@ -55,7 +55,7 @@ test('a refused send fails at once, with the reason', async () => {
   ])
 })
 
-test('a send that fails twice for a while is tried again and ends sent', async () => {
+test('a send that fails twice with a temporary error is retried and ends sent', async () => {
   const timeline = await sendTo('retry@example.com')
   expect(timeline).toMatchObject({ status: 'sent', attempts: 3 })
   expect(names(timeline)).toEqual([
@@ -77,7 +77,7 @@ test("a provider's Retry-After is waited for", async () => {
   expectSooner({ ...timeline, tookMs: ms(second) - ms(first) }, 3000)
 })
 
-test('where nobody knows whether the provider took it, the send ends uncertain and is not called again', async () => {
+test('if it is unknown whether the provider accepted it, the send ends uncertain and is not called again', async () => {
   const timeline = await sendTo('+15550100105')
   expect(timeline).toMatchObject({ status: 'uncertain', attempts: 1 })
   expect(timeline.events.at(-1)).toMatchObject({
@@ -86,7 +86,7 @@ test('where nobody knows whether the provider took it, the send ends uncertain a
   })
 })
 
-test('on a channel that resends, an uncertain call is made again until attempts run out, and the timeline says so', async () => {
+test('on a channel that resends, an uncertain call is made again until attempts run out, and the timeline shows that', async () => {
   const channelId = await buildChannel(service, account.accountId, 'resend')
   const timeline = await sendTo('+15550100105', channelId)
   expect(timeline).toMatchObject({ status: 'uncertain', attempts: 4 })
@@ -101,7 +101,7 @@ test('every event of the timeline is also a log line with the same requestId, an
   expect(JSON.stringify(lines)).not.toMatch(/Hello|retry@example/)
 })
 
-test('a slow provider holds up nobody else', async (context) => {
+test('a slow provider delays no other channel', async (context) => {
   const traffic = await startTraffic(context, { PROVIDER_TIMEOUT_SECONDS: '25' })
   const slow = gate()
   await traffic.startWorkers('a')

@@ -72,7 +72,7 @@ test('the first sixteen unfinished sends of a channel are in the ordinary queue,
   expect(await queuesOf(ids)).toEqual([...times(16, 'ordinary'), ...times(3, 'overflow')])
 })
 
-test('places count alike within one insert, over several, and for each channel by itself', async () => {
+test('the quota counts the same within one insert and over several, and for each channel by itself', async () => {
   const other = { ...account, channelId: await buildChannel(service, account.accountId) }
   const both = await acceptBatch(
     service,
@@ -85,7 +85,7 @@ test('places count alike within one insert, over several, and for each channel b
   expect(await queuesOf([...first, ...second])).toEqual([...times(16, 'ordinary'), ...times(2, 'overflow')])
 })
 
-test('an account has a hundred places over all its channels, within one insert and over several', async () => {
+test('an account has a quota of a hundred over all its channels, within one insert and over several', async () => {
   const channels = (await buildChannels(12)).map((channelId) => ({ ...account, channelId }))
   const [last, ...others] = channels
   const batch = await acceptBatch(
@@ -97,7 +97,7 @@ test('an account has a hundred places over all its channels, within one insert a
   expect(await queuesOf(more)).toEqual(['ordinary', 'overflow', 'overflow'])
 })
 
-test('a hundred and ten sends in one insert take the hundred places of their account, and no more', async () => {
+test('a hundred and ten sends in one insert use the quota of a hundred of their account, and no more', async () => {
   const channels = await buildChannels(11)
   const ids = await acceptBatch(
     service,
@@ -112,7 +112,7 @@ test("a channel's flood takes no places of the account's other channels, in the 
   expect(await queuesOf(ids.slice(150))).toEqual(times(3, 'ordinary'))
 })
 
-test('the flood of one account leaves the places of another alone', async () => {
+test('the flood of one account uses up nothing of the quota of another', async () => {
   const other = await buildAccount(service)
   const flood = (await buildChannels(11)).flatMap((channelId) => manyOf(15, { ...account, channelId }))
   const ids = await acceptBatch(service, [...flood, ...manyOf(16, other)])
@@ -120,7 +120,7 @@ test('the flood of one account leaves the places of another alone', async () => 
   expect(await queuesOf(await acceptSome(1, other))).toEqual(['overflow'])
 })
 
-test('places come free when sends end, well or not, and not while they wait for a retry, whatever overflows', async () => {
+test('quota is freed when sends end, with success or not, and not while they wait for a retry', async () => {
   const [first = '', second = '', third = ''] = await acceptSome(21)
   await end(first)
   await end(second, 'failed')
@@ -129,14 +129,14 @@ test('places come free when sends end, well or not, and not while they wait for 
   expect(await queuesOf(await acceptSome(3))).toEqual(['ordinary', 'ordinary', 'overflow'])
 })
 
-test('a send stays in its queue when places come free', async () => {
+test('a send stays in its queue when quota is freed', async () => {
   const ids = await acceptSome(17)
   for (const id of ids.slice(0, 5)) await end(id)
   expect(await queueOf(service, ids[16] ?? '')).toBe('overflow')
   expect(await rowOf(service, ids[16] ?? '')).toMatchObject({ overflow: true })
 })
 
-test('media sends take places and overflow like others', async () => {
+test('media sends use quota and overflow like others', async () => {
   const media = { mediaType: 'document', base64: Buffer.from('some text').toString('base64') }
   const ids: string[] = []
   for (let i = 0; i < 18; i++) {
@@ -145,7 +145,7 @@ test('media sends take places and overflow like others', async () => {
   expect(await queuesOf(ids)).toEqual([...times(16, 'ordinary'), ...times(2, 'overflow')])
 })
 
-test('the next of a lane is woken in the queue in which it has its place', async () => {
+test('the next send of a lane is woken in its own queue', async () => {
   const contact = { type: 'phone', value: newContact() } as const
   const ids = await acceptBatch(service, times(18, { ...account, contact }))
   for (const id of ids) await (await wakeUpOf(service, id))?.remove()
@@ -157,7 +157,7 @@ test('the next of a lane is woken in the queue in which it has its place', async
   }
 })
 
-test('wake-ups that Redis lost come back, each in its queue', async () => {
+test('wake-ups that Redis lost are added again, each in its queue', async () => {
   const ids = await acceptSome(20)
   await service.runtime.redis.flushdb()
   expect(await wakeUpsLeft(service)).toEqual({ ordinary: 0, overflow: 0 })
@@ -166,7 +166,7 @@ test('wake-ups that Redis lost come back, each in its queue', async () => {
   expect(await queuesOf(ids)).toEqual([...times(16, 'ordinary'), ...times(4, 'overflow')])
 })
 
-test('of a lane whose wake-ups are lost only the head is woken', async () => {
+test('only the head of a lane whose wake-ups are lost is woken', async () => {
   const contact = { type: 'phone', value: newContact() } as const
   const ids = await acceptBatch(service, times(50, { ...account, contact }))
   const elsewhere = await acceptSome(1, {
@@ -191,7 +191,7 @@ test('an overflow send is replayed in the overflow', async () => {
   expect(await queueOf(service, id)).toBe('overflow')
 })
 
-test('a wake-up of the overflow that is to come much later is promoted, and keeps its permit', async () => {
+test('a wake-up of the overflow that is scheduled for much later is promoted, and keeps its permit', async () => {
   const [id = ''] = (await acceptSome(17)).slice(16)
   const { overflow } = service.runtime
   await (await wakeUpOf(service, id))?.remove()

@@ -10,7 +10,7 @@ import { startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept, answer, firstly, webhookSecret } from '../support/webhook-receiver.ts'
 
-test('limited channels go on although a worker is frozen in the middle of giving permits, also the one whose permits it was giving', async (context) => {
+test('limited channels keep sending although a worker is frozen while it gives permits, also the channel whose permits it was giving', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
   const [given, other] = [
@@ -30,7 +30,7 @@ test('limited channels go on although a worker is frozen in the middle of giving
   expect(await failed).toBeInstanceOf(Error)
 })
 
-test('a permit is for one call, also where the provider refused the channel and its config was mended meanwhile', async (context) => {
+test('a permit is for one call, even if the provider refused the channel and its config was fixed meanwhile', async (context) => {
   const traffic = await startTraffic(context)
   const { db, settings } = traffic.service.runtime
   const good = { url: traffic.receiver.at(accept), secret: webhookSecret }
@@ -53,7 +53,7 @@ test('a permit is for one call, also where the provider refused the channel and 
   expect(traffic.callsOf(ids)).toHaveLength(1)
 })
 
-test('permits of a channel that isn’t held stay when it is resumed: their sends may be about to use them', async (context) => {
+test('permits of a channel that isn’t held are kept when it is resumed: their sends may be about to use them', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accept, { maxInFlight: 2 })

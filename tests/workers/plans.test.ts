@@ -119,7 +119,7 @@ function deliveries(db: Database, ids: readonly string[]): (() => Promise<unknow
 const expectFew = async (db: Database, work: () => Promise<unknown>, rows = batch) =>
   expect(await rowsRead(db, work)).toBeLessThanOrEqual(rows * mostRowsPerSend)
 
-describe('a plan that outlives the moment it was made for', () => {
+describe('a cached plan', () => {
   let db: Database
   afterEach(async () => {
     await db.$client.end()
@@ -186,7 +186,7 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
       for (const statement of deliveries(db, ids)) await expectFew(db, statement)
     })
 
-    test('searches for what is due', async () => {
+    test('searches for due sends', async () => {
       const { channelId } = account
       await expectFew(db, () => findBusyChannels(db, 5000))
       const which = { channels: [{ channelId, after: undefined }], overdueByMs: 5000, limit: batch }
@@ -203,7 +203,7 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
       await limit(null)
     })
 
-    test('a search by what a provider calls a message: no more than it looks at in one go', async () => {
+    test('a search by provider message id: no more than one page', async () => {
       const search = { providerMessageIds: ['SM4711'] }
       const lookedAt = 1000
       // Those, again to find where they end, and what each of the two reads on the way.
@@ -211,7 +211,7 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
       expect(await rowsRead(db, () => searchSends(db, search, lookedAt))).toBeLessThanOrEqual(most)
     })
 
-    test('stories, and erasing a contact', async () => {
+    test('explanations, and erasing a contact', async () => {
       const [first = ''] = await idsWhere('lane = 1')
       await expectFew(db, () => findExplanation(db, first))
       const contact = { type: 'phone', value: mode === 'force_custom_plan' ? '+4917' : '+4918' } as const

@@ -173,7 +173,7 @@ function expectRefused(timeline: Timeline): void {
 }
 
 describe('a mediaUrl', () => {
-  test('that names an address which is not public is a 400, however it is written, and nothing is connected to', async () => {
+  test('with an address that is not public is a 400, however it is written, and no connection is opened', async () => {
     for (const url of [...writtenHosts.map(urlTo), ...refusedUrls(receiver.port)]) {
       const { status, body } = await post(service, account, mediaOf(url))
       expect([url, status, body.message]).toEqual([
@@ -199,7 +199,7 @@ describe('a mediaUrl', () => {
     expect(connectedTo()).toEqual(['127.0.0.1', '127.0.0.1'])
   })
 
-  test.each([301, 302, 303, 307, 308])('is not followed to where it redirects: %i', async (status) => {
+  test.each([301, 302, 303, 307, 308])('whose answer is a redirect is not followed: %i', async (status) => {
     for (const location of ['http://127.0.0.2:1/', 'http://169.254.169.254/', 'file:///etc/passwd']) {
       const timeline = await mailWith(receiver.at(answer(status, { location })), open, openAccount)
       expect(timeline.status).toBe('failed')
@@ -208,7 +208,7 @@ describe('a mediaUrl', () => {
     expect(connectedTo().filter((address) => address !== '127.0.0.1')).toEqual([])
   })
 
-  test('is not fetched at all for a provider that takes links', async () => {
+  test('is not fetched at all for a provider that accepts links', async () => {
     const { config } = emulators.webhook
     const { accountId, apiKey } = openAccount
     const channelId = await buildProviderChannel(open, accountId, 'webhook', config)
@@ -229,7 +229,7 @@ describe('the url of a webhook', () => {
     },
   )
 
-  test('that hides where it leads makes no channel', async () => {
+  test('that hides its host is refused for a channel', async () => {
     const { accountId } = account
     for (const url of refusedUrls(receiver.port).filter((each) => !each.startsWith('HTTP:'))) {
       const isTaken = buildProviderChannel(service, accountId, 'webhook', configTo(url)).then(() => url)
@@ -239,7 +239,7 @@ describe('the url of a webhook', () => {
     expect(connectedTo()).toEqual([])
   })
 
-  test.each([301, 302, 303, 307, 308])('is not followed to where it redirects: %i', async (status) => {
+  test.each([301, 302, 303, 307, 308])('whose answer is a redirect is not followed: %i', async (status) => {
     for (const location of ['http://127.0.0.2:1/', 'http://169.254.169.254/']) {
       const config = configTo(receiver.at(answer(status, { location })))
       const timeline = await sendThrough('webhook', config, open, openAccount)
@@ -249,7 +249,7 @@ describe('the url of a webhook', () => {
     expect(connectedTo().filter((address) => address !== '127.0.0.1')).toEqual([])
   })
 
-  test('whose name comes to mean another address is looked up once per connection, and called where it was checked', async () => {
+  test('whose name resolves to another address later is resolved once per connection, and called at the address that was checked', async () => {
     const closing: Behaviour = (incoming, response) =>
       acceptCall(incoming, response.setHeader('connection', 'close'))
     const config = configTo(receiver.at(closing).replace('127.0.0.1', 'rebinding.test'))

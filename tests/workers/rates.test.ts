@@ -20,7 +20,7 @@ const fiveASecond = { rateCalls: 5, rateSeconds: 1 }
 /** So slow that a second call would come after the test. */
 const oneADay = { rateCalls: 1, rateSeconds: 86_400 }
 
-test('three workers together never exceed the rate, make use of it, and lose nothing and no attempt by waiting', async (context) => {
+test('three workers together never exceed the rate, use it fully, and lose no send and no attempt by waiting', async (context) => {
   const traffic = await startTraffic(context)
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 40, rateSeconds: 4 })
   const ids = await acceptBatch(traffic.service, manyOf(60, { ...traffic.account, channelId }))
@@ -34,7 +34,7 @@ test('three workers together never exceed the rate, make use of it, and lose not
   expectOrder(calls, ids, 4)
 })
 
-test('permits are given in the order of accept, each at its moment, and no send gets two', async (context) => {
+test('permits are given in the order of accept, each for its own time, and no send gets two', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
   // Ten a second, each permit valid for 3 s: none is over before they are all given.
@@ -69,7 +69,7 @@ test('a send is claimed only shortly before its call, however early it is woken'
   expect((await wakeUpOf(service, second))?.delay).toBeGreaterThan(100)
 })
 
-test('more permits are given when their time comes, without anybody asking', async (context) => {
+test('more permits are given when their time comes, without a request', async (context) => {
   const traffic = await startTraffic(context)
   const { runtime } = traffic.service
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 200, rateSeconds: 100 })
@@ -81,7 +81,7 @@ test('more permits are given when their time comes, without anybody asking', asy
   await eventually('a permit for each', async () => (await runtime.db.select().from(permits)).length === 4)
 })
 
-test('where the calls in flight are the limit, nobody asks for more permits before one has ended', async (context) => {
+test('if the calls in flight are the limit, no worker requests permits before one has ended', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { ...fiveASecond, maxInFlight: 1 })
@@ -108,7 +108,7 @@ test('each channel has a rate of its own, all at once', async (context) => {
   expect(shortestSpanMs(traffic.callsOf(sent.flat()), 5)).toBeLessThan(1000 - wayMs)
 })
 
-test('sends that wait for their permit take no slot: those of another channel go at once', async (context) => {
+test('sends that wait for a permit take no slot: those of another channel go at once', async (context) => {
   const traffic = await startTraffic(context, { WORKER_CONCURRENCY: '2' })
   const limited = await traffic.buildWebhook(accepting, { rateCalls: 20, rateSeconds: 10 })
   const free = await traffic.buildWebhook(accepting)
@@ -131,7 +131,7 @@ test('sends to one contact keep their order and the rate', async (context) => {
   expectRate(traffic.callsOf(ids), 5, 1000)
 })
 
-test('retries count, too: each has to have a permit of its own', async (context) => {
+test('retries count, too: each needs a permit of its own', async (context) => {
   const traffic = await startTraffic(context)
   const channelId = await traffic.buildWebhook(failingOnce(), fiveASecond)
   await traffic.startWorkers('a', 'b')
@@ -167,7 +167,7 @@ test.concurrent('a Redis that loses all its wake-ups loses no send of a channel 
   expect(traffic.callsOf(ids)).toHaveLength(20)
 })
 
-test.concurrent('a permit whose wake-up has vanished is given again, and holds up the others no longer than that', async (context) => {
+test.concurrent('a permit whose wake-up is lost is given again, and delays the others no longer than that', async (context) => {
   const traffic = await startTraffic(context, {}, { times: { ...soonReconciled, permitValidMs: 1000 } })
   const { db, queue } = traffic.service.runtime
   // Of this one, five hundredths are an hour and more.
@@ -182,7 +182,7 @@ test.concurrent('a permit whose wake-up has vanished is given again, and holds u
   await traffic.expectSent(ids)
 })
 
-test.concurrent('on a held channel with a rate nobody gets a permit; resumed, it goes on in order, at its rate', async (context) => {
+test.concurrent('a held channel with a rate gets no permits; once resumed, it continues in order, at its rate', async (context) => {
   const traffic = await startTraffic(context, {}, { times: soonReconciled })
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 30, rateSeconds: 6 })
@@ -200,7 +200,7 @@ test.concurrent('on a held channel with a rate nobody gets a permit; resumed, it
   expectRate(calls, 7, 1470 - 300)
 })
 
-test.concurrent('permits are void once their channel was held: the calls that they were for may have been made', async (context) => {
+test.concurrent('permits are void once their channel was held: their calls may have been made', async (context) => {
   const traffic = await startTraffic(context)
   const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, oneADay)

@@ -67,7 +67,7 @@ test('a backlog longer than a page is reconciled whole, once each, by two worker
   await eventually('all are sent, each once', allSent, longMs)
 })
 
-test('who waits without a wake-up is found beside and behind more sends than a pass looks at', async () => {
+test('sends without a wake-up are found beside and behind more sends than a pass reads', async () => {
   const { db } = service.runtime
   const channelId = await buildChannel(service, account.accountId)
   const [beside, behind] = [
@@ -92,7 +92,7 @@ test('who waits without a wake-up is found beside and behind more sends than a p
   }
 })
 
-test('a send that is due is woken although its wake-up is to come much later, as after a replay', async () => {
+test('a due send is woken although its wake-up is scheduled for much later, as after a replay', async () => {
   const requestId = await accept(service, account, textBody())
   const job = await wakeUpOf(service, requestId)
   await job?.remove()

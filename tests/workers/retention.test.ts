@@ -111,7 +111,7 @@ test.each(['sent', 'failed', 'uncertain'])(
   },
 )
 
-test('a send that ended less long ago stays, however long ago it was accepted', async () => {
+test('a send that ended more recently stays, however long ago it was accepted', async () => {
   const young = await buildAged(400 * dayMs, retentionDays * dayMs - 60_000)
   await sweepOnce(service)
   expect(await kept(young)).toEqual(allButMedia)
@@ -123,7 +123,7 @@ test.each(['queued', 'sending'])('a send that is %s stays with its media, howeve
   expect(await kept(unfinished)).toEqual(all)
 })
 
-test('what is gone looks like what never was', async () => {
+test('a deleted send is answered as one that never existed', async () => {
   const gone = await buildAged(60 * dayMs, 50 * dayMs, 'failed')
   await sweepOnce(service)
   const headers = { Authorization: `Bearer ${account.apiKey}` }
@@ -139,7 +139,7 @@ test('what is gone looks like what never was', async () => {
   }
 })
 
-test('media goes MEDIA_RETENTION_HOURS after the end of its send, and not before; the send stays', async () => {
+test('media is deleted MEDIA_RETENTION_HOURS after the end of its send, and not before; the send stays', async () => {
   const over = await buildAged(2 * dayMs, mediaHours * hourMs + 5000)
   const notYet = await buildAged(2 * dayMs, mediaHours * hourMs - 60_000)
   await sweepOnce(service)
@@ -147,7 +147,7 @@ test('media goes MEDIA_RETENTION_HOURS after the end of its send, and not before
   expect(await kept(notYet)).toEqual(all)
 })
 
-test('with MEDIA_RETENTION_HOURS of 0 media goes as soon as its send has ended', async () => {
+test('with MEDIA_RETENTION_HOURS of 0 media is deleted as soon as its send has ended', async () => {
   const ended = await buildAged(5000, 10)
   const unfinished = await buildAged(5000, null, 'queued')
   await sweepOnce(forgetful)
@@ -179,7 +179,7 @@ test('media that the provider fetches stays as long as any other where MEDIA_RET
   expect(await kept(notYet)).toEqual(all)
 })
 
-test('media goes with its send at the latest, however long MEDIA_RETENTION_HOURS are', async () => {
+test('media is deleted with its send at the latest, however long MEDIA_RETENTION_HOURS are', async () => {
   const old = await buildAged(60 * dayMs, 50 * dayMs)
   const young = await buildAged(60 * dayMs, 20 * dayMs)
   await sweepOnce(hoarding)
@@ -187,7 +187,7 @@ test('media goes with its send at the latest, however long MEDIA_RETENTION_HOURS
   expect(await kept(young)).toEqual(all)
 })
 
-test('a conversation goes RETENTION_DAYS after it was closed; an open one stays, however old', async () => {
+test('a conversation is deleted RETENTION_DAYS after it was closed; an open one stays, however old', async () => {
   const { db } = service.runtime
   const build = async (contactValue: string, closedMsAgo: number | null) => {
     const id = uuidv7()
@@ -204,7 +204,7 @@ test('a conversation goes RETENTION_DAYS after it was closed; an open one stays,
   expect(left.map(({ id }) => id).sort()).toEqual([closed, open].sort())
 })
 
-test('an idempotency key goes after 24 h, and not before', async () => {
+test('an idempotency key is deleted after 24 h, and not before', async () => {
   const { db } = service.runtime
   const build = (name: string, msAgo: number) => {
     const hash = Buffer.from(name)
@@ -216,7 +216,7 @@ test('an idempotency key goes after 24 h, and not before', async () => {
   expect(left.map(({ hash }) => hash.toString())).toEqual(['young'])
 })
 
-test('several workers at once remove more than a page of everything, and nothing else', async () => {
+test('several workers at once delete more than a page of everything that is due, and nothing else', async () => {
   const { db } = service.runtime
   const count = 1300
   const old = Array.from({ length: count }, () =>

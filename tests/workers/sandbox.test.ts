@@ -67,7 +67,7 @@ test.each([
   },
 )
 
-test('the sandbox keeps what it takes, media and all', async () => {
+test('the sandbox stores the messages that it accepts, with media', async () => {
   const db = await openDatabase()
   const delivery = buildDelivery(
     providerRules.sandbox,
@@ -85,7 +85,7 @@ test('the sandbox keeps what it takes, media and all', async () => {
   await db.$client.end()
 })
 
-test('a connection that is lost before the answer leaves it open whether the sandbox took the message', async () => {
+test('a connection that is lost before the answer leaves the outcome uncertain', async () => {
   const db = await openDatabase()
   const blocker = await db.$client.connect()
   await blocker.query('begin; lock table sandbox_messages in share mode')
@@ -104,9 +104,9 @@ test('a connection that is lost before the answer leaves it open whether the san
 })
 
 test.each([
-  ['where nobody listens', async () => ({ port: await closedPort(), close: async () => {} })],
+  ['where no server listens', async () => ({ port: await closedPort(), close: async () => {} })],
   ['that takes connections and says nothing', startSilentServer],
-])('a database %s has not taken the message', async (_, start) => {
+])('with a database %s the message is not accepted', async (_, start) => {
   const { port, close } = await start()
   onTestFinished(close)
   const away = connectDatabase(`postgres://postgres@127.0.0.1:${port}/none`, {

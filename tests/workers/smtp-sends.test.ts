@@ -37,7 +37,7 @@ const mailTo = (local: string) => emulator.calls.findLast(({ to }) => to.include
 
 const text = { type: 'text', text: { value: 'Hello' } }
 
-test('a document of base64 arrives as an attachment with its very bytes', async () => {
+test('a document of base64 arrives as an attachment with its exact bytes', async () => {
   const content = Buffer.from(Array.from({ length: 100_000 }, (_, i) => (i * 31) % 256))
   const media = {
     mediaType: 'document',

@@ -6,7 +6,7 @@ import { finishedTimeline, startTestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import { answer, neverAnswer, openWebhookReceiver } from '../support/webhook-receiver.ts'
 
-test('a worker that has to end puts off the sends whose media are being fetched; the next one sends them', async (context) => {
+test('a worker that stops puts off the sends whose media is being fetched; the next worker sends them', async (context) => {
   const emulator = await openSmtpEmulator()
   const files = await openWebhookReceiver()
   const service = await startTestService({

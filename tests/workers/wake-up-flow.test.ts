@@ -13,7 +13,7 @@ import { answer } from '../support/webhook-receiver.ts'
 /** In production it is longer. */
 const stalledAfterSeconds = 1
 
-test('a worker that gets no wake-ups although sends are due is not ready, says so in a metric, and waits for no answer for ever', async (context) => {
+test('a worker that gets no wake-ups although sends are due is not ready, shows it in a metric, and never waits for an answer without a limit', async (context) => {
   const stores = await freshStores()
   const proxy = await startTcpProxy(stores.redisUrl)
   const { service, ...traffic } = await startTraffic(context, { REDIS_URL: proxy.url }, { stores })

@@ -69,7 +69,7 @@ const closings = (events: { event: string }[]) =>
 test.each([
   ['the first attempt succeeds', [accepting]],
   ['the first two attempts fail', [answer(503), answer(503), accepting]],
-  ['nobody knows what became of the first attempt', [resetAfterReading, accepting]],
+  ['the result of the first attempt is unknown', [resetAfterReading, accepting]],
 ])(
   'the open conversation is closed, once, before the receiver sees the message: %s',
   async (_when, behaviours) => {
@@ -102,7 +102,7 @@ test.each([
   },
 )
 
-test('where none was open, the receiver sees the one that the message opened', async () => {
+test('if none was open, the receiver sees the one that the message opened', async () => {
   const contact = newContact()
   const { channelId, seen } = await buildWatcher(contact, [answer(503), accepting])
   const requestId = await sendClosing(contact, channelId)
@@ -125,7 +125,7 @@ test('without closeConversation the message stays in the open one, on every atte
   expect(closings(timeline.events)).toEqual([])
 })
 
-test('a channel held in between closes nothing again after it is resumed', async () => {
+test('a send whose channel was held in between closes no conversation again after the channel is resumed', async () => {
   const contact = newContact()
   const old = await openConversation(contact)
   const { channelId } = await buildWatcher(contact, [answer(410), accepting])
@@ -143,7 +143,7 @@ test('a channel held in between closes nothing again after it is resumed', async
   ])
 })
 
-test('a send that failed has closed the conversation all the same, once', async () => {
+test('a failed send has closed the conversation, too, once', async () => {
   const contact = newContact()
   const old = await openConversation(contact)
   const { channelId, seen } = await buildWatcher(contact, Array(4).fill(answer(503)))

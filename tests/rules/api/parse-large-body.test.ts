@@ -36,7 +36,7 @@ test.each([
     JSON.stringify({ message: { media: { base64, mediaType: 'audio' }, type: 'media' }, contact }),
   ],
   ['given a second time, which counts', bodyOf(1, { more: 1 }).replace('"more":1', `"base64":"${base64}"`)],
-])('content %s is the same as if it was parsed as it is', (_how, body) => {
+])('content %s is parsed as JSON.parse would', (_how, body) => {
   const { parsed } = parsedLarge(body)
   expect(parsed).toEqual(parse(Buffer.from(body), 'channelInPath'))
   expect(parsed).toMatchObject({ request: { message: { media: { sizeBytes: content.length } } } })
@@ -47,7 +47,7 @@ test('plain content is only decoded', () => {
   expect(parsedLarge(bodyOf(`data:image/png;base64,${base64}`)).whole).toBe(0)
 })
 
-test('the content of one body never comes out of another', () => {
+test('the content of one body never appears in another', () => {
   const first = parsedLarge(bodyOf(base64)).parsed
   const second = parsedLarge(bodyOf(randomBytes(20_000).toString('base64'))).parsed
   expect(first).toMatchObject({ request: { mediaContent: content } })
@@ -83,11 +83,11 @@ test.each([
   ['and no colon', bodyOf(base64).replace('"base64":', '"base64",')],
   ['and what is no UTF-8', Buffer.concat([Buffer.from(bodyOf(base64)), Buffer.of(0xff)])],
   ['of a byte too much', bodyOf(Buffer.alloc(maxMediaBytes + 1).toString('base64'))],
-])('a body with content %s is told the same as if it was parsed as it is', (_what, body) => {
+])('a body with content %s gets the same fault as by JSON.parse', (_what, body) => {
   expect(parsedLarge(body).parsed).toEqual(parse(Buffer.from(body), 'channelInPath'))
 })
 
-test('whatever stands in the place of a character, the result is the same', () => {
+test('the result is the same whatever byte replaces a character', () => {
   const body = bodyOf(randomBytes(60).toString('base64'), { filename: 'a.pdf' })
   const character = fc.oneof(
     fc.constantFrom(...'"\\,:={}[]-_+/A \n\0'),

@@ -11,7 +11,7 @@ function gather(bytes: readonly Buffer[]): Pieces {
   return pieces
 }
 
-test('however bytes come, they are all there, in their order, each piece with its memory for itself', () => {
+test('however bytes arrive, all are kept, in order, each piece in memory of its own', () => {
   const sizes = fc.array(fc.oneof(fc.nat(200), fc.nat(200 * kibibyte)), { maxLength: 40 })
   fc.assert(
     fc.property(sizes, fc.boolean(), (lengths, areParts) => {
@@ -29,7 +29,7 @@ test('however bytes come, they are all there, in their order, each piece with it
   )
 })
 
-test('what comes in large pieces is not copied', () => {
+test('large pieces are not copied', () => {
   const large = [1, 2].map((fill) => Buffer.from(new Uint8Array(64 * kibibyte).fill(fill).buffer))
   const [first, second] = gather(large).all()
   expect([first, second]).toEqual(large)

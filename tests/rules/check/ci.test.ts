@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 
-test('every push and every pull request runs .ci/run, with nothing but a Node and no rights but to read', () => {
+test('every push and every pull request runs .ci/run, with only Node set up and read-only permissions', () => {
   const { on, permissions, jobs } = parse(readFileSync('.github/workflows/ci.yml', 'utf8'))
   expect(Object.keys(on)).toEqual(['push', 'pull_request'])
   expect(permissions).toEqual({ contents: 'read' })

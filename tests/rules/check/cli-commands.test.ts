@@ -37,7 +37,7 @@ test.each(commands)(
   },
 )
 
-test('docs/reference/cli.md has no command and no option that there is not', () => {
+test('docs/reference/cli.md has no unknown command or option', () => {
   const first = tables.map((line) => line.split(' | ')[0] ?? '')
   const told = first.flatMap((cell) =>
     [...cell.matchAll(/`([a-z]+(?: [a-z]+)?)/g)].map(([, words = '']) => words),

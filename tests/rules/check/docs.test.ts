@@ -26,13 +26,13 @@ function isThere(page: string, link: string): boolean {
   return existsSync(file) && (anchor === undefined || anchorsOf(file).includes(anchor))
 }
 
-test.each(pages)('what %s links to in this project is there', (page) => {
+test.each(pages)('every file and section that %s links to in this project exists', (page) => {
   const links = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
   const ours = links.filter((link) => !/^https?:/.test(link))
   expect(ours.filter((link) => !isThere(page, link))).toEqual([])
 })
 
-test('the changelog has what is unreleased on top, then the version of package.json', () => {
+test('the changelog starts with Unreleased, then the version of package.json', () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
   const titles = [...readFileSync('CHANGELOG.md', 'utf8').matchAll(/^## (.*)$/gm)].map(([, title]) => title)
   expect(titles[0]).toBe('[Unreleased]')
@@ -76,7 +76,7 @@ describe('docs/explanation/security.md', () => {
   const isTitleIn = (source: string, title: string) =>
     ["'", '"', '`'].some((quote) => source.includes(quote + title + quote))
 
-  test.each(claims)('the tests that it names in $file are there', ({ file, titles }) => {
+  test.each(claims)('the tests that it names in $file exist', ({ file, titles }) => {
     const source = readFileSync(file, 'utf8').replaceAll("\\'", "'")
     expect(titles.filter((title) => !isTitleIn(source, title))).toEqual([])
   })
@@ -111,7 +111,7 @@ const read = [
   ),
 ].filter((path) => /\.(md|ya?ml|tsx?|json)$/.test(path))
 
-test('what is wrong is to be fixed, in these words', () => {
+test('users and operators read "fix", never "mend"', () => {
   const quaint = /\bmend(?:s|ed|ing)?\b/i
   expect(read.length).toBeGreaterThan(300)
   expect(read.filter((path) => quaint.test(readFileSync(path, 'utf8')))).toEqual([])
@@ -131,7 +131,7 @@ describe('docs/reference/admin.md', () => {
     .map((words) => words.split(' …')[0] ?? '')
 
   test.each(Object.entries(conditionWords).filter(([kind]) => kind !== 'failed_otherwise'))(
-    'tells what the sentence on top of the support page means: %s',
+    'explains the sentence on top of the support page: %s',
     (kind, words) => {
       const condition = { ...sample, kind, reason: reasons[kind] ?? '' }
       const sentence = (words as ConditionWords<unknown>).summary(condition, facts as unknown as Details)

@@ -30,11 +30,11 @@ const documented = [...page.matchAll(/^\| `(outbound_\w+)` \| (.*) \|$/gm)].map(
   return { name, type, unit, labels, process }
 })
 
-test('each metric is in the docs once, with its type, unit, labels and process, and nothing else is', () => {
+test('the docs have each metric once, with its type, unit, labels and process, and no other', () => {
   expect(documented.map(({ name }) => name).sort()).toEqual(ours.map(({ name }) => name).sort())
 })
 
-test.each(ours)('the docs say of $name what it is', ({ name, type, labelNames, processes }) => {
+test.each(ours)('the docs describe $name', ({ name, type, labelNames, processes }) => {
   const row = documented.find((one) => one.name === name)
   expect(row).toMatchObject({ type, process: processes, unit: expect.stringMatching(/^\w/) })
   for (const label of labelNames) expect(row?.labels).toContain(`\`${label}\``)
@@ -81,7 +81,7 @@ function withoutPart(name: string): string {
 test.each([
   ['alert rules', rules],
   ['dashboard', shown],
-])('what of the %s is asked for is told by some process', (_, expressions) => {
+])('each metric that the %s use is exported by a process', (_, expressions) => {
   const names = namesIn(expressions)
   expect(names.size).toBeGreaterThan(10)
   expect([...names].filter((name) => !defined.has(name))).toEqual([])
@@ -92,7 +92,7 @@ test('the dashboard shows each metric of ours', () => {
   expect(ours.map(({ name }) => name).filter((name) => !names.has(name))).toEqual([])
 })
 
-test('the dashboard can be imported: its panels are told apart, lie beside each other, and ask a source that is chosen', () => {
+test("the dashboard can be imported: its panels have distinct ids, don't overlap, and query a selectable data source", () => {
   expect(dashboard).toMatchObject({ uid: 'outbound-messaging', schemaVersion: expect.any(Number) })
   const ids = dashboard.panels.map(({ id }: { id: number }) => id)
   expect(new Set(ids).size).toBe(ids.length)

@@ -24,7 +24,7 @@ function proseOf(file: string): string {
   return [...text.matchAll(/\/\*.*?\*\/|\/\/.*$/gms)].map(([comment]) => comment).join('\n')
 }
 
-test('every file that a comment or the docs name by its path is there', () => {
+test('every file that a comment or the docs name by its path exists', () => {
   const names = files
     .filter(isText)
     .flatMap((file) => [...proseOf(file).matchAll(named)].map(([path]) => ({ file, path })))
@@ -32,7 +32,7 @@ test('every file that a comment or the docs name by its path is there', () => {
   expect(names.filter(({ path }) => !madeUp.test(path) && !existsSync(path))).toEqual([])
 })
 
-test('every section of the docs that the code or a rule of ops names is there', () => {
+test('every section of the docs that the code or an alert rule names exists', () => {
   const links = files
     .filter((file) => /\.(tsx?|mjs|sql|ya?ml|json)$/.test(file))
     .flatMap((file) =>

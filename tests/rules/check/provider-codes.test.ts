@@ -15,7 +15,7 @@ function documented(provider: string): string[] {
 test.each([
   ['twilio', twilioCodes],
   ['whatsapp-cloud', whatsAppCodes],
-])('docs/reference/providers/%s.md has each code by its outcome and fault, once', (provider, codes) => {
+])('docs/reference/providers/%s.md lists each code once, under its outcome and fault', (provider, codes) => {
   const known = Object.entries(codes).map(([code, { outcome, fault }]) => `${code} ${outcome} ${fault}`)
   expect(documented(provider).sort()).toEqual(known.sort())
 })

@@ -30,11 +30,11 @@ test.each([
   'if (channel.provider === "webhook") {',
   "import { x } from './providers/sandbox.ts'",
   '`webhook`',
-])('that finds %s', (line) => {
+])('that check finds %s', (line) => {
   expect(naming(line)).toHaveLength(1)
 })
 
-test.each(providerNames)('the docs say what %s takes, and how to set up a channel of it', (name) => {
+test.each(providerNames)('the docs say what %s accepts, and how to set up a channel of it', (name) => {
   const reference = readFileSync('docs/reference/providers.md', 'utf8')
   expect(reference).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'))
   expect(existsSync(`docs/reference/providers/${name}.md`)).toBe(true)
@@ -45,14 +45,11 @@ test.each(providerNames)('the docs say what %s takes, and how to set up a channe
   expect(providerRules[name].config.safeParse(JSON.parse(config)).error).toBeUndefined()
 })
 
-test.each(providerNames)(
-  '%s has its rules, its way of sending and its tests in files of its name',
-  (name) => {
-    for (const folder of ['src/core/providers', 'workers/providers']) {
-      expect(readdirSync(folder)).toContain(`${name}.ts`)
-    }
-    // The sandbox's messages go to PostgreSQL, which the rules' tests have none of.
-    const folder = name === 'sandbox' ? 'tests/workers' : 'tests/rules/providers'
-    expect(readFileSync(`${folder}/${name}.test.ts`, 'utf8')).toContain(`describeProvider('${name}'`)
-  },
-)
+test.each(providerNames)('%s has its rules, its sender and its tests in files of its name', (name) => {
+  for (const folder of ['src/core/providers', 'workers/providers']) {
+    expect(readdirSync(folder)).toContain(`${name}.ts`)
+  }
+  // The sandbox's messages go to PostgreSQL, which the rules' tests have none of.
+  const folder = name === 'sandbox' ? 'tests/workers' : 'tests/rules/providers'
+  expect(readFileSync(`${folder}/${name}.test.ts`, 'utf8')).toContain(`describeProvider('${name}'`)
+})

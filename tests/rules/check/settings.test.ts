@@ -18,11 +18,11 @@ const documented = [...table.matchAll(/^\| `([A-Z_]+)` \| (.*) \|$/gm)].map(([, 
   return { name, byDefault, range, usedBy, meaning }
 })
 
-test('each setting is in docs/reference/settings.md once, and nothing else is', () => {
+test('docs/reference/settings.md has each setting once, and no other', () => {
   expect(documented.map(({ name }) => name).sort()).toEqual([...settingNames].sort())
 })
 
-test.each(documented)('the docs say of $name what it is unset, its unit, for whom and what for', (row) => {
+test.each(documented)('the docs give the default, unit, processes and purpose of $name', (row) => {
   const { name, byDefault, range, usedBy, meaning } = row
   const value = defaults[name]
   const isNone = name in required || value === undefined || String(value) === ''
@@ -36,7 +36,7 @@ const ranges = documented.flatMap(({ name, range }) => {
   return least && most ? [{ name, least: numberIn(least), most: numberIn(most) }] : []
 })
 
-test.each(ranges)('$name takes what the docs say, from $least to $most', ({ name, least, most }) => {
+test.each(ranges)('$name accepts the range in the docs, from $least to $most', ({ name, least, most }) => {
   const accepts = (value: number) => {
     try {
       return readSettings(undefined, { ...required, [name]: String(value) }) !== undefined

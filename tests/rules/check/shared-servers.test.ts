@@ -28,7 +28,7 @@ function sharing(text: string): string[] {
   )
 }
 
-test('no test spoils, or is spoilt by, what others do on the servers that they share', () => {
+test('no test disturbs, or is disturbed by, other tests on the shared servers', () => {
   expect(files).toContain('support/stores.ts')
   const sources = files.map((file) => [file, readFileSync(join('tests', file), 'utf8')] as const)
   const offending = sources
@@ -49,7 +49,7 @@ test.each([
   "redis.call('CONFIG', 'SET', 'maxmemory', 1)",
   "redis.call('monitor')",
   "'select query from pg_stat_activity'",
-])('that finds %s', (line) => {
+])('that check finds %s', (line) => {
   expect(sharing(line)).toHaveLength(1)
 })
 
@@ -57,6 +57,6 @@ test.each([
   'await redis.flushdb()',
   "'select pid from pg_stat_activity where datname = current_database()'",
   "'select from pg_stat_activity where application_name = $1'",
-])('and not %s', (line) => {
+])('that check allows %s', (line) => {
   expect(sharing(line)).toEqual([])
 })

@@ -11,13 +11,13 @@ const busy = () => {
   while (process.cpuUsage().user - before < 300_000);
 }
 
-test('a process that isn’t let run stands still', async () => {
+test('a process that gets no CPU time stands still', async () => {
   const span = await timed(async () => ({ waited: still() }))
   expect(span.stoodStillMs).toBeGreaterThan(200)
   expect(() => expectSooner(span, 200)).toThrow(StoodStill)
 })
 
-test('the work of its other threads does not count as its own', async () => {
+test('the CPU time of its other threads does not count as its own', async () => {
   const other = new Worker('for (;;);', { eval: true })
   onTestFinished(async () => void (await other.terminate()))
   await once(other, 'online')
@@ -25,18 +25,18 @@ test('the work of its other threads does not count as its own', async () => {
   expect(span.stoodStillMs).toBeGreaterThan(200)
 })
 
-test('one that blocks its own event loop doesn’t', async () => {
+test('a process that blocks its own event loop doesn’t stand still', async () => {
   const span = await timed(async () => ({ done: busy() }))
   expect(span.tookMs - span.stoodStillMs).toBeGreaterThan(250)
   expect(() => expectSooner(span, 250)).toThrow('expected')
 })
 
-test('what would have come too late in any case isn’t excused', () => {
+test('work that would have been late in any case isn’t excused', () => {
   expect(() => expectSooner({ tookMs: 900, stoodStillMs: 300 }, 500)).toThrow('expected')
   expect(() => expectSooner({ tookMs: 499, stoodStillMs: 0 }, 500)).not.toThrow()
 })
 
-test('a call that was held up on its way isn’t one too many for a rate, and one that wasn’t is', () => {
+test('a call that was delayed on its way doesn’t exceed a rate, and one that wasn’t does', () => {
   const from = performance.now()
   still()
   const rateOf = (...moments: number[]) =>
@@ -51,14 +51,14 @@ test('a call that was held up on its way isn’t one too many for a rate, and on
   expect(() => rateOf(to + 5000, to + 5700)).toThrow('expected')
 })
 
-test('what a time limit brought counts, unless the machine stood still meanwhile', () => {
+test('the result of a time limit counts, unless the machine stood still meanwhile', () => {
   const look = () => expect('in time').toBe('too late')
   expect(() => unlessStoodStill({ tookMs: 900, stoodStillMs: 0 }, look)).toThrow('expected')
   expect(() => unlessStoodStill({ tookMs: 900, stoodStillMs: 300 }, look)).toThrow(StoodStill)
 })
 
 let tries = 0
-test('a test that couldn’t see what it looks for is done again', () => {
+test('a test that the standstill prevented from checking is repeated', () => {
   if (tries++ === 0) throw new StoodStill('for a try')
   expect(tries).toBe(2)
 })

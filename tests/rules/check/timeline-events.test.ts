@@ -21,12 +21,12 @@ function rowsOf(head: string): string[][] {
 
 const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
 
-test('docs/reference/timeline.md has a row for each field of a timeline, and for no other', () => {
+test('docs/reference/timeline.md has a row for each field of a timeline, and no other', () => {
   const told = rowsOf('| Field | What |').flatMap(([cell]) => namesIn(cell))
   expect(told.sort()).toEqual(Object.keys(timelineFields).sort())
 })
 
-describe('docs/reference/timeline.md has a row for each event of a timeline', () => {
+describe('docs/reference/timeline.md has a row for each event', () => {
   const rows = rowsOf('| `event` | When | Fields |')
 
   test('and for no other', () => {
@@ -43,7 +43,7 @@ describe('docs/reference/timeline.md has a row for each event of a timeline', ()
   })
 })
 
-test('the SQL of db writes events by `eventOf`, which the table types; each is written, or told by the row of its send', () => {
+test("the SQL of db writes events only by `eventOf`, which the table types; each event is written, or derived from the send's row", () => {
   const files = readdirSync('db', { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.ts'),
   )
@@ -56,14 +56,14 @@ test('the SQL of db writes events by `eventOf`, which the table types; each is w
   expect(names.filter((name) => !written.includes(name) && !toldByRow.includes(name))).toEqual([])
 })
 
-test('the support page styles no event that there is not', () => {
+test('the support page styles no unknown event', () => {
   const styles = readFileSync('src/admin/admin.css', 'utf8')
   const styled = [...styles.matchAll(/^\.entry\.(\w+)/gm)].map(([, name]) => name)
   expect(styled.length).toBeGreaterThan(2)
   expect(styled.filter((name) => !isEvent(name ?? ''))).toEqual([])
 })
 
-test('docs/reference/log.md names each in its table of log lines, but those that no process logs', () => {
+test('docs/reference/log.md lists each event that a process logs', () => {
   const logs = readFileSync('docs/reference/log.md', 'utf8')
   const rows = [...logs.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| (?:info|warn)/gm)].flatMap(([, cell = '']) =>
     cell.split(', ').map((name) => name.slice(1, -1)),

@@ -21,12 +21,12 @@ test('no key is minted twice, and every place of its secret varies', () => {
   }
 })
 
-test('a checksum is not to be guessed: hardly two keys share one', () => {
+test('a checksum cannot be guessed: hardly two keys share one', () => {
   const checksums = Array.from({ length: 1000 }, () => mint().slice(-6))
   expect(new Set(checksums).size).toBeGreaterThan(990)
 })
 
-test('a minted key is told from others without a look-up', () => {
+test('a minted key is recognised without a query', () => {
   for (let i = 0; i < 100; i++) expect(wasMintedHere(mint(), pepper)).toBe(true)
 })
 
@@ -53,11 +53,11 @@ test.each<[string, (key: string) => string]>([
   expect(wasMintedHere(form(mint()), pepper)).toBe(false)
 })
 
-test('the checksum can be made only by who knows the pepper', () => {
+test('the checksum can be made only with the pepper', () => {
   expect(wasMintedHere(mintApiKey('another pepper of an installation').apiKey, pepper)).toBe(false)
 })
 
-test('what is stored is the hash of the key under the pepper, 32 bytes, and 8 characters to show', () => {
+test('only the hash of the key under the pepper, 32 bytes, and 8 characters to show are stored', () => {
   const { apiKey, hash, displayPrefix } = mintApiKey(pepper)
   expect(hash).toEqual(hashApiKey(apiKey, pepper))
   expect(hash).toHaveLength(32)
@@ -66,7 +66,7 @@ test('what is stored is the hash of the key under the pepper, 32 bytes, and 8 ch
   expect(displayPrefix).toBe(apiKey.slice(0, 8))
 })
 
-test('the hash tells nothing of the checksum', () => {
+test('the hash reveals nothing of the checksum', () => {
   const { apiKey, hash } = mintApiKey(pepper)
   const secret = apiKey.slice(4, 47)
   expect(hash.equals(hashApiKey(secret, pepper))).toBe(false)

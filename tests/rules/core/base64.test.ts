@@ -11,7 +11,7 @@ function decoded(value: string, maxBytes = max) {
   return result
 }
 
-test('any bytes come back as they were, in every way to write them', () => {
+test('any bytes are decoded as they were, in every way to write them', () => {
   for (let length = 1; length <= 100; length++) {
     const content = randomBytes(length)
     const base64 = content.toString('base64')
@@ -61,7 +61,7 @@ test.each([
   'DATA:image/png;base64,QUJD',
   ' data:image/png;base64,QUJD',
   `data:${'x'.repeat(2000)};base64,QUJD`,
-])('%j is refused with words', (value) => {
+])('%j is refused with a reason', (value) => {
   expect(decodeBase64(value, max)).toEqual({ fault: expect.stringMatching(/./) })
 })
 
@@ -70,7 +70,7 @@ test.each([
   ['without padding', (content: Buffer) => content.toString('base64').replace(/=+$/, '')],
   ['in lines', (content: Buffer) => content.toString('base64').replace(/(.{76})/g, '$1\r\n')],
   ['as a data: URL', (content: Buffer) => `data:text/plain;base64,${content.toString('base64')}`],
-])('the limit is one of decoded bytes: %s', (_how, encode) => {
+])('the limit counts decoded bytes: %s', (_how, encode) => {
   for (const limit of [1, 2, 3, 4, 5, 100, 101, 102]) {
     expect(decoded(encode(Buffer.alloc(limit)), limit).content).toHaveLength(limit)
     expect(decodeBase64(encode(Buffer.alloc(limit + 1)), limit)).toEqual({
@@ -86,14 +86,14 @@ test.each([
   ['letters and a fault', `${'A'.repeat(2_000_000)}!`],
   ['the head of a data: URL', `data:${'a;'.repeat(1_000_000)}`],
   ['parameters of a data: URL', `data:a/b${';a=b'.repeat(500_000)}`],
-])('two million characters of %s are judged at once', async (_what, value) => {
+])('two million characters of %s are checked quickly', async (_what, value) => {
   const took = await cpuMsOf(() => {
     expect(decodeBase64(value, 16 * 1024 * 1024)).toHaveProperty('fault')
   })
   expect(took).toBeLessThan(1000)
 })
 
-test('bytes of digits are decoded as their text is, or left to it', () => {
+test('bytes of base64 digits are decoded as their text is, or left to the decoder of text', () => {
   for (const length of [...Array(100).keys(), 49_151, 49_152, 49_153, 200_000]) {
     const content = randomBytes(length)
     const digits = content.toString('base64')

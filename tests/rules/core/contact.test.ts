@@ -28,7 +28,7 @@ test.each([
   expect(maskContact({ type, value })).toBe(masked)
 })
 
-test('a masked phone number keeps its length and tells at most four digits', () => {
+test('a masked phone number keeps its length and shows at most four digits', () => {
   for (let length = 7; length <= 15; length++) {
     const value = `+${'123456789012345'.slice(0, length)}`
     const masked = maskContact({ type: 'phone', value })
@@ -37,27 +37,30 @@ test('a masked phone number keeps its length and tells at most four digits', () 
   }
 })
 
-test('the mask of an address tells nothing of how long its local part is', () => {
+test('the mask of an address hides the length of its local part', () => {
   expect(maskContact({ type: 'email', value: 'jo@example.com' })).toBe(
     maskContact({ type: 'email', value: 'josephine.baker@example.com' }),
   )
 })
 
-test('of an erased contact the mask says that it is erased, and no form of contact says so', () => {
+test('the mask of an erased contact says so, and no valid contact looks like it', () => {
   for (const type of contactTypes) {
     expect(maskContact({ type, value: erasedContactValue })).toBe('erased')
     expect(contactKinds[type].parse(erasedContactValue)).toBeUndefined()
   }
 })
 
-test.each(contactTypes)('a value of %s is of no other kind, so that a value alone tells its kind', (type) => {
-  const { example, pattern } = contactKinds[type]
-  expect(parseContact(example)).toEqual({ type, value: example })
-  expect(contactTypes.filter((other) => contactKinds[other].parse(example) !== undefined)).toEqual([type])
-  expect(new RegExp(pattern, 'u').test(example)).toBe(true)
-})
+test.each(contactTypes)(
+  'a value of %s is of no other kind, so that the kind follows from the value',
+  (type) => {
+    const { example, pattern } = contactKinds[type]
+    expect(parseContact(example)).toEqual({ type, value: example })
+    expect(contactTypes.filter((other) => contactKinds[other].parse(example) !== undefined)).toEqual([type])
+    expect(new RegExp(pattern, 'u').test(example)).toBe(true)
+  },
+)
 
-test('what is of no kind is none, and the kinds are called by name', () => {
+test('a value of no kind is no contact, and each kind has a name', () => {
   expect(parseContact('Ann')).toBeUndefined()
   expect(anyContact).toBe('a phone number or an e-mail address')
 })

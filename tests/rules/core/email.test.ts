@@ -65,7 +65,7 @@ test('the longest address is 254 characters long', () => {
   expect(ofLength(254)).toHaveLength(254)
 })
 
-test('a long text is judged at once', async () => {
+test('a long text is checked quickly', async () => {
   const took = await cpuMsOf(() => {
     for (const long of ['a.'.repeat(500_000), `a@${'a.'.repeat(500_000)}`, `a@${'-'.repeat(1_000_000)}`]) {
       expect(parseEmail(long)).toBeUndefined()

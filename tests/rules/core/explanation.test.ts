@@ -119,13 +119,13 @@ describe('the summary of a send that', () => {
       'Accepted by the provider at 14:00:02 UTC; only the provider knows whether it reached the contact.',
     ],
     [
-      'was refused tells what the code means',
+      'was refused has the meaning of the code',
       { send: failed('Twilio: x', { attemptRecord: { ...refused, providerCode: '21211', reason: 'x' } }) },
       'bad',
       'Not delivered: the provider refused it: the contact has no valid phone number; 1 attempt, at 14:00:01 UTC.',
     ],
     [
-      'was refused with a code that nobody knows tells the reason',
+      'was refused with an unknown code has the reason',
       {
         send: failed('Twilio answered 499 with its code 99999', {
           attemptRecord: { ...refused, providerStatus: 699, providerCode: '99999' },
@@ -136,7 +136,7 @@ describe('the summary of a send that', () => {
       'Not delivered: the provider refused it: Twilio answered 499 with its code 99999; 1 attempt, at 14:00:01 UTC.',
     ],
     [
-      'nobody could have sent',
+      'could not be sent by any worker',
       {
         send: failed('the template is not registered with the channel', {
           attemptRecord: { ...refused, providerStatus: null },
@@ -591,7 +591,7 @@ describe('of a send whose contact was erased', () => {
     ],
     ['expired', { status: 'failed', finishedAt: at(60) }, /^Not delivered; no attempt was made\./],
     ['uncertain', ended('uncertain'), /^Not certain: the provider may or may not have it; 1 attempt, /],
-  ])('the story is told without its reasons (%s)', (_name, send, summary) => {
+  ])('the summary leaves out the reasons (%s)', (_name, send, summary) => {
     const told = tell({ send: { ...send, ...erased }, events: event })
     expect(told.summary).toMatch(summary)
     expect(told.summary).toMatch(/\. Its contact and content were erased later\.$/)
@@ -619,7 +619,7 @@ describe('the entries', () => {
     for (const { text } of entries) expect(text).toMatch(/^[A-Z].*\.$/)
   })
 
-  test('name the channel and the flow, and what stood before it', () => {
+  test('name the channel and the flow, and the sends before it', () => {
     const flowId = '01890000-0000-7000-8000-000000000009'
     expect(
       textOf(
@@ -631,7 +631,7 @@ describe('the entries', () => {
     )
   })
 
-  test('tell which conversation it joined', () => {
+  test('name the conversation that it joined', () => {
     expect(textOf({ send: sending }, 'attempt_started')).toBe(
       `Attempt 1 began on w1, in the conversation ${conversationId}.`,
     )
@@ -640,13 +640,13 @@ describe('the entries', () => {
   test.each([
     [null, `No conversation was open; the message opened ${conversationId}.`],
     [earlier, `The open conversation ${earlier} was closed; the message opened ${conversationId}.`],
-  ])('tell which conversation was closed, and which opened (%s)', (closed, text) => {
+  ])('name the conversation that was closed, and the one that opened (%s)', (closed, text) => {
     const events = [story('conversation_closed', 1, { conversationId: closed })]
     expect(textOf({ send: sending, events }, 'conversation_closed')).toBe(text)
     expect(textOf({ send: sending, events }, 'attempt_started')).toBe('Attempt 1 began on w1.')
   })
 
-  test('show what the provider answered and what it means, but no meaning of a success', () => {
+  test("show the provider's answer and its meaning, but no meaning of a success", () => {
     const entries = tell({ send: ended('sent', { attemptRecord: record }), events: retried }).entries
     expect(entries.filter(({ answer }) => answer).map(({ answer }) => answer)).toEqual([
       { status: 429, code: '20429', meaning: 'it accepts no more requests now', messageId: null },
@@ -665,7 +665,7 @@ describe('the meaning of an answer', () => {
     return rules.meaningOf({ providerStatus, providerCode })
   }
 
-  test.each(providerNames)('of %s is a short clause, whatever was answered', (name) => {
+  test.each(providerNames)('of %s is a short clause, whatever the answer', (name) => {
     for (const status of [
       undefined,
       100,
@@ -722,7 +722,7 @@ describe('the meaning of an answer', () => {
   })
 })
 
-describe('whose fault a failure is', () => {
+describe('the fault of a failure', () => {
   const byFaultOf = (fault: Fault) => ({ ...refused, outcome: 'retry_later', fault }) as const
   const attempts = (fault: Fault) => [
     story('attempt_started', 1, { attempt: 1, worker: 'w1' }),
@@ -737,12 +737,12 @@ describe('whose fault a failure is', () => {
       /\. It concerns the channel's own account, number or address: its other sends may meet the same\.$/,
     ],
     ['provider', /\(after 120 ms\)\.$/],
-  ])('tells whether other sends are affected: the %s', (fault, words) => {
+  ])('says whether other sends are affected: the %s', (fault, words) => {
     const { entries } = tell({ events: attempts(fault) })
     expect(entries.at(-1)?.text).toMatch(words)
   })
 
-  test('tells nothing of others where the send is refused for good', () => {
+  test('does not mention other sends if the send is refused for good', () => {
     const { entries } = tell({ send: failed('no', { attemptRecord: { ...refused, fault: 'recipient' } }) })
     expect(entries.map(({ text }) => text).join()).not.toContain('other sends')
   })
@@ -753,7 +753,7 @@ describe('whose fault a failure is', () => {
     ['sender', "the channel's account, number or address may send again"],
     ['provider', 'the provider works again'],
     [undefined, 'the provider works again'],
-  ])('tells when a replay may go better: %s', (fault, when) => {
+  ])('says when a replay may succeed: %s', (fault, when) => {
     const attemptRecord = { ...refused, outcome: 'retry_later', ...(fault && { fault }) } as const
     const { advice } = tell({ send: failed('busy (the last attempt)', { attemptRecord }) })
     expect(advice).toEqual({ text: `Replay it when ${when}.`, command: `replay ${requestId}` })
@@ -767,20 +767,23 @@ test.each([
   ],
   ['paused', /: WhatsApp has paused its delivery, and may drop it; only the provider knows/],
   [null, /UTC; only the provider knows/],
-])('a message that the provider took and holds back says so: %s', (providerCode, words) => {
-  const attemptRecord = { ...record, providerStatus: 200, providerCode }
-  const { summary, entries } = tell({
-    send: ended('sent', { attemptRecord }),
-    channel: { provider: 'whatsapp-cloud' },
-  })
-  expect(summary).toMatch(words)
-  expect(entries.find(({ answer }) => answer)?.answer?.meaning ?? null).toSatisfy(
-    (meaning: string | null) => (providerCode === null) === (meaning === null),
-  )
-})
+])(
+  'the explanation says that the provider accepted the message and holds it back: %s',
+  (providerCode, words) => {
+    const attemptRecord = { ...record, providerStatus: 200, providerCode }
+    const { summary, entries } = tell({
+      send: ended('sent', { attemptRecord }),
+      channel: { provider: 'whatsapp-cloud' },
+    })
+    expect(summary).toMatch(words)
+    expect(entries.find(({ answer }) => answer)?.answer?.meaning ?? null).toSatisfy(
+      (meaning: string | null) => (providerCode === null) === (meaning === null),
+    )
+  },
+)
 
 describe('of a send of which an attempt may have got through', () => {
-  test('nobody is told that it was not delivered, once it has failed', () => {
+  test('the customer does not read that it was not delivered, once it has failed', () => {
     const { forCustomer, advice } = tell({
       send: failed('busy (the last attempt)', {
         attempt: 2,
@@ -792,7 +795,7 @@ describe('of a send of which an attempt may have got through', () => {
     expect(advice?.text).toMatch(/^Look for the message at the provider before it is replayed or sent again/)
   })
 
-  test('the customer hears of it while the send waits', () => {
+  test('the customer reads that it may have been delivered, while the send waits', () => {
     const { forCustomer } = tell({ send: { attempt: 1 }, events: resent })
     expect(forCustomer).toMatch(/; an earlier attempt may have delivered it already\.$/)
   })

@@ -34,7 +34,7 @@ test.each([
   expect(faultsOf(schema, value)).toBe(faults)
 })
 
-test('all faults stand in one line, each with its path', () => {
+test('all faults are in one line, each with its path', () => {
   const value = { name: 1, kind: 2, list: [{}], other: 1 }
   expect(faultsOf(schema, value).split('; ')).toEqual([
     'name: has to be a string',
@@ -44,14 +44,14 @@ test('all faults stand in one line, each with its path', () => {
   ])
 })
 
-test('of very many faults ten are told, and how many more there are', () => {
+test('of very many faults ten are listed, with the number of the others', () => {
   const value = { name: 'x', ...Object.fromEntries(Array.from({ length: 25 }, (_, i) => [`f${i}`, 1])) }
   const faults = faultsOf(schema, value).split('; ')
   expect(faults).toHaveLength(11)
   expect(faults.at(-1)).toBe('and 15 more faults')
 })
 
-test('ten faults are told whole', () => {
+test('ten faults are all listed', () => {
   const value = { name: 'x', ...Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`f${i}`, 1])) }
   expect(faultsOf(schema, value).split('; ')).toHaveLength(10)
 })
@@ -63,7 +63,7 @@ test('a very long name of a field is cut', () => {
 test.each([
   ['a lone half', 'a\ud83d', 'a\ufffd'],
   ['a pair that the cut would halve', `${'n'.repeat(63)}😀`, `${'n'.repeat(63)}\ufffd`],
-])('a name with half a surrogate pair is told in Unicode: %s', (_what, name, told) => {
+])('a name with half a surrogate pair is printed as valid Unicode: %s', (_what, name, told) => {
   expect(faultsOf(schema, { name: 'x', [name]: 1 })).toBe(`${told}: unknown field`)
 })
 

@@ -15,29 +15,29 @@ describe('the key', () => {
     ['back\\slash', '"back\\\\slash"'],
     ['\\"', '"\\\\\\""'],
     ["it's", '"it\'s"'],
-  ])('%s is the same bare and quoted', (bare, quoted) => {
+  ])('%s is the same unquoted and quoted', (bare, quoted) => {
     expect(parseIdempotencyKey(bare)).toBe(bare)
     expect(parseIdempotencyKey(quoted)).toBe(bare)
   })
 
-  test('a backslash in a bare key stands for itself', () => {
+  test('a backslash in an unquoted key is a plain character', () => {
     expect(parseIdempotencyKey('a\\\\b')).toBe('a\\\\b')
     expect(parseIdempotencyKey('a\\n')).toBe('a\\n')
   })
 
-  test.each([1, 2, 254, 255])('of %i characters is taken, bare and quoted', (length) => {
+  test.each([1, 2, 254, 255])('of %i characters is accepted, unquoted and quoted', (length) => {
     const key = 'k'.repeat(length)
     expect(parseIdempotencyKey(key)).toBe(key)
     expect(parseIdempotencyKey(`"${key}"`)).toBe(key)
   })
 
-  test.each([0, 256, 1000])('of %i characters is refused, bare and quoted', (length) => {
+  test.each([0, 256, 1000])('of %i characters is refused, unquoted and quoted', (length) => {
     const key = 'k'.repeat(length)
     expect(parseIdempotencyKey(key)).toBeUndefined()
     expect(parseIdempotencyKey(`"${key}"`)).toBeUndefined()
   })
 
-  test('what counts is its length without quotes and escapes', () => {
+  test('its length counts without quotes and escapes', () => {
     expect(parseIdempotencyKey(`"${'\\"'.repeat(255)}"`)).toBe('"'.repeat(255))
     expect(parseIdempotencyKey(`"${'\\"'.repeat(256)}"`)).toBeUndefined()
   })
@@ -64,7 +64,7 @@ describe('the key', () => {
 describe('the hash', () => {
   const account = '01890000-0000-7000-8000-00000000000a'
 
-  test('is 32 bytes in hex, and tells nothing of the key', () => {
+  test('is 32 bytes in hex, and reveals nothing of the key', () => {
     expect(hashIdempotencyKey(account, 'order-1')).toMatch(/^[0-9a-f]{64}$/)
   })
 

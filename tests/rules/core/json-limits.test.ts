@@ -37,7 +37,7 @@ test.each([1, 2, 3, 4, 5, 6, 7])('a string that ends in %i backslashes ends wher
   }
 })
 
-describe('what is deeper than 32 is left out, and what is beside it stays', () => {
+describe('values deeper than 32 are left out, and their siblings stay', () => {
   test.each([
     ['arrays', `{"a":${arrays(32)},"b":1}`, `{"a":${arrays(31, '0')},"b":1}`],
     ['two of them', `[${arrays(32)},1,${arrays(40)}]`, `[${arrays(31, '0')},1,${arrays(31, '0')}]`],

@@ -39,7 +39,7 @@ test.each<[string, string, string, string[]?]>([
   expect(maskedWords(words, secrets)).toBe(expected)
 })
 
-test('what is long is cut, and never in the middle of what has to be masked', () => {
+test('a long text is cut, and never in the middle of a value that has to be masked', () => {
   const start = 'no '.repeat(331)
   const masked = maskedWords(`${start}s3 cret s3 cret and more`, ['s3 cret'])
   expect(masked).toBe(`${start}… … and`)

@@ -52,7 +52,7 @@ test.each([
   )
 })
 
-test('what is not recognised passes, but for an image', async () => {
+test('content that is not recognised passes, except as an image', async () => {
   for (const content of [samples.plainText, Buffer.from([0]), Buffer.alloc(5000), Buffer.from('RIFF')]) {
     expect(await contentFault('audio', content)).toBeUndefined()
     expect(await contentFault('video', content)).toBeUndefined()
@@ -60,7 +60,7 @@ test('what is not recognised passes, but for an image', async () => {
   }
 })
 
-test('a file that is cut off anywhere is judged without a crash', async () => {
+test('a truncated file is checked without a crash', async () => {
   for (const name of everything) {
     for (let length = 1; length < samples[name].length; length += 7) {
       for (const mediaType of mediaTypes) {
@@ -97,7 +97,7 @@ test.each([
   expect(contentTypeAs(mediaType, type)).toBe(type)
 })
 
-test('what only begins like a container is none', () => {
+test('bytes that only begin like a container are none', () => {
   expect(faultOf('audio', 'video/mp4v-es')).toMatch(/can't be sent as audio$/)
   expect(faultOf('video', 'audio/ogg; codecs=opus')).toBeUndefined()
 })

@@ -25,11 +25,11 @@ test.each(['https://example.com', 'https://example.com/', 'https://example.com/b
   },
 )
 
-test('a link of another key leads nowhere', () => {
+test('a link signed with another key is invalid', () => {
   expect(readMediaToken(token, [Buffer.alloc(32, 8)], before)).toBeUndefined()
 })
 
-test('a token with any one character altered, or cut anywhere, leads nowhere', () => {
+test('a token with any one character altered, or cut anywhere, is invalid', () => {
   for (let index = 0; index < token.length; index++) {
     const altered = `${token.slice(0, index)}${token[index] === '1' ? '2' : '1'}${token.slice(index + 1)}`
     expect(readMediaToken(altered, [key], before), altered).toBeUndefined()

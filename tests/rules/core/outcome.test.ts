@@ -56,13 +56,16 @@ describe('a retry', () => {
     [0.25, 0.9],
     [0.5, 1],
     [1, 1.2],
-  ])('is spread by a fifth to either side: at random %d it waits %d of the delay', (random, part) => {
-    for (const [index, seconds] of schedule.entries()) {
-      expect(decide(later(), index + 1, rules({ random }))).toMatchObject({
-        delayMs: Math.round(seconds * 1000 * part),
-      })
-    }
-  })
+  ])(
+    'is spread by a fifth either way: with the random number %d it waits %d of the delay',
+    (random, part) => {
+      for (const [index, seconds] of schedule.entries()) {
+        expect(decide(later(), index + 1, rules({ random }))).toMatchObject({
+          delayMs: Math.round(seconds * 1000 * part),
+        })
+      }
+    },
+  )
 
   test('never leaves those bounds', () => {
     for (let i = 0; i < 1000; i++) {
@@ -144,7 +147,7 @@ describe('an uncertain call', () => {
     })
   })
 
-  test('a resend that may be made no more leaves it uncertain, not failed', () => {
+  test('when no resend is left, it stays uncertain, not failed', () => {
     // The provider may have it: nothing says that it failed.
     expect(decide(uncertain, 8, rules({ onUncertain: 'resend' })).status).toBe('uncertain')
   })
@@ -157,7 +160,7 @@ test.each<[OnUncertain]>([['hold'], ['resend']])(
   },
 )
 
-describe('a call that was not made after all', () => {
+describe('a call that was not made', () => {
   const notCalled: AttemptResult = { outcome: 'not_called', reason: 'no lease' }
 
   test.each([1, 7, 8, 100])('is made a second later, and does not count, also at attempt %i', (attempt) => {
@@ -196,7 +199,7 @@ describe('a late outcome', () => {
     expect(decideLate(outcome)).toEqual({ status: 'failed', reason: 'why' })
   })
 
-  test('that is uncertain tells nothing new', () => {
+  test('that is uncertain changes nothing', () => {
     expect(decideLate(uncertain)).toBeUndefined()
   })
 })
@@ -230,7 +233,7 @@ describe('a loss of the worker', () => {
     },
   )
 
-  test('counts attempts anew after a replay', () => {
+  test('restarts the count of attempts after a replay', () => {
     const replayed = { ...claim, attempt: 10, attemptsBeforeReplay: 8 }
     expect(decideLoss(replayed, rules(resend))).toMatchObject({ status: 'queued', delayMs: 5000 })
   })

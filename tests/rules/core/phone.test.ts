@@ -46,11 +46,11 @@ test.each([
   expect(parsePhone(value)).toBeUndefined()
 })
 
-test('a number that was stored is itself again', () => {
+test('a stored number is parsed as itself', () => {
   expect(parsePhone(parsePhone('0049 151 12345678') ?? '')).toBe('+4915112345678')
 })
 
-test('a long text of separators is judged at once', async () => {
+test('a long text of separators is checked quickly', async () => {
   const took = await cpuMsOf(() => {
     expect(parsePhone(`${' .-()'.repeat(200_000)}x`)).toBeUndefined()
   })

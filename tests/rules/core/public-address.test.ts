@@ -105,7 +105,7 @@ describe('networks that are allowed', () => {
     expect(isReachable(address, networks)).toBe(false)
   })
 
-  test('a network of all of IPv4 says nothing of IPv6, nor the other way round', () => {
+  test('allowing all of IPv4 does not allow IPv6, nor the other way round', () => {
     expect(isInNetworks('fd00::1', [parseNetwork('0.0.0.0/0')])).toBe(false)
     expect(isInNetworks('10.0.0.1', [parseNetwork('::/0')])).toBe(false)
   })

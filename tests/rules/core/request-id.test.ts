@@ -28,7 +28,7 @@ describe('a requestId is found', () => {
     ['in a media link', `https://api.example.com/media/${id}.1795302864.c2ln`],
     ['broken over two lines', `${id.slice(0, 20)}\n   ${id.slice(20)}`],
     ['with the dashes of a word processor', id.replaceAll('-', '–')],
-    ['with marks that nobody sees', `\u200b${id.slice(0, 9)}\u00ad${id.slice(9)}\ufeff`],
+    ['with invisible marks', `\u200b${id.slice(0, 9)}\u00ad${id.slice(9)}\ufeff`],
     ['without its dashes', id.replaceAll('-', '')],
   ])('%s', (_name, pasted) => {
     expect(findRequestId(pasted)).toBe(id)
@@ -44,7 +44,7 @@ describe('a requestId is found', () => {
     expect(findRequestId(pasted)).toBeUndefined()
   })
 
-  test('in little time, whatever was pasted', async () => {
+  test('in little time, in any pasted text', async () => {
     const took = await cpuMsOf(() => {
       for (const piece of ['a', '01a1fde3-', 'requestId":"', ' ', '\\"'])
         findRequestId(piece.repeat(200_000 / piece.length))
@@ -93,7 +93,7 @@ describe('an id that is no send is explained', () => {
     expect(explained.requestId).toBe(findRequestId(text))
   })
 
-  test('by a clock that may go a little wrong', () => {
+  test('by a clock that may be a little wrong', () => {
     expect(explain(id, -60_000).why).toContain('most likely')
   })
 })

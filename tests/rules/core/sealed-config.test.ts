@@ -12,7 +12,7 @@ test('a sealed config opens as it was', () => {
   }
 })
 
-test('what is sealed shows nothing of the config', () => {
+test('a sealed config shows nothing of the config', () => {
   const sealed = sealConfig(config, channelId, key)
   const payload = Buffer.from(sealed.split('.')[3] ?? '', 'base64url').toString('latin1')
   for (const text of [sealed, payload]) expect(text).not.toMatch(/secret|accessToken|token/)
@@ -37,7 +37,7 @@ test('it does not open in the row of another channel', () => {
   expect(() => openConfig(sealed, '01890000-0000-7000-8000-000000000001', [key])).toThrow()
 })
 
-test('another key is told by name, and what to do', () => {
+test('the error for another key names the key, and says what to do', () => {
   const sealed = sealConfig(config, channelId, key)
   const name = sealed.split('.')[1]
   expect(() => openConfig(sealed, channelId, [randomBytes(32)])).toThrow(

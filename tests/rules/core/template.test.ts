@@ -28,7 +28,7 @@ test('every placeholder is replaced by its value, wherever it stands', () => {
   expect(renderTemplate('{{name}}, {{ name }} and {{constructor}}', variables)).toBe('Ann, Ann and Bob')
 })
 
-test('what a value holds is text: neither a placeholder nor a pattern of replacement', () => {
+test('a value is plain text: neither a placeholder nor a replacement pattern', () => {
   const variables = [
     { key: 'a', value: '{{b}} $& $1 $$' },
     { key: 'b', value: 'never' },
@@ -36,7 +36,7 @@ test('what a value holds is text: neither a placeholder nor a pattern of replace
   expect(renderTemplate('<{{a}}>', variables)).toBe('<{{b}} $& $1 $$>')
 })
 
-test('an empty value leaves nothing in its place, and a variable that is missing leaves the placeholder', () => {
+test('an empty value removes the placeholder, and a missing variable keeps it', () => {
   expect(renderTemplate('<{{a}}{{b}}>', [{ key: 'a', value: '' }])).toBe('<{{b}}>')
 })
 
@@ -47,12 +47,12 @@ test('each missing variable and each unknown one is named', () => {
   ])
 })
 
-test('exactly the variables that are needed are no fault, in any order', () => {
+test('exactly the needed variables are valid, in any order', () => {
   expect(variableFaults(['name', 'code'], given('code', 'name'))).toEqual([])
   expect(variableFaults([], [])).toEqual([])
 })
 
-test('a text that opens a placeholder and never closes it is read in no time', async () => {
+test('a text that opens a placeholder and never closes it is parsed quickly', async () => {
   const took = await cpuMsOf(() => {
     expect(placeholdersOf(`{{${' '.repeat(1000)}`)).toEqual([])
   })

@@ -27,7 +27,7 @@ function eventsOf(send: SendRecord, stored: StoredEvent[] = []) {
   return buildTimeline(send, stored, 'whole').events
 }
 
-test('a queued send tells its accept, and null for all that is not yet known', () => {
+test('a queued send has its accept, and null for all that is not yet known', () => {
   expect(buildTimeline(queued, [], 'whole')).toStrictEqual({
     requestId: queued.requestId,
     status: 'queued',
@@ -44,7 +44,7 @@ test('a queued send tells its accept, and null for all that is not yet known', (
   })
 })
 
-test('the fields stand in the order in which they are promised', () => {
+test('the fields are in the documented order', () => {
   expect(Object.keys(buildTimeline(ended, [], 'whole'))).toEqual([
     'requestId',
     'status',
@@ -68,7 +68,7 @@ test('an attempt that is under way has started and not finished', () => {
   ])
 })
 
-test('a sent one tells its attempt and its end', () => {
+test('a sent one has its attempt and its end', () => {
   expect(eventsOf({ ...ended, status: 'sent', providerMessageId: 'p1' })).toEqual([
     { at: '2026-01-01T12:00:00.000Z', event: 'accepted' },
     { at: '2026-01-01T12:00:01.000Z', event: 'attempt_started', attempt: 1, worker: 'w1' },
@@ -85,7 +85,7 @@ test.each(['failed', 'uncertain'] as const)('a send that ended %s says why', (st
   })
 })
 
-test('a send that ended before any attempt tells its end', () => {
+test('a send that ended before any attempt has its end', () => {
   const expired: SendRecord = { ...queued, status: 'failed', finishedAt: at(9), failure: 'expired' }
   expect(eventsOf(expired)).toEqual([
     { at: '2026-01-01T12:00:00.000Z', event: 'accepted' },
@@ -155,7 +155,7 @@ describe('an attempt whose worker was lost', () => {
   const late: AttemptRecord = { ...record, late: true }
 
   test.each(['uncertain', 'failed'] as const)(
-    'that ended the send as %s is told as lost, not as finished',
+    'that ended the send as %s is listed as lost, not as finished',
     (status) => {
       expect(eventsOf({ ...lost, status }).slice(1)).toEqual([
         { at: '2026-01-01T12:00:01.000Z', event: 'attempt_started', attempt: 1, worker: 'w1' },
@@ -165,14 +165,14 @@ describe('an attempt whose worker was lost', () => {
     },
   )
 
-  test('and that is to be followed by another is told once, from the stored events', () => {
+  test('and that is to be followed by another is listed once, from the stored events', () => {
     const scheduled = { at: at(9), event: 'retry_scheduled', fields: {} }
     const waiting: SendRecord = { ...claimed, status: 'queued' }
     const told = ['accepted', 'attempt_started', 'attempt_lost', 'retry_scheduled']
     expect(eventsOf(waiting, [...attempt, scheduled]).map(({ event }) => event)).toEqual(told)
   })
 
-  test('and ended late is told as late, after its loss', () => {
+  test('and ended late is listed as late, after its loss', () => {
     const ofLoss = [...attempt.slice(1), { at: at(9), event: 'uncertain', fields: {} }]
     const sent: SendRecord = {
       ...lost,
@@ -226,7 +226,7 @@ describe('the contact', () => {
     })
   })
 
-  test('is masked for everyone else, and without its name', () => {
+  test('is masked for all others, and without its name', () => {
     const masked = buildTimeline(named, [], 'masked')
     expect(masked.contact).toStrictEqual({ type: 'phone', value: '+49*********78' })
     expect(JSON.stringify(masked)).not.toMatch(/4915112345678|Jane/)

@@ -47,13 +47,13 @@ async function post(signed: { requestId: string }, { body, signedAt = new Date()
 
 const minutesFromNow = (minutes: number) => new Date(Date.now() + minutes * 60_000)
 
-test('what is signed and well formed is taken, and answered with an id', async () => {
+test('a signed, well-formed message is accepted, and answered with an id', async () => {
   const message = payload()
   expect(await post(message)).toEqual({ status: 200, answer: { id: expect.stringMatching(/./) } })
   expect(emulator.taken.get(message.requestId)).toEqual(message)
 })
 
-test('a repeat is answered alike, recorded as a call and not taken again', async () => {
+test('a repeat gets the same answer, is recorded as a call and not accepted again', async () => {
   const message = payload()
   const before = emulator.taken.size
   expect(await post(message)).toEqual(await post(message))
@@ -61,7 +61,7 @@ test('a repeat is answered alike, recorded as a call and not taken again', async
   expect(emulator.taken.size).toBe(before + 1)
 })
 
-describe('it takes nothing, and says why, where', () => {
+describe('it accepts nothing, and says why, where', () => {
   const { requestId, ...withoutId } = payload()
   test.each<[string, { requestId: string }, Changes, number, RegExp]>([
     ['the body was altered', payload(), { body: JSON.stringify(payload()) }, 401, /signature/],
@@ -102,7 +102,7 @@ describe('it takes nothing, and says why, where', () => {
   })
 })
 
-test('it answers as it is told, once each, and takes nothing then', async () => {
+test('it gives the configured answers, once each, and accepts nothing then', async () => {
   emulator.answerNext(
     { status: 503, body: '{}' },
     { status: 429, headers: { 'retry-after': '2' }, body: '{}' },
@@ -114,14 +114,14 @@ test('it answers as it is told, once each, and takes nothing then', async () => 
   expect((await post(message)).status).toBe(200)
 })
 
-test('told to drop, it has the message all the same', async () => {
+test('configured to drop the connection, it has recorded the message', async () => {
   emulator.answerNext('drop')
   const message = payload()
   await expect(post(message)).rejects.toThrow()
   expect(emulator.taken.has(message.requestId)).toBe(true)
 })
 
-test('told to hang, it stops all the same', async () => {
+test('configured to hang, it can still be stopped', async () => {
   const other = await startWebhookEmulator()
   other.answerNext('hang')
   const call = fetch(String(other.config.url), { method: 'POST' })

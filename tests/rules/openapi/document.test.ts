@@ -19,7 +19,7 @@ test('it is valid OpenAPI 3.1', async () => {
   expect(document.openapi).toMatch(/^3\.1\.\d+$/)
 })
 
-test('every reference leads somewhere, and every schema and header is referred to', () => {
+test('every reference resolves, and every schema and header is referenced', () => {
   const references = [...JSON.stringify(document).matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g)]
   const { schemas, headers } = document.components
   const there = { schemas: Object.keys(schemas), headers: Object.keys(headers) }
@@ -29,7 +29,7 @@ test('every reference leads somewhere, and every schema and header is referred t
   }
 })
 
-test('every field says what it is', () => {
+test('every field has a description', () => {
   const silent = Object.entries<JsonSchema>(document.components.schemas).flatMap(
     ([name, { properties = {} }]) =>
       Object.entries(properties)
@@ -39,7 +39,7 @@ test('every field says what it is', () => {
   expect(silent).toEqual([])
 })
 
-test('every example is of the form that it is an example of', () => {
+test('every example matches its schema', () => {
   const contents = operations.flatMap(({ operation }) => [
     ...Object.values(operation.responses).map(({ content }) => content),
     (operation.requestBody as { content?: object } | undefined)?.content,
@@ -69,7 +69,7 @@ interface Parameter {
   schema: { examples?: string[] }
 }
 
-test('an Idempotency-Key is described as it is read', () => {
+test('the description of Idempotency-Key matches its parser', () => {
   const [parameter] = (document.paths['/v1/messages']?.post?.parameters ?? []) as [
     { schema: { pattern: string } },
   ]
@@ -82,7 +82,7 @@ test('an Idempotency-Key is described as it is read', () => {
   }
 })
 
-test('both endpoints of sends take a traceparent', () => {
+test('both endpoints of sends accept a traceparent', () => {
   for (const path of ['/v1/messages', '/v1/channels/{channelId}/messages']) {
     const parameters = (document.paths[path]?.post?.parameters ?? []) as Parameter[]
     const traceparent = parameters.find(({ name }) => name === 'traceparent')
@@ -277,7 +277,7 @@ describe.each([
   const inBody = endpoint === 'channelInBody' ? { channelId: 'x' } : {}
 
   test.each(Object.keys(values))(
-    '%j: the document takes what the service takes, and refuses what it refuses',
+    '%j: the document accepts what the service accepts, and refuses what it refuses',
     (path) => {
       const seen = new Set<string>()
       for (const base of bases) {

@@ -8,7 +8,7 @@ test('work that is not done in time is given up', async () => {
   await expect(new Deadline(20).spend(new Promise(() => {}))).rejects.toThrow(DeadlinePassed)
 })
 
-test('calls share the time, and what passes between them does not count', async () => {
+test('calls share the time, and time between them does not count', async () => {
   const deadline = new Deadline(1000)
   await deadline.spend(sleep(60))
   await deadline.spend(sleep(60))
@@ -18,7 +18,7 @@ test('calls share the time, and what passes between them does not count', async 
   expect(deadline.leftMs).toBe(after)
 })
 
-test('what was answered while this process stood still counts as answered in time', async () => {
+test('an answer that came while this process stood still counts as in time', async () => {
   // From here on timers come first, and only then what has been answered.
   await setImmediate()
   const { port1, port2 } = new MessageChannel()

@@ -5,7 +5,7 @@ import { eventually } from '../../support/wait.ts'
 
 const mebibyte = 1024 * 1024
 
-test('large bytes are gone at once, without a collection of garbage', async () => {
+test('large buffers are freed at once, without a garbage collection', async () => {
   const before = process.memoryUsage().arrayBuffers
   for (let i = 0; i < 20; i++) {
     const bytes = Buffer.allocUnsafeSlow(16 * mebibyte)
@@ -18,7 +18,7 @@ test('large bytes are gone at once, without a collection of garbage', async () =
   })
 })
 
-test('bytes that share their memory, and few bytes, stay as they are', () => {
+test('buffers that share their memory, and small ones, stay as they are', () => {
   const shared = Buffer.allocUnsafeSlow(2 * mebibyte)
   freeMemory(shared.subarray(mebibyte))
   expect(shared.length).toBe(2 * mebibyte)

@@ -71,7 +71,7 @@ test('calls during a flush share the next one, and it starts as soon as the firs
   expect(await Promise.all(others)).toEqual(['b!', 'c!', 'd!'])
 })
 
-test('where a flush is stuck, calls that come then wait for it no longer, if that is allowed', async () => {
+test("if a flush is stuck, later calls don't wait for it, if that is allowed", async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { batch, flushes, end } = heldBatch({ mayOverlap: true })
@@ -180,7 +180,7 @@ test("what is no item's fault fails all of the flush, once, and none of the next
   expect(flushes).toEqual([['a'], ['b', 'c'], ['d']])
 })
 
-test('a flush that throws before it begins fails its items, and the batch lives on', async () => {
+test('a flush that throws before it begins fails its items, and the batch can be used again', async () => {
   let broken = true
   const batch = new MicroBatch<string, string>({
     maxItems: 10,

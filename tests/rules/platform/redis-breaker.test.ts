@@ -4,7 +4,7 @@ import { createLogger } from '../../../src/platform/logger.ts'
 import { createMetrics } from '../../../src/platform/metrics.ts'
 import { createRedisBreaker, RedisGivenUp } from '../../../src/platform/redis-breaker.ts'
 
-test('work that takes too long is given up as a whole, though each of its commands is answered in time', async () => {
+test('work that takes too long is given up, even if each of its commands is answered in time', async () => {
   const throughBreaker = createRedisBreaker(createLogger('silent'), createMetrics('api'), 100)
   let commands = 0
   const work = async () => {
@@ -29,7 +29,7 @@ async function openedBreaker() {
 const halfASecondLater = () => sleep(600)
 const answers = async () => 'it is back'
 
-test('after two failures in a row Redis is asked again a second later, and whoever comes meanwhile goes by that', async () => {
+test('after two failures in a row Redis is tried again a second later, and calls meanwhile fail at once', async () => {
   const { asks, fails, asked } = await openedBreaker()
   await halfASecondLater()
   await expect(asks(answers)).rejects.toBeInstanceOf(RedisGivenUp)
@@ -45,7 +45,7 @@ test('after two failures in a row Redis is asked again a second later, and whoev
   expect(await asks(answers)).toBe('it is back')
 })
 
-test('a machine whose clock is set back while Redis is away asks it again a second later all the same', async () => {
+test('a clock that is set back while Redis is away does not delay the next try', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   onTestFinished(() => void vi.useRealTimers())
   const { asks } = await openedBreaker()

@@ -17,7 +17,7 @@ function request(semaphore: Semaphore, units: number, owner = 'a', within = long
 
 const settled = () => sleep(1)
 
-test('never grants more than its units, and serves all in their order', async () => {
+test('never grants more than its units, and serves requests in order', async () => {
   const semaphore = new Semaphore({ units: 100, unitsOfOwner: 100 })
   const requests = Array.from({ length: 20 }, (_, index) =>
     request(semaphore, 10 + ((index * 7) % 30), `${index}`),
@@ -58,7 +58,7 @@ test('a small request does not overtake a large one that waits', async () => {
   expect([large.isHeld, small.isHeld]).toEqual([true, true])
 })
 
-test('an owner holds its share at most, and waiting for it holds up nobody else', async () => {
+test('an owner holds its share at most, and its waiting delays no other owner', async () => {
   const semaphore = new Semaphore({ units: 100, unitsOfOwner: 50 })
   const [first, second, beyond] = [request(semaphore, 25), request(semaphore, 25), request(semaphore, 25)]
   const other = request(semaphore, 50, 'b')
@@ -80,7 +80,7 @@ test('a request for more than a share is granted to an owner that holds none', a
   expect([semaphore.takenUnits, second.isHeld]).toEqual([80, false])
 })
 
-test('of those who wait the owner that holds least is served first', async () => {
+test('of those waiting, the owner that holds least is served first', async () => {
   const semaphore = new Semaphore({ units: 3, unitsOfOwner: 3 })
   const [first, second] = [request(semaphore, 1), request(semaphore, 1)]
   request(semaphore, 1, 'b')
@@ -106,7 +106,7 @@ test('where each first request is granted, full units refuse only second ones', 
   expect([semaphore.holdsShare('a'), semaphore.holdsShare('b')]).toEqual([true, false])
 })
 
-test('a request that waits too long fails, and those behind it go on', async () => {
+test('a request that waits too long fails, and those behind it are served', async () => {
   const semaphore = new Semaphore({ units: 100, unitsOfOwner: 100 })
   request(semaphore, 60)
   const large = request(semaphore, 90, 'b', 20)
@@ -116,7 +116,7 @@ test('a request that waits too long fails, and those behind it go on', async () 
   expect([small.isHeld, semaphore.waiting]).toEqual([true, 0])
 })
 
-test('a request whose signal ends leaves the queue, and those behind it go on', async () => {
+test('a request whose signal is aborted leaves the queue, and those behind it are served', async () => {
   const semaphore = new Semaphore({ units: 100, unitsOfOwner: 100 })
   request(semaphore, 60)
   const gone = new AbortController()

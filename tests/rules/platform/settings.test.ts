@@ -95,7 +95,7 @@ test('networks may have spaces between them', () => {
   ])
 })
 
-describe('a value that cannot be used is told with what it has to be', () => {
+describe('the fault of an invalid value says what it has to be', () => {
   test.each([
     ['DATABASE_URL', 'localhost', 'has to be a URL, e.g. postgres://'],
     ['DATABASE_URL', 'mysql://localhost/x', 'has to be a URL, e.g. postgres://'],
@@ -146,7 +146,7 @@ test('a previous credentials key comes after the current one, and has to be anot
   expect(() => readSettings(['CREDENTIALS_KEY_PREVIOUS'], alone)).toThrow('is the same as CREDENTIALS_KEY')
 })
 
-test('all faults are told at once, a line each', () => {
+test('all faults are printed at once, a line each', () => {
   const faults = faultsOf({ DATABASE_URL: 'x', CREDENTIALS_KEY: 'x', PORT: 'x', LOG_LEVEL: 'x' })
   expect(faults.map((fault) => fault.trim().split(' ')[0]).sort()).toEqual(
     ['DATABASE_URL', 'REDIS_URL', 'CREDENTIALS_KEY', 'API_KEY_PEPPER', 'PORT', 'LOG_LEVEL'].sort(),
@@ -166,12 +166,12 @@ test('no fault repeats a value, which may be a secret', () => {
   expect(faults.join()).not.toContain('hunter2')
 })
 
-test('only what a process needs is asked of it', () => {
+test('a process requires only the settings that it needs', () => {
   const settings = readSettings(['DATABASE_URL'], { DATABASE_URL: required.DATABASE_URL, PORT: 'x' })
   expect(settings).toEqual({ DATABASE_URL: required.DATABASE_URL })
 })
 
-test('variables that are none of its settings are left alone', () => {
+test('variables that are no settings are ignored', () => {
   expect(read({ PATH: '/bin', HOME: '/root' })).not.toHaveProperty('PATH')
 })
 

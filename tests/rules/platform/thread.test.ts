@@ -17,7 +17,7 @@ const open = (taskMs = 20_000) =>
 const shared = open()
 const echo = (value: number, busyMs = 0) => ({ echo: Uint8Array.of(value), busyMs })
 
-test('what it is asked comes back, each its own answer, in the order asked', async () => {
+test('each call gets its own answer, in the order of the calls', async () => {
   const thread = shared
   const ended: number[] = []
   const answers = await Promise.all(
@@ -31,14 +31,14 @@ test('what it is asked comes back, each its own answer, in the order asked', asy
   expect(ended).toEqual([3, 1, 2])
 })
 
-test('what is moved there is held here no more', async () => {
+test('a transferred buffer is no longer held here', async () => {
   const bytes = new Uint8Array(1_000_000).fill(7)
   const answer = shared.run({ echo: bytes }, [bytes.buffer])
   expect(bytes.length).toBe(0)
   expect((await answer).length).toBe(1_000_000)
 })
 
-test('others go on while it works', async () => {
+test('the main thread continues while it works', async () => {
   const thread = shared
   await thread.run(echo(1))
   const { working, ...span } = await timed(async () => {
@@ -50,7 +50,7 @@ test('others go on while it works', async () => {
   await Promise.all(working)
 })
 
-test('what throws there fails alone', async () => {
+test('a task that throws fails alone', async () => {
   const thread = shared
   const failing = thread.run('throw')
   const next = thread.run(echo(1))
@@ -75,7 +75,7 @@ test.each([
   },
 )
 
-test('a task that does not end is given up, and what waited is done', async () => {
+test('a task that does not end is given up, and waiting tasks are done', async () => {
   // In which the next thread has to start, too.
   const thread = open(4000)
   const hanging = thread.run(echo(1, 60_000))
@@ -85,7 +85,7 @@ test('a task that does not end is given up, and what waited is done', async () =
   unlessStoodStill(next, () => expect(next.answer).toEqual(Uint8Array.of(2)))
 })
 
-test('a fault that nobody caught there doesn’t end the process, nor the work for good', async () => {
+test('an uncaught exception in the thread ends neither the process nor later tasks', async () => {
   const thread = open()
   await expect(thread.run('fail uncaught')).rejects.toThrow()
   // Until it is gone, what it is asked fails too.
@@ -93,14 +93,14 @@ test('a fault that nobody caught there doesn’t end the process, nor the work f
   expect(await eventually('an answer', answer)).toEqual(Uint8Array.of(1))
 })
 
-test('a task that can’t be sent there fails alone', async () => {
+test('a task that can’t be posted fails alone', async () => {
   const thread = shared
   const unsendable = { echo: (() => {}) as unknown as Uint8Array }
   await expect(thread.run(unsendable)).rejects.toThrow(/could not be cloned/)
   expect(await thread.run(echo(1))).toEqual(Uint8Array.of(1))
 })
 
-test('a process whose thread has nothing to do ends by itself', async () => {
+test('a process whose thread is idle ends by itself', async () => {
   const url = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
   const script = `
     const { Thread } = await import(${url('../../../src/platform/thread.ts')})

@@ -66,14 +66,14 @@ export function describeProvider(name: ProviderName, open: () => Promise<Harness
     })
 
     const declared = rules.messageTypes.flatMap((type: MessageType) => messages[type])
-    test.each(declared)('what it says it takes, it sends: $type $media.mediaType', async (message) => {
+    test.each(declared)('sends what it says that it accepts: $type $media.mediaType', async (message) => {
       const { outcome, calls } = await call('accept', { message })
       expect(outcome.outcome).toBe('sent')
       expect(calls).toHaveLength(1)
     })
 
     test.each(rules.contactTypes)(
-      'it reaches the contacts that it says it reaches: %s',
+      'reaches the contacts that it says it reaches: %s',
       async (type: ContactType) => {
         expect(contactTypes).toContain(type)
         const contact = { type, value: type === 'phone' ? '+4915112345678' : 'ann@example.com' }
@@ -81,7 +81,7 @@ export function describeProvider(name: ProviderName, open: () => Promise<Harness
       },
     )
 
-    test('sent tells the id that the provider gave', async () => {
+    test("sent has the provider's message id", async () => {
       const { outcome } = await call('accept')
       expect(outcome).toMatchObject({ outcome: 'sent', providerMessageId: expect.stringMatching(/./) })
     })
@@ -91,12 +91,12 @@ export function describeProvider(name: ProviderName, open: () => Promise<Harness
       expect(outcome).toMatchObject({ outcome: 'rejected', reason: expect.stringMatching(/./) })
     })
 
-    test('a passing failure is to be tried later', async () => {
+    test('a temporary failure is tried later', async () => {
       const { outcome } = await call('fail_for_a_while')
       expect(outcome).toMatchObject({ outcome: 'retry_later', reason: expect.stringMatching(/./) })
     })
 
-    test('a rate limit is to be tried later, not before the provider says', async () => {
+    test('a rate limit is tried later, not before the provider says', async () => {
       const { outcome } = await call('limit_rate')
       expect(outcome.outcome).toBe('retry_later')
       if (harness.tellsNoRetryAfter) return

@@ -73,7 +73,7 @@ function pour(bytes: number) {
   return { poured, behaviour }
 }
 
-test('the very bytes come, with the type that the server says, without parameters', async () => {
+test("the exact bytes are returned, with the server's type, without parameters", async () => {
   const content = Buffer.from(Array.from({ length: 70_000 }, (_, i) => i % 256))
   const { fetched } = await get(serve(content, { 'content-type': 'Image/PNG ; charset=binary' }))
   expect(fetched).toEqual({ kind: 'media', content, mimetype: 'image/png' })
@@ -92,7 +92,7 @@ test.each([
   })
 })
 
-test('the very bytes come where no length was told before', async () => {
+test('the exact bytes are returned also without a Content-Length', async () => {
   const content = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251))
   const { fetched } = await get((_request, response) => {
     for (let at = 0; at < content.length; at += 30_000) response.write(content.subarray(at, at + 30_000))
@@ -101,7 +101,7 @@ test('the very bytes come where no length was told before', async () => {
   expect(fetched).toEqual({ kind: 'media', content, mimetype: undefined })
 })
 
-test('what comes in pieces of a byte is held in one buffer that grows, not in an object for each', async () => {
+test('a body in pieces of one byte is held in one growing buffer, not in an object for each', async () => {
   const pieces = 300_000
   const raw = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(pieces)}0\r\n\r\n`
   const { fetched } = await get(answerRaw(raw))
@@ -111,7 +111,7 @@ test('what comes in pieces of a byte is held in one buffer that grows, not in an
   expect(fetched.content.buffer.byteLength).toBeGreaterThan(pieces)
 })
 
-test('the content is asked for as it is, by a plain GET', async () => {
+test('the content is requested uncompressed, by a plain GET', async () => {
   let seen: unknown
   await get((request, response) => {
     seen = { method: request.method, encoding: request.headers['accept-encoding'] }
@@ -157,7 +157,7 @@ test.each<[string, Behaviour, string, RegExp]>([
     /./,
   ],
 ])(
-  'what is no media is told apart, and its connection is not left open: %s',
+  'an answer without media has its own outcome, and its connection is closed: %s',
   async (_, from, kind, reason) => {
     const { fetched } = await get(from)
     expect(fetched).toEqual({ kind, reason: expect.stringMatching(reason) })
@@ -177,7 +177,7 @@ test('the largest media is 16 MiB', async () => {
   expect(fetched).toMatchObject({ kind: 'media' })
 })
 
-test('what is declared larger is refused before it comes', async () => {
+test('a larger declared length is refused before the body comes', async () => {
   const head = `HTTP/1.1 200 OK\r\ncontent-length: ${maxBytes + 1}\r\n\r\n`
   const { fetched, ...span } = await get(answerRaw(head))
   expect(fetched).toEqual({ kind: 'refused', reason: `the media is larger than ${maxBytes} bytes` })
@@ -185,7 +185,7 @@ test('what is declared larger is refused before it comes', async () => {
   await noConnectionLeft()
 })
 
-test('what turns out larger is read no further, and its connection is closed', async () => {
+test('a body that turns out larger is read no further, and its connection is closed', async () => {
   const { poured, behaviour } = pour(20 * maxBytes)
   const before = process.memoryUsage().rss
   const { fetched } = await get(behaviour, {}, 20_000)
@@ -263,7 +263,7 @@ describe('memory', () => {
     for (const { kind } of await Promise.all(hanging)) expect(kind).toMatch(/^(media|put_off)$/)
   })
 
-  test('what waits for memory is not read, and comes when others have left', async () => {
+  test('a fetch that waits for memory is not read, and continues when others have ended', async () => {
     const fetcher = open()
     const first = holdBack()
     const held = Array.from({ length: 4 }, () =>
@@ -279,7 +279,7 @@ describe('memory', () => {
     for (const { kind } of await Promise.all([...held, fifth])) expect(kind).toBe('media')
   })
 
-  test('one whose time ends while it waits for memory is put off at once, and leaves no connection', async () => {
+  test('a fetch whose time ends while it waits for memory is put off at once, and leaves no connection', async () => {
     const fetcher = open()
     const { url, asked, answerAll } = holdBack()
     const held = Array.from({ length: 4 }, () => fetcher.fetch({ url, owner }, AbortSignal.timeout(20_000)))
@@ -300,7 +300,7 @@ describe('memory', () => {
     await Promise.all(held)
   })
 
-  test('is given back by fetches that fail', async () => {
+  test('memory is given back by fetches that fail', async () => {
     const fetcher = open()
     const cut = server.at(answerRawAndClose(`HTTP/1.1 200 OK\r\ncontent-length: ${maxBytes}\r\n\r\nhalf`))
     for (let i = 0; i < 10; i++) {
@@ -310,7 +310,7 @@ describe('memory', () => {
   })
 })
 
-test('a stop puts off the fetches under way and those to come', async () => {
+test('a stop puts off the fetches under way and later ones', async () => {
   const fetcher = open()
   const fetch = (behaviour: Behaviour) =>
     fetcher.fetch({ url: server.at(behaviour), owner }, AbortSignal.timeout(20_000))

@@ -53,7 +53,7 @@ async function openRelay(farPort: number) {
 }
 
 test.each([true, false])(
-  'TLS that breaks once all of the mail is written leaves it uncertain (secure: %s)',
+  'TLS that breaks after all of the mail was written leaves it uncertain (secure: %s)',
   async (secure) => {
     const far = await openSmtpEmulator({ key, cert, secure })
     const relay = await openRelay(far.config.port)
@@ -83,7 +83,7 @@ test('TLS that breaks before the content begins is tried later', async () => {
   await far.stop()
 })
 
-describe('an answer that is neither yes nor no', () => {
+describe('an answer that is neither positive nor negative', () => {
   const answers = ['354 go on', '334 go on', '150 wait', 'hello', 'HTTP/1.1 500 no', '5500 no']
 
   test.each(answers)('leaves a mail that was written uncertain: %s', async (reply) => {
@@ -121,7 +121,7 @@ describe('a refusal that ends with the connection', () => {
   })
 })
 
-test('credentials that a server repeats are not told, in whatever form they are', async () => {
+test('credentials that a server repeats are masked, in every form', async () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   const logins = [
     ['outbound', 'emulated password'],
@@ -140,15 +140,15 @@ test('credentials that a server repeats are not told, in whatever form they are'
   }
 })
 
-test('an answer longer than any answer is none, and takes no time', async () => {
+test('an overlong answer counts as none, and is handled quickly', async () => {
   const reply = `535 ${'a'.repeat(500_000)}`
   const { told, ...span } = await timed(async () => ({ told: await send({}, [{ at: 'AUTH', reply }]) }))
   expect(told).toEqual({ outcome: 'retry_later', fault: 'provider', reason: 'the answer is not SMTP' })
   expectSooner(span, 1000)
 })
 
-describe('what is no mail', () => {
-  test('a definition that is none is told before anything is said', async () => {
+describe('an invalid mail', () => {
+  test('an invalid definition is rejected before a session is opened', async () => {
     const before = emulator.calls.length
     const template = { name: 'welcome', variables: [], definition: { subject: 1 } }
     expect(await send({ message: { type: 'template', template } })).toEqual({
@@ -159,7 +159,7 @@ describe('what is no mail', () => {
     expect(emulator.calls).toHaveLength(before)
   })
 
-  test('a from without an address is a matter of the channel', async () => {
+  test('a from without an address is a fault of the channel', async () => {
     expect(await send({ config: { from: 'Ann' } })).toEqual({
       outcome: 'channel_refused',
       fault: 'sender',

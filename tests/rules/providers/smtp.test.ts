@@ -154,7 +154,7 @@ describe('the config', () => {
     [{ name: 'mx1.example.net' }, { name: 'mx1.example.net' }],
     [{ name: '[192.0.2.1]' }, { name: '[192.0.2.1]' }],
     [{ name: '[IPv6:2001:db8::1]' }, { name: '[IPv6:2001:db8::1]' }],
-  ])('is taken, and what is left out has its default: %j', (given, expected) => {
+  ])('is accepted, with defaults for missing fields: %j', (given, expected) => {
     const config = rules.config.parse({ ...least, ...given })
     expect(config).toMatchObject(expected)
     expect(rules.config.parse(config)).toEqual(config)
@@ -210,7 +210,7 @@ describe('a template', () => {
   })
 })
 
-describe('what is sent', () => {
+describe('a mail', () => {
   test('a text is a plain text, from the channel to the contact, with the send as its id', async () => {
     const text = `Grüße 👋\n.\nFrom here\r\n..two dots\n${'long '.repeat(300)}`
     const mail = await mailOf({
@@ -365,7 +365,7 @@ describe('what is sent', () => {
     expect(again.outcome).toEqual(outcome)
   })
 
-  test('where the server gives an id of its own, that is told', async () => {
+  test('an id that the server gives is the provider message id', async () => {
     const { outcome } = await send({}, [
       { at: 'end', reply: '250 2.0.0 OK <AS8P1.X@EUR.PROD.OUTLOOK.COM> [Hostname=x]' },
     ])
@@ -528,7 +528,7 @@ test.each<[SmtpAnswer['at'], string]>([
   },
 )
 
-test('the recipients that the emulator knows are told apart', async () => {
+test("the emulator's recipients behave differently", async () => {
   const to = (value: string) => send({ contact: { type: 'email', value } })
   expect((await to('unknown@example.com')).outcome).toMatchObject({
     outcome: 'rejected',
@@ -542,7 +542,7 @@ test('the recipients that the emulator knows are told apart', async () => {
   })
 })
 
-describe('what a reason tells', () => {
+describe('a reason', () => {
   test("a refused login: the server's own words, without the credentials and addresses that it repeats", async () => {
     // As Gmail has it: https://support.google.com/a/answer/3726730
     const reply = `535-5.7.8 Username and Password not accepted. For more information, go to
@@ -569,7 +569,7 @@ describe('what a reason tells', () => {
     })
   })
 
-  test('no login where the server wants one is a matter of the channel', async () => {
+  test('a missing login where the server wants one is a fault of the channel', async () => {
     const { outcome } = await send({ config: { user: undefined, pass: undefined } })
     expect(outcome).toMatchObject({ outcome: 'channel_refused', providerStatus: 530 })
   })
@@ -623,7 +623,7 @@ describe('TLS', () => {
     }
   })
 
-  test('credentials are not said without TLS, but on this machine', async () => {
+  test('credentials are not sent without TLS, except on this machine', async () => {
     const config = { host: away, port: emulator.config.port }
     const { outcome, calls } = await send({ config })
     const reason = expect.stringMatching(/^the server offers no TLS/)
@@ -668,7 +668,7 @@ describe('TLS', () => {
     await new Promise<void>((resolve) => demanding.close(resolve))
   })
 
-  test('without credentials TLS is used where it is offered, and not asked for where it is not', async () => {
+  test('without credentials TLS is used where it is offered, and not required where it is not', async () => {
     for (const [options, isSecure] of [
       [{ key, cert }, true],
       [{}, false],
@@ -696,7 +696,7 @@ describe('TLS', () => {
     }
   })
 
-  test('TLS at a port that speaks none is a matter of the channel', async () => {
+  test('TLS at a port without TLS is a fault of the channel', async () => {
     const { outcome } = await send({ config: { secure: true } })
     expect(outcome).toMatchObject({ outcome: 'channel_refused', reason: expect.stringMatching(/no TLS/) })
   })
@@ -768,7 +768,7 @@ test('the largest media is put together while it is sent', async () => {
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024)
 })
 
-test('a server that reads no further is left when the time is over', async () => {
+test('the session with a server that stops reading ends at the time limit', async () => {
   const { outcome, ...span } = await send(largest, [{ at: 'content', reply: 'hang' }], timeoutMs)
   const became = { outcome: 'uncertain', fault: 'provider', reason: 'no answer in time' }
   unlessStoodStill(span, () => expect(outcome).toEqual(became))

@@ -79,7 +79,7 @@ describe('a config', () => {
     expect(rules.config.parse(stored)).toEqual(rules.config.parse(config))
   })
 
-  test('reaches Twilio itself unless told otherwise', () => {
+  test('reaches Twilio itself by default', () => {
     expect(rules.config.parse(good).baseUrl).toBe('https://api.twilio.com')
     expect(rules.config.parse({ ...good, baseUrl: 'http://a.example/b//' }).baseUrl).toBe(
       'http://a.example/b',
@@ -369,7 +369,7 @@ test.each<[number, number, string, string, Fault]>([
   [503, 20503, 'Service unavailable', 'retry_later', 'provider'],
   [429, 99999, 'Something new', 'retry_later', 'sender'],
 ])(
-  'an answer %i with code %i is told in our words: %s: %s by the fault of the %s',
+  'an answer %i with code %i has the reason: %s: %s by the fault of the %s',
   async (status, code, words, expected, fault) => {
     emulator.answerNext(twilioError(status, code, words))
     const { outcome } = await send()
@@ -475,7 +475,7 @@ test.each([
   expect((await send()).outcome).toMatchObject({ outcome: 'retry_later', retryAfterMs: 7000 })
 })
 
-test('no connection is to be tried later: nothing was sent', async () => {
+test('a failed connection is tried later: nothing was sent', async () => {
   const { outcome, calls } = await send({}, { baseUrl: 'http://127.0.0.1:1' })
   expect(outcome).toEqual({ outcome: 'retry_later', fault: 'provider', reason: 'the connection was refused' })
   expect(calls).toEqual([])

@@ -104,7 +104,7 @@ describe('the config', () => {
     { url, secret: [secretOf(24), secretOf(64)] },
     { url: 'HTTP://192.0.2.1:8080/a?b=c#d', secret },
     { url: `${url}?${'x'.repeat(2048 - url.length - 1)}`, secret },
-  ])('is taken: $url', (config) => {
+  ])('is accepted: $url', (config) => {
     expect(rules.config.parse(config)).toEqual(config)
   })
 
@@ -188,7 +188,7 @@ test.each<[string, Partial<Delivery<unknown>>]>([
   ],
   ['an e-mail contact with a name', { contact: { type: 'email', value: 'a@b.example', name: 'Ann' } }],
   ['a flow', { flowId: 'welcome-flow' }],
-])('a receiver that refuses what docs/reference/api.md does not tell takes %s', async (_, parts) => {
+])('a receiver that refuses what docs/reference/api.md does not document accepts %s', async (_, parts) => {
   const emulator = await startWebhookEmulator()
   const delivery = buildDelivery(rules, emulator.config, parts) as Delivery<WebhookConfig>
   const outcome = await webhook(openClient()).send(delivery, AbortSignal.timeout(20_000))
@@ -354,7 +354,7 @@ test('the longest answer that is read is 64 KiB', async () => {
   expect((await open()(answer(200, {}, body))).outcome).toMatchObject({ providerMessageId: 'm-1' })
 })
 
-describe('what was not sent is to be tried later', () => {
+describe('a message that was not sent is tried later', () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   const portOf = (server: typeof silent) => (server.address() as { port: number }).port
   afterAll(() => silent.close())
@@ -414,7 +414,7 @@ describe('what was not sent is to be tried later', () => {
 })
 
 describe('connections', () => {
-  test('many sends share few', async () => {
+  test('are few for many sends', async () => {
     const send = open()
     const before = receiver.connections
     const url = receiver.at(accept)
@@ -429,7 +429,7 @@ describe('connections', () => {
     expect(receiver.connections - before).toBeLessThanOrEqual(20)
   })
 
-  test('one that the receiver closed while it was idle costs nothing', async () => {
+  test('that the receiver closed while idle fail no call', async () => {
     const send = open()
     const url = receiver.at(acceptAndClose)
     const before = receiver.connections
@@ -442,7 +442,7 @@ describe('connections', () => {
     expect(receiver.connections - before).toBe(3)
   })
 
-  test('one that breaks under a call is not used to make that call again', async () => {
+  test('that break during a call are not used to repeat it', async () => {
     const send = open()
     for (const behaviour of [resetAfterReading, closeAfterReading]) {
       await send(accept)
@@ -509,7 +509,7 @@ describe('an address that is not public', () => {
     expect(receiver.connections).toBe(before)
   })
 
-  test('is reached where the operator allows it, by a name, too', async () => {
+  test('is reached where the operator allows it, also by a name', async () => {
     const url = receiver.at(accept).replace('127.0.0.1', 'e.test')
     expect((await open(resolveTo('127.0.0.1'))(url)).outcome.outcome).toBe('sent')
   })

@@ -100,7 +100,7 @@ describe('the config', () => {
     })
   })
 
-  test('is taken whole, and the base URL without the slash at its end', () => {
+  test('is accepted whole, with the base URL stripped of its trailing slash', () => {
     const given = {
       ...least,
       apiVersion: 'v24.0',
@@ -325,7 +325,7 @@ describe('media that came as base64', () => {
     expect(calls[0]?.media?.file?.content.equals(large)).toBe(true)
   })
 
-  test('whose type is not taken is rejected, in the words of the provider', async () => {
+  test("whose type WhatsApp refuses is rejected, with the provider's reason", async () => {
     const { outcome, calls } = await send(media({ mediaType: 'document', mimetype: undefined }))
     expect(outcome).toMatchObject({
       outcome: 'rejected',
@@ -397,7 +397,7 @@ test.each(
   }
 })
 
-test('media that WhatsApp could not take is not uploaded again', async () => {
+test('media that WhatsApp could not process is not uploaded again', async () => {
   const { outcome, calls } = await send(
     {
       message: { type: 'media', media: { mediaType: 'image', mimetype: 'image/png', sizeBytes: 5 } },
@@ -441,7 +441,7 @@ test.each([
   [403, 999_999, 'retry_later'],
   [400, 131026, 'rejected'],
   [401, 190, 'channel_refused'],
-])('a passing error (%i, code %i) is %s: its code comes first', async (status, code, outcome) => {
+])('a temporary error (%i, code %i) is %s: its code comes first', async (status, code, outcome) => {
   const { outcome: result } = await send({}, [graphError(status, code, 'Some title', { is_transient: true })])
   expect(result.outcome).toBe(outcome)
 })
@@ -481,7 +481,7 @@ test.each([
   ['paused', 'paused'],
   ['of a later release', undefined],
   [7, undefined],
-])('what WhatsApp does with a message that it took is told: %s', async (message_status, providerCode) => {
+])('the state of a message that WhatsApp accepted is recorded: %s', async (message_status, providerCode) => {
   const body = { messages: [{ id: 'wamid.1', message_status }] }
   const { outcome } = await send({}, [{ status: 200, body }])
   expect(outcome).toEqual({
@@ -492,7 +492,7 @@ test.each([
   })
 })
 
-test('a connection that is refused is to be tried later', async () => {
+test('a refused connection is tried later', async () => {
   const { outcome } = await send({ config: configOf({ baseUrl: 'http://127.0.0.1:1' }) })
   expect(outcome).toEqual({ outcome: 'retry_later', fault: 'provider', reason: 'the connection was refused' })
 })
@@ -503,7 +503,7 @@ describe('the reason', () => {
     return 'reason' in outcome ? outcome.reason : undefined
   }
 
-  test('tells the title of the code, without the details, which may repeat the message', async () => {
+  test('has the title of the code, without the details, which may repeat the message', async () => {
     const answer = error(400, 132012, 'Parameter format does not match', 'body: "Ann" does not match')
     expect(await reasonOf(answer)).toBe('WhatsApp refuses it (code 132012): Parameter format does not match')
   })
@@ -519,7 +519,7 @@ describe('the reason', () => {
     )
   })
 
-  test('tells where a redirect is mended', async () => {
+  test('says where to fix a redirect', async () => {
     expect(await reasonOf({ status: 302 })).toMatch(/redirect \(302\).*baseUrl/)
   })
 

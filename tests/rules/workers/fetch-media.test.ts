@@ -67,7 +67,7 @@ test("media of one account that don't come leave another's fetched", async () =>
   for (const one of await Promise.all(hanging)) expect(one).toMatchObject(fetched)
 })
 
-test('what is beyond its account goes back to the queue, each time for longer, and comes when there is a place', async () => {
+test("a fetch beyond its account's share goes back to the queue, each time for longer, and is made when there is memory", async () => {
   const fetchFor = startFetching(20)
   const { url, waiting, answerAll } = hang()
   const hanging = [fetchFor('hangs', url), fetchFor('hangs', url)]
@@ -82,7 +82,7 @@ test('what is beyond its account goes back to the queue, each time for longer, a
   expect(waiting).toHaveLength(0)
 })
 
-test('behind fetches that hang a send waits in no slot: it goes back at once', async () => {
+test('behind fetches that hang a send takes no slot: it goes back at once', async () => {
   const fetchFor = startFetching(20)
   const { url, waiting, answerAll } = hang()
   const hanging = [fetchFor('hangs', url), fetchFor('hangs', url)]

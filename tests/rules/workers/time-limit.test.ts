@@ -26,25 +26,25 @@ const run = (bytes: number, times: number, isHanging = false) =>
     ),
   }))
 
-test('what moves its bytes faster than a slow line may take longer than the timeout', async () => {
+test('a call that moves bytes faster than a slow line may take longer than the timeout', async () => {
   const { result, tookMs } = await run(100 * slowestBytesPerMs, 100)
   expect(result).toBe('done')
   expect(tookMs).toBeGreaterThan(2 * timeoutMs)
 })
 
-test('what hangs after it has moved much ends a timeout after that, not when a slow line would have', async () => {
+test('a call that hangs after moving many bytes ends one timeout later, not when a slow line would have', async () => {
   const { result, ...span } = await run(10_000 * slowestBytesPerMs, 3, true)
   expect(result).toBe('aborted')
   expectSooner(span, timeoutMs + timeToHeedMs)
 })
 
-test('what trickles ends as soon as what moves nothing', async () => {
+test('a call that trickles ends as soon as one that moves nothing', async () => {
   const { result, ...span } = await run(1, 1000)
   expect(result).toBe('aborted')
   expectSooner(span, timeoutMs + timeToHeedMs)
 })
 
-test('what moves nothing ends after the timeout', async () => {
+test('a call that moves nothing ends after the timeout', async () => {
   const { result, ...span } = await run(0, 1, true)
   expect(result).toBe('aborted')
   expect(span.tookMs).toBeGreaterThanOrEqual(timeoutMs)

@@ -121,7 +121,7 @@ test('a start right after the parent was killed keeps the data, while the reaper
   await next.stop()
 })
 
-test('a pid file that names a process of somebody else does no harm to it, nor to the start', async () => {
+test('a pid file that names an unrelated process harms neither that process nor the start', async () => {
   const folder = await aName()
   await (await startEmbedded({ folder, needs: both })).stop()
   const stranger = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
@@ -135,7 +135,7 @@ test('a pid file that names a process of somebody else does no harm to it, nor t
   await servers.stop()
 })
 
-test('a folder in use is refused, and its servers go on', async () => {
+test('a folder in use is refused, and its servers keep running', async () => {
   const folder = await aName()
   const parent = await hold(checkout, { folder, needs: both })
 
@@ -147,7 +147,7 @@ test('a folder in use is refused, and its servers go on', async () => {
   await parent.stop()
 })
 
-test('two checkouts start at once, and do not meet', async () => {
+test("two checkouts start at once, and don't affect each other", async () => {
   const folder = await aName()
   const paths = [await aCheckout(), await aCheckout()] as const
   const [one, two] = await Promise.all([
@@ -194,7 +194,7 @@ test('Ctrl-C in the terminal reaches neither the servers nor the reaper', async 
   })
 })
 
-test('the reaper ends what is watched, not what was forgotten, and kills what does not listen', async () => {
+test('the reaper ends watched processes, not forgotten ones, and kills those that ignore SIGTERM', async () => {
   const deaf = spawn(process.execPath, [
     '-e',
     `process.on('SIGTERM', () => {}); console.log(); setInterval(() => {}, 1000)`,
@@ -234,7 +234,7 @@ test('two that fill the cache at once get the same whole folder, and leave nothi
   )
 })
 
-test('a failure to fill the cache is told, and tried again the next time', async () => {
+test('a failure to fill the cache is reported, and tried again the next time', async () => {
   const name = `test-${randomBytes(6).toString('hex')}`
   onTestFinished(() => rm(join(cacheFolder(), 'bin', name), { recursive: true, force: true }))
   await expect(cached(name, () => Promise.reject(new Error('no network')))).rejects.toThrow('no network')

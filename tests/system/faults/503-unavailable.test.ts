@@ -78,7 +78,7 @@ async function enqueuedOf(answers: Answer[]): Promise<Set<string>> {
 }
 
 describe.each<[string, () => Promise<number>]>([
-  ['nobody listens', closedPort],
+  ['no server listens', closedPort],
   [
     'connections are taken and nothing is ever said',
     async () => {
@@ -114,7 +114,7 @@ describe.each<[string, () => Promise<number>]>([
     expect(await holdings(healthy)).toEqual(before)
   })
 
-  test('it is told in one log line each', async () => {
+  test('each is one log line', async () => {
     const at = await startWithout()
     const { body } = await post(at, account, textBody('a secret'))
     const events = at.logsOf(body.requestId).map(({ event }) => event)
@@ -171,7 +171,9 @@ function crowd(at: TestService) {
 }
 
 describe.concurrent('a PostgreSQL that freezes', () => {
-  test('is a 503 in time, and after it goes on the next send is taken', async ({ onTestFinished }) => {
+  test('is a 503 in time, and once PostgreSQL continues the next send is accepted', async ({
+    onTestFinished,
+  }) => {
     const { at, database, settled } = await freezable(onTestFinished, withTimeouts)
     database.freeze()
     const answers = await Promise.all([...crowd(at), timed(() => read(at))])
@@ -183,7 +185,7 @@ describe.concurrent('a PostgreSQL that freezes', () => {
   })
 
   test.for([400, 900, 1000, 1100, 1250])(
-    'and goes on after %i ms: what was answered 202 is recorded and enqueued, what was answered 503 never',
+    'and continues after %i ms: each send answered 202 is recorded and enqueued, none answered 503 is',
     async (frozenMs, { onTestFinished }) => {
       const { at, database, settled } = await freezable(onTestFinished, withTimeouts)
       database.freeze()
@@ -258,7 +260,7 @@ test('a key that fails is answered in time although PostgreSQL is slow and Redis
   expectSooner(answer, longestAnswerMs)
 })
 
-test('a service that starts before PostgreSQL and Redis takes sends once they are there', async () => {
+test('a service that starts before PostgreSQL and Redis accepts sends once they are up', async () => {
   const database = await proxied('databaseUrl')
   const redis = await proxied('redisUrl')
   database.freeze()

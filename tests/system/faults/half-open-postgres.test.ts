@@ -11,7 +11,7 @@ const longestAnswerMs = 1500
 /** A worker gives up a statement after 10 s. */
 const calledWithinMs = 40_000
 
-test('connections to PostgreSQL that no longer carry anything cost some answers and some seconds, and are replaced', async (context) => {
+test('half-open connections to PostgreSQL fail some requests for some seconds, and are replaced', async (context) => {
   const stores = await freshStores()
   const proxy = await startTcpProxy(stores.databaseUrl)
   context.onTestFinished(() => proxy.close())

@@ -12,7 +12,7 @@ const replacedWithinMs = 5000
 /** The API's, the worker's, and one on which each of its two queues is waited for. */
 const connections = ['commands', 'commands', 'wake_ups', 'wake_ups']
 
-test('connections to Redis that no longer carry anything are replaced, and sends go on by their wake-ups', async (context) => {
+test('half-open connections to Redis are replaced, and wake-ups reach the workers again', async (context) => {
   const stores = await freshStores()
   const proxy = await startTcpProxy(stores.redisUrl)
   context.onTestFinished(() => proxy.close())

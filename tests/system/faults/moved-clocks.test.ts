@@ -182,7 +182,7 @@ describe.each([
     }
   })
 
-  test('makes media links that are good for an hour', async () => {
+  test('makes media links that are valid for an hour', async () => {
     const emulator = await startTwilioEmulator({ fetchesMedia: true })
     onTestFinished(() => emulator.stop())
     await start('worker', aheadMs)

@@ -78,7 +78,7 @@ test.each([
   60_000,
 )
 
-test('a state of refusing is one line, a fault of a wake-up one line with its requestId', () => {
+test('a period of refused writes is one log line, and each wake-up that fails one line with its requestId', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const lines: object[] = []

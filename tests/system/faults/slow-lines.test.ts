@@ -72,7 +72,7 @@ async function slowWebhook(test: TestContext, rate?: number) {
   return { receiver, config: { url, secret: webhookSecret } }
 }
 
-test('16 MiB by a slow line come whole to a webhook, in a call that takes longer than the timeout', {
+test('16 MiB over a slow line reach a webhook whole, in a call that takes longer than the timeout', {
   timeout: timeToTestMs,
 }, async (context) => {
   const { receiver, config } = await slowWebhook(context)
@@ -82,7 +82,7 @@ test('16 MiB by a slow line come whole to a webhook, in a call that takes longer
   expect(JSON.parse(call?.body ?? '{}').message.media.base64 === content.toString('base64')).toBe(true)
 })
 
-test('16 MiB by a slow line are uploaded to WhatsApp whole', {
+test('16 MiB over a slow line are uploaded to WhatsApp whole', {
   timeout: timeToTestMs,
 }, async (context) => {
   const emulator = await openWhatsAppEmulator()
@@ -93,7 +93,7 @@ test('16 MiB by a slow line are uploaded to WhatsApp whole', {
   expectSentSlowly(await sendLargest('whatsapp-cloud', whatsappCloud(http) as Provider, config))
 })
 
-test('a mail with 16 MiB by a slow line is taken whole', {
+test('a mail with 16 MiB over a slow line is accepted whole', {
   timeout: timeToTestMs,
 }, async (context) => {
   const emulator = await openSmtpEmulator()

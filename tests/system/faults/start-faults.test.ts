@@ -173,7 +173,7 @@ describe('with TLS', () => {
   })
 
   test.each([
-    ['a CA that nobody knows', () => withMode('0.0.0.0', 'verify-full', false), /unknown CA .*sslrootcert/],
+    ['an unknown CA', () => withMode('0.0.0.0', 'verify-full', false), /unknown CA .*sslrootcert/],
     ['another host', () => withMode('127.0.0.1', 'verify-full'), /another host name .*verify-ca/],
   ])(
     'PostgreSQL: a certificate of %s is refused in one line that says what to set',
@@ -200,7 +200,7 @@ describe('with TLS', () => {
     expect(worker.output()).not.toContain('"level":"warn"')
   })
 
-  test('Redis: a certificate of a CA that nobody knows is told in the log, with what to set', async () => {
+  test('Redis: a certificate of an unknown CA is logged, with the setting to change', async () => {
     const api = start('api', { REDIS_URL: tls.redisUrl })
     const line = await api.logged('redis_away')
     expect(line).toMatchObject({

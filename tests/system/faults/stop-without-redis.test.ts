@@ -19,7 +19,7 @@ afterAll(async () => {
   await reaper?.close()
 })
 
-test('a worker whose Redis is away records what its calls come to and stops within its time; who waited for them goes by the next worker', async (context) => {
+test('a worker whose Redis is away records the outcomes of its calls and stops in time; the sends behind them are sent by the next worker', async (context) => {
   const { service, ...traffic } = await startTraffic(
     context,
     { PROVIDER_TIMEOUT_SECONDS: '25' },

@@ -58,7 +58,7 @@ async function sendTo(api: ServiceProcess): Promise<number> {
   return response.status
 }
 
-test('processes started while both stores are down take up their work when these are back', async () => {
+test('processes started while both stores are down begin to work when these are back', async () => {
   await Promise.all([servers.stopRedis(), servers.stopPostgres()])
   const api = await start('src/server.ts', 'listening')
   await start('workers/main.ts', 'working')

@@ -103,7 +103,7 @@ function garbageCollector(): () => void {
   return runInNewContext('gc')
 }
 
-test('a thousand slow clients at once slow nobody down, hold no connection to a store, and are let go', async () => {
+test('a thousand slow clients at once slow down no other client, hold no connection to a store, and are disconnected', async () => {
   const retryUntilAvailable = { ...timeouts, headersMs: 5000, bodyGraceMs: 5000 }
   const beset = await startTestService({}, undefined, retryUntilAvailable)
   onTestFinished(() => beset.stop())
@@ -143,7 +143,7 @@ describe.concurrent('a client that is slow', () => {
   test.each([
     ['to say anything', ''],
     ['after its first words', 'POST /v1/messages HTTP/1.1\r\nHost: a\r\n'],
-  ])('%s is answered 400, and let go', async (_when, bytes) => {
+  ])('%s is answered 400, and disconnected', async (_when, bytes) => {
     const { socket, answers, closed } = await open(withShortHeadTimeouts)
     if (bytes) socket.write(bytes)
     const closedAfterMs = await closed()
@@ -151,7 +151,7 @@ describe.concurrent('a client that is slow', () => {
     expectOneRefusal(answers())
   })
 
-  test('with its headers, byte by byte, is answered 400, and let go', async () => {
+  test('with its headers, byte by byte, is answered 400, and disconnected', async () => {
     const { socket, answers, closed } = await open(withShortHeadTimeouts)
     socket.write('POST /v1/messages HTTP/1.1\r\nHost: a\r\nX-Slow: ')
     void trickle(socket, 'x', 20)
@@ -159,7 +159,7 @@ describe.concurrent('a client that is slow', () => {
     expectOneRefusal(answers())
   })
 
-  test('with the headers of its second request is let go too', async () => {
+  test('with the headers of its second request is disconnected, too', async () => {
     const { socket, answers, closed } = await open(withShortHeadTimeouts)
     socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\nX-Slow: ')
     void trickle(socket, 'x', 20)
@@ -170,7 +170,7 @@ describe.concurrent('a client that is slow', () => {
   test.each([
     ['declared', ['Content-Length: 100000'], ' '],
     ['chunked', ['Transfer-Encoding: chunked'], '1\r\n \r\n'],
-  ])('with a %s body, byte by byte, is answered 400, and let go', async (_how, lines, piece) => {
+  ])('with a %s body, byte by byte, is answered 400, and disconnected', async (_how, lines, piece) => {
     const { socket, answers, closed } = await open(withShortBodyTimeouts)
     socket.write(head(lines))
     void trickle(socket, piece, 20)
@@ -179,7 +179,7 @@ describe.concurrent('a client that is slow', () => {
     expectOneRefusal(answers(), /^body: .*32768 bytes a second/)
   })
 
-  test('with a body that began fast is let go when its average falls', async () => {
+  test('with a body that began fast is disconnected when its average falls', async () => {
     const { socket, answers, closed } = await open(withShortBodyTimeouts)
     socket.write(head(['Content-Length: 100000']) + ' '.repeat(20_000))
     void trickle(socket, ' ', 20)
@@ -188,7 +188,7 @@ describe.concurrent('a client that is slow', () => {
     expectOneRefusal(answers(), /32768 bytes a second/)
   })
 
-  test('but keeps the pace is served, however long it takes', async () => {
+  test('but faster than the limit is served, however long it takes', async () => {
     const { socket, answers } = await open(withShortBodyTimeouts)
     const pieceBytes = 12_000
     const body = JSON.stringify(textBody()) + ' '.repeat(30 * pieceBytes)
@@ -212,15 +212,18 @@ describe.concurrent('a client that is slow', () => {
     ['GET', '/v1/messages/x', 404],
     ['POST', '/nowhere', 404],
     ['POST', 'nowhere', 400],
-  ])('with a body that %s %s does not want has its answer, and is let go', async (method, path, status) => {
-    const { socket, answers, closed } = await open()
-    socket.write(head(['Content-Length: 100000'], path, account, method))
-    void trickle(socket, ' ', 20)
-    await closed()
-    expect(answers().map((answer) => answer.status)).toEqual([status])
-  })
+  ])(
+    'with a body that %s %s does not read gets its answer, and is disconnected',
+    async (method, path, status) => {
+      const { socket, answers, closed } = await open()
+      socket.write(head(['Content-Length: 100000'], path, account, method))
+      void trickle(socket, ' ', 20)
+      await closed()
+      expect(answers().map((answer) => answer.status)).toEqual([status])
+    },
+  )
 
-  test('that sends a large part at once and then nothing is let go', async ({ onTestFinished }) => {
+  test('that sends a large part at once and then nothing is disconnected', async ({ onTestFinished }) => {
     const withShortTimeouts = await startTestService({}, service.stores, { ...usual, idleMs: 1000 })
     onTestFinished(() => withShortTimeouts.stop())
     const { socket, closed } = await open(withShortTimeouts)
@@ -254,7 +257,7 @@ describe('memory', () => {
     socket.destroy()
   })
 
-  test('a body that goes on after its refusal is kept no more', async () => {
+  test('a body that continues after its refusal is not kept in memory', async () => {
     const piece = Buffer.from(`100000\r\n${' '.repeat(0x100000)}\r\n`)
     const before = await held()
     const { socket, answers } = await open()
@@ -300,7 +303,7 @@ describe('what could be read as one request or as two', () => {
     ['a chunk length too large', ['Transfer-Encoding: chunked'], `${'f'.repeat(17)}\r\n`],
     ['a chunk longer than it says', ['Transfer-Encoding: chunked'], `1\r\nab\r\n0\r\n\r\n${inner}`],
     ['chunk lines that end in a line feed', ['Transfer-Encoding: chunked'], `0\n\n${inner}`],
-  ])('%s: refused once, and what follows is not a request', async (_what, lines, rest) => {
+  ])('%s: refused once, and the rest is not read as a request', async (_what, lines, rest) => {
     const { socket, answers, closed } = await open()
     socket.write(head(lines) + rest)
     await closed()
@@ -314,7 +317,7 @@ describe('what could be read as one request or as two', () => {
     expect(answers()).toHaveLength(1)
   })
 
-  test('requests one behind the other are answered in order, each by what it asked', async () => {
+  test('pipelined requests are answered in order, each with its own answer', async () => {
     const { socket, answers } = await open()
     const body = JSON.stringify(textBody())
     const send = head([`Content-Length: ${body.length}`]) + body
@@ -337,7 +340,7 @@ describe('what could be read as one request or as two', () => {
     expect(new Set(flood.answers().map(({ status }) => status))).toEqual(new Set([200]))
   })
 
-  test('a fault behind a good send never takes the place of its answer', async () => {
+  test('a malformed request behind a good send never replaces the answer to the send', async () => {
     const { socket, answers, closed } = await open()
     const body = JSON.stringify(textBody())
     const good = head([`Content-Length: ${body.length}`]) + body
@@ -346,7 +349,7 @@ describe('what could be read as one request or as two', () => {
     expect(answers().map(({ status }) => status)).toEqual([202])
   })
 
-  test('what a client says too short a length for is answered once, however soon', async () => {
+  test('a request whose declared length is too short is answered once', async () => {
     const good = await open()
     const body = JSON.stringify(textBody())
     good.socket.write(head([`Content-Length: ${body.length}`]) + body)
@@ -361,7 +364,7 @@ describe('what could be read as one request or as two', () => {
     }
   })
 
-  test('a whole URL as the target is taken by its path', async () => {
+  test('an absolute URL as the target counts by its path', async () => {
     const { socket, answers } = await open()
     const body = JSON.stringify(textBody())
     const target = `http://another.example/v1/channels/${account.channelId}/messages`

@@ -32,16 +32,16 @@ function run(...args: string[]) {
   return { status, told: stdout + stderr }
 }
 
-test('promtool finds no fault in the rules, and none in the example of what to scrape', () => {
+test('promtool finds no fault in the rules, and none in the example of a scrape config', () => {
   expect(run('check', 'rules', 'alerts.yml')).toMatchObject({ status: 0 })
   expect(run('check', 'config', '--syntax-only', 'prometheus.yml')).toMatchObject({ status: 0 })
 })
 
-test('each alert fires when it is to, and not before', () => {
+test('each alert fires when it should, and not before', () => {
   expect(run('test', 'rules', 'alerts.test.yml')).toMatchObject({ status: 0 })
 })
 
-test('there is a test of every alert, in which it fires', () => {
+test('every alert has a test in which it fires', () => {
   const tests: { promql_expr_test?: { expr: string; exp_samples: unknown[] }[] }[] = parse(
     read('alerts.test.yml'),
   ).tests
@@ -52,7 +52,7 @@ test('there is a test of every alert, in which it fires', () => {
   expect(new Set(fires)).toEqual(new Set(rules.map(({ alert }) => alert)))
 })
 
-test.each(rules)('$alert says how bad it is, what it means, and where its runbook is', (rule) => {
+test.each(rules)('$alert has a severity, a summary, and a link to its runbook', (rule) => {
   expect(rule.labels.severity).toMatch(/^(critical|warning|info)$/)
   expect(rule.annotations.summary).toMatch(/\.$/)
   expect(rule.annotations.description).toMatch(/\.$/)
@@ -61,7 +61,7 @@ test.each(rules)('$alert says how bad it is, what it means, and where its runboo
   expect(runbook?.trim().length, 'its part of docs/how-to/runbooks.md').toBeGreaterThan(80)
 })
 
-test('where a program can be had nowhere, what to do is said in a sentence', async () => {
+test('if promtool cannot be found or downloaded, one sentence says what to do', async () => {
   vi.stubEnv('PATH', '/nowhere')
   onTestFinished(() => void vi.unstubAllEnvs())
   const nowhere = debianBinary({

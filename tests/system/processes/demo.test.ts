@@ -30,7 +30,7 @@ test(
 )
 
 test(
-  'the demo exits with 1 where a send goes otherwise, and says which',
+  'the demo exits with 1 if a send has an unexpected result, and says which',
   async () => {
     const { status, output } = await demo({
       RETRY_DELAYS_SECONDS: '0',

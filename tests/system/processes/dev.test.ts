@@ -61,7 +61,7 @@ async function untilReady(url: string): Promise<void> {
     if (Date.now() > deadline) throw new Error(`${url} did not become ready`)
 }
 
-test('dev is found by the CLI from the moment at which /readyz is 200, says what is where, and can begin anew', async () => {
+test('the CLI can use dev as soon as /readyz is 200; dev prints its addresses, and can start with empty stores', async () => {
   const path = await aCheckout()
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -94,7 +94,7 @@ test('dev is found by the CLI from the moment at which /readyz is 200, says what
   await second.stop()
 })
 
-test('an option that dev does not know is named', async () => {
+test('an unknown option of dev is named', async () => {
   const dev = startDev(checkout, 0, '--rest')
   expect(await dev.ended).toEqual([1, null])
   expect(dev.output()).toBe(

@@ -81,7 +81,7 @@ test.each(['api', 'worker'] as const)(
   },
 )
 
-test('an API says on its own port too that it is ready, and that it is about to end while it still answers', async () => {
+test('an API reports on its own port, too, that it is ready, and that it is about to end while it still answers', async () => {
   const { service } = await start('api')
   const url = `http://127.0.0.1:${service.ready.port}`
   await ready(url)
@@ -100,13 +100,13 @@ test('an API says on its own port too that it is ready, and that it is about to 
   expectSooner(span, 10_000)
 })
 
-test('an API that nobody asks whether it is ready ends at once', async () => {
+test('an API whose readiness is never checked ends at once', async () => {
   const { service } = await start('api')
   const span = await timed(async () => ({ ended: await service.stop() }))
   expectSooner(span, 2000)
 })
 
-test('a process whose metrics port is taken takes a free one, and says so', async () => {
+test('a process whose metrics port is in use takes a free one, and logs it', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as { port: number }

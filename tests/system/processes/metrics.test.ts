@@ -71,7 +71,7 @@ async function send(body: object, apiKey = seed.apiKey) {
   return { status: response.status, requestId: ((await response.json()) as { requestId: string }).requestId }
 }
 
-test('one sends, and the counters of the processes that it went through have moved', async () => {
+test('a send moves the counters of every process that handles it', async () => {
   const secretText = 'Nobody else is to read this'
   const contact = newContact()
   const accepted = await send(textBody(secretText, contact))
@@ -117,7 +117,7 @@ test('one sends, and the counters of the processes that it went through have mov
   }
 })
 
-test('a send is in flight as long as its call takes', async () => {
+test('a send counts as in flight as long as its call takes', async () => {
   const inFlight = async () => (await scrapeAt(metricsUrls.worker)).value('outbound_sends_in_flight')
   await eventually('nothing is in flight', async () => (await inFlight()) === 0)
   await send(textBody('Hello', '+15550100101'))
@@ -140,7 +140,7 @@ test.each(kinds)('%s shows its metrics and those of every process, and no others
 })
 
 test.each(kinds)(
-  'what %s says is valid, and its names are as Prometheus wants them',
+  'the metrics of %s are valid, and their names follow the rules of Prometheus',
   async (kind) => {
     const { file, env } = await promtoolBinary()
     const check = (input: string) =>

@@ -148,7 +148,7 @@ const channelTo = async (behaviour: Parameters<WebhookReceiver['at']>[0]) => ({
   channelId: await buildWebhookChannel(service, account.accountId, receiver.at(behaviour), 'hold'),
 })
 
-test('a send that closes a conversation: logs, trace, API and page tell the same, from its 202 to its provider message id', async () => {
+test('a send that closes a conversation: logs, trace, API and page agree, from its 202 to its provider message id', async () => {
   const contact = newContact()
   const channel = await channelTo(accepting)
   const earlier = await accept(service, channel, textBody('Hello', contact))
@@ -174,7 +174,7 @@ test('a send that closes a conversation: logs, trace, API and page tell the same
   expect(receiver.callsOf(requestId)).toHaveLength(1)
 })
 
-test('a send that is retried: all tell of both attempts', async () => {
+test('a send that is retried: all show both attempts', async () => {
   const requestId = await accept(service, await channelTo(failingOnce()), textBody())
   const story = expectOneTimeline(await askAll(requestId))
   expect(story).toMatchObject({ status: 'sent', attempts: 2, providerMessageId: 'received-1' })
@@ -183,7 +183,7 @@ test('a send that is retried: all tell of both attempts', async () => {
   expect(receiver.callsOf(requestId)).toHaveLength(2)
 })
 
-test('a send that is refused: all tell that it failed, and why', async () => {
+test('a send that is refused: all show that it failed, and why', async () => {
   const requestId = await accept(service, await channelTo(answer(422)), textBody())
   const told = await askAll(requestId)
   expect(expectOneTimeline(told)).toMatchObject({ status: 'failed', attempts: 1, providerMessageId: null })

@@ -73,7 +73,7 @@ describe('in transaction mode, without prepared statements', () => {
     },
   )
 
-  test('a process that is 300 ms away from it does not start either', async () => {
+  test('a process with a latency of 300 ms does not start either', async () => {
     const stores = await freshStores()
     const proxy = await startTcpProxy((await pooled(stores, unfit)).url)
     ends.push(proxy.close)
@@ -83,7 +83,7 @@ describe('in transaction mode, without prepared statements', () => {
     expect(output).toMatch(new RegExp(refused, 'm'))
   })
 
-  test('it is found where it gives each client the connection that has been idle longest', async () => {
+  test('this is detected also if PgBouncer hands out the connection that has been idle longest', async () => {
     const { url } = await pooled(await freshStores(), { ...unfit, server_round_robin: '1' })
     const clients = [1, 2].map(() => new pg.Client({ connectionString: url }))
     // Together, so that it opens two.
@@ -92,7 +92,7 @@ describe('in transaction mode, without prepared statements', () => {
     await expect(checkPooler(url)).rejects.toThrow(PoolerFault)
   })
 
-  test('an API that meets it later answers 503, never 500, and records nothing', async () => {
+  test('an API that is switched to it later answers 503, never 500, and records nothing', async () => {
     const stores = await freshStores()
     const direct = await startTestService({}, stores)
     ends.push(direct.stop)
@@ -105,7 +105,7 @@ describe('in transaction mode, without prepared statements', () => {
   })
 })
 
-test('a statement that a pooler has mixed up says that PostgreSQL cannot be used, not that the service is at fault', async () => {
+test('a statement that a pooler has mixed up counts as PostgreSQL being unavailable, not as an internal error', async () => {
   const { databaseUrl } = await freshStores()
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
@@ -115,7 +115,7 @@ test('a statement that a pooler has mixed up says that PostgreSQL cannot be used
     expect(await client.query(statement).catch(isUnavailable)).toBe(true)
 })
 
-test('a check that failed for another reason is done anew for the next connection', async () => {
+test('a check that failed for another reason is repeated for the next connection', async () => {
   const { url } = await pooled(await freshStores(), { pool_mode: 'session', max_client_conn: '3' })
   const other = new pg.Client({ connectionString: url })
   await other.connect()
@@ -142,7 +142,7 @@ describe.skipIf(newer === undefined)('in transaction mode, with max_prepared_sta
   const keeping = (stores: Stores) =>
     pooled(stores, { max_prepared_statements: '200' }, Promise.resolve(newer ?? firstOne))
 
-  test('every send of many is accepted and sent, each statement with the plans that are meant for it', async () => {
+  test('many sends are all accepted and sent, and each statement has its intended plan', async () => {
     const stores = await freshStores()
     await migrateDatabase(stores.databaseUrl)
     const service = await serve(stores, await keeping(stores))
@@ -162,7 +162,7 @@ describe.skipIf(newer === undefined)('in transaction mode, with max_prepared_sta
     expect(new Set(looks.map(({ rows }) => rows[0].enable_seqscan))).toEqual(new Set(['off']))
   })
 
-  test('migrations go through it, and leave no lock behind', async () => {
+  test('migrations run through it, and leave no lock behind', async () => {
     const stores = await freshStores()
     const { url } = await keeping(stores)
     await Promise.all([migrateDatabase(url), migrateDatabase(url)])
@@ -175,7 +175,7 @@ describe.skipIf(newer === undefined)('in transaction mode, with max_prepared_sta
     expect(rows).toEqual([])
   })
 
-  test('a process whose role plans otherwise says so, once', async () => {
+  test('a process whose role has other planner settings logs that, once', async () => {
     const stores = await freshStores()
     const service = await serve(stores, await keeping(stores))
     await Promise.all(Array.from({ length: 20 }, () => service.api.db.$client.query('select 1')))

@@ -89,7 +89,7 @@ const ways: [string, string[], boolean, (worker: Command) => void][] = [
   ],
 ]
 
-test.each(ways)('%s lets a worker see its sends to their end', async (_way, command, terminal, stop) => {
+test.each(ways)('%s lets a worker finish its sends', async (_way, command, terminal, stop) => {
   const { worker, answer, statusOf } = await startBusyWorker(command, terminal)
   stop(worker)
   await worker.logged('stopping')
@@ -127,14 +127,14 @@ test.each([
   expect(npm.output()).toContain('"event":"stopped"')
 })
 
-test('SIGTERM to npm start resets no connection of eight busy clients: an answer tells each of the end', async () => {
+test('SIGTERM to npm start resets no connection of eight busy clients: each gets an answer with Connection: close', async () => {
   const npm = start(['npm', 'start'], false)
   const { port } = await npm.logged('listening')
   const clients = Array.from({ length: 8 }, () => startKeepAliveClient(`http://127.0.0.1:${port}`))
   await eventually('all are served', async () => clients.every(({ answers }) => answers > 1))
   npm.signal('SIGTERM')
   const ends = await Promise.all(clients.map(({ end }) => end))
-  expect(ends).toEqual(clients.map(() => 'told'))
+  expect(ends).toEqual(clients.map(() => 'Connection: close'))
   expect(await npm.ended()).toEqual({ code: 0, outlivedBy: [] })
 })
 

@@ -54,12 +54,12 @@ test.each(['migrate', 'start', 'worker', 'admin'])(
   },
 )
 
-test('npm run migrate fails where there is no database', () => {
+test('npm run migrate fails without a database', () => {
   const away = { ...environment, DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' }
   expect(run('migrate', away).status).toBe(1)
 })
 
-test('migrations at the same time go one after another, and again change nothing', async () => {
+test('concurrent migrations run one after another, and a repeated one changes nothing', async () => {
   const migrations = Array.from({ length: 3 }, () =>
     once(
       spawn('npm', ['run', '-s', 'migrate'], { env: { ...process.env, ...environment }, stdio: 'ignore' }),

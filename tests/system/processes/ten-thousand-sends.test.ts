@@ -106,7 +106,7 @@ test('ten thousand sends through one API and one worker all end sent, each once 
   expect(rows).toEqual([{ status: 'sent', sends, calls: sends, most: 1 }])
 }, 180_000)
 
-test('SIGTERM lets both processes finish what they began, and exit with 0', async () => {
+test('SIGTERM lets both processes finish their work, and exit with 0', async () => {
   const slow = '+15550100101'
   const statusOfSlow = async () => {
     const { rows } = await db.execute<{ status: string }>(
