@@ -6,29 +6,29 @@ import * as schema from './schema.ts'
 
 export type Database = NodePgDatabase<typeof schema> & { $client: pg.Pool }
 
-/** How long to wait for a connection, whether PostgreSQL is gone or hangs. */
+/** How long to wait for a connection, if PostgreSQL is down or hangs. */
 const connectTimeoutMs = 1000
 
 /**
- * A plan outlives the table it was made for: one that reads a table whole, because it was all but empty, would still do so
- * for each accept and claim of a flood (docs/decisions/0036-steady-estimates.md). Whatever has no index is read as before;
- * PostgreSQL before 18 takes that to be so dear that it would compile each such statement first.
+ * A prepared plan outlives the table that it was made for: a plan that reads a nearly empty table whole would still do so for
+ * each accept and claim of a flood (docs/decisions/0036-steady-estimates.md). Statements without an index still read tables
+ * whole; PostgreSQL before 18 considers that so expensive that it would compile each such statement, so jit is off.
  */
 const plansForFullTables = `set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)`
-/** Before which a pooler that was found unusable isn't looked at again. */
-const lookAgainAfterMs = 5000
+/** An unusable pooler is checked again after this long. */
+const checkAgainAfterMs = 5000
 
 export interface DatabaseOptions {
   poolSize: number
-  /** After which a statement fails and its connection, which may hang, is given up. */
+  /** A statement that takes longer fails, and its connection, which may hang, is closed. */
   queryTimeoutMs: number
-  /** Told of connections that break while nobody uses them; the pool replaces them by itself. */
+  /** Called when an idle connection breaks. The pool replaces it. */
   onConnectionLost: (error: Error) => void
-  /** Called once with the pooler in between, where there is one. */
+  /** Called once if there is a pooler in between. */
   onPooler?: (pooler: Pooler) => void
 }
 
-/** A pool of connections; none is opened before it is needed, so a process starts while PostgreSQL is away. */
+/** Creates a connection pool. No connection is opened before it is needed, so that a process can start while PostgreSQL is down. */
 export function connectDatabase(url: string, options: DatabaseOptions): Database {
   const allowPooler = poolerCheck(url, options)
   const pool = new pg.Pool({
@@ -42,15 +42,16 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
     },
   })
   pool.on('error', options.onConnectionLost)
-  // One that breaks while it is in use fails the statement at work, or the next one. Unheard, it would end the process.
+  // If a connection breaks in use, its current or next statement fails. Without a listener, the error would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   return drizzle(pool, { schema })
 }
 
 /**
- * Sets them only on a direct connection. A pooler would hand the changed connection to its next client.
+ * Sets the planner options, only on a direct connection: a pooler would pass the changed connection to its next client. A pooler
+ * is recognised because it gives its clients process ids of its own.
  *
- * @returns whether it does. A pooler gives its clients ids of its own.
+ * @returns whether the connection is direct.
  */
 async function setPlans(client: pg.ClientBase): Promise<boolean> {
   const { processID } = client as unknown as { processID: number }
@@ -60,7 +61,7 @@ async function setPlans(client: pg.ClientBase): Promise<boolean> {
   return rowCount === 1
 }
 
-/** So that no statement goes through a pooler that would mix it up with others (pooler.ts). */
+/** Creates the check that keeps statements away from a pooler that would mix them up (pooler.ts). */
 function poolerCheck(url: string, { onPooler }: DatabaseOptions): () => Promise<unknown> {
   let checking: Promise<void> | undefined
   const forget = () => {
@@ -70,7 +71,7 @@ function poolerCheck(url: string, { onPooler }: DatabaseOptions): () => Promise<
     checking ??= checkPooler(url)
       .then((pooler) => onPooler?.(pooler))
       .catch((error) => {
-        if (error instanceof PoolerFault) setTimeout(forget, lookAgainAfterMs).unref()
+        if (error instanceof PoolerFault) setTimeout(forget, checkAgainAfterMs).unref()
         else forget()
         throw error
       })
@@ -78,14 +79,13 @@ function poolerCheck(url: string, { onPooler }: DatabaseOptions): () => Promise<
   }
 }
 
-/** What can be done within a transaction. */
 export type Transaction = NodePgDatabase & { $client: pg.PoolClient }
 
-/** So that a process that is frozen or cut off in the middle keeps its locks from nobody. */
+/** A transaction idle for this long is rolled back, so that a frozen or disconnected process doesn't keep its locks. */
 export const givesUpAfterMs = 2000
 const givesUpLocks = `set local idle_in_transaction_session_timeout = ${givesUpAfterMs}; set local lock_timeout = '5s'`
 
-/** Does some work in a transaction of its own. Where it fails, its connection, which may hang, is given up. */
+/** Runs work in a transaction. If it fails, the connection, which may hang, is closed. */
 export async function inTransaction<Result>(
   db: Database,
   work: (transaction: Transaction) => Promise<Result>,

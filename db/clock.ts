@@ -2,25 +2,25 @@ import type { PoolClient } from 'pg'
 import type { Database } from './client.ts'
 
 const readEveryMs = 5000
-/** Older than this, a reading isn't relied on: clocks drift, and a machine may have been suspended. */
+/** A reading is valid for this long, because clocks drift, and a machine may have been suspended. */
 const goodForMs = 60_000
 const readTimeoutMs = 1000
-/** A query that took longer was held up, most often in this process: as it starts, its event loop is busy. */
+/** A query that took longer was delayed, most often in this process, whose event loop is busy at its start. */
 const promptMs = 20
 const triesForPrompt = 4
-/** How fast two clocks drift apart at the most, however they are kept in step. */
+/** Upper bound of the drift between two clocks, even while they are being synchronised. */
 const mostDrift = 0.0005
 
 interface Reading {
-  /** PostgreSQL's clock minus `performance.now()`: at least, and at most. */
+  /** Bounds of PostgreSQL's clock minus `performance.now()`. */
   least: number
   most: number
   roundTripMs: number
 }
 
 /**
- * PostgreSQL's clock, as this process knows it: by readings, and by `performance.now()` in between, which nobody sets
- * forward or back. What several processes compare, or PostgreSQL does, goes by it, and never by `Date.now()`.
+ * PostgreSQL's clock, as known to this process: from readings, and from `performance.now()` in between, which can't be set. Use
+ * it, never `Date.now()`, for every time that another process or PostgreSQL compares.
  */
 export class DatabaseClock {
   readonly #db: Database
@@ -30,7 +30,7 @@ export class DatabaseClock {
   #reading: Promise<number> | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** @param onRoundTrip called with the time that the fastest query of each reading took, on a connection that is open. */
+  /** @param onRoundTrip called with the round trip of the fastest query of each reading, on an open connection. */
   constructor(db: Database, onRoundTrip: (ms: number) => void = () => {}) {
     this.#db = db
     this.#onRoundTrip = onRoundTrip
@@ -38,7 +38,7 @@ export class DatabaseClock {
 
   /** Reads every 5 s from now on, so that no request has to wait for a reading. */
   start(): void {
-    // One that failed is repeated with the next tick, or by a request that needs it.
+    // A failed reading is repeated at the next tick, or by a request that needs it.
     const tick = () => void this.read().catch(() => {})
     this.#timer = setInterval(tick, readEveryMs).unref()
     tick()
@@ -49,20 +49,20 @@ export class DatabaseClock {
   }
 
   /**
-   * How far PostgreSQL's clock, in ms since 1970, is ahead of `performance.now()`: never more than it is, and less by
-   * the round trip of a reading at the most, so that moments reckoned with it come a little early rather than late.
+   * How far PostgreSQL's clock, in ms since 1970, is ahead of `performance.now()`. The value is never too large, and at most the
+   * round trip of a reading too small, so that deadlines computed with it are slightly early instead of late.
    */
   async aheadMs(): Promise<number> {
     if (this.#aheadMs !== undefined && performance.now() - this.#readAt < goodForMs) return this.#aheadMs
     return await this.read()
   }
 
-  /** What PostgreSQL's clock shows now, in ms since 1970; before the first reading, what this machine's does. */
+  /** PostgreSQL's time in ms since 1970; before the first reading, this machine's. */
   nowMs(): number {
     return this.#aheadMs === undefined ? Date.now() : performance.now() + this.#aheadMs
   }
 
-  /** Reads now: after what looks as if PostgreSQL's clock had been set, or this machine had been suspended. */
+  /** Reads now. For use when PostgreSQL's clock may have been set, or this machine may have been suspended. */
   read(): Promise<number> {
     this.#reading ??= read(this.#db)
       .then((reading) => this.#learn(reading))
@@ -72,7 +72,7 @@ export class DatabaseClock {
     return this.#reading
   }
 
-  /** A slow reading says little, and counts only where it contradicts what is known. */
+  /** A slow reading has wide bounds, so it counts only if it contradicts the known value. */
   #learn({ least, most, roundTripMs }: Reading): number {
     const now = performance.now()
     const known = (this.#aheadMs ?? Number.NEGATIVE_INFINITY) - (now - this.#readAt) * mostDrift
@@ -83,7 +83,7 @@ export class DatabaseClock {
   }
 }
 
-/** Of several queries the best bounds, where the first one was held up: all deadlines would come that much earlier. */
+/** Repeats a delayed query and takes the fastest: wide bounds would make all deadlines too early. */
 async function read({ $client }: Database): Promise<Reading> {
   const client = await $client.connect()
   try {
@@ -101,11 +101,11 @@ async function read({ $client }: Database): Promise<Reading> {
 }
 
 async function readOnce(client: PoolClient): Promise<Reading> {
-  const askedAt = performance.now()
+  const sentAt = performance.now()
   const { rows } = await client.query<{ ms: number }>(query)
   const answeredAt = performance.now()
   const ms = rows[0]?.ms ?? 0
-  return { least: ms - answeredAt, most: ms - askedAt, roundTripMs: answeredAt - askedAt }
+  return { least: ms - answeredAt, most: ms - sentAt, roundTripMs: answeredAt - sentAt }
 }
 
 const query = {
@@ -113,7 +113,7 @@ const query = {
   query_timeout: readTimeoutMs,
 }
 
-/** The moment by PostgreSQL's clock, which the moments of its rows go by. */
+/** PostgreSQL's current time, for comparison with times in its rows. */
 export async function databaseNow(db: Database): Promise<Date> {
   const { rows } = await db.$client.query<{ now: Date }>('select clock_timestamp() as now')
   return rows[0]?.now ?? new Date()

@@ -2,25 +2,25 @@ import { DrizzleQueryError } from 'drizzle-orm'
 import { PoolerFault } from './pooler.ts'
 
 const otherName = 'ERR_TLS_CERT_ALTNAME_INVALID'
-/** As OpenSSL names them; https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+/** OpenSSL's error codes; https://nodejs.org/api/tls.html#x509-certificate-error-codes */
 const untrusted =
   /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*|CERT_UNTRUSTED|CERT_REJECTED|INVALID_(CA|PURPOSE)|CERT_SIGNATURE_FAILURE|CERT_CHAIN_TOO_LONG)$/
 const outdated = /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/
 
-/** Whether TLS was refused since the certificate is for another host. */
+/** Whether TLS failed because the certificate is for another host. */
 export function isForOtherHost(error: unknown): boolean {
   return codeOf(error) === otherName
 }
 
-/** Whether TLS was refused for the other side's certificate. */
+/** Whether TLS failed because of the server's certificate. */
 export function isCertificateFault(error: unknown): boolean {
   const code = codeOf(error)
   return isForOtherHost(error) || untrusted.test(code) || outdated.test(code)
 }
 
 /**
- * Of a connection to PostgreSQL that only an operator can make possible: one line that names the setting to change.
- * Undefined for any other fault, such as a server that is away.
+ * For a connection to PostgreSQL that fails until an operator changes something: one line that names the setting to change.
+ * Undefined for any other fault, such as a server that is down.
  */
 export function connectionFault(error: unknown): string | undefined {
   const cause = error instanceof DrizzleQueryError ? error.cause : error
@@ -33,9 +33,9 @@ export function connectionFault(error: unknown): string | undefined {
   if (isForOtherHost(cause))
     return `DATABASE_URL: PostgreSQL's certificate is for another host name (${code}); use the name it is for, or sslmode=verify-ca with sslrootcert=FILE`
   if (/server does not support SSL/.test(cause.message))
-    return 'DATABASE_URL: PostgreSQL takes no TLS; turn it on there (ssl = on), or remove sslmode'
+    return 'DATABASE_URL: PostgreSQL does not support TLS; turn it on there (ssl = on), or remove sslmode'
   if (/^no pg_hba\.conf entry.*no encryption$/.test(cause.message))
-    return 'DATABASE_URL: PostgreSQL takes this user only with TLS; add sslmode=verify-full, or sslmode=require'
+    return 'DATABASE_URL: PostgreSQL accepts this user only with TLS; add sslmode=verify-full, or sslmode=require'
   return undefined
 }
 

@@ -3,49 +3,49 @@ import pg from 'pg'
 import { isCertificateFault } from './connection-faults.ts'
 import { PoolerFault } from './pooler.ts'
 
-/** SQLSTATE classes of faults in the values of a statement: data exception, constraint violation. */
+/** SQLSTATE classes of invalid values in a statement: data exception, constraint violation. */
 const rowFaultClasses = ['22', '23']
 /** Connection lost, resources short, shut down or starting up. */
 const unavailableClasses = ['08', '53', '57', '58']
-/** What a server answers that has just stopped being the primary. */
+/** A server that has just stopped being the primary. */
 const readOnly = '25006'
-/** Of the function `too_late`. */
+/** Raised by the function `too_late`. */
 const tooLate = 'LATE0'
 const lockTimeout = '55P03'
-/** There, but not set up for us yet: no such database, not let in, not migrated, or no longer. */
+/** Reachable, but not set up: no such database, no access, not migrated, or no longer the primary. */
 const notSetUpCodes = ['3D000', '28000', '28P01', '42P01', readOnly]
-/** We were away: it has ended a transaction that nobody went on with, and with it the connection. */
+/** PostgreSQL ended an idle transaction and its connection, because this process was blocked. */
 const idleInTransaction = '25P03'
-/** A pooler has mixed up prepared statements: there is none of that name, or there is one already. */
+/** A pooler mixed up prepared statements: there is none of that name, or there is one already. */
 const mixedUpCodes = ['26000', '42P05']
 /** Too many connections; starting up. */
 const notConnectedStates = ['53300', '57P03']
 const notConnectedCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
 const noConnection =
   /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout)/
-/** Of the network, or for want of file descriptors, e.g. ECONNREFUSED. */
+/** Network errors and lack of file descriptors, e.g. ECONNREFUSED. */
 const systemError = /^E[A-Z]{3}/
-/** What pg says of lost connections without giving a code. */
+/** pg's messages about lost connections that have no code. */
 const unavailableMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed|The server does not support SSL)/
 
-/** Whether the statement failed for one of its rows, so that the others would do without that one. */
+/** Whether the statement failed because of one of its rows, so that it would succeed without that row. */
 export function isRowFault(error: unknown): boolean {
   return isTooLate(error) || rowFaultClasses.includes(sqlState(error).slice(0, 2))
 }
 
-/** Whether the statement was undone since it came after its deadline. */
+/** Whether the statement was rolled back because it was past its deadline. */
 export function isTooLate(error: unknown): boolean {
   return sqlState(error) === tooLate
 }
 
-/** Whether the statement lost against another one, by deadlock, serialization or a lock, and may be run again as it is. */
+/** Whether the statement conflicted with another one (deadlock, serialization, lock time-out) and may be repeated unchanged. */
 export function isConflict(error: unknown): boolean {
   const state = sqlState(error)
   return state.startsWith('40') || state === lockTimeout
 }
 
-/** Whether PostgreSQL is away, overloaded, going down or not set up yet, as opposed to a fault of ours. */
+/** Whether PostgreSQL is down, overloaded, shutting down or not set up, as opposed to a bug of this service. */
 export function isUnavailable(error: unknown): boolean {
   const cause = root(error)
   const state = sqlState(cause)
@@ -57,7 +57,7 @@ export function isUnavailable(error: unknown): boolean {
   return systemError.test(code) || unavailableMessages.test(cause.message)
 }
 
-/** Whether there was no connection, so that the statement can't have reached PostgreSQL, nor be done later. */
+/** Whether there was no connection, so that the statement certainly didn't reach PostgreSQL. */
 export function isNotConnected(error: unknown): boolean {
   const cause = root(error)
   if (notConnectedStates.includes(sqlState(cause))) return true

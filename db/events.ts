@@ -3,13 +3,13 @@ import { sqlText } from './statement.ts'
 
 type FieldsInSql<Name extends TimelineEventName> = { [Field in keyof EventFields[Name]]: string }
 
-/** SQL of an event's fields, which are those of the table of events, in the order in which people read them. */
+/** SQL of an event's fields, checked against the table of events, in the order of the timeline. */
 export function fieldsOf<Name extends TimelineEventName>(_name: Name, fields: FieldsInSql<Name>): string {
   const pairs = Object.entries(fields).map(([field, value]) => `'${field}', ${value}`)
   return `json_build_object(${pairs.join(', ')})`
 }
 
-/** SQL of an event: when it was, its name and its fields, which may come from elsewhere. */
+/** SQL of an event: its time, its name and its fields, or an SQL expression that has the fields. */
 export const eventOf = <Name extends TimelineEventName>(
   at: string,
   name: Name,
@@ -17,12 +17,12 @@ export const eventOf = <Name extends TimelineEventName>(
 ) => `${at}, '${name}', ${typeof fields === 'string' ? fields : fieldsOf(name, fields)}`
 
 /**
- * SQL that moves attempts from their sends' rows to send_events, as the timeline has told them by the row until then
- * (`latestAttempt` in src/core/timeline.ts): the row can hold the next attempt.
+ * SQL that moves attempts from their sends' rows to send_events, as the events that the timeline derived from the row until then
+ * (`latestAttempt` in src/core/timeline.ts), so that the row can hold the next attempt.
  *
- * @param attempts what has them: `request_id`, `attempt`, `worker`, `claimed_at` (null where the row goes on telling of
- *   the claim), `ended_at`, `record` (null where the attempt was lost) and `loss` (the fields of `attempt_lost`, or null).
- * @param then the events that follow, each as `eventOf` has it, by the columns of an attempt `a`. One without a moment is
+ * @param attempts a relation with `request_id`, `attempt`, `worker`, `claimed_at` (null if the row keeps the claim), `ended_at`,
+ *   `record` (null if the attempt was lost) and `loss` (the fields of `attempt_lost`, or null).
+ * @param then the following events, each made by `eventOf`, over the columns of an attempt `a`. An event with a null time is
  *   left out.
  */
 export const attemptsToEvents = (attempts: string, ...then: string[]) => sqlText`

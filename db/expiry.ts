@@ -9,7 +9,7 @@ const expireStatement = failQueued(
   'expires_at <= now()',
 )
 
-/** Fails sends that have waited longer than their channel lets them. */
+/** Fails sends that have waited longer than their channel allows. */
 export async function expireSends(db: Database, limit: number): Promise<string[]> {
   return (await expireStatement(db, [limit])).map(({ requestId }) => requestId)
 }

@@ -1,10 +1,10 @@
 /**
- * SQL that is true of a send that has not ended. In these words the indexes of lanes and of quotas say it, and no other:
- * for a table that is small when PostgreSQL plans, an index of all that is unfinished, read whole, would do as well
- * (docs/decisions/0036-steady-estimates.md).
+ * SQL that is true for a send that has not ended. Only the indexes of lanes and of quotas use this expression. With
+ * `finished_at is null`, PostgreSQL might plan to read the index of all unfinished sends instead, if it plans while the table is
+ * small (docs/decisions/0036-steady-estimates.md).
  */
 export const isUnfinished = (send: string) => `coalesce(${send}.finished_at, 'infinity') = 'infinity'`
 
-/** SQL of the unfinished sends of the lane of a send, its head first. */
+/** SQL of the unfinished sends in the lane of a send, the head first. */
 export const laneOf = (send: string) =>
   `select * from sends l where l.lane = ${send}.lane and ${isUnfinished('l')} order by l.seq`

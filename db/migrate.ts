@@ -10,8 +10,8 @@ const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url))
 const migrationLock = 7_091_500_211
 
 /**
- * Behind a pooler in transaction mode a connection can't keep what it has set (client.ts). The role that migrates may be
- * another than the service's, or not allowed to: then the service says so (pooler.ts).
+ * Sets the planner options for the role, because through a pooler in transaction mode they can't be set on a connection
+ * (client.ts). If the role that migrates is not the service's, or lacks the privilege, the service logs that (pooler.ts).
  */
 const plansForFullTables = `do $$ begin
   execute format('alter role %I in database %I set enable_seqscan = off', current_user, current_database());
@@ -19,12 +19,12 @@ const plansForFullTables = `do $$ begin
 exception when insufficient_privilege then null;
 end $$`
 
-/** Brings the database to this release's schema. Callers at the same time go one after another; the rest find nothing to do. */
+/** Migrates the database to this release's schema. Concurrent calls run one after another; all but the first find nothing to do. */
 export async function migrateDatabase(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: connectionString(url), connectionTimeoutMillis: 10_000 })
   await client.connect()
   try {
-    // Within one transaction, which drizzle's commit ends: a pooler in transaction mode would leave a lock of the session behind.
+    // In one transaction, which drizzle's commit ends: through a pooler in transaction mode, a session lock would be left behind.
     await client.query('begin')
     await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
     await client.query(plansForFullTables)

@@ -1,31 +1,30 @@
 import pg from 'pg'
 import { connectionString } from './connection-string.ts'
 
-/** There is a pooler that would mix up the statements of different processes. */
+/** A pooler would mix up the prepared statements of different processes. */
 export class PoolerFault extends Error {
   constructor() {
     super(
-      'DATABASE_URL: a pooler in transaction mode that keeps no prepared statements; with PgBouncer 1.21 or later set max_prepared_statements = 200 there, else set pool_mode = session',
+      'DATABASE_URL: a pooler in transaction mode without support for prepared statements; with PgBouncer 1.21 or later set max_prepared_statements = 200 there, else set pool_mode = session',
     )
   }
 }
 
 export interface Pooler {
-  /** Whether statements get the plans that the service is made for (docs/decisions/0036-steady-estimates.md). */
+  /** Whether the planner options of the service are set (docs/decisions/0036-steady-estimates.md). */
   hasSteadyPlans: boolean
 }
 
 const timeoutMs = 3000
-const looks = 3
+const checks = 3
 const checkName = 'outbound_pooler_check'
 /** No such prepared statement; there is one already. */
 const mixedUp = ['26000', '42P05']
 
 /**
- * Finds out how a pooler treats its clients. It takes two connections, since only by a second one it shows whether they
- * share those to PostgreSQL.
+ * Checks how a pooler treats its clients. It needs two connections, to see whether they share connections to PostgreSQL.
  *
- * @throws PoolerFault where prepared statements would fail, or be another client's of the same name.
+ * @throws PoolerFault if a prepared statement would fail, or be another client's of the same name.
  */
 export async function checkPooler(url: string): Promise<Pooler> {
   const [one, other] = [connection(url), connection(url)]
@@ -45,18 +44,18 @@ function connection(url: string): pg.Client {
     connectionTimeoutMillis: timeoutMs,
     query_timeout: timeoutMs,
   })
-  // A fault is that of the statement at work. Unheard, it would end the process.
+  // The current statement fails with the error. Without a listener, the error would end the process.
   client.on('error', () => {})
   return client
 }
 
 /**
- * Asked in the order one, other, other, one: a pooler in transaction mode gives the connection that has just become free to
- * the next client, or the one that has been idle longest. With two of the latter, strict turns would see each its own.
+ * Asks in the order one, other, other, one. A pooler in transaction mode gives the next client either the connection that has
+ * just become free, or the one that has been idle longest. In the second case, alternating queries would hide the sharing.
  */
 async function shareConnections(one: pg.Client, other: pg.Client): Promise<boolean> {
   const seen = { one: await backendOf(one), other: await backendOf(other) }
-  for (let look = 0; look < looks; look++) {
+  for (let check = 0; check < checks; check++) {
     const [ofOther, ofOne] = [await backendOf(other), await backendOf(one)]
     if (ofOne === ofOther || ofOne !== seen.one || ofOther !== seen.other) return true
   }
@@ -68,7 +67,7 @@ async function backendOf(client: pg.Client): Promise<number> {
   return rows[0]?.pid ?? 0
 }
 
-/** A pooler that keeps them names them anew: PostgreSQL doesn't know the name we gave. */
+/** A pooler that supports prepared statements renames them, so that PostgreSQL doesn't know our name. */
 async function keepsStatements(client: pg.Client): Promise<boolean> {
   const text = `select exists (select from pg_prepared_statements where name = '${checkName}') as "isOurs"`
   try {

@@ -2,22 +2,22 @@ import { isUnfinished } from './lanes.ts'
 import { sqlText } from './statement.ts'
 
 /*
- * Whether a send may go, in parts: SQL about a send `s` and its row of `channels`. A worker may claim a send that
- * `isReady` and `isFree`. Whatever looks for sends that may go, or tells why one may not, is put together from the same parts;
- * for the support page, src/core/explanation/condition.ts decides alike (tests/workers/readiness.test.ts).
+ * The rule whether a send may go, in parts: SQL conditions on a send `s` and its row of `channels`. A worker may claim a send that
+ * `isReady` and `isFree`. All statements that search for such sends, or say why a send may not go, are built from these parts.
+ * For the support page, src/core/explanation/condition.ts follows the same rule (tests/workers/readiness.test.ts).
  */
 
 const now = 'clock_timestamp()'
 
 export const isQueued = `s.status = 'queued'`
 
-/** @param at in SQL. With a column or `now()`, PostgreSQL can find the sends that are due by an index. */
+/** @param at SQL of the time. With a column or `now()`, PostgreSQL can find due sends by an index. */
 export const isDue = (at = now) => `s.next_attempt_at <= ${at}`
 
-/** Then a sweep fails it. */
+/** A sweep fails expired sends. */
 export const isExpired = (at = now) => `coalesce(s.expires_at <= ${at}, false)`
 
-/** By its own row: queued, due and not expired. */
+/** Ready by its own row: queued, due and not expired. */
 export const isReady = (at = now) => sqlText`
   ${isQueued} and ${isDue(at)}
   and not ${isExpired(at)}`
@@ -25,15 +25,15 @@ export const isReady = (at = now) => sqlText`
 export const isHeld = `(channels.held_at is not null)`
 
 /**
- * It has to wait for an earlier send of its lane. With its limit, PostgreSQL looks for one in the lane, and doesn't read
- * all lanes at once.
+ * It has to wait for an earlier send of its lane. With `limit 1`, PostgreSQL searches that lane for one, instead of reading all
+ * lanes.
  */
 export const isBehind = sqlText`
   coalesce((
     select true from sends earlier
     where earlier.lane = s.lane and earlier.seq < s.seq and ${isUnfinished('earlier')} limit 1), false)`
 
-/** Nothing is ahead of it, for a statement that reads all unfinished sends in one pass. */
+/** It is the head of its lane; for a statement that reads all unfinished sends in one pass. */
 export const isHeadOfAll = `(s.lane is null or s.seq = min(s.seq) over (partition by s.lane))`
 
 /** All sends of the channel need permits. */
@@ -42,7 +42,7 @@ export const hasLimits = (channels = 'channels') =>
 
 const slowStartAfterSeconds = 10
 
-/** No send of the channel's overflow has got an answer lately: then its overflow needs permits. */
+/** No send of the channel's overflow got an answer lately, so its overflow needs permits. */
 export const isInSlowStart = (channels = 'channels') =>
   `coalesce(${channels}.answered_at < ${now} - interval '${slowStartAfterSeconds} s', true)`
 
@@ -56,20 +56,20 @@ export const isUsable = sqlText`
   p.request_id = s.request_id and p.attempt = s.attempt + 1
   and p.valid_until > ${now}`
 
-/** So long before its call a send is woken: it waits for the moment with all prepared. */
+/** A send is woken this long before its call, so that it is prepared in time. */
 export const headStartMs = 100
 
-/** How long until its wake-up by its permit, also against the channel's circuit breaker; null where it has none. */
+/** Time until the wake-up by its permit, which also has to suit the channel's circuit breaker; null if it has none. */
 export const permitInMs = sqlText`
   (select ceil(greatest(0, coalesce(extract(epoch from p.call_at - ${now}) * 1000, 0) - ${headStartMs}))::float8
    from permits p
    where ${isUsable}
      and (p.is_probe or channels.breaker_open_until is null))`
 
-/** One that came long before its call would take up a slot until then. */
+/** Its permit is due soon. A send claimed long before its call would occupy a slot until then. */
 export const hasPermit = `coalesce(${permitInMs} < ${headStartMs}, false)`
 
-/** Neither its channel nor its lane nor a limit is in its way. */
+/** Neither its channel nor its lane nor a limit keeps it waiting. */
 export const isFree = sqlText`
   not ${isHeld}
   and not ${isBehind}

@@ -28,7 +28,7 @@ const moment = (name: string) => timestamp(name, { withTimezone: true })
 export const accounts = pgTable('accounts', {
   id: uuid('id').primaryKey(),
   name: text('name').notNull(),
-  /** Null: the service's own limit. */
+  /** Null for the service's default limit. */
   rateLimitPoints: integer('rate_limit_points'),
   rateLimitSeconds: integer('rate_limit_seconds'),
   createdAt: moment('created_at').notNull().defaultNow(),
@@ -54,57 +54,57 @@ export const channels = pgTable('channels', {
     .references(() => accounts.id),
   provider: text('provider').$type<ProviderName>().notNull(),
   name: text('name').notNull(),
-  /** As `sealConfig` wrote it. */
+  /** Sealed by `sealConfig`. */
   sealedConfig: text('sealed_config').notNull(),
   onUncertain: text('on_uncertain').$type<OnUncertain>().notNull(),
   ordering: text('ordering').$type<Ordering>().notNull().default('contact'),
-  /** While it is set, the channel's sends wait. */
+  /** Set while the channel is held and its sends wait. */
   heldAt: moment('held_at'),
   heldReason: text('held_reason'),
-  /** How long its sends may wait; null: without an end. */
+  /** How long its sends may wait; null if they don't expire. */
   expireAfterSeconds: integer('expire_after_seconds'),
-  /** At most so many calls in so many seconds; both null: as many as there are. */
+  /** At most `rate_calls` calls in `rate_seconds`; both null for no rate. */
   rateCalls: integer('rate_calls'),
   rateSeconds: integer('rate_seconds'),
-  /** At most so many calls at a time; null: as many as there are. */
+  /** Limit of concurrent calls; null for none. */
   maxInFlight: integer('max_in_flight'),
   /** With a rate: when its next call may be made. */
   nextCallAt: moment('next_call_at'),
-  /** The circuit breaker: no calls until then, and a single one after; null: it is closed. */
+  /** The circuit breaker is open until this time; then it lets a probe through. Null if it is closed. */
   breakerOpenUntil: moment('breaker_open_until'),
-  /** When a send of its overflow last got an answer, to within seconds. */
+  /** When a send of its overflow last got an answer, accurate to some seconds. */
   answeredAt: moment('answered_at'),
-  /** Since when it hasn't been closed. */
+  /** When the breaker opened after it was last closed. */
   breakerOpenedAt: moment('breaker_opened_at'),
-  /** How often it has opened since it was last closed. */
+  /** How often the breaker has opened since it was last closed. */
   breakerOpenings: integer('breaker_openings').notNull().default(0),
   createdAt: moment('created_at').notNull().defaultNow(),
-  /** Then it was deleted. The row stays for the sends that name it; it is held, too, so that none of them is claimed. */
+  /** When it was deleted. The row stays for its sends. It is also held, so that none of them is claimed. */
   deletedAt: moment('deleted_at'),
 })
 
 /**
- * Permits of the sends of limited channels (db/delivery/permits.ts): one that has a permit may be claimed, and counts as in flight
- * until its attempt has ended.
+ * Permits of sends of limited channels (db/delivery/permits.ts). A send with a permit may be claimed, and counts as in flight until
+ * its attempt has ended.
  */
 export const permits = pgTable(
   'permits',
   {
     requestId: uuid('request_id').primaryKey(),
     channelId: uuid('channel_id').notNull(),
-    /** The one attempt that it is for. */
+    /** The number of the attempt that it is for. */
     attempt: integer('attempt').notNull(),
-    /** Not before then; null: at once. */
+    /** The earliest time of the call; null for at once. */
     callAt: moment('call_at'),
-    /** Whoever hasn't claimed its send by then comes too late. */
+    /** The send has to be claimed before this time. */
     validUntil: moment('valid_until').notNull(),
-    /** Whether it goes through an open circuit breaker, to see if the provider is back. */
+    /** Whether it is for a probe of an open circuit breaker. */
     isProbe: boolean('is_probe').notNull(),
   },
   (table) => [index('permits_of_channel').on(table.channelId)],
 )
 
-/** Templates registered with a channel; others pass through to the provider as they are. */
+/** Templates registered with a channel. Unregistered ones are passed to the provider unchanged. */
 export const templates = pgTable(
   'templates',
   {
@@ -150,8 +150,8 @@ export const conversations = pgTable(
 )
 
 /**
- * One row a send. It has no foreign keys: each would cost every accept a look-up and a lock on the account's or the
- * channel's row, and the API has just read both.
+ * One row per send. It has no foreign keys: each would cost every accept a look-up and a lock on the account's or the channel's
+ * row, which the API has just read anyway.
  */
 export const sends = pgTable(
   'sends',
@@ -168,11 +168,11 @@ export const sends = pgTable(
     message: jsonb('message').$type<Message>().notNull(),
     flowId: uuid('flow_id'),
     closeConversation: boolean('close_conversation').notNull(),
-    /** A hash of channel and contact: sends of one lane go one after the other, by `seq`. Null where the order is free. */
+    /** The ordering key, a hash of channel and contact: sends of one lane go one after the other, by `seq`. Null for any order. */
     lane: bigint('lane', { mode: 'bigint' }),
-    /** The send that stood right before it in its lane when it was accepted. */
+    /** The unfinished send right before it in its lane when it was accepted. */
     behind: uuid('behind'),
-    /** Beyond its account's quota in the ordinary queue (docs/explanation/delivery.md#fairness). */
+    /** Whether it is beyond its account's quota in the ordinary queue (docs/explanation/delivery.md#fairness). */
     overflow: boolean('overflow').notNull().default(false),
     /** Null until the send has joined one, before its first attempt. */
     conversationId: uuid('conversation_id'),
@@ -180,31 +180,31 @@ export const sends = pgTable(
     acceptedAt: moment('accepted_at').notNull().default(sql`clock_timestamp()`),
     nextAttemptAt: moment('next_attempt_at').notNull().default(sql`clock_timestamp()`),
     finishedAt: moment('finished_at'),
-    /** While it is still queued then, it fails; null where its channel's sends don't expire. */
+    /** If it is still queued at this time, it fails; null if its channel's sends don't expire. */
     expiresAt: moment('expires_at'),
     /** Attempts begun so far. */
     attempt: integer('attempt').notNull().default(0),
-    /** Of these, the ones before it was last replayed: a replay starts a new series of retries. */
+    /** Those of them before the last replay, which starts a new series of retries. */
     attemptsBeforeReplay: integer('attempts_before_replay').notNull().default(0),
-    /** How many workers were lost in the middle of it, since it was last replayed. */
+    /** How many workers were lost while processing it, since its last replay. */
     losses: integer('losses').notNull().default(0),
-    /** The latest attempt, until a retry moves it to send_events: who made it, when it was claimed, what came of it. */
+    /** The worker of the latest attempt. A retry moves the attempt to send_events. */
     worker: text('worker'),
-    /** Fences the attempt: only who holds the claim may record its outcome. */
+    /** The fence of the attempt: an outcome is recorded only with the same claim. */
     claimId: uuid('claim_id'),
     claimedAt: moment('claimed_at'),
     attemptRecord: json('attempt_record').$type<AttemptRecord>(),
     providerMessageId: text('provider_message_id'),
     /** Why it ended failed or uncertain. */
     failure: text('failure'),
-    /** The W3C trace context in which it was accepted; null where nobody traces. */
+    /** The W3C trace context in which it was accepted; null without tracing. */
     traceparent: text('traceparent'),
   },
-  // None speaks of the status: it would make every claim write to the indexes. Pages are filled to 70 % (migration 0009), or
-  // a claim, finding no room on its row's page, would do so all the same.
+  // No index uses the status, because then every claim would write to the indexes. For the same reason pages are filled only to
+  // 70 % (migration 0009): a claim that finds no space on its row's page writes to all indexes.
   (table) => [
     index('sends_waiting').on(table.channelId, table.nextAttemptAt).where(sql`finished_at is null`),
-    // In words of their own (db/lanes.ts).
+    // With an expression of their own, see db/lanes.ts.
     index('sends_in_quota')
       .on(table.accountId, table.channelId)
       .where(sql`coalesce(finished_at, 'infinity') = 'infinity' and not overflow`),
@@ -217,13 +217,13 @@ export const sends = pgTable(
   ],
 )
 
-/** What a client's Idempotency-Key stands for: written with the send, forgotten after a day. */
+/** Idempotency-Keys and their sends: written with the send, removed after a day. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
-    /** Of account and key. */
+    /** Hash of account and key. */
     hash: bytea('hash').primaryKey(),
-    /** Of all that was asked for. */
+    /** Hash of the request. */
     fingerprint: bytea('fingerprint').notNull(),
     requestId: uuid('request_id').notNull(),
     createdAt: moment('created_at').notNull().default(sql`clock_timestamp()`),
@@ -231,15 +231,15 @@ export const idempotencyKeys = pgTable(
   (table) => [index('idempotency_keys_by_age').on(table.createdAt)],
 )
 
-/** The workers that are alive, and those whose claims have yet to be given up. */
+/** Live workers, and dead ones whose claims still have to be given up. */
 export const workers = pgTable('workers', {
   name: text('name').primaryKey(),
   startedAt: moment('started_at').notNull().default(sql`clock_timestamp()`),
-  /** Its lease: beyond it, its claims count as lost. */
+  /** End of its lease. After it, its claims count as lost. */
   aliveUntil: moment('alive_until').notNull(),
 })
 
-/** What the send's row doesn't tell, or no longer: append-only. */
+/** Events that can't be derived from the send's row, or no longer can. Append-only. */
 export const sendEvents = pgTable(
   'send_events',
   {
@@ -247,20 +247,20 @@ export const sendEvents = pgTable(
     requestId: uuid('request_id').notNull(),
     at: moment('at').notNull().default(sql`clock_timestamp()`),
     event: text('event').notNull(),
-    /** `json`, not `jsonb`: keeps the order in which people read them. */
+    /** `json` instead of `jsonb`, because it keeps the order of the fields. */
     fields: json('fields').$type<Record<string, unknown>>().notNull(),
   },
   (table) => [index('send_events_of_send').on(table.requestId)],
 )
 
-/** The bytes of base64 media, apart from their send so that no claim or look-up reads them. */
+/** The bytes of base64 media, in a table of their own so that no claim or look-up reads them. */
 export const media = pgTable('media', {
   requestId: uuid('request_id').primaryKey(),
   content: bytea('content').notNull(),
   createdAt: moment('created_at').notNull().defaultNow(),
 })
 
-/** What the sandbox provider was given, a row for each message that it took. */
+/** The messages that the sandbox provider accepted. */
 export const sandboxMessages = pgTable(
   'sandbox_messages',
   {

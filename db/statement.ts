@@ -5,9 +5,9 @@ import type { Database, Transaction } from './client.ts'
 export const statements = new Map<string, { purpose: string; text: string }>()
 
 /**
- * A statement of the hot path: prepared once a connection, outside the query builder.
+ * Creates a prepared statement for the hot path: prepared once per connection, without the query builder.
  *
- * Many rows travel as one JSON parameter that is unfolded there, however many columns they have
+ * Many rows are sent as one JSON parameter, which the statement expands, whatever the number of columns
  * (docs/decisions/0007-json-recordset.md).
  *
  * @param name unique in the service.
@@ -23,8 +23,8 @@ export function prepared<Result extends QueryResultRow>(name: string, purpose: s
 }
 
 /**
- * SQL without the indentation of the code around it. Each fragment in it is indented like the line where it stands, and
- * further where something precedes it on that line: the whole statement can be read in db/statements.sql and in PostgreSQL's log.
+ * SQL without the indentation of the code around it. Each inserted fragment is indented like its line, or further if it isn't the
+ * first on its line, so that the whole statement is readable in db/statements.sql and in PostgreSQL's log.
  */
 export function sqlText(parts: TemplateStringsArray, ...fragments: (string | number)[]): string {
   const text = parts.reduce(
@@ -44,7 +44,7 @@ function indentAfter(before: string, fragment: string | number | undefined): str
 
 const itemsPerLine = 6
 
-/** SQL of a list, in lines that can be read. */
+/** SQL of a list, broken into short lines. */
 export function sqlList(items: readonly string[]): string {
   const lines = Array.from({ length: Math.ceil(items.length / itemsPerLine) }, (_, line) =>
     items.slice(line * itemsPerLine, (line + 1) * itemsPerLine).join(', '),
@@ -52,18 +52,18 @@ export function sqlList(items: readonly string[]): string {
   return lines.join(',\n')
 }
 
-/** A moment in SQL, as the timeline's fields tell it. */
+/** SQL that formats a time like the timeline's fields. */
 export const isoText = (moment: string) =>
   `to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /**
- * SQL that is true of an id that is among those of the parameter $1. Planning doesn't see them so: where it sees that they
- * are few, PostgreSQL thinks them worth a plan of their own each time, which takes longer than the rest.
+ * SQL that is true for an id in the parameter $1. In this form the planner can't see the ids. If it saw that they are few,
+ * PostgreSQL would make a new plan each time, which takes longer than running the statement.
  */
 export const isGiven = (id: string) => `${id} = any((select $1::uuid[])::uuid[])`
 
 /**
- * SQL that is true of an id that is among those of a batch. It goes beside a join with the batch, whose length nobody
- * knows when the statement is planned: without it the whole table may be read.
+ * SQL that is true for an id in a batch. Add it to a join with the batch: the planner doesn't know the batch's length, and without
+ * this condition it may read the whole table.
  */
 export const isOneOf = (id: string, batch: string) => `${id} = any(array(select "requestId" from ${batch}))`

@@ -21,7 +21,7 @@ select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
        coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = 'free'))::float8, 0) as free, coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = 'limited'))::float8, 0) as limited, coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = 'stopped'))::float8, 0) as stopped
 from of_kind;
 
--- beat: Renews a worker’s lease, and with it those of its claims.
+-- beat: Renews a worker’s lease, and thereby all its claims.
 insert into workers (name, alive_until) values ($1, clock_timestamp() + $2 * interval '1 ms')
 on conflict (name) do update set alive_until = excluded.alive_until
 returning alive_until as "aliveUntil";
@@ -129,7 +129,7 @@ update channels set breaker_open_until = null, breaker_opened_at = null, breaker
 where id = $1 and breaker_open_until is not null
 returning id;
 
--- drop_dead_permits: Deletes the permits of channels that no send can use any more.
+-- drop_dead_permits: Deletes permits that no send can use any more.
 delete from permits p
 where channel_id = any((select $1::uuid[])::uuid[]) and not exists (
   select from sends s where s.request_id = p.request_id and ((s.status = 'sending' and s.attempt = p.attempt) or
@@ -246,7 +246,7 @@ from (select request_id from sends
 where s.request_id = chosen.request_id
 returning s.request_id as "requestId";
 
--- fail_waiting: Fails what has been due in a channel for as long as its provider has been away.
+-- fail_waiting: Fails sends of a channel that have been due for too long while its provider kept failing.
 update sends s
 set status = 'failed', failure = $4, finished_at = clock_timestamp(), claimed_at = null, claim_id = null
 from (select request_id from sends
@@ -258,7 +258,7 @@ from (select request_id from sends
 where s.request_id = chosen.request_id
 returning s.request_id as "requestId";
 
--- fail_waiting_of_deleted: Fails what waits in deleted channels.
+-- fail_waiting_of_deleted: Fails the waiting sends of deleted channels.
 update sends s
 set status = 'failed', failure = 'its channel was deleted', finished_at = clock_timestamp(), claimed_at = null, claim_id = null
 from (select request_id from sends
@@ -280,7 +280,7 @@ where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text
 -- find_dead_workers: Lists the workers whose lease has run out.
 select name from workers where alive_until < clock_timestamp();
 
--- find_idempotency_keys: Finds the sends that Idempotency-Keys stand for.
+-- find_idempotency_keys: Finds the sends of Idempotency-Keys.
 select encode(hash, 'hex') as hash, encode(fingerprint, 'hex') as fingerprint, request_id as "requestId"
 from idempotency_keys
 where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
@@ -296,7 +296,7 @@ where s.finished_at is null and s.status = 'sending' and ((s.worker <> $2 and w.
    (s.worker = $2 and s.request_id <> all($3::uuid[]) and s.claimed_at < clock_timestamp() - interval '1 minutes'))
 limit $1;
 
--- find_own_channels: Finds channels, each only if it is its account’s.
+-- find_own_channels: Finds channels, each only if it belongs to its account.
 select own.*
 from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
 cross join lateral (
@@ -357,8 +357,8 @@ events as (
 select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt"
 from written;
 
--- grant_permits: Gives the due sends of channels the permits that there are.
--- The channels whose sends need permits: when the next call of a rate may be, and how far apart calls are.
+-- grant_permits: Grants the free permits of channels to their due sends.
+-- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
 with limited as materialized (
   select *, num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 as has_limits,
          num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 and
@@ -367,7 +367,7 @@ with limited as materialized (
          rate_seconds * 1.05::float8 / rate_calls as spacing
   from channels, clock_timestamp() as at
   where id = any((select $1::uuid[])::uuid[]) and not (channels.held_at is not null) and (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 or coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))),
--- How many permits each limit leaves.
+-- How many permits each limit leaves free.
 left_by as materialized (
   select limited.*,
          case when rate_calls is not null then least(200, greatest(
@@ -379,12 +379,12 @@ left_by as materialized (
     select count(*) as in_flight from permits p join sends s using (request_id)
     where p.channel_id = limited.id and ((s.status = 'sending' and s.attempt = p.attempt) or
        (s.status = 'queued' and s.attempt = p.attempt - 1 and p.valid_until > clock_timestamp() - interval '1 s'))) now),
--- The strictest limit counts. Where nothing is known of the provider, the calls are to tell something of it.
+-- The strictest limit counts. is_trial: the state of the provider is unknown, so the calls should tell something about it.
 available as materialized (
   select left_by.*, greatest(0, least(200, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
          coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
   from left_by),
--- The sends that get one, in the order in which they fell due, and when each is to be called.
+-- The sends that get a permit, in the order in which they fell due, and the time of each call.
 chosen as materialized (
   select available.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
          s.position * spacing * interval '1 s' + first_at as call_at
@@ -409,7 +409,7 @@ chosen as materialized (
       limit case when is_trial and permits > 0 then 1000 else permits end) due
     order by due.comes_last, due.next_attempt_at, due.seq
     limit permits) s),
-given as (
+granted as (
   insert into permits (request_id, channel_id, attempt, call_at, valid_until, is_probe)
   select request_id, id, attempt, call_at,
          coalesce(call_at + least($3, 0.05::float8 * rate_seconds) * interval '1 s',
@@ -419,7 +419,7 @@ given as (
   on conflict (request_id) do update
     set channel_id = excluded.channel_id, attempt = excluded.attempt, call_at = excluded.call_at,
         valid_until = excluded.valid_until, is_probe = excluded.is_probe),
--- The next calls come after these; a breaker that lets a probe through waits for what comes of it.
+-- The next calls come after these. A breaker that lets a probe through waits for its result.
 moved as (
   update channels
   set next_call_at = coalesce(last.call_at + last.spacing * interval '1 s', next_call_at),
@@ -446,7 +446,7 @@ group by available.id, available.at, available.permits, available.first_at, avai
 
 -- insert_keyed_sends: Accepts sends with and without an Idempotency-Key.
 with
--- The sends that come in time.
+-- The sends that are in time.
 given as materialized (
   select fields.*
   from rows from (jsonb_to_recordset($1) as (
@@ -460,7 +460,7 @@ used as materialized (
     select channel_id, count(*) as sends from sends
     where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
     group by channel_id) by_channel),
--- The keys that nobody has used, or not for long enough.
+-- The keys that are unused, or whose last use has expired.
 keyed as (
   insert into idempotency_keys as kept (hash, fingerprint, request_id)
   select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
@@ -484,7 +484,7 @@ counted as (
     left join used of_channel on of_channel.channel_id = "channelId"
     left join (select account_id, sum(sends) as sends from used group by account_id) of_account
       on of_account.account_id = "accountId"),
--- The send that each stands behind, in this batch or before it, and whether it goes to the overflow.
+-- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
 ordered as (
   select counted.*,
          case when lane is not null then
@@ -522,7 +522,7 @@ select
   message->>'type', message, "flowId", "closeConversation", lane, behind,
   overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
 from (
-  -- The send that it stands behind, and whether it goes to the overflow.
+  -- The send before it in its lane, and whether it goes to the overflow.
   select given.*,
          (select request_id from sends s
           where s.lane = given.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
@@ -531,7 +531,7 @@ from (
                   where account_id = "accountId" and channel_id = "channelId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow offset 15)
           or exists (select from sends where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow offset 99)) as overflow
   from (
-    -- It, if it comes in time, and its lane.
+    -- The send, if it is in time, and its lane.
     select fields.*,
            case ordering when 'contact' then
              hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
@@ -543,7 +543,7 @@ returning request_id as "requestId", case when sends.overflow then sends.channel
 
 -- insert_send_with_media: Accepts a single send with its media.
 with
--- The sends that come in time.
+-- The sends that are in time.
 given as materialized (
   select fields.*
   from rows from (jsonb_to_recordset($1) as (
@@ -557,7 +557,7 @@ used as materialized (
     select channel_id, count(*) as sends from sends
     where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
     group by channel_id) by_channel),
--- The keys that nobody has used, or not for long enough.
+-- The keys that are unused, or whose last use has expired.
 keyed as (
   insert into idempotency_keys as kept (hash, fingerprint, request_id)
   select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
@@ -581,7 +581,7 @@ counted as (
     left join used of_channel on of_channel.channel_id = "channelId"
     left join (select account_id, sum(sends) as sends from used group by account_id) of_account
       on of_account.account_id = "accountId"),
--- The send that each stands behind, in this batch or before it, and whether it goes to the overflow.
+-- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
 ordered as (
   select counted.*,
          case when lane is not null then
@@ -611,9 +611,9 @@ from recorded join given using ("requestId")
 where given.idempotency is null
    or case when clock_timestamp() < given."recordBy" and recorded.accepted_at is not null then true else too_late() end;
 
--- insert_sends: Accepts sends without an Idempotency-Key, which is what most are.
+-- insert_sends: Accepts sends without an Idempotency-Key, which most sends are.
 with
--- The sends that come in time.
+-- The sends that are in time.
 given as materialized (
   select fields.*
   from rows from (jsonb_to_recordset($1) as (
@@ -638,7 +638,7 @@ counted as (
     left join used of_channel on of_channel.channel_id = "channelId"
     left join (select account_id, sum(sends) as sends from used group by account_id) of_account
       on of_account.account_id = "accountId"),
--- The send that each stands behind, in this batch or before it, and whether it goes to the overflow.
+-- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
 ordered as (
   select counted.*,
          case when lane is not null then
@@ -661,13 +661,13 @@ from ordered
 order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf", behind is not null as "isBehind";
 
--- lock_channels: Locks the channels whose permits are about to be given.
+-- lock_channels: Locks the channels whose permits are about to be granted.
 select from channels where id = any((select $1::uuid[])::uuid[]) order by id for no key update;
 
--- next_probe: Lets another probe through an open circuit breaker at once.
+-- next_probe: Allows another probe of an open circuit breaker at once.
 update channels set breaker_open_until = clock_timestamp() where id = $1 and breaker_open_until is not null;
 
--- note_answer: Notes that a send of the channel’s overflow got an answer, which ends its slow start.
+-- note_answer: Records that a send of the channel’s overflow got an answer, which ends its slow start.
 with channels as materialized (
   select id, coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) as was_in_slow_start from channels where id = $1 for no key update)
 update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
@@ -1038,26 +1038,26 @@ from sends s join channels c on c.id = s.channel_id
           order by seq limit 100) earlier) ahead
 where s.request_id = $1;
 
--- to_be_committed_by: Makes PostgreSQL end the transaction unless it is committed by then.
+-- to_be_committed_by: Makes PostgreSQL roll the transaction back unless it is committed by then.
 select set_config('idle_in_transaction_session_timeout', ms::text, true)
 from (select least(2000, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
 where case when ms > 0 then true else too_late() end;
 
--- trim_conversations: Deletes a page of what is past its retention.
+-- trim_conversations: Deletes a page of rows past their retention.
 with trimmed as (
   delete from conversations t using (
     select id from conversations where closed_at < now() - $1::interval order by closed_at limit $2 for update skip locked) old
   where t.id = old.id returning 1)
 select count(*)::int as trimmed from trimmed;
 
--- trim_idempotency_keys: Deletes a page of what is past its retention.
+-- trim_idempotency_keys: Deletes a page of rows past their retention.
 with trimmed as (
   delete from idempotency_keys t using (
     select hash from idempotency_keys where created_at < now() - $1::interval order by created_at limit $2 for update skip locked) old
   where t.hash = old.hash returning 1)
 select count(*)::int as trimmed from trimmed;
 
--- trim_media: Deletes a page of what is past its retention.
+-- trim_media: Deletes a page of rows past their retention.
 with trimmed as (
   delete from media t using (
     select m.request_id from media m join sends s on s.request_id = m.request_id
@@ -1105,7 +1105,7 @@ select (select count(*) from replayed)::int as replayed,
 from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) from replayed) < $11 as is_passed
       from page) page;
 
--- waiting_overflow: Lists the overflow of a channel that is due.
+-- waiting_overflow: Lists the due sends of a channel’s overflow.
 select s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf"
 from sends s
 where s.channel_id = $1 and s.finished_at is null and s.overflow
@@ -1117,5 +1117,5 @@ where s.channel_id = $1 and s.finished_at is null and s.overflow
 order by s.next_attempt_at, s.seq
 limit $2;
 
--- workers_alive: Counts the workers whose lease holds, for metrics.
+-- workers_alive: Counts the workers with a current lease, for metrics.
 select count(*)::int as count from workers where alive_until > clock_timestamp();

@@ -18,7 +18,7 @@ export async function updateRateLimit(db: Database, id: string, limit: RateLimit
   await db.update(accounts).set(limitColumns(limit)).where(eq(accounts.id, id))
 }
 
-/** All of them, the oldest first. */
+/** All accounts, oldest first. */
 export function listAccounts(db: Database) {
   return db
     .select({

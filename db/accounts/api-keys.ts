@@ -6,14 +6,14 @@ import { apiKeys } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
 import type { RateLimit } from './accounts.ts'
 
-/** Who calls, as told by a key. */
+/** The caller that a key identifies. */
 export interface Caller {
   keyId: string
   accountId: string
   permissions: readonly Permission[]
-  /** By PostgreSQL's clock, when the key was looked up; null: never. */
+  /** Time from the look-up to the key's expiry, by PostgreSQL's clock; null if it doesn't expire. */
   expiresInMs: number | null
-  /** The account's own, where it has one. */
+  /** The account's own rate limit, if it has one. */
   rateLimit: RateLimit | undefined
 }
 
@@ -31,7 +31,7 @@ const findStatement = prepared<CallerRow>(
       and k.revoked_at is null and coalesce(k.expires_at > clock_timestamp(), true)`,
 )
 
-/** The callers whose keys have these hashes, in hex. Revoked and expired keys have none. */
+/** The callers by the hashes of their keys, in hex. Revoked and expired keys are missing. */
 export async function findCallers(db: Database, hashes: readonly string[]): Promise<Map<string, Caller>> {
   const rows = await findStatement(db, [JSON.stringify(hashes)])
   return new Map(
@@ -74,7 +74,7 @@ export function listApiKeys(db: Database, accountId: string) {
     .orderBy(asc(apiKeys.createdAt))
 }
 
-/** @returns whether there is such a key; revoking one again keeps the first moment. */
+/** @returns whether there is such a key. Revoking a key again keeps the time of the first revocation. */
 export async function revokeApiKey(db: Database, id: string): Promise<boolean> {
   await db
     .update(apiKeys)

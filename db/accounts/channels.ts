@@ -6,27 +6,27 @@ import { type Database, inTransaction } from '../client.ts'
 import { channels } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
 
-/** What an accept needs of a channel; its config stays sealed in the database. */
+/** The fields of a channel that an accept needs. Its config stays sealed in the database. */
 export interface Channel {
   channelId: string
   provider: ProviderName
   ordering: Ordering
-  /** How long its sends may wait; null: without an end. */
+  /** How long its sends may wait; null if they don't expire. */
   expireAfterSeconds: number | null
-  /** It takes no sends any more, and looks absent but to the repeat of a request that it took. */
+  /** Whether it was deleted. Then it looks absent, except to a repeat of a request from before the deletion. */
   isDeleted: boolean
 }
 
-/** Whose channel it is to be. */
+/** A channel, and the account that it has to belong to. */
 export interface ChannelOwner {
   channelId: string
   accountId: string
 }
 
-/** One by one from the index: joined with a batch of unknown length, all channels would be read. */
+/** The lateral join reads each channel by the index. With a plain join to a batch of unknown length, all channels would be read. */
 const findOwnStatement = prepared<Channel & ChannelOwner>(
   'find_own_channels',
-  'Finds channels, each only if it is its account’s.',
+  'Finds channels, each only if it belongs to its account.',
   sqlText`
     select own.*
     from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
@@ -37,8 +37,8 @@ const findOwnStatement = prepared<Channel & ChannelOwner>(
 )
 
 /**
- * Those of the channels that are their accounts'. One statement whether a channel is absent or another account's, so
- * that nothing tells them apart.
+ * Finds those of the channels that belong to their accounts. An absent channel and one of another account take the same
+ * statement, so that they can't be distinguished by timing.
  */
 export function findOwnChannels(
   db: Database,
@@ -73,7 +73,7 @@ export async function findProvider(db: Database, id: string): Promise<ProviderNa
 }
 
 export async function updateChannel(db: Database, id: string, fields: Partial<ChannelFields>): Promise<void> {
-  // A new rate counts at once, not after the calls that the old one had dealt out.
+  // A new rate takes effect at once, not after the calls that were scheduled by the old one.
   const anew = 'rateCalls' in fields ? { nextCallAt: null } : {}
   await db
     .update(channels)
@@ -81,7 +81,7 @@ export async function updateChannel(db: Database, id: string, fields: Partial<Ch
     .where(eq(channels.id, id))
 }
 
-/** Holds a channel: its sends wait, and take up no attempts, until it is resumed. One that is held keeps its reason. */
+/** Holds a channel: its sends wait without using attempts until it is resumed. A held channel keeps its reason. */
 export async function holdChannel(db: Database, id: string, reason: string): Promise<boolean> {
   await db
     .update(channels)
@@ -91,8 +91,8 @@ export async function holdChannel(db: Database, id: string, reason: string): Pro
 }
 
 /**
- * Its sends are found and woken by the workers' reconcilers within seconds. The permits that they had are void: those of a
- * rate may have been used, for the call with which the provider refused the channel.
+ * Resumes a channel. The workers' reconcilers find and wake its sends within seconds. The sends' permits are void, because a
+ * permit of a rate may have been used for the very call with which the provider refused the channel.
  */
 export async function resumeChannel(db: Database, id: string): Promise<boolean> {
   return await inTransaction(db, async (transaction) => {
@@ -112,7 +112,7 @@ export async function resumeChannel(db: Database, id: string): Promise<boolean> 
         breakerOpenings: 0,
       })
       .where(eq(channels.id, id))
-    // In one that wasn't held, some may be about to be used.
+    // If the channel wasn't held, some permits may be about to be used.
     if (before.heldAt) {
       await transaction.execute(sql`
         delete from permits p using sends s
@@ -144,7 +144,7 @@ export function listChannels(db: Database, accountId: string) {
     .orderBy(asc(channels.createdAt))
 }
 
-/** The channels that a text names, by id or by name, deleted ones too: names needn't be unique. */
+/** The channels with this id or name, including deleted ones. Names needn't be unique. */
 export async function findChannelIds(db: Database, idOrName: string): Promise<string[]> {
   const found = await db
     .select({ id: channels.id })

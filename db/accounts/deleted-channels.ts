@@ -4,31 +4,31 @@ import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { failQueued } from '../delivery/fail-queued.ts'
 import { channels, permits, sends, templates } from '../schema.ts'
 
-/** What came of a deletion: how many waiting sends failed by it, or how many are being sent and are in its way. */
+/** The result of a deletion: how many waiting sends failed, or how many sends in flight prevent it. */
 export type Deletion = { failed: number } | { sending: number }
 
 const pageSize = 1000
 
 const failWaitingStatement = failQueued(
   'fail_waiting_of_deleted',
-  'Fails what waits in deleted channels.',
+  'Fails the waiting sends of deleted channels.',
   `'${ownReasons.channelDeleted}'`,
   'channel_id = any(array(select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))',
 )
 
 /**
- * Fails what waits in deleted channels: sends that were accepted while their channel was being deleted, and those that
- * came back for a retry since.
+ * Fails waiting sends of deleted channels: sends that were accepted while their channel was being deleted, and sends that went
+ * back to the queue since.
  */
 export async function failSendsOfDeletedChannels(db: Database, limit: number): Promise<string[]> {
   return (await failWaitingStatement(db, [limit, null])).map(({ requestId }) => requestId)
 }
 
 /**
- * Deletes a channel, unless a send of it is being sent: its waiting sends fail, its templates and credentials go. Its row
- * stays for the timelines of its sends.
+ * Deletes a channel, unless one of its sends is being sent. Its waiting sends fail, and its templates and credentials are
+ * removed. Its row stays for the timelines of its sends.
  *
- * @returns undefined where there is no such channel, or not any more.
+ * @returns undefined if there is no such channel, or it was deleted before.
  */
 export async function deleteChannel(db: Database, id: string): Promise<Deletion | undefined> {
   const sending = await inTransaction(db, (transaction) => markDeleted(transaction, id))
@@ -42,13 +42,13 @@ export async function deleteChannel(db: Database, id: string): Promise<Deletion 
   }
 }
 
-/** @returns how many of its sends are being sent: where there are any, it stays as it is. */
+/** @returns how many of its sends are being sent. If there are any, the channel stays unchanged. */
 async function markDeleted(transaction: Transaction, id: string): Promise<number | undefined> {
-  const isIt = and(eq(channels.id, id), isNull(channels.deletedAt))
+  const isPresent = and(eq(channels.id, id), isNull(channels.deletedAt))
   const [channel] = await transaction
     .select({ id: channels.id })
     .from(channels)
-    .where(isIt)
+    .where(isPresent)
     .for('no key update')
   if (!channel) return undefined
   const isSending = and(eq(sends.channelId, id), isNull(sends.finishedAt), eq(sends.status, 'sending'))
@@ -58,7 +58,7 @@ async function markDeleted(transaction: Transaction, id: string): Promise<number
     .update(channels)
     .set({
       deletedAt: sql`clock_timestamp()`,
-      // Held, so that no claim takes a send of it: not even one by a worker of the release before.
+      // Held too, so that no worker claims its sends, not even one of the previous release.
       heldAt: sql`coalesce(${channels.heldAt}, clock_timestamp())`,
       heldReason: ownReasons.channelDeleted,
       sealedConfig: '',

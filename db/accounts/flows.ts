@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Database } from '../client.ts'
 import { flows } from '../schema.ts'
 
-/** One statement whether the flow is absent or another account's. */
+/** Takes the same statement for an absent flow and one of another account, so that they can't be distinguished by timing. */
 export async function isOwnFlow(db: Database, flowId: string, accountId: string): Promise<boolean> {
   const found = await db
     .select({ id: flows.id })

@@ -6,19 +6,20 @@ import { channels } from '../schema.ts'
 
 const pageSize = 100
 
-/** By the ids of the channels. */
+/** The ids of the channels, by the result for their configs. */
 interface Rotation {
   rotated: string[]
   /** Sealed with the current key before. */
   already: string[]
-  /** None of the keys opens them. */
+  /** Can't be opened by any of the keys. */
   unopened: string[]
 }
 
 /**
- * Seals all channels' configs (deleted ones have none) with the current key, a config at a time: what is done stays done wherever it ends.
+ * Seals the configs of all channels with the current key, one at a time, so that it can be interrupted and run again. Deleted
+ * channels have no config.
  *
- * @param keys the current one, and others that may have sealed them.
+ * @param keys the current key, and others that may have sealed configs.
  */
 export async function rotateConfigs(
   db: Database,
@@ -49,7 +50,7 @@ function findPage(db: Database, after: string): Promise<Channel[]> {
     .limit(pageSize)
 }
 
-/** Opens also what needs no other seal: when nothing is unopened, no other key is needed any more. */
+/** Also opens configs that are sealed with the current key: if none is unopened, no other key is needed any more. */
 async function rotate(
   db: Database,
   { id, sealedConfig }: Channel,
@@ -64,7 +65,7 @@ async function rotate(
     .set({ sealedConfig: sealConfig(opened.config, id, current) })
     .where(and(eq(channels.id, id), eq(channels.sealedConfig, sealedConfig)))
   if (rowCount === 1) return 'rotated'
-  // Somebody has given it another config at this moment: that one counts.
+  // The channel got another config at this moment: rotate that one.
   const [now] = await db.select(columns).from(channels).where(eq(channels.id, id))
   return now?.sealedConfig ? await rotate(db, now, keys) : 'already'
 }

@@ -2,7 +2,7 @@ import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Database } from '../client.ts'
 import { templates } from '../schema.ts'
 
-/** Registers a template with a channel, in place of one of the same name. */
+/** Registers a template with a channel; replaces one of the same name. */
 export async function setTemplate(
   db: Database,
   template: { channelId: string; name: string; definition: object },
@@ -26,7 +26,7 @@ export function listTemplates(db: Database, channelId: string) {
     .orderBy(asc(templates.name))
 }
 
-/** The definition, or undefined where the channel has no template of that name. */
+/** The definition; undefined if the channel has no template of that name. */
 export async function findTemplate(
   db: Database,
   channelId: string,

@@ -17,17 +17,17 @@ import {
 
 export interface RecordedSend {
   requestId: string
-  /** The channel, where its quota in the ordinary queue is used up. */
+  /** The channel, if the send is beyond a quota of the ordinary queue. */
   overflowOf: string | null
-  /** It waits for an earlier send of its lane. */
+  /** Whether it waits for an earlier send of its lane. */
   isBehind: boolean
 }
 
 const isInTime = 'clock_timestamp() < "recordBy"'
 
 /**
- * SQL that is true while `condition` is; once it isn't, the statement is undone and fails with an error that `isTooLate`. For
- * what is found out when rows have been written already (migration 0012, docs/decisions/0012-wait-budget.md).
+ * SQL that is true if `condition` is. If it isn't, the statement is rolled back and fails with an error that `isTooLate`. For
+ * conditions that are checked after rows have been written (migration 0012, docs/decisions/0012-wait-budget.md).
  */
 const orTooLate = (condition: string) => `case when ${condition} then true else too_late() end`
 
@@ -43,26 +43,26 @@ const lastOf = (lane: string) => sqlText`
 
 const returned = `request_id as "requestId", ${overflowOf('sends')} as "overflowOf", behind is not null as "isBehind"`
 
-/** SQL that inserts sends, to be followed by where they come from. */
-const insertThem = sqlText`
+/** SQL that inserts sends; continue with `from`. */
+const insertSendsFrom = sqlText`
   insert into sends (
     ${columnNames})
   select
     ${columnValues}`
 
-/** For a single one without an Idempotency-Key: the statement for many would spend most of its time on starting. */
+/** For a single send without an Idempotency-Key, where the statement for many would spend most of its time on starting. */
 const insertOneStatement = prepared<RecordedSend>(
   'insert_send',
   'Accepts a single send without an Idempotency-Key.',
   sqlText`
-    ${insertThem}
+    ${insertSendsFrom}
     from (
-      -- The send that it stands behind, and whether it goes to the overflow.
+      -- The send before it in its lane, and whether it goes to the overflow.
       select given.*,
              ${lastOf('given.lane')} as behind,
              ${isLoneOverflow} as overflow
       from (
-        -- It, if it comes in time, and its lane.
+        -- The send, if it is in time, and its lane.
         select fields.*,
                ${lane} as lane
         from jsonb_to_record($1) as fields (
@@ -73,7 +73,7 @@ const insertOneStatement = prepared<RecordedSend>(
 
 /** SQL of the CTEs `given` and `used`. */
 const givenAndUsed = sqlText`
-  -- The sends that come in time.
+  -- The sends that are in time.
   given as materialized (
     select fields.*
     from rows from (jsonb_to_recordset($1) as (
@@ -93,7 +93,7 @@ const ordered = (source: string) => sqlText`
            of_account.sends as "usedByAccount"
     from ${source} given
       ${withQuotaUsed}),
-  -- The send that each stands behind, in this batch or before it, and whether it goes to the overflow.
+  -- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
   ordered as (
     select counted.*,
            case when lane is not null then
@@ -104,24 +104,24 @@ const ordered = (source: string) => sqlText`
 
 const insertStatement = prepared<RecordedSend>(
   'insert_sends',
-  'Accepts sends without an Idempotency-Key, which is what most are.',
+  'Accepts sends without an Idempotency-Key, which most sends are.',
   sqlText`
     with
     ${givenAndUsed},
     ${ordered('given')}
-    ${insertThem}
+    ${insertSendsFrom}
     from ordered
     order by ordinality
     returning ${returned}`,
 )
 
 /**
- * Keys are inserted in the order of their hashes, or two batches could wait for each other. Of several sends with one
- * key in a batch, the first one counts.
+ * Keys are inserted in the order of their hashes; otherwise two batches could deadlock. Of several sends with one key in a
+ * batch, the first one counts.
  */
 const recording = sqlText`
   ${givenAndUsed},
-  -- The keys that nobody has used, or not for long enough.
+  -- The keys that are unused, or whose last use has expired.
   keyed as (
     insert into idempotency_keys as kept (hash, fingerprint, request_id)
     select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
@@ -136,14 +136,14 @@ const recording = sqlText`
     select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
   ${ordered('admitted')},
   recorded as (
-    ${insertThem}
+    ${insertSendsFrom}
     from ordered
     order by ordinality
     returning ${returned}, accepted_at)`
 
 /**
- * A key that another transaction was inserting has been waited for: perhaps too long. By naming `recorded`, the look at the
- * clock comes after the insert.
+ * Checks the deadline again, because inserting a key may have waited for another transaction. The condition refers to
+ * `recorded`, so that PostgreSQL reads the clock after the insert.
  */
 const recordedInTime = sqlText`
   select "requestId", "overflowOf", "isBehind"
@@ -172,10 +172,10 @@ const insertWithMediaStatement = prepared<RecordedSend>(
 )
 
 /**
- * Records sends in the order given, each with its Idempotency-Key, both or neither. Missing from the answer are those
- * that came too late for their `recordBy`, and those whose key is taken.
+ * Records sends in the given order, each atomically with its Idempotency-Key. Sends that are past their `recordBy`, and sends
+ * whose key is taken, are missing from the result.
  *
- * @throws an error that `isTooLate`, and records none, where one came too late for having waited for its key.
+ * @throws an error that `isTooLate` if a send became too late while it waited for its key; then none is recorded.
  */
 export function insertSends(db: Database | Transaction, rows: readonly NewSend[]) {
   if (rows.some(({ idempotency }) => idempotency)) return insertKeyedStatement(db, [JSON.stringify(rows)])
@@ -184,22 +184,22 @@ export function insertSends(db: Database | Transaction, rows: readonly NewSend[]
 }
 
 /**
- * The last statement of a transaction: PostgreSQL waits for its commit until that moment, and ends it then. A commit that was
- * held up on its way comes when the client has long been told 503.
+ * The last statement of a transaction: PostgreSQL rolls the transaction back unless the commit arrives by then. A commit that is
+ * delayed on the network would come after the client got a 503.
  */
 const toBeCommittedBy = prepared(
   'to_be_committed_by',
-  'Makes PostgreSQL end the transaction unless it is committed by then.',
+  'Makes PostgreSQL roll the transaction back unless it is committed by then.',
   sqlText`
     select set_config('idle_in_transaction_session_timeout', ms::text, true)
     from (select least(${givesUpAfterMs}, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
     where ${orTooLate('ms > 0')}`,
 )
 
-/** Less goes faster with its send, in one statement. */
+/** Smaller media is faster in one statement with its send. */
 const copiedFromBytes = 512 * 1024
 
-/** Records one send with its media, both or neither; else like `insertSends`. */
+/** Records one send atomically with its media; otherwise like `insertSends`. */
 export async function insertSendWithMedia(db: Database, row: NewSend, content: Buffer) {
   if (content.length < copiedFromBytes) {
     const [recorded] = await insertWithMediaStatement(db, [JSON.stringify([row]), content])

@@ -5,10 +5,10 @@ import { from as copyFrom } from 'pg-copy-streams'
 const chunkBytes = 256 * 1024
 
 /**
- * Stores media's content in pieces: as a parameter it would be copied twice, and hold up everybody for as long. It belongs
- * in the transaction that records its send.
+ * Stores the content of media in pieces. As a parameter, it would be copied twice, which blocks the event loop. Call it within
+ * the transaction that records the send.
  *
- * @returns whether it has come before `recordBy`, by PostgreSQL's clock; else it isn't stored.
+ * @returns whether it was stored before `recordBy`, by PostgreSQL's clock; otherwise it isn't stored.
  */
 export async function copyMedia(
   client: pg.ClientBase,
@@ -23,7 +23,7 @@ export async function copyMedia(
   return stream.rowCount === 1
 }
 
-/** As https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-BINARY-FORMAT has it: each field behind its length. */
+/** The binary format of https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-BINARY-FORMAT: each field after its length. */
 function* rowInBinary(requestId: string, content: Buffer) {
   const signature = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1')
   const flagsAndExtension = Buffer.alloc(8)

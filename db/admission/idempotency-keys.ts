@@ -3,7 +3,7 @@ import { prepared, sqlText } from '../statement.ts'
 
 export const idempotencyKeptHours = 24
 
-/** A send that was accepted under an Idempotency-Key. */
+/** A stored Idempotency-Key and its send. */
 export interface KeptKey {
   /** In hex, like the fingerprint. */
   hash: string
@@ -13,7 +13,7 @@ export interface KeptKey {
 
 const findStatement = prepared<KeptKey>(
   'find_idempotency_keys',
-  'Finds the sends that Idempotency-Keys stand for.',
+  'Finds the sends of Idempotency-Keys.',
   sqlText`
     select encode(hash, 'hex') as hash, encode(fingerprint, 'hex') as fingerprint, request_id as "requestId"
     from idempotency_keys
@@ -21,7 +21,7 @@ const findStatement = prepared<KeptKey>(
       and created_at >= clock_timestamp() - interval '${idempotencyKeptHours} hours'`,
 )
 
-/** @param hashes in hex. Those that stand for no send are missing from the answer. */
+/** @param hashes in hex. Unknown ones are missing from the result. */
 export function findIdempotencyKeys(db: Database, hashes: readonly string[]): Promise<KeptKey[]> {
   return findStatement(db, [JSON.stringify(hashes)])
 }

@@ -3,23 +3,23 @@ import type { SendRequest } from '../../src/core/send-request.ts'
 import { sends } from '../schema.ts'
 import { sqlList } from '../statement.ts'
 
-/** A send as it is recorded at accept: what the client asked for, and what the service knows about it. */
+/** A send to record: the client's request, and the fields that the service adds. */
 export interface NewSend extends Omit<SendRequest, 'mediaContent'> {
   requestId: string
   accountId: string
   channelId: string
   ordering: Ordering
-  /** How long it may wait; undefined: without an end. */
+  /** How long it may wait; undefined if it doesn't expire. */
   expireAfterSeconds: number | undefined
-  /** Of its Idempotency-Key, and of all that was asked for with it; both in hex. */
+  /** Hash of its Idempotency-Key, and fingerprint of its request; both in hex. */
   idempotency: { hash: string; fingerprint: string } | undefined
-  /** Of the trace in which it is accepted. */
+  /** The trace in which it is accepted. */
   traceparent?: string | undefined
-  /** By PostgreSQL's clock. After it nothing is inserted: by then the client has been told 503. */
+  /** The deadline, by PostgreSQL's clock. Nothing is inserted after it, because the client has got a 503 by then. */
   recordBy: Date
 }
 
-/** The types of its fields in PostgreSQL, to which it travels as JSON. */
+/** The PostgreSQL types of its fields, which are sent as JSON. */
 export const fieldTypes = {
   requestId: 'uuid',
   accountId: 'uuid',
@@ -38,8 +38,8 @@ export const fieldTypes = {
 type Columns = { [Column in keyof typeof sends.$inferInsert]: string }
 
 /**
- * The columns of its row, each in SQL over its fields and over `lane`, `behind` and `overflow`, which the statement finds
- * out. Every field with a column of its name is here; any other column that isn't here has a default.
+ * The columns of its row, as SQL expressions over its fields and over `lane`, `behind` and `overflow`, which the statement
+ * determines. The types make sure that each field with a column of the same name is here. All other columns have defaults.
  */
 const columns = {
   requestId: '"requestId"',
@@ -64,6 +64,6 @@ const keys = Object.keys(columns) as (keyof typeof columns)[]
 /** SQL of the fields and their types, for `jsonb_to_recordset`. */
 export const fieldsAndTypes = sqlList(Object.entries(fieldTypes).map(([field, type]) => `"${field}" ${type}`))
 
-/** SQL of the names of the columns that an accept fills, and of what it fills them with. */
+/** SQL of the columns that an accept fills, and of their values. */
 export const columnNames = sqlList(keys.map((key) => sends[key].name))
 export const columnValues = sqlList(keys.map((key) => columns[key]))

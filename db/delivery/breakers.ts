@@ -18,10 +18,10 @@ const openStatement = prepared<{ openSeconds: number }>(
 )
 
 /**
- * Opens a channel's circuit breaker: for 10 seconds, then for twice as long each time, 5 minutes at the most.
+ * Opens a channel's circuit breaker: for 10 seconds, then for twice as long each time, at most 5 minutes.
  *
- * @param isAgain after a probe; else one that is open already stays as it is.
- * @returns for how many seconds; undefined where it was open already.
+ * @param isAgain whether a probe failed. Otherwise an open breaker stays unchanged.
+ * @returns for how many seconds; undefined if it was open already.
  */
 export async function openBreaker(
   db: Database,
@@ -47,25 +47,25 @@ export async function closeBreaker(db: Database, channelId: string): Promise<boo
 
 const nextProbeStatement = prepared<{ id: string }>(
   'next_probe',
-  'Lets another probe through an open circuit breaker at once.',
+  'Allows another probe of an open circuit breaker at once.',
   `update channels set breaker_open_until = clock_timestamp() where id = $1 and breaker_open_until is not null`,
 )
 
-/** Lets another call through at once, after a probe that did not reach the provider. */
+/** Allows another probe at once, after one that did not reach the provider. */
 export async function allowNextProbe(db: Database, channelId: string): Promise<void> {
   await nextProbeStatement(db, [channelId])
 }
 
 const failWaitingStatement = failQueued(
   'fail_waiting',
-  'Fails what has been due in a channel for as long as its provider has been away.',
+  'Fails sends of a channel that have been due for too long while its provider kept failing.',
   '$4',
   sqlText`
     channel_id = $2 and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
     and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)`,
 )
 
-/** Fails those of a channel's sends that have been due for longer, where its breaker has been open for longer, too. */
+/** Fails those of a channel's sends that have been due for longer than this, if its breaker has been open for longer too. */
 export async function failWaiting(
   db: Database,
   which: { channelId: string; longerThanSeconds: number; reason: string; limit: number },

@@ -1,12 +1,12 @@
 import { prepared, sqlText } from '../statement.ts'
 
 /**
- * Fails sends that are queued, as many as `$1` at a time. The claim is gone from the row then, and with it what would tell
- * its last attempt a second time.
+ * Creates a statement that fails queued sends, up to `$1` at a time. It removes the claim from the row, from which the timeline
+ * would otherwise derive the last attempt a second time.
  *
  * @param purpose one sentence, for db/statements.sql.
- * @param failure why, in SQL.
- * @param which of the unfinished sends, in SQL.
+ * @param failure SQL of the reason.
+ * @param which SQL condition on the unfinished sends.
  */
 export const failQueued = (name: string, purpose: string, failure: string, which: string) =>
   prepared<{ requestId: string }>(

@@ -2,7 +2,7 @@ import type { AttemptRecord } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, fieldsOf } from '../events.ts'
 import { prepared, sqlText } from '../statement.ts'
-import { bonesOf, isErased } from '../support/erase.ts'
+import { isErased, redactedFields } from '../support/erase.ts'
 import { claimIsLost } from './lost-claims.ts'
 
 /** The outcome of an attempt whose claim was given up meanwhile. */
@@ -26,7 +26,7 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
   sqlText`
     with s as (
       select *, clock_timestamp() as ended_at,
-             case when ${isErased} then ${bonesOf('$3::json')} else $3::json end as record,
+             case when ${isErased} then ${redactedFields('$3::json')} else $3::json end as record,
              case when not ${isErased} then $4 end as message_id,
              case when not ${isErased} then $6 end as reason,
              claim_id = $2 and attempt_record is not null as is_recorded,

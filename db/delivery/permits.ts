@@ -3,66 +3,65 @@ import { type Database, inTransaction } from '../client.ts'
 import { hasLimits, isBehind, isHeld, isInSlowStart, isLimited, isReady, isUsable } from '../readiness.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
-/** A provider that doesn't answer is to hold few of the slots that are for all accounts' overflow. */
+/** Few, so that a provider that doesn't answer occupies few of the slots for the overflow of all accounts. */
 const permitsDuringSlowStart = 4
-/** How far ahead the calls of a rate are dealt out: their sends are on their way by then. */
-const dealtOutSeconds = 1
-/** Before the first call after a pause: for the way of its send to the call. */
+/** How far ahead the permits of a rate are granted, so that their sends reach the worker in time. */
+const grantAheadSeconds = 1
+/** Delay of the first call after a pause, so that its send can reach the worker. */
 const startSeconds = 0.05
-/** Of a rate's time: how much later a call may come than it was to, and how much wider their spacing is for that. */
+/** How late a call may be, as a share of the rate's period. The spacing of calls is wider by the same share. */
 const leeway = 0.05
 const maxPermitsAtOnce = 200
 /**
- * While nothing is known of the provider, a call is to tell something of it. So a probe, and the first calls of a silent
- * channel, are chosen among so many due sends: those first that are in no doubt, if there are any.
+ * While the state of the provider is unknown, a call should tell something about it. So a probe, and the calls of a slow start,
+ * are chosen from this many due sends, with those first whose result depends only on the provider.
  */
 const candidates = 1000
 
-/** In flight, or in a second: so few don't flood the ordinary queue. */
+/** Calls in flight, or per second. The wake-ups of channels with so few permits can use the ordinary queue. */
 const fewPermits = 16
 
-/** SQL that is true of a permit `p` of a send `s` that is under way, or being claimed, or may yet be. */
+/** SQL that is true for a permit `p` of a send `s` that is in flight, is being claimed, or may still be claimed. */
 const isLive = sqlText`
   ((s.status = 'sending' and s.attempt = p.attempt) or
    (s.status = 'queued' and s.attempt = p.attempt - 1 and p.valid_until > clock_timestamp() - interval '1 s'))`
 
 /**
- * SQL that is true of a send `s` that may end without a word about the provider: it has failed since it was accepted or
- * replayed, perhaps by its recipient, or its media have yet to be fetched.
+ * SQL that is true for a send `s` whose attempt may say nothing about the provider: it has failed before, perhaps because of its
+ * recipient, or its media still has to be fetched.
  */
 const isDoubtful = sqlText`
   (s.attempt > s.attempts_before_replay or
    (s.message->'media'->>'mediaUrl' is not null and s.message->'media'->>'sizeBytes' is null))`
 
-/** A send's permit. */
 export interface Permit {
   requestId: string
-  /** Where its wake-up goes: in channels with few permits, these don't wait behind an overflow. */
+  /** The queue of its wake-up. In channels with few permits that is the ordinary one, so that they don't wait behind an overflow. */
   overflowOf: string | null
-  /** Until its call. */
+  /** Time until its call. */
   inMs: number
 }
 
-/** What a channel's sends were given. */
+/** The permits granted to a channel's sends. */
 export interface GrantedPermits {
   channelId: string
   permits: Permit[]
-  /** Whether there were no more; then whoever ends one gives the next. */
+  /** Whether no more permits are free. Then the next one is granted when an attempt ends. */
   isFull: boolean
-  /** When there may be more; null where that depends on other things than time, or nobody waits. */
+  /** Time until more may be free; null if that doesn't depend on time, or no send waits. */
   moreInMs: number | null
 }
 
 const lockStatement = prepared(
   'lock_channels',
-  'Locks the channels whose permits are about to be given.',
+  'Locks the channels whose permits are about to be granted.',
   sqlText`
     select from channels where ${isGiven('id')} order by id for no key update`,
 )
 
 const dropStatement = prepared(
   'drop_dead_permits',
-  'Deletes the permits of channels that no send can use any more.',
+  'Deletes permits that no send can use any more.',
   sqlText`
     delete from permits p
     where ${isGiven('channel_id')} and not exists (
@@ -70,15 +69,15 @@ const dropStatement = prepared(
 )
 
 /**
- * The first of a channel's due sends get the permits that there are: as many as its rate has calls until a moment ahead,
- * as `max_in_flight` leaves free, and as its circuit breaker lets through; where it has none of these, but is in slow
- * start, a few of its overflow.
+ * Grants the free permits of channels to their first due sends: as many as the rate allows for the next second, as
+ * `max_in_flight` leaves free, and as the circuit breaker lets through. In a channel with none of these limits that is in slow
+ * start, a few sends of its overflow get permits.
  */
 const grantStatement = prepared<GrantedPermits>(
   'grant_permits',
-  'Gives the due sends of channels the permits that there are.',
+  'Grants the free permits of channels to their due sends.',
   sqlText`
-    -- The channels whose sends need permits: when the next call of a rate may be, and how far apart calls are.
+    -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
     with limited as materialized (
       select *, ${hasLimits()} as has_limits,
              ${hasLimits()} and
@@ -87,23 +86,23 @@ const grantStatement = prepared<GrantedPermits>(
              rate_seconds * ${1 + leeway}::float8 / rate_calls as spacing
       from channels, clock_timestamp() as at
       where ${isGiven('id')} and not ${isHeld} and (${hasLimits()} or ${isInSlowStart()})),
-    -- How many permits each limit leaves.
+    -- How many permits each limit leaves free.
     left_by as materialized (
       select limited.*,
              case when rate_calls is not null then least(${maxPermitsAtOnce}, greatest(
-               0, 1 + floor((${dealtOutSeconds} - extract(epoch from first_at - at)) / spacing))) end as by_rate,
+               0, 1 + floor((${grantAheadSeconds} - extract(epoch from first_at - at)) / spacing))) end as by_rate,
              max_in_flight - in_flight as by_flight,
              case when not has_limits then ${permitsDuringSlowStart} - in_flight end as by_slow_start,
              case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end as by_breaker
       from limited cross join lateral (
         select count(*) as in_flight from permits p join sends s using (request_id)
         where p.channel_id = limited.id and ${isLive}) now),
-    -- The strictest limit counts. Where nothing is known of the provider, the calls are to tell something of it.
+    -- The strictest limit counts. is_trial: the state of the provider is unknown, so the calls should tell something about it.
     available as materialized (
       select left_by.*, greatest(0, least(${maxPermitsAtOnce}, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
              coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
       from left_by),
-    -- The sends that get one, in the order in which they fell due, and when each is to be called.
+    -- The sends that get a permit, in the order in which they fell due, and the time of each call.
     chosen as materialized (
       select available.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
              s.position * spacing * interval '1 s' + first_at as call_at
@@ -122,7 +121,7 @@ const grantStatement = prepared<GrantedPermits>(
           limit case when is_trial and permits > 0 then ${candidates} else permits end) due
         order by due.comes_last, due.next_attempt_at, due.seq
         limit permits) s),
-    given as (
+    granted as (
       insert into permits (request_id, channel_id, attempt, call_at, valid_until, is_probe)
       select request_id, id, attempt, call_at,
              coalesce(call_at + least($3, ${leeway}::float8 * rate_seconds) * interval '1 s',
@@ -132,7 +131,7 @@ const grantStatement = prepared<GrantedPermits>(
       on conflict (request_id) do update
         set channel_id = excluded.channel_id, attempt = excluded.attempt, call_at = excluded.call_at,
             valid_until = excluded.valid_until, is_probe = excluded.is_probe),
-    -- The next calls come after these; a breaker that lets a probe through waits for what comes of it.
+    -- The next calls come after these. A breaker that lets a probe through waits for its result.
     moved as (
       update channels
       set next_call_at = coalesce(last.call_at + last.spacing * interval '1 s', next_call_at),
@@ -152,19 +151,19 @@ const grantStatement = prepared<GrantedPermits>(
              when count(chosen.request_id) = ${maxPermitsAtOnce} then 0
              when count(chosen.request_id) = available.by_rate then
                greatest(0, extract(epoch from coalesce(moved.next_call_at, available.first_at) - available.at)
-                           - ${dealtOutSeconds / 2}) end)::float8 as "moreInMs"
+                           - ${grantAheadSeconds / 2}) end)::float8 as "moreInMs"
     from available left join chosen using (id) left join moved using (id)
     group by available.id, available.at, available.permits, available.first_at, available.by_rate, available.by_breaker,
              available.breaker_open_until, moved.next_call_at`,
 )
 
 /**
- * Gives the sends that wait in these channels the permits that there are, each channel's in the order in which they fell
- * due. Exact across any number of workers: whoever gives a channel's permits has locked its row, and only then looks how
- * many there are.
+ * Grants the free permits of channels to their waiting sends, in the order in which they fell due. Exact across any number of
+ * workers, because the channel's row is locked before the permits are counted.
  *
- * @param times.probeSeconds how long a circuit breaker that lets a call through waits for what comes of it.
- * @param times.validSeconds how long a permit without a rate is valid: for the way through the queue. With a rate no longer.
+ * @param times.probeSeconds how long a circuit breaker waits for the result of a probe.
+ * @param times.validSeconds how long a permit without a rate is valid: enough for the way through the queue. With a rate,
+ *   a permit is valid no longer than this.
  */
 export async function grantPermits(
   db: Database,

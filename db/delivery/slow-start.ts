@@ -6,7 +6,7 @@ import { prepared, sqlText } from '../statement.ts'
 
 const noteStatement = prepared<{ wasInSlowStart: boolean }>(
   'note_answer',
-  'Notes that a send of the channel’s overflow got an answer, which ends its slow start.',
+  'Records that a send of the channel’s overflow got an answer, which ends its slow start.',
   sqlText`
     with channels as materialized (
       select id, ${isInSlowStart()} as was_in_slow_start from channels where id = $1 for no key update)
@@ -14,7 +14,7 @@ const noteStatement = prepared<{ wasInSlowStart: boolean }>(
     returning was_in_slow_start as "wasInSlowStart"`,
 )
 
-/** Notes that a send of the channel's overflow has got an answer. @returns whether it is the first after a silence. */
+/** Records that a send of the channel's overflow got an answer. @returns whether the channel was in slow start. */
 export async function noteAnswer(db: Database, channelId: string): Promise<boolean> {
   const [row] = await noteStatement(db, [channelId])
   return row?.wasInSlowStart ?? false
@@ -22,7 +22,7 @@ export async function noteAnswer(db: Database, channelId: string): Promise<boole
 
 const waitingStatement = prepared<WakeUp>(
   'waiting_overflow',
-  'Lists the overflow of a channel that is due.',
+  'Lists the due sends of a channel’s overflow.',
   sqlText`
     select s.request_id as "requestId", ${overflowOf('s')} as "overflowOf"
     from sends s
@@ -33,7 +33,7 @@ const waitingStatement = prepared<WakeUp>(
     limit $2`,
 )
 
-/** The channel's overflow that is due, in that order. */
+/** The due sends of the channel's overflow, in the order in which they fell due. */
 export function findWaitingOverflow(db: Database, channelId: string, limit: number): Promise<WakeUp[]> {
   return waitingStatement(db, [channelId, limit])
 }

@@ -3,7 +3,7 @@ import { prepared, sqlText } from '../statement.ts'
 
 const beatStatement = prepared<{ aliveUntil: Date }>(
   'beat',
-  'Renews a worker’s lease, and with it those of its claims.',
+  'Renews a worker’s lease, and thereby all its claims.',
   sqlText`
     insert into workers (name, alive_until) values ($1, clock_timestamp() + $2 * interval '1 ms')
     on conflict (name) do update set alive_until = excluded.alive_until
@@ -11,7 +11,7 @@ const beatStatement = prepared<{ aliveUntil: Date }>(
 )
 
 /**
- * Says that the worker lives: its lease, and with it those of its claims, begins anew.
+ * Renews the worker's lease, and thereby all its claims.
  *
  * @returns the end of the lease, by PostgreSQL's clock.
  */
@@ -27,7 +27,7 @@ const retireStatement = prepared(
   `update workers set alive_until = '-infinity' where name = $1`,
 )
 
-/** Ends the worker's lease, now that it works no more. What it leaves unfinished counts as lost at once. */
+/** Ends the lease of a worker that has stopped. Its unfinished claims count as lost at once. */
 export async function retire(db: Database, name: string): Promise<void> {
   await retireStatement(db, [name])
 }
@@ -49,7 +49,7 @@ const forgetStatement = prepared(
   'delete from workers where name = any($1) and alive_until < clock_timestamp()',
 )
 
-/** Forgets those of them that are still dead; their claims have to be given up before. */
+/** Removes those of the workers that are still dead. Their claims have to be given up before. */
 export async function forgetDeadWorkers(db: Database, names: readonly string[]): Promise<void> {
   await forgetStatement(db, [names])
 }

@@ -3,19 +3,19 @@ import type { Database } from '../client.ts'
 import { hasLimits, isDue, isHeadOfAll, isHeld, isQueued } from '../readiness.ts'
 import { prepared, sqlText } from '../statement.ts'
 
-/** What the service as a whole has before it. Read from the indexes of unfinished sends, however many have ended. */
+/** The unfinished work of the whole service. Read from the indexes of unfinished sends, so its cost doesn't grow with history. */
 export interface Backlog {
-  /** Queued and due, queued for later, sending. */
+  /** Numbers of sends: queued and due, queued for later, sending. */
   unfinished: { due: number; later: number; sending: number }
   oldestWaiting: OldestWaiting
   channels: ChannelStates[]
-  /** Workers whose lease holds. */
+  /** Number of workers with a current lease. */
   workers: number
 }
 
 /**
- * How long ago the oldest send fell due that has no earlier one before it, in seconds, 0 where none waits: in channels
- * without limits, in those with limits, and in those that are held or whose circuit breaker is open.
+ * For how many seconds the oldest due send has been due that waits for no earlier one of its lane; 0 if there is none. Separately
+ * for channels without limits, with limits, and held or with an open circuit breaker.
  */
 interface OldestWaiting {
   free: number
@@ -34,8 +34,8 @@ const waits = (channels: keyof OldestWaiting) => sqlText`
   coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = '${channels}'))::float8, 0)`
 
 /**
- * One pass over the unfinished sends, whatever the planner thinks of how many there are: where it last saw the table
- * without any, it would read all of them again for each look at a lane.
+ * Reads the unfinished sends in one pass, however many the planner expects. If it last saw the table without unfinished sends, it
+ * would otherwise read all of them again for each lane.
  */
 const sendsStatement = prepared<Backlog['unfinished'] & OldestWaiting>(
   'backlog_of_sends',
@@ -73,7 +73,7 @@ const channelsStatement = prepared<ChannelStates>(
 
 const workersStatement = prepared<{ count: number }>(
   'workers_alive',
-  'Counts the workers whose lease holds, for metrics.',
+  'Counts the workers with a current lease, for metrics.',
   'select count(*)::int as count from workers where alive_until > clock_timestamp()',
 )
 

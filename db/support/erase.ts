@@ -7,8 +7,8 @@ import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { eventOf } from '../events.ts'
 import { sqlText } from '../statement.ts'
 
-/** What is kept of an event. Of the rest, providers' words and ids, any may tell who the contact was: WhatsApp's ids do. */
-const boneFields = [
+/** The fields of an event that are kept. Others may identify the contact: providers' texts, and ids such as WhatsApp's. */
+const keptFields = [
   'conversationId',
   'attempt',
   'worker',
@@ -21,18 +21,18 @@ const boneFields = [
   'late',
 ] satisfies EventField[]
 
-/** SQL of an event's fields with all but its bones null. */
-export const bonesOf = (fields: string) => sqlText`
-  (select json_object_agg(key, case when key in (${boneFields.map((name) => `'${name}'`).join(',')}) then value else 'null' end)
+/** SQL that redacts an event's fields: all but `keptFields` become null. */
+export const redactedFields = (fields: string) => sqlText`
+  (select json_object_agg(key, case when key in (${keptFields.map((name) => `'${name}'`).join(',')}) then value else 'null' end)
    from json_each(${fields}))`
 
-/** SQL that is true of a send `s` of an erased contact. */
+/** SQL that is true for a send `s` of an erased contact. */
 export const isErased = `s.contact_value = '${erasedContactValue}'`
 
 const emptyText: Message = { type: 'text', text: { value: '' } }
 const emptyTemplate: Message = { type: 'template', template: { name: '', variables: [] } }
 
-/** Of the form that its readers rely on, with nothing in it. */
+/** An empty message in the form that its readers expect. */
 const emptyMessage = sql`
   case s.message_type
     when 'text' then ${JSON.stringify(emptyText)}::jsonb
@@ -40,56 +40,56 @@ const emptyMessage = sql`
     else jsonb_build_object('type', 'media', 'media',
                             jsonb_build_object('mediaType', s.message->'media'->'mediaType')) end`
 
-/** An account's contact, as its sends have it. */
+/** An account's contact. */
 interface ContactOf {
   accountId: string
   contact: Pick<Contact, 'type' | 'value'>
 }
 
 const findPageSize = 1000
-/** Few enough for their media, which may be large, to be gone within the time of a statement. */
+/** Few enough that their media, which may be large, can be deleted within the time-out of a statement. */
 const erasePageSize = 100
 const conversationPageSize = 500
 
 /**
- * Erases content and contact of an account's finished sends to a contact, and its conversations' contact. It goes page by
- * page: what is erased stays so wherever it ends, and the next run goes on.
+ * Erases content and contact of an account's finished sends to a contact, and the contact of its conversations. It works page by
+ * page, so that it can be interrupted and run again.
  *
- * @returns how many were erased, and how many there are that haven't ended.
+ * @returns how many sends were erased, and how many have not ended.
  */
 export async function eraseContact(
   db: Database,
-  theirs: ContactOf,
+  contactOf: ContactOf,
 ): Promise<{ erased: number; unfinished: number }> {
   const total = { erased: 0, unfinished: 0 }
   for (let isMore = true; isMore; ) {
-    const { finished, unfinished } = await findContactSends(db, theirs)
+    const { finished, unfinished } = await findContactSends(db, contactOf)
     if (finished.length > 0) await forgetFingerprints(db, finished)
     total.unfinished = unfinished
     for (let start = 0; start < finished.length; start += erasePageSize) {
       const ids = finished.slice(start, start + erasePageSize)
       const erased = await eraseSends(db, ids)
       total.erased += erased
-      // Replayed since they were found.
+      // The others were replayed since they were found.
       total.unfinished += ids.length - erased
     }
     isMore = finished.length === findPageSize
   }
-  await eraseConversations(db, theirs)
+  await eraseConversations(db, contactOf)
   return total
 }
 
 /** A page of a contact's sends. */
 interface SendsPage {
-  /** Those that have ended; erased, they are no longer found. */
+  /** Sends that have ended. Once erased, they are no longer found. */
   finished: string[]
-  /** With the last page: how many haven't ended. */
+  /** With the last page: how many sends have not ended. */
   unfinished: number
 }
 
 /**
- * Locks none. `sends_of_contact` leads to them whatever PostgreSQL knows of the table: without a whole reading of it, and
- * without \`finished_at is null\` for a condition, by which indexes of all that is unfinished would do, too.
+ * Locks nothing. Makes PostgreSQL use the index `sends_of_contact`, whatever its statistics: sequential scans are off, and the
+ * condition is not `finished_at is null`, for which it could use an index of all unfinished sends.
  */
 async function findContactSends(db: Database, { accountId, contact }: ContactOf): Promise<SendsPage> {
   const areTheirs = sql`contact_value = ${contact.value} and account_id = ${accountId} and contact_type = ${contact.type}`
@@ -107,10 +107,10 @@ async function findContactSends(db: Database, { accountId, contact }: ContactOf)
 }
 
 /**
- * Erases content and contact of finished sends; of one that has been replayed meanwhile, nothing. They are locked by a
- * statement of their own, so that the next one sees all that an outcome wrote that came late at this moment.
+ * Erases content and contact of finished sends, except those that were replayed meanwhile. A separate statement locks them, so
+ * that the next statement sees everything that a late outcome wrote at this moment.
  *
- * @returns how many.
+ * @returns how many were erased.
  */
 export async function eraseSends(db: Database, requestIds: readonly string[]): Promise<number> {
   return await inTransaction(db, async (transaction) => {
@@ -119,20 +119,20 @@ export async function eraseSends(db: Database, requestIds: readonly string[]): P
       where request_id = any(${idArray(requestIds)}) and finished_at is not null and not ${sql.raw(isErased)}
       order by request_id for no key update`)
     const ids = rows.map(({ id }) => id)
-    // All by their indexes, also where PostgreSQL knows too little of its tables and would rather read them whole.
+    // Uses indexes even if PostgreSQL's statistics are outdated and it would rather read whole tables.
     await transaction.execute(sql`set local enable_seqscan = off`)
     if (ids.length > 0) await eraseLocked(transaction, idArray(ids))
     return ids.length
   })
 }
 
-/** Without a `failure` no release replays a send, and without a `lane` nobody can try numbers until its hash fits. */
+/** Without a `failure`, no release replays a send. The `lane` is removed, because numbers could be guessed by its hash. */
 async function eraseLocked(transaction: Transaction, ids: SQL): Promise<void> {
   await transaction.execute(sql`
     with old_media as (delete from media where request_id = any(${ids})),
     old_messages as (delete from sandbox_messages where request_id = any(${ids})),
     old_events as (
-      update send_events e set fields = ${sql.raw(bonesOf('e.fields'))}
+      update send_events e set fields = ${sql.raw(redactedFields('e.fields'))}
       where e.request_id = any(${ids}) and e.fields::text <> '{}'),
     events as (
       insert into send_events (request_id, at, event, fields)
@@ -140,14 +140,13 @@ async function eraseLocked(transaction: Transaction, ids: SQL): Promise<void> {
     update sends s
     set contact_value = ${erasedContactValue}, contact_name = null, message = ${emptyMessage}, lane = null,
         provider_message_id = null, failure = null,
-        attempt_record = case when s.attempt_record is not null then ${sql.raw(bonesOf('s.attempt_record'))} end
+        attempt_record = case when s.attempt_record is not null then ${sql.raw(redactedFields('s.attempt_record'))} end
     where s.request_id = any(${ids})`)
 }
 
 /**
- * An Idempotency-Key goes on standing for its send, so that no repeat becomes a second one; its fingerprint, by which
- * content could be guessed, doesn't. Keys have no index on their sends, but were written at the same moment. They are
- * locked in the order in which accepts lock them.
+ * Removes the fingerprints of Idempotency-Keys, by which content could be guessed. The keys stay, so that a repeat doesn't become a
+ * second send. Keys have no index on their sends, so they are found by their time. They are locked in the order of accepts.
  */
 async function forgetFingerprints(db: Database, requestIds: readonly string[]): Promise<void> {
   await db.execute(sql`
@@ -164,7 +163,7 @@ async function forgetFingerprints(db: Database, requestIds: readonly string[]): 
     update idempotency_keys k set fingerprint = '' from theirs where k.hash = theirs.hash`)
 }
 
-/** Ends the conversations with a contact, and forgets whom they were with. */
+/** Closes the conversations with a contact, and erases the contact from them. */
 async function eraseConversations(db: Database, { accountId, contact }: ContactOf): Promise<void> {
   const { rowCount } = await db.execute(sql`
     update conversations c set contact_value = ${erasedContactValue}, closed_at = coalesce(c.closed_at, now())

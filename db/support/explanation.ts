@@ -46,7 +46,7 @@ const factsStatement = prepared<FactsRow>(
     where s.request_id = $1`,
 )
 
-/** All that is told of a send: its row, its events, and what it waits for or has waited for. */
+/** All facts for the explanation of a send: its row, its events, and what it waits for or has waited for. */
 export async function findExplanation(
   db: Database,
   requestId: string,

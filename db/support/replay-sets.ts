@@ -3,43 +3,43 @@ import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { canBeReplayed, type ReplayableStatus, replaying } from './replays.ts'
 
-/** A channel's sends that have ended so; what is absent doesn't matter. */
+/** A set of a channel's failed or uncertain sends. Absent filters match all. */
 export interface ReplaySet {
   channelId: string
   status: ReplayableStatus
-  /** So many are replayed at the most, the oldest first. */
+  /** Limit of replayed sends; the oldest are taken. */
   limit: number
-  /** Accepted from then on … */
+  /** Accepted at or after this time. */
   since?: Date | undefined
-  /** … and before then. */
+  /** Accepted before this time. */
   until?: Date | undefined
-  /** A part of why they failed or are uncertain, in upper or lower case. */
+  /** A part of the reason, case-insensitive. */
   reason?: string | undefined
   /** Normalised. */
   contactValue?: string | undefined
-  /** Had ended by then: not those that failed after somebody looked. */
+  /** Ended by this time: leaves out those that failed after a trial. */
   endedBy?: Date | undefined
-  /** Not those after this one: see `Trial`. */
+  /** Accepted no later than this one, see `Trial`. */
   lastSeq?: string | undefined
-  /** Also those whose time was over, before they were sent or by now. */
+  /** Includes those that expired, or would have expired by now. */
   includeExpired?: boolean | undefined
-  /** Also those that the provider, or the service itself, refused for good. */
+  /** Includes those that the provider, or the service itself, refused for good. */
   includeRefused?: boolean | undefined
 }
 
-/** What became of a set, or would: those that were left out on the way count by the reason. */
+/** The result of a replay, or of a trial: the numbers of replayed and of skipped sends. */
 export interface ReplayedSet {
   replayed: number
   skipped: { expired: number; refused: number }
 }
 
-/** What a replay of a set would do. */
+/** The result of a trial: what a replay of the set would do. */
 export interface Trial extends ReplayedSet {
-  /** Of the last send that was counted: a set up to it never holds those that come after the limit. */
+  /** The last counted send. A set up to it never contains sends beyond the limit. */
   lastSeq: string | undefined
 }
 
-/** Looked at by one statement, which has to end within the time-out of the connection. */
+/** Sends looked at by one statement, which has to end within the connection's time-out. */
 const pageSize = 2000
 
 const isRefused = "coalesce(s.attempt_record->>'outcome' = 'rejected', false)"
@@ -47,7 +47,7 @@ const isExpired = sqlText`
   ((s.attempt_record is null and s.failure = '${ownReasons.expired}') or
    coalesce(s.expires_at <= clock_timestamp(), false))`
 
-/** SQL of why a send `s` is left out; null where it isn't. By what its row keeps, not by words for people. */
+/** SQL of the reason why a send `s` is skipped; null if it isn't. Uses the fields of its row, not the texts for people. */
 const skippedAs = sqlText`
   case when ${isRefused} and not $9 then 'refused' when ${isExpired} and not $8 then 'expired' end`
 
@@ -58,7 +58,7 @@ const isInSet = sqlText`
   and ($6::text is null or s.contact_value = $6)
   and ($7::timestamptz is null or s.finished_at <= $7))`
 
-/** The next of a channel's sends that ended other than well, whichever they are: so no page takes longer than others. */
+/** The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time. */
 const page = sqlText`
   page as materialized (
     select s.request_id, s.seq, ${isInSet} as is_in_set, ${skippedAs} as skipped_as
@@ -66,7 +66,7 @@ const page = sqlText`
     where s.channel_id = $1 and s.failure is not null and s.seq > $10::bigint and s.seq <= $12::bigint
     order by s.seq limit ${pageSize})`
 
-/** Where it reaches the limit, what comes after the last that is replayed isn't looked at. */
+/** If the limit is reached, sends after the last replayed one aren't counted. */
 const counted = sqlText`
   select (select count(*) from replayed)::int as replayed,
          count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
@@ -84,7 +84,7 @@ interface PageResult {
   isMore: boolean
 }
 
-/** Looks at each again under its lock; those that somebody else is replaying at this moment are theirs. */
+/** Checks each send again under its lock. Skips sends that another replay has locked. */
 const toReplay = sqlText`
   select s.* from sends s
   where s.request_id = any(array(select request_id from page where is_in_set and skipped_as is null))
@@ -110,7 +110,7 @@ const tryStatement = prepared<PageResult>(
     ${counted}`,
 )
 
-/** Queues the sends of a set again; those whose media is no longer kept, or that were erased, are not in it. */
+/** Queues the sends of a set again, except those that were erased or whose media is no longer kept. */
 export async function replaySends(db: Database, set: ReplaySet): Promise<ReplayedSet> {
   const { replayed, skipped } = await goThrough(set, (values, before) =>
     replayStatement(db, [...values, before]),
@@ -118,14 +118,14 @@ export async function replaySends(db: Database, set: ReplaySet): Promise<Replaye
   return { replayed, skipped }
 }
 
-/** What `replaySends` would do, without doing it. */
+/** Counts what `replaySends` would do, without doing it. */
 export function tryReplay(db: Database, set: ReplaySet): Promise<Trial> {
   return goThrough(set, (values) => tryStatement(db, values))
 }
 
 const greatestSeq = String(2n ** 63n - 1n)
 
-/** @param nextPage gets the statement's values, and how many of the set have been replayed already. */
+/** @param nextPage called with the statement's values, and the number of sends of the set replayed so far. */
 async function goThrough(
   set: ReplaySet,
   nextPage: (values: unknown[], before: number) => Promise<PageResult[]>,

@@ -3,27 +3,27 @@ import { claimIsLost } from '../delivery/lost-claims.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../events.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 
-/** What sends may be replayed: those that have ended other than well. */
+/** The states of sends that may be replayed. */
 export type ReplayableStatus = 'failed' | 'uncertain'
 
-/** Of a set, how many become due each second: a channel that has just recovered isn't flooded. */
+/** How many sends of a set become due per second, so that a channel that has just recovered isn't flooded. */
 export const replaysPerSecond = 20
 
-/** SQL that is true of a send `s` that has ended so and can be replayed: not erased, its media and its channel still there. */
+/** SQL that is true for a send `s` with one of the states that can be replayed: not erased, with its media and its channel. */
 export const canBeReplayed = (statuses: string) => sqlText`
   (s.status = any(${statuses}) and s.failure is not null and
    (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
    exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))`
 
-/** Within so many a worker has found a replayed send, which comes without a wake-up: it must not expire before. */
+/** A worker finds a replayed send, which has no wake-up, within this time. It must not expire before. */
 const foundWithinSeconds = 30
 
 /**
- * SQL of CTEs that queue sends again, up to `replayed`, which has their `seq`. The attempt that ended a send moves to
- * send_events: the row is free for the next one, whose retries begin anew.
+ * SQL of CTEs that queue sends again; the last one is `replayed`, with their `seq`. The last attempt of each send moves to
+ * send_events, so that the row is free for the next one, which starts a new series of retries.
  *
- * @param chosen the rows of the sends, locked.
- * @param before how many of the same set have been replayed already.
+ * @param chosen SQL of the sends' rows, locked.
+ * @param before SQL of the number of sends of the same set replayed so far.
  */
 export const replaying = (chosen: string, before: string) => sqlText`
   chosen as materialized (
@@ -50,7 +50,7 @@ export const replaying = (chosen: string, before: string) => sqlText`
     where s.request_id = due.request_id
     returning s.seq)`
 
-// Waits where another replay of the same send is under way, so as to see what came of it.
+// Waits for a concurrent replay of the same send, to see its result.
 const oneToReplay = sqlText`
   select s.* from sends s
   where s.request_id = $1 and ${canBeReplayed("'{failed,uncertain}'")}
@@ -65,9 +65,9 @@ const replayOneStatement = prepared<{ seq: string }>(
 )
 
 /**
- * Queues a failed or uncertain send again, whatever the reason: an operator who names a single send has looked at it.
+ * Queues a failed or uncertain send again, whatever its reason, since an operator has chosen this send.
  *
- * @returns whether there was such a one, with its media and its channel.
+ * @returns whether there was such a send, with its media and its channel.
  */
 export async function replaySend(db: Database, requestId: string): Promise<boolean> {
   return (await replayOneStatement(db, [requestId])).length === 1

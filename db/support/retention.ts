@@ -6,8 +6,8 @@ import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /**
- * What is to go, each statement a page of the oldest at once. Ids begin with the moment at which they were made, so
- * that the primary key leads to what is old, and no index on the end of a send is needed: none ends before it begins.
+ * SQL that is true for an id made before the retention time. Ids begin with their time, so the primary key finds old rows, and no
+ * index on the end of a send is needed: a send ends after its id was made. Each statement deletes one page of the oldest rows.
  */
 const madeBefore = (id: string) => sqlText`
   ${id} < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
@@ -30,11 +30,11 @@ const trimSendsStatement = prepared<{ trimmed: number }>(
     select count(*)::int as trimmed from trimmed`,
 )
 
-/** @param oldest selects a page of what is to go, by its primary key. */
+/** @param oldest SQL that selects the primary keys of a page of rows to delete. */
 const trimPage = (table: string, key: string, oldest: string) =>
   prepared<{ trimmed: number }>(
     `trim_${table}`,
-    'Deletes a page of what is past its retention.',
+    'Deletes a page of rows past their retention.',
     sqlText`
       with trimmed as (
         delete from ${table} t using (
@@ -54,7 +54,7 @@ const trimMediaStatement = trimPage(
     order by m.request_id limit $2 for update of m, s`,
 )
 
-/** They fetch media after they have taken the message: it must not be gone while its links live. */
+/** Providers that fetch media after accepting the message. Their media is kept while its links are valid. */
 const fetchingProviders = providerNames.filter((name) => (providerRules[name] as ProviderRules).fetchesMedia)
 
 const trimConversationsStatement = trimPage(
@@ -76,7 +76,7 @@ const trim =
   async (db, limit) =>
     (await statement(db, [interval, limit, ...more]))[0]?.trimmed ?? 0
 
-/** What is kept for how long: each removes a page of what is older, and says how much it was. */
+/** The statements that enforce retention: each deletes a page of rows that are too old, and returns their number. */
 export function retentionTrims(kept: { days: number; mediaHours: number }): Record<string, Trim> {
   return {
     sends: trim(trimSendsStatement, `${kept.days} days`),

@@ -5,7 +5,7 @@ import { channels, sandboxMessages } from '../schema.ts'
 
 type NewMessage = Omit<typeof sandboxMessages.$inferInsert, 'id' | 'receivedAt'>
 
-/** @returns the id that the sandbox gives the message. */
+/** @returns the sandbox's message id. */
 export async function keepSandboxMessage(db: Database, message: NewMessage): Promise<string> {
   const id = uuidv7()
   await db.insert(sandboxMessages).values({ id, ...message })
@@ -14,10 +14,10 @@ export async function keepSandboxMessage(db: Database, message: NewMessage): Pro
 
 export type ReceivedMessage = Awaited<ReturnType<typeof listSandboxMessages>>[number]
 
-/** By which the type of a file is told. */
+/** Enough of a file to recognise its type. */
 const headBytes = 4100
 
-/** What the sandbox received, the newest first, with no more of its media than tells its type. */
+/** The messages that the sandbox received, newest first, with only the head of their media. */
 export function listSandboxMessages(db: Database, page: { before?: string | undefined; limit: number }) {
   const { mediaContent } = sandboxMessages
   return db
@@ -39,7 +39,7 @@ export function listSandboxMessages(db: Database, page: { before?: string | unde
     .limit(page.limit)
 }
 
-/** The media of a message that the sandbox received, where it came with it and is still kept. */
+/** The media of a message that the sandbox received; undefined if it has none, or it is no longer kept. */
 export async function findSandboxMedia(db: Database, id: string) {
   const [row] = await db
     .select({ content: sandboxMessages.mediaContent, message: sandboxMessages.message })

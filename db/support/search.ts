@@ -4,19 +4,19 @@ import type { MessageType } from '../../src/core/message.ts'
 import type { SendStatus } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
 
-/** What sends are looked for by; what is absent doesn't matter. */
+/** The filters of a search. Absent ones match all. */
 export interface SendSearch {
   channelIds?: string[] | undefined
   /** Normalised. */
   contactValue?: string | undefined
-  /** Any of these: what the provider of its last attempt calls it. No index leads to them. */
+  /** Any of these ids, given by the provider at the last attempt. There is no index for them. */
   providerMessageIds?: string[] | undefined
   status?: SendStatus | undefined
-  /** Accepted from then on … */
+  /** Accepted at or after this time. */
   from?: Date | undefined
-  /** … and before then. */
+  /** Accepted before this time. */
   to?: Date | undefined
-  /** The last send of the page before. */
+  /** The last send of the previous page. */
   before?: string | undefined
 }
 
@@ -35,14 +35,14 @@ export interface FoundSend {
 
 export interface SearchPage {
   sends: FoundSend[]
-  /** Where the next page begins; absent where there is none. */
+  /** The start of the next page; absent if there is none. */
   olderThan?: string
-  /** With a page that isn't full: the search has looked at all it looks at in one go, back to then. */
+  /** With a page that isn't full: the search reached its limit of sends to look at, back to this time. */
   lookedBackTo?: Date
 }
 
 export const pageSize = 50
-/** Where no index leads to what is looked for. */
+/** Limit of the sends looked at for one page, for filters without an index. */
 export const mostLookedAt = 100_000
 
 const columns = `
@@ -50,7 +50,7 @@ const columns = `
   s.message_type as "messageType", s.contact_type as "contactType", s.contact_value as "contactValue",
   s.channel_id as "channelId", c.name as "channelName"`
 
-/** An id begins with the moment at which it was made: the primary key leads to a span of time. */
+/** An id begins with its time, so the primary key finds a span of time. */
 const inSpan = 's.request_id >= $1::uuid and s.request_id < $2::uuid'
 const matches = `($3::uuid[] is null or s.channel_id = any($3)) and ($4::text is null or s.status = $4)`
 const isOfProvider = (ids: string) => `(${ids}::text[] is null or s.provider_message_id = any(${ids}))`
@@ -62,8 +62,8 @@ const ofContact = `
   order by s.request_id desc ${onePage}`
 
 /**
- * Channel by channel, for that is how `sends_waiting` and `sends_not_sent` begin; and by `seq`, for to have them in the
- * order of the primary key all sends might be read.
+ * Searches channel by channel, because the indexes `sends_waiting` and `sends_not_sent` begin with the channel; and by `seq`,
+ * because in the order of the primary key PostgreSQL might read all sends.
  */
 const byChannel = (condition: string) => `
   select ${columns} from channels c cross join lateral (
@@ -81,15 +81,14 @@ const newest = `
   where ${matches} and ${isOfProvider('$6')}
   order by s.request_id desc ${onePage}`
 
-const endOfLook = `
+const lastLookedAt = `
   select s.request_id as "requestId", s.accepted_at as "acceptedAt" from sends s
   where ${inSpan} order by s.request_id desc offset $3 - 1 limit 1`
 
 /**
- * A page of sends, the newest first.
+ * A page of sends, newest first.
  *
- * @param lookedAtOnce how many sends are looked at where no index leads to those that match: what a page costs doesn't
- * grow with history.
+ * @param lookedAtOnce how many sends are looked at for filters without an index, so that a page's cost doesn't grow with history.
  */
 export async function searchSends(
   db: Database,
@@ -113,11 +112,11 @@ export async function searchSends(
   const filters = [channelIds, status, lookedAtOnce, providerMessageIds]
   const page = asPage(await query(newest, [...spanBefore, ...filters]))
   if (page.olderThan !== undefined) return page
-  const [end] = await query(endOfLook, [...spanBefore, lookedAtOnce])
+  const [end] = await query(lastLookedAt, [...spanBefore, lookedAtOnce])
   return end ? { ...page, olderThan: end.requestId, lookedBackTo: end.acceptedAt } : page
 }
 
-/** The condition of the index by channel that has the sends of that status, and few others. */
+/** The condition of the index by channel that contains the sends with this status, and few others. */
 function indexFor(status: SendStatus | null): string | undefined {
   if (status === 'queued' || status === 'sending') return 's.finished_at is null'
   if (status === 'failed' || status === 'uncertain') return 's.failure is not null'
@@ -130,7 +129,7 @@ function asPage(found: FoundSend[]): SearchPage {
   return found.length > pageSize && last ? { sends, olderThan: last.requestId } : { sends }
 }
 
-/** Ids that are made from that moment on are not lower. */
+/** The lowest id that can be made at this time. */
 function firstIdAt(moment: Date): string {
   const ms = Math.max(0, moment.getTime()).toString(16).padStart(12, '0')
   return `${ms.slice(0, 8)}-${ms.slice(8)}${NIL.slice(13)}`

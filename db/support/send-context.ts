@@ -2,13 +2,13 @@ import type { Message } from '../../src/core/message.ts'
 import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
-/** What stands around a send, by name. */
+/** The names and the conversation around a send. */
 export interface SendContext {
   accountName: string
   flowName: string | null
   /** The conversation that it joined. */
   conversation: { openedAt: string; closedAt: string | null; closedBy: string | null } | null
-  /** Null unless it was asked for. */
+  /** Null unless requested. */
   message: Message | null
 }
 

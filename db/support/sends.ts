@@ -5,8 +5,8 @@ import type { Database } from '../client.ts'
 import { media, sendEvents, sends } from '../schema.ts'
 
 /**
- * One statement whether the send is absent or another account's; and for its events, too, so that they are of the same
- * moment as its state.
+ * A send with its stored events, read by one statement, so that they are of the same moment. The same statement serves an absent
+ * send and one of another account, so that they can't be distinguished by timing.
  */
 export async function findSend(
   db: Database,
@@ -24,7 +24,7 @@ export async function findSend(
   return send && { send, events: rows.flatMap(({ event }) => event ?? []) }
 }
 
-/** The media of a send that has some, as a provider is to get it by a link; without its bytes where they aren't asked for. */
+/** The media of a send, for a provider that fetches it by a link; undefined if it has none. Without its bytes unless requested. */
 export async function findMedia(
   db: Database,
   requestId: string,

@@ -102,27 +102,27 @@ const faults: Fault[] = [
     'api',
     'DATABASE_URL',
     () => ({ DATABASE_URL: 'postgres://localhost/none?sslmode=prefer' }),
-    /DATABASE_URL has an sslmode that is none of disable, require, verify-ca, verify-full/,
+    /DATABASE_URL has an unknown sslmode; set it to one of disable, require, verify-ca, verify-full/,
   ],
   ...['disable', 'require', 'verify-ca'].map(
     (mode): Fault => [
       'api',
       'DATABASE_URL',
       () => ({ DATABASE_URL: `postgres://localhost/none?sslmode=${mode}&sslrootcert=system` }),
-      /DATABASE_URL has sslrootcert=system, which takes sslmode=verify-full/,
+      /DATABASE_URL has sslrootcert=system, which requires sslmode=verify-full/,
     ],
   ),
   [
     'api',
     'DATABASE_URL',
     () => ({ DATABASE_URL: `${stores.databaseUrl}?sslmode=require` }),
-    /^DATABASE_URL: .*no TLS/,
+    /^DATABASE_URL: .*does not support TLS/,
   ],
   [
     'cli',
     'DATABASE_URL',
     () => ({ DATABASE_URL: `${stores.databaseUrl}?sslmode=require` }),
-    /^DATABASE_URL: .*no TLS/,
+    /^DATABASE_URL: .*does not support TLS/,
   ],
   [
     'cli',
