@@ -27,7 +27,7 @@ const isInTime = 'clock_timestamp() < "recordBy"'
 
 /**
  * SQL that is true if `condition` is. If it isn't, the statement is rolled back and fails with an error that `isTooLate`. For
- * conditions that are checked after rows have been written (migration 0012, docs/decisions/0012-wait-budget.md).
+ * conditions that are checked after rows have been written (migration 0012, docs/decisions/0012-request-deadline.md).
  */
 const orTooLate = (condition: string) => `case when ${condition} then true else too_late() end`
 

@@ -1,5 +1,5 @@
 export const maxDepth = 32
-/** A valid body has at most 316 (docs/decisions/0030-body-guards.md). The limit is higher, so that the schema can name the faulty fields. */
+/** A valid body has at most 316 (docs/decisions/0030-body-limits.md). The limit is higher, so that the schema can name the faulty fields. */
 export const maxFields = 10_000
 
 const quote = 0x22

@@ -91,7 +91,7 @@ function parse(one: Exchange) {
 }
 
 /**
- * What wasn't answered 202 left no row, but for a 503 on a machine that is too busy (docs/decisions/0012-wait-budget.md).
+ * What wasn't answered 202 left no row, but for a 503 on a machine that is too busy (docs/decisions/0012-request-deadline.md).
  * The log tells of no fault, and holds nothing that was sent.
  */
 async function expectNothingElse({ service }: World, acceptedIds: Set<string>, undecidedIds: Set<string>) {
