@@ -21,6 +21,7 @@ import type { Message, MessageType } from '../src/core/message.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { AttemptRecord, SendStatus } from '../src/core/timeline.ts'
+import { channelChecks, conversationChecks, permitChecks, sendChecks } from './checks.ts'
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 const moment = (name: string) => timestamp(name, { withTimezone: true })
@@ -47,41 +48,45 @@ export const apiKeys = pgTable('api_keys', {
   revokedAt: moment('revoked_at'),
 })
 
-export const channels = pgTable('channels', {
-  id: uuid('id').primaryKey(),
-  accountId: uuid('account_id')
-    .notNull()
-    .references(() => accounts.id),
-  provider: text('provider').$type<ProviderName>().notNull(),
-  name: text('name').notNull(),
-  /** Sealed by `sealConfig`. */
-  sealedConfig: text('sealed_config').notNull(),
-  onUncertain: text('on_uncertain').$type<OnUncertain>().notNull(),
-  ordering: text('ordering').$type<Ordering>().notNull().default('contact'),
-  /** Set while the channel is held and its sends wait. */
-  heldAt: moment('held_at'),
-  heldReason: text('held_reason'),
-  /** How long its sends may wait; null if they don't expire. */
-  expireAfterSeconds: integer('expire_after_seconds'),
-  /** At most `rate_calls` calls in `rate_seconds`; both null for no rate. */
-  rateCalls: integer('rate_calls'),
-  rateSeconds: integer('rate_seconds'),
-  /** Limit of concurrent calls; null for none. */
-  maxInFlight: integer('max_in_flight'),
-  /** With a rate: when its next call may be made. */
-  nextCallAt: moment('next_call_at'),
-  /** The circuit breaker is open until this time; then it lets a probe through. Null if it is closed. */
-  breakerOpenUntil: moment('breaker_open_until'),
-  /** When a send of its overflow last got an answer, accurate to some seconds. */
-  answeredAt: moment('answered_at'),
-  /** When the breaker opened after it was last closed. */
-  breakerOpenedAt: moment('breaker_opened_at'),
-  /** How often the breaker has opened since it was last closed. */
-  breakerOpenings: integer('breaker_openings').notNull().default(0),
-  createdAt: moment('created_at').notNull().defaultNow(),
-  /** When it was deleted. The row stays for its sends. It is also held, so that none of them is claimed. */
-  deletedAt: moment('deleted_at'),
-})
+export const channels = pgTable(
+  'channels',
+  {
+    id: uuid('id').primaryKey(),
+    accountId: uuid('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    provider: text('provider').$type<ProviderName>().notNull(),
+    name: text('name').notNull(),
+    /** Sealed by `sealConfig`. */
+    sealedConfig: text('sealed_config').notNull(),
+    onUncertain: text('on_uncertain').$type<OnUncertain>().notNull(),
+    ordering: text('ordering').$type<Ordering>().notNull().default('contact'),
+    /** Set while the channel is held and its sends wait. */
+    heldAt: moment('held_at'),
+    heldReason: text('held_reason'),
+    /** How long its sends may wait; null if they don't expire. */
+    expireAfterSeconds: integer('expire_after_seconds'),
+    /** At most `rate_calls` calls in `rate_seconds`; both null for no rate. */
+    rateCalls: integer('rate_calls'),
+    rateSeconds: integer('rate_seconds'),
+    /** Limit of concurrent calls; null for none. */
+    maxInFlight: integer('max_in_flight'),
+    /** With a rate: when its next call may be made. */
+    nextCallAt: moment('next_call_at'),
+    /** The circuit breaker is open until this time; then it lets a probe through. Null if it is closed. */
+    breakerOpenUntil: moment('breaker_open_until'),
+    /** When a send of its overflow last got an answer, accurate to some seconds. */
+    answeredAt: moment('answered_at'),
+    /** When the breaker opened after it was last closed. */
+    breakerOpenedAt: moment('breaker_opened_at'),
+    /** How often the breaker has opened since it was last closed. */
+    breakerOpenings: integer('breaker_openings').notNull().default(0),
+    createdAt: moment('created_at').notNull().defaultNow(),
+    /** When it was deleted. The row stays for its sends. It is also held, so that none of them is claimed. */
+    deletedAt: moment('deleted_at'),
+  },
+  () => channelChecks,
+)
 
 /**
  * Permits of sends of limited channels (db/delivery/permits.ts). A send with a permit may be claimed, and counts as in flight until
@@ -101,7 +106,7 @@ export const permits = pgTable(
     /** Whether it is for a probe of an open circuit breaker. */
     isProbe: boolean('is_probe').notNull(),
   },
-  (table) => [index('permits_of_channel').on(table.channelId)],
+  (table) => [index('permits_of_channel').on(table.channelId), ...permitChecks],
 )
 
 /** Templates registered with a channel. Unregistered ones are passed to the provider unchanged. */
@@ -146,6 +151,7 @@ export const conversations = pgTable(
       .where(sql`closed_at is null`),
     index('conversations_closed').on(table.closedAt).where(sql`closed_at is not null`),
     index('conversations_of_contact').on(table.accountId, table.contactValue),
+    ...conversationChecks,
   ],
 )
 
@@ -214,6 +220,7 @@ export const sends = pgTable(
     index('sends_expiring').on(table.expiresAt).where(sql`finished_at is null and expires_at is not null`),
     index('sends_not_sent').on(table.channelId, table.seq).where(sql`failure is not null`),
     index('sends_of_contact').using('hash', table.contactValue),
+    ...sendChecks,
   ],
 )
 

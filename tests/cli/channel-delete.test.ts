@@ -194,7 +194,8 @@ test('a send that was being claimed at that moment, and would be tried again, fa
   const { db } = service.runtime
   const requestId = await accept(service, account, textBody())
   const send = await beginAttempt(service, requestId, 'claimed-before')
-  await db.update(channels).set({ deletedAt: new Date() }).where(eq(channels.id, account.channelId))
+  const deleted = { deletedAt: new Date(), heldAt: new Date() }
+  await db.update(channels).set(deleted).where(eq(channels.id, account.channelId))
 
   await endAttempt(service, send, { outcome: 'retry_later', reason: 'busy' } as never)
   expect(await failSendsOfDeletedChannels(db, 10)).toEqual([requestId])

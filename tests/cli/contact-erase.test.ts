@@ -191,7 +191,9 @@ describe('a send that has not ended', () => {
       const { rows } = await db.$client.query(waitingForLocks)
       return rows.length > 0
     })
-    const replay = `update sends set status = 'queued', finished_at = null, failure = null where request_id = $1`
+    const replay = `
+      update sends set status = 'queued', finished_at = null, failure = null, attempt_record = null
+      where request_id = $1`
     await client.query(replay, [requestId])
     await client.query('commit')
     client.release()

@@ -67,6 +67,7 @@ async function buildAged(
       nextAttemptAt: new Date(Date.now() + dayMs),
       finishedAt: finishedMsAgo === null ? null : ago(finishedMsAgo),
       status: status as 'sent',
+      ...(status === 'sending' && { worker: 'busy', claimId: uuidv7(), claimedAt: acceptedAt }),
     },
   )
   const { requestId } = send

@@ -83,7 +83,7 @@ export async function claimSend(
   const { rows } = await pool.query<ClaimedSend>({
     name: 'claim_send',
     text: `update sends s
-           set status = 'sending', attempt = attempt + 1, worker = $2, claimed_at = clock_timestamp()
+           set status = 'sending', attempt = attempt + 1, worker = $2, claim_id = s.request_id, claimed_at = clock_timestamp()
            from channels c
            where s.request_id = $1 and s.status = 'queued' and c.id = s.channel_id
            returning s.channel_id as "channelId", json_build_object('type', s.contact_type, 'value', s.contact_value)

@@ -1,0 +1,39 @@
+import { sql } from 'drizzle-orm'
+import { check } from 'drizzle-orm/pg-core'
+import { sendStatuses } from '../src/core/timeline.ts'
+
+const oneOf = (names: readonly string[]) => sql.raw(`(${names.map((name) => `'${name}'`).join(', ')})`)
+
+/*
+ * What a state implies: a statement that contradicts it fails. Migrations add these checks `not valid`, so that no table is locked
+ * while its rows are read; `migrate` validates them afterwards (docs/how-to/add-a-migration.md).
+ */
+
+export const sendChecks = [
+  check('sends_status', sql`status in ${oneOf(sendStatuses)}`),
+  check(
+    'sends_finished_at',
+    sql`(finished_at is not null) = (status in ${oneOf(['sent', 'failed', 'uncertain'])})`,
+  ),
+  check(
+    'sends_claim',
+    sql`status <> 'sending' or (worker is not null and claim_id is not null and claimed_at is not null)`,
+  ),
+  check('sends_attempt_record', sql`attempt_record is null or finished_at is not null`),
+  check('sends_failure', sql`failure is null or status in ${oneOf(['failed', 'uncertain'])}`),
+  check('sends_attempts', sql`attempts_before_replay >= 0 and attempt >= attempts_before_replay`),
+  check('sends_losses', sql`losses >= 0`),
+]
+
+export const channelChecks = [
+  check('channels_held', sql`held_at is not null or (held_reason is null and deleted_at is null)`),
+  check('channels_rate', sql`(rate_calls is null) = (rate_seconds is null)`),
+  check('channels_limits', sql`least(rate_calls, rate_seconds, max_in_flight, expire_after_seconds) > 0`),
+  check('channels_breaker', sql`breaker_openings >= 0`),
+]
+
+export const conversationChecks = [
+  check('conversations_closed', sql`closed_at is not null or closed_by is null`),
+]
+
+export const permitChecks = [check('permits_attempt', sql`attempt > 0`)]

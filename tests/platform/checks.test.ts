@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { is } from 'drizzle-orm'
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
+import pg from 'pg'
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { insertSends } from '../../db/admission/accepts.ts'
+import { connectDatabase } from '../../db/client.ts'
+import { migrateDatabase } from '../../db/migrate.ts'
+import * as schema from '../../db/schema.ts'
+import { buildNewSend } from '../support/batches.ts'
+import { buildAccount } from '../support/builders.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { freshStores } from '../support/stores.ts'
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startTestService()
+  const account = await buildAccount(service)
+  await insertSends(service.runtime.db, [buildNewSend(account)])
+})
+afterAll(() => service.stop())
+
+const send = (set: string) => `update sends set ${set}`
+const channel = (set: string) => `update channels set ${set}`
+const permit = (attempt: number) =>
+  `insert into permits (request_id, channel_id, attempt, valid_until, is_probe)
+   values (uuidv7(), uuidv7(), ${attempt}, now(), false)`
+const conversation = (closedAt: string, closedBy: string) =>
+  `insert into conversations (id, account_id, contact_type, contact_value, closed_at, closed_by)
+   values (uuidv7(), uuidv7(), 'phone', '+4915112345678', ${closedAt}, ${closedBy})`
+const ended = (status: string) => `status = '${status}', finished_at = now()`
+
+/** Statements about one queued send and one channel: those that the check refuses, and similar ones that it allows. */
+const cases: { name: string; refused: string[]; allowed: string[] }[] = [
+  {
+    name: 'sends_status',
+    refused: [send(`status = 'parked'`), send(`status = ''`)],
+    allowed: [send(ended('sent'))],
+  },
+  {
+    name: 'sends_finished_at',
+    refused: [
+      send('finished_at = now()'),
+      ...['sent', 'failed', 'uncertain'].map((status) => send(`status = '${status}'`)),
+    ],
+    allowed: ['sent', 'failed', 'uncertain'].map((status) => send(ended(status))),
+  },
+  {
+    name: 'sends_claim',
+    refused: [
+      send(`status = 'sending', worker = 'a', claim_id = uuidv7()`),
+      send(`status = 'sending', worker = 'a', claimed_at = now()`),
+      send(`status = 'sending', claim_id = uuidv7(), claimed_at = now()`),
+    ],
+    allowed: [send(`status = 'sending', worker = 'a', claim_id = uuidv7(), claimed_at = now()`)],
+  },
+  {
+    name: 'sends_attempt_record',
+    refused: [send(`attempt_record = '{}'`)],
+    allowed: [send(`attempt_record = '{}', ${ended('sent')}`)],
+  },
+  {
+    name: 'sends_failure',
+    refused: [send(`failure = 'x'`), send(`failure = 'x', ${ended('sent')}`)],
+    allowed: ['failed', 'uncertain'].map((status) => send(`failure = 'x', ${ended(status)}`)),
+  },
+  {
+    name: 'sends_attempts',
+    refused: [send('attempt = -1'), send('attempts_before_replay = 1'), send('attempts_before_replay = -1')],
+    allowed: [send('attempt = 1, attempts_before_replay = 1')],
+  },
+  { name: 'sends_losses', refused: [send('losses = -1')], allowed: [send('losses = 1')] },
+  {
+    name: 'channels_held',
+    refused: [channel(`held_reason = 'x'`), channel('deleted_at = now()')],
+    allowed: [channel('held_at = now()'), channel(`held_at = now(), held_reason = 'x', deleted_at = now()`)],
+  },
+  {
+    name: 'channels_rate',
+    refused: [channel('rate_calls = 1'), channel('rate_seconds = 1')],
+    allowed: [channel('rate_calls = 1, rate_seconds = 1')],
+  },
+  {
+    name: 'channels_limits',
+    refused: [
+      channel('rate_calls = 0, rate_seconds = 1'),
+      channel('rate_calls = 1, rate_seconds = 0'),
+      channel('max_in_flight = 0'),
+      channel('expire_after_seconds = 0'),
+    ],
+    allowed: [channel('max_in_flight = 1'), channel('expire_after_seconds = 1')],
+  },
+  {
+    name: 'channels_breaker',
+    refused: [channel('breaker_openings = -1')],
+    allowed: [channel('breaker_openings = 1')],
+  },
+  {
+    name: 'conversations_closed',
+    refused: [conversation('null', 'uuidv7()')],
+    allowed: [conversation('null', 'null'), conversation('now()', 'null'), conversation('now()', 'uuidv7()')],
+  },
+  { name: 'permits_attempt', refused: [permit(0)], allowed: [permit(1)] },
+]
+
+/** @returns the name of the check that refuses the statement. */
+async function refusalOf(statement: string): Promise<string | undefined> {
+  const client = await service.runtime.db.$client.connect()
+  try {
+    await client.query('begin')
+    const { rowCount } = await client.query(statement)
+    expect(rowCount).toBe(1)
+    return undefined
+  } catch (error) {
+    return error instanceof pg.DatabaseError ? error.constraint : Promise.reject(error)
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+}
+
+test.each(cases)(
+  '$name refuses the rows that contradict it, and no others',
+  async ({ name, refused, allowed }) => {
+    for (const statement of refused)
+      expect([statement, await refusalOf(statement)]).toEqual([statement, name])
+    for (const statement of allowed)
+      expect([statement, await refusalOf(statement)]).toEqual([statement, undefined])
+  },
+)
+
+test('each check of the schema has a case here, and is valid in the database', async () => {
+  const tables = Object.values(schema).filter((value) => is(value, PgTable))
+  const declared = tables.flatMap((table) => getTableConfig(table).checks.map(({ name }) => name))
+  expect(cases.map(({ name }) => name).sort()).toEqual(declared.sort())
+  const { rows } = await service.runtime.db.$client.query(
+    `select conname as name, convalidated as "isValid" from pg_constraint
+     where contype = 'c' and connamespace = current_schema()::regnamespace order by conname`,
+  )
+  expect(rows).toEqual(declared.map((name) => ({ name, isValid: true })))
+})
+
+/** A database before the last migration. */
+async function olderDatabase(): Promise<{ databaseUrl: string; client: pg.Client }> {
+  const { databaseUrl } = await freshStores()
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query(`
+    do $$ declare one record; begin
+      for one in select conrelid::regclass as tab, conname from pg_constraint
+                 where contype = 'c' and connamespace = current_schema()::regnamespace
+      loop execute format('alter table %s drop constraint %I', one.tab, one.conname); end loop;
+    end $$`)
+  await client.query(`delete from drizzle.__drizzle_migrations
+    where created_at = (select max(created_at) from drizzle.__drizzle_migrations)`)
+  return { databaseUrl, client }
+}
+
+const conflicting = `update sends set status = 'sent' where request_id = $1`
+
+test('a migration that waits for a table in use blocks others only briefly, and completes when the table is free', async () => {
+  const { databaseUrl, client } = await olderDatabase()
+  const reader = new pg.Client({ connectionString: databaseUrl })
+  await reader.connect()
+  onTestFinished(() => reader.end())
+  await client.query('begin; lock table sends in row exclusive mode')
+  const migrating = migrateDatabase(databaseUrl)
+  const tookMs: number[] = []
+  for (const end = performance.now() + 3000; performance.now() < end; await sleep(20)) {
+    const { ms } = await timed(reader)
+    tookMs.push(ms)
+  }
+  expect(Math.max(...tookMs)).toBeLessThan(1000)
+  await client.query('commit')
+  await migrating
+  expect(await invalidChecks(client)).toEqual([])
+})
+
+test('a row that contradicts a check fails migrate with the name of the check, until it is fixed', async () => {
+  const { databaseUrl, client } = await olderDatabase()
+  const send = buildNewSend({ accountId: uuidv7(), channelId: uuidv7() })
+  const db = connectDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 20_000, onConnectionLost: () => {} })
+  onTestFinished(() => db.$client.end())
+  await insertSends(db, [send])
+  await client.query(conflicting, [send.requestId])
+  await expect(migrateDatabase(databaseUrl)).rejects.toMatchObject({ constraint: 'sends_finished_at' })
+  await client.query('update sends set finished_at = now() where request_id = $1', [send.requestId])
+  await migrateDatabase(databaseUrl)
+  expect(await invalidChecks(client)).toEqual([])
+})
+
+async function timed(client: pg.Client): Promise<{ ms: number }> {
+  const begun = performance.now()
+  await client.query('select from sends limit 1')
+  return { ms: performance.now() - begun }
+}
+
+async function invalidChecks(client: pg.Client): Promise<unknown[]> {
+  const { rows } = await client.query(
+    `select name from unnest($1::text[]) name
+     where not exists (select from pg_constraint where conname = name and convalidated)`,
+    [cases.map(({ name }) => name)],
+  )
+  return rows
+}
