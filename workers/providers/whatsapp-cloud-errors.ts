@@ -17,8 +17,8 @@ type Refusal = Exclude<Outcome, { outcome: 'sent' | 'uncertain' }>
  */
 export function refusal(answer: HttpAnswer, config: WhatsAppCloudConfig): Refusal {
   const { status } = answer
-  const { code, isTransient, message, details } = errorOf(answer.body)
-  const known = code === undefined ? undefined : whatsAppCode(code)
+  const { code, decidingCode, isTransient, message, details } = errorOf(answer.body)
+  const known = decidingCode === undefined ? undefined : whatsAppCode(decidingCode)
   const failure = failureOf(answer, code, known, isTransient)
   // The message is the code's title. The details may repeat content or contact, unless they are about the channel.
   const words = masked(failure.outcome === 'channel_refused' ? [message, details] : [message], config)
@@ -57,10 +57,16 @@ function failureOf(
   return code === undefined ? failureWithoutCode(answer, own) : failureOfStatus(answer, own)
 }
 
+const numberUnknown = 33
+
 function errorOf(body: string) {
-  const { code, is_transient, message, error_data } = Object(fieldsOf(body).error)
+  const { code: given, error_subcode, is_transient, message, error_data } = Object(fieldsOf(body).error)
+  const code = Number.isInteger(given) ? (given as number) : undefined
   return {
-    code: Number.isInteger(code) ? (code as number) : undefined,
+    code,
+    // A phone number id that doesn't exist, or that the token may not use: `"code":100,"error_subcode":33`. Otherwise 100 is
+    // about the message.
+    decidingCode: code === 100 && error_subcode === numberUnknown ? numberUnknown : code,
     isTransient: is_transient === true,
     message: textOf(message).replace(/^\(#\d+\) */, ''),
     details: textOf(Object(error_data).details),

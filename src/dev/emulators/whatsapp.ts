@@ -34,7 +34,10 @@ export function graphError(
   status: number,
   code: number,
   message: string,
-  { details, ...fields }: { details?: string; type?: string; is_transient?: boolean } = {},
+  {
+    details,
+    ...fields
+  }: { details?: string; type?: string; error_subcode?: number; is_transient?: boolean } = {},
 ): GraphAnswer {
   const error_data = details === undefined ? {} : { error_data: { messaging_product: 'whatsapp', details } }
   const fbtrace_id = 'Az8or2yhqkZfEZ-_4Qn_Bam'
@@ -118,7 +121,7 @@ function answerTo(
   }
   if (id !== account.phoneNumberId || call.method !== 'POST') {
     const what = `Unsupported ${call.method?.toLowerCase()} request. Object with ID '${id}' does not exist, cannot be loaded due to missing permissions, or does not support this operation`
-    return graphError(400, 100, what, { type: 'GraphMethodException' })
+    return graphError(400, 100, what, { type: 'GraphMethodException', error_subcode: 33 })
   }
   return edge === 'media' ? taken(call.media, uploads) : sent(call.message, uploads)
 }

@@ -397,6 +397,13 @@ test.each(
   }
 })
 
+test('a phone number id that does not exist, or that the token may not use, holds the channel', async () => {
+  const { outcome } = await send({ config: configOf({ phoneNumberId: '106540352242923' }) })
+  expect(outcome).toMatchObject({ outcome: 'channel_refused', fault: 'sender', providerCode: '100' })
+  const ofMessage = graphError(400, 100, 'Invalid parameter', { error_subcode: 2494010 })
+  expect((await send({}, [ofMessage])).outcome.outcome).toBe('rejected')
+})
+
 test('media that WhatsApp could not process is not uploaded again', async () => {
   const { outcome, calls } = await send(
     {
