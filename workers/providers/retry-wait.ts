@@ -26,9 +26,17 @@ function writtenAtMs({ headers, at }: Answer): number {
   return readHttpDate([headers.date].flat()[0]) ?? at
 }
 
-/** In ms since 1970. Checks the form first, because Date.parse accepts nearly anything. */
-function readHttpDate(text = ''): number | undefined {
-  const isDate = /^[A-Z][a-z]{2,8}, .* GMT$/.test(text.trim())
-  const ms = isDate ? Date.parse(text) : Number.NaN
+/** The obsolete form of C's asctime, which has no time zone and means GMT. */
+const asctime = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/
+
+/**
+ * In ms since 1970, of any of the three forms of a date (RFC 9110, 5.6.7). Checks the form first, because Date.parse accepts
+ * nearly anything.
+ */
+function readHttpDate(given = ''): number | undefined {
+  const text = given.trim()
+  const withZone = asctime.test(text) ? `${text} GMT` : text
+  const isDate = withZone !== text || /^[A-Z][a-z]{2,8}, .* GMT$/.test(text)
+  const ms = isDate ? Date.parse(withZone) : Number.NaN
   return Number.isNaN(ms) ? undefined : ms
 }

@@ -35,6 +35,13 @@ test.each<[string, Record<string, string | string[]>, number | undefined]>([
     { 'retry-after': httpDate(at + 9000), date: 'today' },
     9000,
   ],
+  ['a date as RFC 850 had it', { 'retry-after': 'Sunday, 22-Nov-26 20:00:09 GMT', date: httpDate(at) }, 9000],
+  ['a date as asctime writes it', { 'retry-after': 'Sun Nov 22 20:00:09 2026', date: httpDate(at) }, 9000],
+  [
+    'a date, by a Date as asctime writes it',
+    { 'retry-after': httpDate(0), date: 'Wed Dec 31 23:59:51 1969' },
+    9000,
+  ],
   ['a date that is over', { 'retry-after': httpDate(at), date: httpDate(at + 1000) }, undefined],
   [
     'a date beside two of the answer',
