@@ -120,6 +120,16 @@ describe('one box', () => {
       '01a1fde1-ea47-76ae-9a8d-559e0203a641',
       '01A1FDE1-EA47-76AE-9A8D-559E0203A641',
     ],
+    [
+      'that contains a UUID',
+      '<0102018f2b6a7c11-5b1f3c1e-8a52-4c5e-9d3d-2f0c8d7be2a1-000000@eu-west-1.amazonses.com>',
+      '<0102018f2b6a7c11-5b1f3c1e-8a52-4c5e-9d3d-2f0c8d7be2a1-000000@eu-west-1.amazonses.com>',
+    ],
+    [
+      'that is a UUID in capitals',
+      '5B1F3C1E-8A52-4C5E-9D3D-2F0C8D7BE2A1',
+      '5B1F3C1E-8A52-4C5E-9D3D-2F0C8D7BE2A1',
+    ],
   ])('takes a provider’s message id %s, and leads to its send', async (_how, messageId, pasted) => {
     const requestId = await finished(textBody())
     await giveMessageId(requestId, messageId)

@@ -4,6 +4,7 @@ import { findChannelIds } from '../../../db/accounts/channels.ts'
 import { findExplanation } from '../../../db/support/explanation.ts'
 import { searchSends } from '../../../db/support/search.ts'
 import { findSendContext } from '../../../db/support/send-context.ts'
+import { findSend } from '../../../db/support/sends.ts'
 import { explain } from '../../core/explanation.ts'
 import { explainUnknownId, findRequestId } from '../../core/request-id.ts'
 import { buildTimeline } from '../../core/timeline.ts'
@@ -23,7 +24,7 @@ import {
 import { SearchPage } from './search-page.tsx'
 import { SendPage } from './send-page.tsx'
 import { UnknownIdPage } from './unknown-id-page.tsx'
-import { wordsLookUp } from './words-look-up.ts'
+import { type LookedUp, wordsLookUp } from './words-look-up.ts'
 
 /** Enough for a long log line with a stack trace. */
 const maxFormBytes = 256 * 1024
@@ -62,8 +63,8 @@ function handlers({ db, settings }: AdminRuntime) {
   const lookUp = wordsLookUp(db)
 
   /** The text is no send's requestId: it may be a contact or a provider's message id. */
-  const otherwise = async (c: Context, pasted: string) => {
-    const found = await lookUp(pasted)
+  const otherwise = async (c: Context, pasted: string, lookedUp?: LookedUp) => {
+    const found = lookedUp ?? (await lookUp(pasted))
     if (found?.only !== undefined) return c.redirect(`/support/${found.only}`, 303)
     if (found?.isAnswer) return c.html(<SearchPage input={found.input} page={found.page} />)
     const facts = { now: new Date(), retentionDays: settings.RETENTION_DAYS }
@@ -74,7 +75,11 @@ function handlers({ db, settings }: AdminRuntime) {
   return {
     async find(c: Context, pasted: string) {
       const requestId = findRequestId(pasted)
-      return requestId === undefined ? otherwise(c, pasted) : c.redirect(`/support/${requestId}`, 303)
+      if (requestId === undefined) return otherwise(c, pasted)
+      // A provider's message id may contain a UUID, as those of Amazon SES do.
+      const found = (await findSend(db, requestId)) ? undefined : await lookUp(pasted)
+      if (found?.page.sends.length) return otherwise(c, pasted, found)
+      return c.redirect(`/support/${requestId}`, 303)
     },
 
     async search(c: Context, input: SearchInput) {
