@@ -12,10 +12,15 @@ export function isForOtherHost(error: unknown): boolean {
   return codeOf(error) === otherName
 }
 
+/** Whether TLS failed because the certificate has expired, or isn't valid yet. */
+export function isOutdated(error: unknown): boolean {
+  return outdated.test(codeOf(error))
+}
+
 /** Whether TLS failed because of the server's certificate. */
 export function isCertificateFault(error: unknown): boolean {
   const code = codeOf(error)
-  return isForOtherHost(error) || untrusted.test(code) || outdated.test(code)
+  return isForOtherHost(error) || isOutdated(error) || untrusted.test(code)
 }
 
 /**
