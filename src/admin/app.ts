@@ -19,7 +19,9 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
   app.get('/readyz', async (c) => {
     const reason = await readiness.reasonNotReady()
-    return reason === undefined ? c.json({ status: 'ok' }) : c.json({ status: reason }, 503)
+    return reason === undefined
+      ? c.json({ status: 'ok' })
+      : c.json({ status: reason }, 503, { 'Retry-After': '1' })
   })
 
   app.use(checkHost(runtime), authenticate(runtime), refuseForeignForms)

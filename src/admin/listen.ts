@@ -11,6 +11,9 @@ const requestTimeoutMs = 30_000
 /** How long a response in progress may take at shutdown; the rest of the process's drain time is for closing its clients. */
 const finishMs = 3000
 
+/** Stands in for the Host header, which a request by HTTP/1.0 may lack. Not a loopback name: see `checkHost`. */
+const noHost = 'host.invalid'
+
 export interface AdminServer {
   port: number
   /** Takes no new connections, and resolves when all requests are answered. */
@@ -20,7 +23,7 @@ export interface AdminServer {
 export async function listen(app: AdminApp, at: { host: string; port: number }): Promise<AdminServer> {
   const server = createServer(
     { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
-    getRequestListener(app.fetch),
+    getRequestListener(app.fetch, { hostname: noHost }),
   )
   trackExchanges(server)
   await listenAt(server, { ...at, settings: { host: 'ADMIN_HOST', port: 'ADMIN_PORT' } })

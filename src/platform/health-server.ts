@@ -6,6 +6,8 @@ import { listenAt } from './listen-at.ts'
 import type { Readiness } from './readiness.ts'
 import { scrape } from './scrape.ts'
 
+const retryAfterSeconds = '1'
+
 interface Answer {
   statusCode: number
   contentType: string
@@ -37,7 +39,11 @@ export async function serveHealth(
     const route = routes[request.url?.split('?')[0] ?? '']
     const answer = route ? await route(requestId) : refusal(404, 'No such route.', requestId)
     response
-      .writeHead(answer.statusCode, { 'Content-Type': answer.contentType, 'X-Request-Id': requestId })
+      .writeHead(answer.statusCode, {
+        'Content-Type': answer.contentType,
+        'X-Request-Id': requestId,
+        ...(answer.statusCode === 503 && { 'Retry-After': retryAfterSeconds }),
+      })
       .end(answer.body)
   })
   trackExchanges(server)

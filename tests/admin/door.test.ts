@@ -1,4 +1,6 @@
 import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
@@ -76,6 +78,20 @@ describe('without a password', () => {
         body: '{"status":"ok"}',
       })
     }
+  })
+
+  test('a request by HTTP/1.0 needs no Host for that, as load balancers check health, and gets no page', async () => {
+    const { hostname, port } = new URL(open.url)
+    const statusOf = async (path: string) => {
+      const socket = connect(Number(port), hostname)
+      socket.write(`GET ${path} HTTP/1.0\r\n\r\n`)
+      return (await text(socket)).slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length)
+    }
+    expect(await Promise.all(['/healthz', '/readyz', '/support'].map(statusOf))).toEqual([
+      '200',
+      '200',
+      '403',
+    ])
   })
 })
 
@@ -222,7 +238,8 @@ test('while PostgreSQL is away, pages say so without internals, and it is not re
       expect(body).not.toMatch(/ECONN|someone|node_modules|\sat /)
     }
     expect((await get(`${away.url}/healthz`)).status).toBe(200)
-    expect((await get(`${away.url}/readyz`)).status).toBe(503)
+    const notReady = await get(`${away.url}/readyz`)
+    expect([notReady.status, notReady.headers['retry-after']]).toEqual([503, '1'])
   } finally {
     await away.stop()
   }

@@ -74,10 +74,12 @@ test.each(['api', 'worker'] as const)(
   async (kind) => {
     const { metricsUrl } = await start(kind, { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' })
     expect((await ask(`${metricsUrl}/healthz`)).status).toBe(200)
-    expect(await ask(`${metricsUrl}/readyz`)).toMatchObject({
+    const notReady = await ask(`${metricsUrl}/readyz`)
+    expect(notReady).toMatchObject({
       status: 503,
       body: { statusCode: 503, error: 'Service Unavailable', message: 'PostgreSQL does not answer.' },
     })
+    expect(notReady.headers.get('Retry-After')).toBe('1')
   },
 )
 
