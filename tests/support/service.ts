@@ -193,7 +193,7 @@ export async function finishedTimeline(
   requestId: string,
   apiKey: string,
 ): Promise<Timeline> {
-  const mayHaveEnded = hasNews(service.logs, requestId)
+  const mayHaveEnded = endIsLikely(service.logs, requestId)
   return await eventually(`the end of ${requestId}`, async () => {
     if (!mayHaveEnded()) return false
     const response = await fetch(`${service.url}/v1/messages/${requestId}`, {
@@ -208,15 +208,19 @@ export async function finishedTimeline(
   })
 }
 
-/** Whether to request the timeline again: the send has a new log line, or some time has passed (other processes log elsewhere). */
-function hasNews(logs: readonly LogLine[] = [], requestId: string): () => boolean {
+/** The log lines of workers after which a send has ended. */
+const ends = new Set(['sent', 'failed', 'uncertain'])
+
+/** Whether to request the timeline: the end was logged, or some time has passed (other processes log elsewhere). */
+function endIsLikely(logs: readonly LogLine[] = [], requestId: string): () => boolean {
+  const again = logs.length > 0 ? 500 : 0
   let read = 0
-  let askAgainAt = 0
+  let askAgainAt = Date.now() + again
   return () => {
-    const isNew = logs.slice(read).some((line) => line.requestId === requestId)
+    const isLogged = logs.slice(read).some((line) => line.requestId === requestId && ends.has(line.event))
     read = logs.length
-    if (!isNew && Date.now() < askAgainAt) return false
-    askAgainAt = Date.now() + (logs.length > 0 ? 250 : 0)
+    if (!isLogged && Date.now() < askAgainAt) return false
+    askAgainAt = Date.now() + again
     return true
   }
 }
