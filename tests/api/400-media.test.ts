@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { media as mediaTable, sends } from '../../db/schema.ts'
-import { type Account, buildAccount, post } from '../support/builders.ts'
+import { type Account, accept, buildAccount, post } from '../support/builders.ts'
 import { cpuMsOf } from '../support/cpu-time.ts'
 import { expectError, expectFault } from '../support/expect-error.ts'
 import { samples } from '../support/media-samples.ts'
@@ -24,9 +24,7 @@ function media(fields: object) {
 }
 
 async function expectTaken(fields: object, at: TestService = service, by: Account = account) {
-  const answer = await post(at, by, media(fields))
-  expect(answer.body).toStrictEqual({ requestId: expect.any(String) })
-  const { requestId } = answer.body
+  const requestId = await accept(at, by, media(fields))
   const { db } = at.runtime
   const [row] = await db.select().from(sends).where(eq(sends.requestId, requestId))
   const [stored] = await db.select().from(mediaTable).where(eq(mediaTable.requestId, requestId))

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, type TestContext, test } from 'vitest'
 import { connectDatabase, inTransaction, type Transaction } from '../../db/client.ts'
 import { isConflict, isUnavailable } from '../../db/errors.ts'
 import { freshStores } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
-async function connect(poolSize: number, queryTimeoutMs = 5000) {
+async function connect({ onTestFinished }: TestContext, poolSize: number, queryTimeoutMs = 5000) {
   const { databaseUrl } = await freshStores()
   const db = connectDatabase(databaseUrl, { poolSize, queryTimeoutMs, onConnectionLost: () => {} })
   onTestFinished(() => db.$client.end())
@@ -18,8 +18,8 @@ async function pidOf(transaction: Transaction): Promise<unknown> {
   return rows[0]?.pid
 }
 
-test('a connection that breaks between two statements of a transaction fails it, and doesn’t end the process', async () => {
-  const db = await connect(2)
+test.concurrent('a connection that breaks between two statements of a transaction fails it, and doesn’t end the process', async (context) => {
+  const db = await connect(context, 2)
   const broken = inTransaction(db, async (transaction) => {
     await db.execute(sql`select pg_terminate_backend(${await pidOf(transaction)}::int)`)
     await sleep(200)
@@ -30,8 +30,8 @@ test('a connection that breaks between two statements of a transaction fails it,
   expect((await db.execute(sql`select 1 as one`)).rows).toEqual([{ one: 1 }])
 })
 
-test('a connection whose transaction has failed is closed, with the statement that hangs in it', async () => {
-  const db = await connect(1, 500)
+test.concurrent('a connection whose transaction has failed is closed, with the statement that hangs in it', async (context) => {
+  const db = await connect(context, 1, 500)
   const pids: unknown[] = []
   const hang = () =>
     inTransaction(db, async (transaction) => {
@@ -47,8 +47,8 @@ test('a connection whose transaction has failed is closed, with the statement th
   expect(new Set(pids).size).toBe(2)
 })
 
-test('a failed transaction is rolled back, a successful one is committed', async () => {
-  const db = await connect(1)
+test.concurrent('a failed transaction is rolled back, a successful one is committed', async (context) => {
+  const db = await connect(context, 1)
   await db.execute(sql`create table one (id int)`)
   const insert = (id: number) =>
     inTransaction(db, (transaction) => transaction.execute(sql`insert into one values (${id})`))
@@ -61,8 +61,8 @@ test('a failed transaction is rolled back, a successful one is committed', async
   expect((await db.execute(sql`select id from one`)).rows).toEqual([{ id: 1 }])
 })
 
-test('a transaction that its process leaves idle is aborted soon, and gives its locks back', async () => {
-  const db = await connect(2)
+test.concurrent('a transaction that its process leaves idle is aborted soon, and gives its locks back', async (context) => {
+  const db = await connect(context, 2)
   await db.execute(sql`create table one as select 1 as id`)
   const frozen = inTransaction(db, async (transaction) => {
     await transaction.execute(sql`update one set id = 2`)
@@ -75,8 +75,8 @@ test('a transaction that its process leaves idle is aborted soon, and gives its 
   expect((await db.execute(sql`select id from one`)).rows).toEqual([{ id: 3 }])
 })
 
-test('a statement that waits too long for a lock fails with an error that may be retried', async () => {
-  const db = await connect(2, 20_000)
+test.concurrent('a statement that waits too long for a lock fails with an error that may be retried', async (context) => {
+  const db = await connect(context, 2, 20_000)
   await db.execute(sql`create table one as select 1 as id`)
   const holder = await db.$client.connect()
   await holder.query('begin; update one set id = 2')
