@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg'
 import type { Database } from './client.ts'
 
-const readEveryMs = 5000
+export const readEveryMs = 5000
 /** A reading is valid for this long, because clocks drift, and a machine may have been suspended. */
 const goodForMs = 60_000
 const readTimeoutMs = 1000

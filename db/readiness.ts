@@ -40,7 +40,7 @@ export const isHeadOfAll = `(s.lane is null or s.seq = min(s.seq) over (partitio
 export const hasLimits = (channels = 'channels') =>
   `num_nonnulls(${channels}.rate_calls, ${channels}.max_in_flight, ${channels}.breaker_open_until) > 0`
 
-const slowStartAfterSeconds = 10
+export const slowStartAfterSeconds = 10
 
 /** No send of the channel's overflow got an answer lately, so its overflow needs permits. */
 export const isInSlowStart = (channels = 'channels') =>

@@ -23,7 +23,7 @@ type StoreSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'DATABASE_POO
 const connectRedis = { api: connectForRequests, worker: connectForWorkers, admin: connectForAdmin }
 /** Far longer than it takes to replace a connection, and to add the largest batch of wake-ups. */
 const workersGiveUpAfterMs = 5000
-const queryTimeoutMs = { api: 1100, worker: 10_000, admin: 8000 }
+export const queryTimeoutMs = { api: 1100, worker: 10_000, admin: 8000 }
 
 const setPlansForRole =
   'through this pooler enable_seqscan is on: run migrate as the user of DATABASE_URL, then RECONNECT the pooler'

@@ -1,20 +1,16 @@
 import { createApp } from './api/app.ts'
-import { listen, portOf, stopListening } from './api/listen.ts'
+import { balancers, listen, portOf, stopListening } from './api/listen.ts'
 import { endConnections } from './platform/exchanges.ts'
 import { serveHealth } from './platform/health-server.ts'
 import { createLogger } from './platform/logger.ts'
-import { closeOnSignal, runProcess } from './platform/process.ts'
+import { closeOnSignal, runProcess, stopWithinMs } from './platform/process.ts'
 import { Readiness } from './platform/readiness.ts'
 import { readyWithin } from './platform/redis.ts'
 import { readSettings } from './platform/settings.ts'
 import { checkDatabase } from './platform/start-check.ts'
 import { openRuntime } from './runtime.ts'
 
-const drainMs = 10_000
 const waitForRedisMs = 1000
-/** How long a balancer may take to notice that this process is draining; part of `drainMs`. */
-const balancersNoticeWithinMs = 4000
-const balancersAskWithinMs = 30_000
 
 await runProcess(async () => {
   const settings = readSettings()
@@ -28,11 +24,11 @@ await runProcess(async () => {
     host: settings.HOST,
     port: settings.PORT,
   })
-  closeOnSignal(log, drainMs, async () => {
+  closeOnSignal(log, stopWithinMs.api, async () => {
     readiness.drain()
     endConnections(health)
-    const isBalanced = readiness.wasAskedWithin(balancersAskWithinMs)
-    await stopListening(server, { noticeMs: isBalanced ? balancersNoticeWithinMs : 0 })
+    const isBalanced = readiness.wasAskedWithin(balancers.askWithinMs)
+    await stopListening(server, { noticeMs: isBalanced ? balancers.noticeWithinMs : 0 })
     health.close()
     await runtime.close()
   })

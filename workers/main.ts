@@ -3,19 +3,13 @@ import { v7 as uuidv7 } from 'uuid'
 import { endConnections } from '../src/platform/exchanges.ts'
 import { serveHealth } from '../src/platform/health-server.ts'
 import { createLogger } from '../src/platform/logger.ts'
-import { closeOnSignal, runProcess } from '../src/platform/process.ts'
+import { closeOnSignal, runProcess, stopWithinMs } from '../src/platform/process.ts'
 import { Readiness } from '../src/platform/readiness.ts'
 import { readSettings } from '../src/platform/settings.ts'
 import { checkDatabase } from '../src/platform/start-check.ts'
 import { openRuntime } from '../src/runtime.ts'
 import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
 import { startWorker } from './worker.ts'
-
-/**
- * Longer than the time limit of a call to a provider, so that each call can end; only an upload of large media over a slow line
- * may take longer. Fetches of media are aborted at once.
- */
-const drainMs = 30_000
 
 await runProcess(async () => {
   const settings = readSettings()
@@ -27,7 +21,7 @@ await runProcess(async () => {
   await checkDatabase(runtime)
   const health = await serveHealth(runtime, readiness)
   const worker = startWorker(runtime, name, flow)
-  closeOnSignal(log, drainMs, async () => {
+  closeOnSignal(log, stopWithinMs.worker, async () => {
     readiness.drain()
     endConnections(health)
     await worker.stop()

@@ -17,7 +17,7 @@ import { type WorkerTimes, workerTimes } from './worker-times.ts'
 const maxStalls = 1_000_000
 const wakeAfterFaultMs = 1_000
 /** Share of the slots that the overflow queue can't use, so that a long backlog of one account leaves slots to the others. */
-const keptForOrdinary = 0.6
+export const keptForOrdinary = 0.6
 
 export interface QueueWorker {
   ready(): Promise<unknown>

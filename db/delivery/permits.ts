@@ -4,13 +4,13 @@ import { hasLimits, isBehind, isHeld, isInSlowStart, isLimited, isReady, isUsabl
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** Few, so that a provider that doesn't answer occupies few of the slots for the overflow of all accounts. */
-const permitsDuringSlowStart = 4
+export const permitsDuringSlowStart = 4
 /** How far ahead the permits of a rate are granted, so that their sends reach the worker in time. */
 const grantAheadSeconds = 1
 /** Delay of the first call after a pause, so that its send can reach the worker. */
 const startSeconds = 0.05
 /** How late a call may be, as a share of the rate's period. The spacing of calls is wider by the same share. */
-const leeway = 0.05
+export const leeway = 0.05
 const maxPermitsAtOnce = 200
 /**
  * While the state of the provider is unknown, a call should tell something about it. So a probe, and the calls of a slow start,

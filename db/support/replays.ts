@@ -8,6 +8,8 @@ export type ReplayableStatus = 'failed' | 'uncertain'
 
 /** How many sends of a set become due per second, so that a channel that has just recovered isn't flooded. */
 export const replaysPerSecond = 20
+/** How many sends of a set are replayed unless an operator sets another limit. */
+export const defaultReplayLimit = 1000
 
 /** SQL that is true for a send `s` with one of the states that can be replayed: not erased, with its media and its channel. */
 export const canBeReplayed = (statuses: string) => sqlText`

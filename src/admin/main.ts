@@ -1,13 +1,11 @@
 import { createLogger } from '../platform/logger.ts'
-import { closeOnSignal, runProcess } from '../platform/process.ts'
+import { closeOnSignal, runProcess, stopWithinMs } from '../platform/process.ts'
 import { Readiness } from '../platform/readiness.ts'
 import { readAdminSettings } from '../platform/settings.ts'
 import { checkDatabase } from '../platform/start-check.ts'
 import { openRuntime } from '../runtime.ts'
 import { createAdminApp } from './app.ts'
 import { listen } from './listen.ts'
-
-const drainMs = 5000
 
 await runProcess(async () => {
   const settings = readAdminSettings()
@@ -17,7 +15,7 @@ await runProcess(async () => {
   await checkDatabase(runtime)
   const at = { host: settings.ADMIN_HOST, port: settings.ADMIN_PORT }
   const server = await listen(createAdminApp(runtime, readiness), at)
-  closeOnSignal(log, drainMs, async () => {
+  closeOnSignal(log, stopWithinMs.admin, async () => {
     readiness.drain()
     await server.stop()
     await runtime.close()

@@ -21,7 +21,7 @@ import { traceRequest } from './send/trace-request.ts'
 import { sendMessage } from './send-message.ts'
 
 /** How long one request may wait for PostgreSQL and Redis; less than the 1.5 s within which every answer is due. */
-const answerWithinMs = 1100
+export const answerWithinMs = 1100
 
 export type ApiApp = Hono<ApiEnv>
 

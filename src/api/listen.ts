@@ -15,12 +15,14 @@ import { errorBody, notHttp } from './errors.ts'
 
 const checksPerTimeout = 10
 /** Longer than the 60 s of common load balancers, so that the balancer closes an idle connection, not the API. */
-const keepAliveTimeoutMs = 65_000
+export const keepAliveTimeoutMs = 65_000
 const sweepEveryMs = 50
 /** A client is likely to send another request within this time after its last one, so its connection isn't closed before. */
 const asksAgainWithinMs = 1000
+/** A load balancer that checks the API does so within the first time, and notices within the second that it is draining. */
+export const balancers = { askWithinMs: 30_000, noticeWithinMs: 4000 }
 /** Limit of pipelined requests on one connection. Thousands of them may fit into one read. */
-const mostSentAhead = 100
+export const mostSentAhead = 100
 
 type Answering = Pick<Runtime, 'log' | 'metrics'>
 

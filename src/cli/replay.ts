@@ -2,14 +2,12 @@ import { type Command, Option } from 'commander'
 import { findProvider } from '../../db/accounts/channels.ts'
 import type { Database } from '../../db/client.ts'
 import { type ReplayedSet, replaySends, tryReplay } from '../../db/support/replay-sets.ts'
-import { type ReplayableStatus, replaySend } from '../../db/support/replays.ts'
+import { defaultReplayLimit, type ReplayableStatus, replaySend } from '../../db/support/replays.ts'
 import { findSend } from '../../db/support/sends.ts'
 import { erasedContactValue } from '../core/contact.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { type Answerer, CliError, renderFields } from './answer.ts'
 import { pastMoment, reasonPart, wholeNumber } from './arguments.ts'
-
-const defaultLimit = 1000
 
 interface SetOptions {
   channel?: string
@@ -32,7 +30,7 @@ export function replayCommand(program: Command, answer: Answerer): void {
     .addOption(
       new Option('--status <status>', 'only sends with this status').choices(['failed', 'uncertain']),
     )
-    .option('--limit <n>', `only the oldest n of them; default: ${defaultLimit}`, wholeNumber)
+    .option('--limit <n>', `only the oldest n of them; default: ${defaultReplayLimit}`, wholeNumber)
     .option(
       '--since <time>',
       'only sends accepted at or after this time: 2026-11-21T14:00:00Z, or 1h for an hour ago',
@@ -66,7 +64,7 @@ function render(result: Answer, { dryRun }: SetOptions): string {
 }
 
 async function replaySet(db: Database, requestId: string | undefined, options: SetOptions) {
-  const { channel, status, limit = defaultLimit, dryRun, ...filters } = options
+  const { channel, status, limit = defaultReplayLimit, dryRun, ...filters } = options
   if (requestId !== undefined || channel === undefined || status === undefined) {
     throw new CliError('Give one requestId, or --channel and --status for a set; see: replay --help')
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SendRequest } from './send-request.ts'
 
-const longest = 255
+export const maxKeyLength = 255
 
 /**
  * The key of an Idempotency-Key header, bare or as a quoted string; both forms are the same key. Undefined unless it has 1 to
@@ -9,7 +9,7 @@ const longest = 255
  */
 export function parseIdempotencyKey(header: string): string | undefined {
   const key = header.startsWith('"') ? unquote(header) : header
-  return key !== undefined && key.length >= 1 && key.length <= longest ? key : undefined
+  return key !== undefined && key.length >= 1 && key.length <= maxKeyLength ? key : undefined
 }
 
 /** RFC 9651: a backslash escapes each quote and each backslash. */

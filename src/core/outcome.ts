@@ -69,7 +69,7 @@ export interface RetryRules {
   random: number
 }
 
-const notCalledDelayMs = 1000
+export const notCalledDelayMs = 1000
 
 /** @param attempt the number of the attempt that just ended; counted from 1 again after a replay. */
 export function decide(outcome: AttemptResult, attempt: number, rules: RetryRules): Verdict {
@@ -153,7 +153,7 @@ export function decideLoss(
 }
 
 /** Longer waits are cut to this. */
-const longestRetryAfterMs = 7 * 24 * 3600 * 1000
+export const longestRetryAfterMs = 7 * 24 * 3600 * 1000
 
 /** Undefined after the last attempt. A provider's Retry-After counts if it is longer, and isn't spread. */
 function retryDelayMs(attempt: number, rules: RetryRules, retryAfterMs = 0): number | undefined {

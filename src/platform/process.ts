@@ -1,5 +1,6 @@
 import closeWithGrace from 'close-with-grace'
 import { type Logger, logFault } from './logger.ts'
+import type { ProcessKind } from './metrics.ts'
 import { startFault } from './start-fault.ts'
 import { flushSpans } from './tracing.ts'
 
@@ -8,6 +9,17 @@ const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 /** One Ctrl-C arrives twice: the terminal signals the whole process group, and npm or a supervisor forwards the signal. */
 const sameSignalWithinMs = 1000
+
+/** How long a process may take to end, from the signal on (docs/reference/processes.md#shutdown). */
+export const stopWithinMs = {
+  api: 10_000,
+  /**
+   * Longer than the time limit of a call to a provider, so that each call can end; only an upload of large media over a slow
+   * line may take longer. Fetches of media are aborted at once.
+   */
+  worker: 30_000,
+  admin: 5000,
+} satisfies Record<ProcessKind, number>
 
 /** Runs an entry point. If it throws, prints the fault on stderr and exits with 1. */
 export async function runProcess(main: () => Promise<void>): Promise<void> {

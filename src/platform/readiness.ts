@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { Clients } from './clients.ts'
 import { Deadline } from './deadline.ts'
 
-const answerWithinMs = 1000
+export const answerWithinMs = 1000
 
 export const notReadyReasons = {
   draining: 'This process is about to end.',

@@ -4,8 +4,8 @@ import { Deadline } from './deadline.ts'
 import { type Logger, logWarning } from './logger.ts'
 import type { Metrics } from './metrics.ts'
 
-const failuresToOpen = 2
-const tryAgainAfterMs = 1000
+export const failuresToOpen = 2
+export const tryAgainAfterMs = 1000
 const pollEveryMs = 50
 
 /** Runs work that needs Redis, or fails at once while Redis is known to be down. */

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import { keyPrefix, overflowQueueName } from '../core/send-job.ts'
 
 /** BullMQ's highest priority value. Beyond it, wake-ups are taken in the order in which they came. */
-const lastTag = 2 ** 21 - 1
+export const lastTag = 2 ** 21 - 1
 const forgottenAfterMs = 86_400_000
 
 /**

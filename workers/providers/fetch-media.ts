@@ -37,9 +37,9 @@ export interface MediaFetcher {
 const longestIdleMs = 10_000
 
 /** Bytes of media being fetched, for all accounts and for one. Beyond it, responses stay unread in the network. */
-const memoryBudget = { units: 8 * maxMediaBytes, unitsOfOwner: 4 * maxMediaBytes }
+export const memoryBudget = { units: 8 * maxMediaBytes, unitsOfOwner: 4 * maxMediaBytes }
 /** After this the send goes back to the queue, instead of keeping a slot and an open connection while it waits. */
-const longestWaitForMemoryMs = 5000
+export const longestWaitForMemoryMs = 5000
 const firstBytes = 64 * 1024
 
 /** Fetches media for providers that take no links: only from allowed addresses, and without following redirects. */

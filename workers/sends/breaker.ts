@@ -16,7 +16,7 @@ const watchedChannels = 10_000
 /** Failures further apart than this don't count as "in a row". */
 const longestGapMs = 60_000
 const pageSize = 1000
-const leastWaitSeconds = 600
+export const leastWaitSeconds = 600
 
 interface Streak {
   failures: number

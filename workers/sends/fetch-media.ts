@@ -16,15 +16,15 @@ import { withinTimeLimit } from './time-limit.ts'
  * Shares of a worker's slots that may be fetching media at the same time: for one account, and for all together. An account's
  * first fetch is always permitted; otherwise a few accounts whose media hang would block the media of all others.
  */
-const shareOfAccount = 0.2
-const shareOfAll = 0.6
+export const shareOfAccount = 0.2
+export const shareOfAll = 0.6
 /** How long a send waits in its slot for a permit to fetch, before it goes back to the queue. */
-const waitInSlotMs = 200
-const firstDelayMs = 1000
-const longestDelayMs = 60_000
+export const waitInSlotMs = 200
+export const firstDelayMs = 1000
+export const longestDelayMs = 60_000
 const watchedSends = 10_000
 /** Media that arrived after the window of the call, on a channel with a rate. The next attempt takes it from here. */
-const late = { maxSize: 4 * maxMediaBytes, ttl: 600_000 }
+export const lateMediaKept = { maxSize: 4 * maxMediaBytes, ttl: 600_000 }
 
 const accountIsBusy = 'its account has reached its limit of concurrent media fetches'
 const workerIsBusy = 'the worker has reached its limit of concurrent media fetches'
@@ -61,7 +61,7 @@ export function mediaFetching(
   const queues = fetchQueues(permits)
   const delays = new LRUCache<string, number>({ max: watchedSends })
   const lateMedia = new LRUCache<string, Taken>({
-    ...late,
+    ...lateMediaKept,
     sizeCalculation: ({ content }) => Math.max(1, content.length),
   })
   const putOff = (requestId: string, reason: string): AttemptResult => {

@@ -9,7 +9,7 @@ import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type Queues, wake } from './wake.ts'
 
 const maxChannelsPerBatch = 100
-const probeMarginSeconds = 15
+export const probeMarginSeconds = 15
 /** After a channel had no free permits, requests within this time are answered together, at its end. */
 const fullForMs = 100
 const watchedChannels = 10_000

@@ -14,7 +14,7 @@ import type { EnteredSend } from './attempt.ts'
 
 const cachedConfigs = 10_000
 /** Leaves time for a worker with the right settings to claim the send, or for an operator to correct them. */
-const otherWorkerDelayMs = 30_000
+export const otherWorkerDelayMs = 30_000
 const noConfig =
   "the worker could not open the channel's config; set its CREDENTIALS_KEY to the key that sealed it (dispatch_fault in its log says more)"
 const noPublicUrl = 'the provider fetches media from this service: set PUBLIC_BASE_URL for the worker too'

@@ -1,5 +1,5 @@
 /** 2 Mbit/s. A transfer slower than this counts as hanging. */
-const slowestBytesPerSecond = 250_000
+export const slowestBytesPerSecond = 250_000
 const timeToReadMs = 50
 const timeToHeedMs = 500
 

@@ -12,7 +12,7 @@ import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 import { WakeUpFlow } from './wake-up-flow.ts'
 
 /** Limit of sends looked at in one pass, over all channels. Each channel gets at least `fewestPerChannel` of them. */
-const sendsPerPass = 10_000
+export const sendsPerPass = 10_000
 const fewestPerChannel = 100
 const pageSize = 1000
 /** Limit of sends read at once from several channels. */

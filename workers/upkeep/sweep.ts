@@ -14,7 +14,7 @@ import type { Heartbeat } from './heartbeat.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
 const minuteMs = 60_000
-const pageSize = 500
+export const pageSize = 500
 
 /**
  * The maintenance besides deliveries: gives up the claims of dead workers, fails sends that have expired or whose channel was

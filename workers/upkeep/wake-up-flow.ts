@@ -1,7 +1,7 @@
 import type { Metrics } from '../../src/platform/metrics.ts'
 
 /** Longer than it takes until other workers get the wake-ups of a killed one. */
-const defaultStalledAfterSeconds = 20
+export const defaultStalledAfterSeconds = 20
 
 /**
  * Checks whether wake-ups reach this worker. If sends stay due while the worker is idle and gets no wake-up, the way from

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { findChannelIds } from '../../../db/accounts/channels.ts'
 import { databaseNow } from '../../../db/clock.ts'
 import { type ReplaySet, replaySends, tryReplay } from '../../../db/support/replay-sets.ts'
-import { replaysPerSecond } from '../../../db/support/replays.ts'
+import { defaultReplayLimit as limit, replaysPerSecond } from '../../../db/support/replays.ts'
 import { isStorable } from '../../core/characters.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
@@ -10,8 +10,6 @@ import { fieldsOf } from './form-fields.ts'
 import { DonePage, doneIn, doneLink, type Options, TrialPage } from './replay-set-pages.tsx'
 import { readSearchForm, type SearchInput, searchInputIn } from './search-form.ts'
 
-/** The default limit of the command `replay`. */
-const limit = 1000
 const longestReason = 500
 
 /**

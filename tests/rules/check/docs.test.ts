@@ -1,8 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { smallBytes } from '../../../src/api/body/large/large-bodies.ts'
-import { timeouts } from '../../../src/api/client-timeouts.ts'
 import {
   type ConditionWords,
   conditionWords,
@@ -44,23 +42,6 @@ test('docs/decisions/README.md lists all records, in the order of their numbers'
   const rows = readFileSync('docs/decisions/README.md', 'utf8').matchAll(/^\| \[(\d+)\]\((.*?)\)/gm)
   const listed = [...rows].map(([, number, file]) => ({ number, file }))
   expect(listed).toEqual(records.sort().map((file) => ({ number: file.slice(0, 4), file })))
-})
-
-test('docs/reference/api.md says how slow a client may be', () => {
-  const page = readFileSync('docs/reference/api.md', 'utf8')
-  expect(smallBytes).toBe(128 * 1024)
-  expect(timeouts).toEqual({
-    ...{ headersMs: 10_000, queuedMs: 30_000, idleMs: 30_000, lingerMs: 500 },
-    ...{ bodyGraceMs: 10_000, bodyBytesPerSecond: 32 * 1024 },
-  })
-  for (const row of [
-    '| the headers of a request | 10 s from the start',
-    '| the body | an average of 32 KiB a second once it has taken 10 s |',
-    '| a body of more than 128 KiB | it waits for memory while many such are under way: for 30 s at most,',
-    '| silence while a request or its answer is under way | 30 s |',
-    'half a second later the connection is closed',
-  ])
-    expect(page.replace(/\s+/g, ' ')).toContain(row)
 })
 
 describe('docs/explanation/security.md', () => {

@@ -1,0 +1,75 @@
+import { quotaPerAccount, quotaPerChannel } from '../../../../db/admission/quota.ts'
+import { givesUpAfterMs } from '../../../../db/client.ts'
+import { firstSeconds, longestSeconds } from '../../../../db/delivery/breakers.ts'
+import { leeway, permitsDuringSlowStart } from '../../../../db/delivery/permits.ts'
+import { headStartMs, slowStartAfterSeconds } from '../../../../db/readiness.ts'
+import { replaysPerSecond } from '../../../../db/support/replays.ts'
+import { maxMediaBytes } from '../../../../src/core/message-body.ts'
+import { notCalledDelayMs } from '../../../../src/core/outcome.ts'
+import { lastTag } from '../../../../src/queue/fair-order.ts'
+import { longestWaitForMemoryMs, memoryBudget } from '../../../../workers/providers/fetch-media.ts'
+import { keptForOrdinary } from '../../../../workers/queue-worker.ts'
+import { leastWaitSeconds, mostFailures } from '../../../../workers/sends/breaker.ts'
+import {
+  firstDelayMs,
+  lateMediaKept,
+  longestDelayMs,
+  shareOfAccount,
+  shareOfAll,
+  waitInSlotMs,
+} from '../../../../workers/sends/fetch-media.ts'
+import { probeMarginSeconds } from '../../../../workers/sends/permits.ts'
+import { slowestBytesPerSecond } from '../../../../workers/sends/time-limit.ts'
+import { sendsPerPass } from '../../../../workers/upkeep/reconcile.ts'
+import { workerTimes } from '../../../../workers/worker-times.ts'
+import { grouped, mebibytes, percent, quotes, seconds, settings } from './quote.ts'
+
+const { PROVIDER_TIMEOUT_SECONDS } = settings
+const { leaseMs, sweepEveryMs, permitValidMs, failingForMs } = workerTimes
+const overflowShare = percent(1 - keptForOrdinary)
+const calls = { limit: 600, seconds: 60 }
+
+quotes('explanation/delivery', [
+  // Lanes
+  `within about ${seconds(leaseMs + sweepEveryMs)}, then as above`,
+  `in a set, ${replaysPerSecond} become due each second`,
+  // Channels with limits
+  `their wake-ups, ${headStartMs} ms before the moment`,
+  `calls are S / N and ${percent(leeway)} apart. A call may be late by ${percent(leeway)} of S`,
+  `gets another permit about ${seconds(notCalledDelayMs)} later`,
+  `about ${percent(1 - leeway)} of the rate can be used`,
+  `\`${calls.limit}/${calls.seconds}\` is a call every ${(calls.seconds * (1 + leeway)) / calls.limit} s`,
+  `An unclaimed one expires after ${seconds(permitValidMs)}`,
+  `At \`80/1\` the leeway is ${1000 * leeway} ms`,
+  `locks the channels' rows for up to ${seconds(givesUpAfterMs)}`,
+  // Circuit breakers
+  `each attempt up to ${PROVIDER_TIMEOUT_SECONDS} s of a slot`,
+  `${mostFailures} failures of the provider in a row, over at least ${seconds(failingForMs)}`,
+  `open for ${firstSeconds} s, then after each failed probe for twice as long, at most ${longestSeconds / 60} minutes`,
+  `within \`PROVIDER_TIMEOUT_SECONDS\` and ${probeMarginSeconds} s, another send may try`,
+  `at least ${leastWaitSeconds / 60} minutes`,
+  `On a quiet channel, ${mostFailures} failures of one send's retries`,
+  // Fairness
+  `within its account's quota?<br>${quotaPerChannel} a channel, ${quotaPerAccount} in all`,
+  `a quota of ${quotaPerChannel} sends for each of its channels, and ${quotaPerAccount} in all`,
+  `overflow -- at most ${overflowShare} --> slots`,
+  `uses at most ${overflowShare} of its slots for the overflow`,
+  `So ${permitsDuringSlowStart} calls of a channel's overflow are in flight at a time`,
+  `After ${slowStartAfterSeconds} s without an answer it is ${permitsDuringSlowStart} again`,
+  `An account whose ${quotaPerChannel} sends in a channel wait`,
+  `the slots of a worker, ${quotaPerChannel} sends for each channel, and ${overflowShare} by the overflow`,
+  `hold permits, and the ${permitsDuringSlowStart} calls of its slow start`,
+  `up to ${grouped(sendsPerPass)} due sends in a pass`,
+  `Tags end** at ${grouped(lastTag)}`,
+  // Time limits
+  `\`PROVIDER_TIMEOUT_SECONDS\` (${PROVIDER_TIMEOUT_SECONDS}) after its last bytes have moved`,
+  `${1_000_000 / slowestBytesPerSecond} s for each megabyte that has moved (${(slowestBytesPerSecond * 8) / 1_000_000} Mbit/s)`,
+  // Fetching media
+  `use at most ${percent(shareOfAccount)} of the slots, and those of all accounts ${percent(shareOfAll)}`,
+  `a send waits up to ${waitInSlotMs} ms in its slot`,
+  `tried again after ${[1, 2, 4].map((times) => seconds(firstDelayMs * times)).join(', ')}, … up to ${seconds(longestDelayMs)}`,
+  `at most ${mebibytes(memoryBudget.units)} of a worker, and ${mebibytes(memoryBudget.unitsOfOwner)} for one account`,
+  `or else ${mebibytes(maxMediaBytes)}, is reserved`,
+  `Without free memory within ${seconds(longestWaitForMemoryMs)}`,
+  `for ${lateMediaKept.ttl / 60_000} minutes, at most ${mebibytes(lateMediaKept.maxSize)} in all`,
+])
