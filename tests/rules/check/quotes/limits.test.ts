@@ -29,8 +29,11 @@ const limits: [what: string, limit: string][] = [
   ['requests of an account', `${settings.RATE_LIMIT_POINTS} in ${settings.RATE_LIMIT_WINDOW_SECONDS} s`],
   ['requests with faulty keys from one address', `${settings.AUTH_FAILURE_LIMIT} in 60 s`],
   ['sends in flight of a worker', `${WORKER_CONCURRENCY}`],
-  ['of these from the overflow', percent(1 - keptForOrdinary)],
-  ['of these fetching media: of one account, of all', `${percent(shareOfAccount)}, ${percent(shareOfAll)}`],
+  ['share of them from the overflow', percent(1 - keptForOrdinary)],
+  [
+    'share of them that fetch media: of one account, of all',
+    `${percent(shareOfAccount)}, ${percent(shareOfAll)}`,
+  ],
   [
     'quota of an account in the ordinary queue',
     `${quotaPerChannel} sends for each channel, ${quotaPerAccount} in all`,
@@ -63,10 +66,10 @@ test.each(limits)('docs/reference/limits.md has %s: %s', (what, limit) => {
 
 quotes('reference/limits', [
   `in pages of ${pageSize}`,
-  `A body of up to ${kibibytes(smallBytes)} is small`,
-  `| ${mebibytes(receivedBytes)}, of which ${mebibytes(receivedBytes / 2)} for an account; \`MAX_BODY_BYTES\` where that is more | they wait and aren't read on; after ${seconds(timeouts.queuedMs)} they are a 503`,
+  `Bodies of more than ${kibibytes(smallBytes)} share a memory budget`,
+  `| ${mebibytes(receivedBytes)}, of which ${mebibytes(receivedBytes / 2)} for an account; \`MAX_BODY_BYTES\` if that is more | they wait and aren't read on; after ${seconds(timeouts.queuedMs)} they are a 503`,
   `| ${mebibytes(processedBytes)}, of which ${mebibytes(processedBytes / 2)} for an account`,
-  `Media that is being fetched takes ${mebibytes(memoryBudget.units)} at most`,
+  `Media that is being fetched takes at most ${mebibytes(memoryBudget.units)}`,
   `\`smtp\` holds up to ${mebibytes(maxMediaBytes)} per send in flight`,
   `with ${WORKER_CONCURRENCY} in flight up to ${mebibytes(WORKER_CONCURRENCY * maxMediaBytes)}`,
 ])

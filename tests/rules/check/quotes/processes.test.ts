@@ -9,8 +9,8 @@ quotes('reference/processes', [
   `| worker | ${seconds(stopWithinMs.worker)} |`,
   `| admin | ${seconds(stopWithinMs.admin)} |`,
   `Large bodies that still wait after ${seconds(stopWithinMs.api)} are cut off`,
-  `A call that isn't done after ${seconds(stopWithinMs.worker)} ends like that of a killed worker`,
-  `\`/readyz\` was asked within the last ${seconds(balancers.askWithinMs)}, the API goes on taking connections for ${seconds(balancers.noticeWithinMs)}`,
+  `A call that isn't finished after ${seconds(stopWithinMs.worker)},`,
+  `\`/readyz\` was asked within the last ${seconds(balancers.askWithinMs)}, the API accepts connections for another ${seconds(balancers.noticeWithinMs)}`,
   `PostgreSQL answers within ${seconds(answerWithinMs)}`,
-  `no wake-up has come for ${defaultStalledAfterSeconds} s`,
+  `it got no wake-up for ${defaultStalledAfterSeconds} s`,
 ])
