@@ -12,7 +12,7 @@ import { keepWorld, type World } from './world.ts'
 const folder = join(import.meta.dirname, '../../docs/images')
 const width = 1200
 
-/** Draws the pictures of the docs anew, from the pages as they are. */
+/** Draws the pictures of the docs from the current pages. */
 const servers = await startEmbedded({ needs: { postgres: true, redis: true } })
 const { file, env } = await chromiumBinary()
 const inherited = Object.fromEntries(Object.entries(process.env).map(([name, value]) => [name, value ?? '']))
@@ -66,7 +66,7 @@ async function drawAll(browser: Browser): Promise<void> {
   await admin.stop()
 }
 
-/** @param what the page, as far down as it goes; its window alone; or a part of it. */
+/** @param what the whole page, its visible part, or one element. */
 async function draw(page: Page, name: string, what: 'page' | 'window' | Locator = 'page'): Promise<void> {
   const path = join(folder, `${name}.png`)
   if (typeof what === 'string')
@@ -75,7 +75,7 @@ async function draw(page: Page, name: string, what: 'page' | 'window' | Locator 
   console.log(path)
 }
 
-/** A picture to be sent. */
+/** A picture for a media message. */
 async function drawTicket(page: Page): Promise<Buffer> {
   await page.setContent(`<div style="width:320px;padding:24px;background:#0b57c2;color:#fff;font:20px sans-serif">
     <b>Counter 4</b><div style="font-size:64px">A 27</div>14:00 to 18:00</div>`)
@@ -98,13 +98,13 @@ async function drawSupport(
   await page.getByText('No requestId? Search by').click()
   await page.getByLabel('Contact', { exact: true }).fill(contact)
   await page.getByRole('button', { name: 'Search' }).click()
-  await page.getByRole('heading', { name: 'Found' }).waitFor()
+  await page.getByRole('heading', { name: 'Results, newest first' }).waitFor()
   await draw(page, 'support-search')
   await page.goto(`${adminUrl}/inbox`, { waitUntil: 'networkidle' })
   await draw(page, 'inbox')
 }
 
-/** With sends that no worker takes: beyond an account's places they wait in the second queue. */
+/** With sends that no worker claims: those beyond the account's quota wait in the overflow queue. */
 async function drawQueues(page: Page, adminUrl: string, apiUrl: string, seed: Seed): Promise<void> {
   const { apiKey, channelId } = seed
   for (let n = 10; n < 40; n++) {
