@@ -34,7 +34,7 @@ export const sandboxExamples: Example[] = [
     attempts: 1,
   },
   {
-    title: 'A media, after closing the open conversation',
+    title: 'Media, after closing the open conversation',
     contact: { value: '+49 151 12345678' },
     message: {
       type: 'media',
@@ -89,7 +89,7 @@ function whatsAppExample(channelId: string, { calls }: Emulators['whatsapp-cloud
 function twilioExample(channelId: string, { calls, fetched }: Emulators['twilio']): Example {
   return {
     ...once,
-    title: 'A media, fetched from this service, by twilio',
+    title: 'Media, fetched from this service, by twilio',
     channelId,
     contact: ann,
     message: {
