@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import closeWithGrace from 'close-with-grace'
 import { type Logger, logFault } from './logger.ts'
 import type { ProcessKind } from './metrics.ts'
@@ -21,8 +22,16 @@ export const stopWithinMs = {
   admin: 5000,
 } satisfies Record<ProcessKind, number>
 
-/** Runs an entry point. If it throws, prints the fault on stderr and exits with 1. */
+/**
+ * Runs an entry point. If it throws, prints the fault on stderr and exits with 1. A signal to end exits at once, until the entry
+ * point handles it: the first process of a container ignores signals without a handler, and would go on and take work.
+ */
 export async function runProcess(main: () => Promise<void>): Promise<void> {
+  for (const signal of endSignals) {
+    process.on(signal, () => {
+      if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal])
+    })
+  }
   try {
     await main()
   } catch (error) {

@@ -1,9 +1,10 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createNetServer } from 'node:net'
+import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
@@ -163,3 +164,30 @@ test.each<[string, boolean, (npm: Command) => void]>([
 )
 
 const commandOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+
+// The first process of a container ignores a signal for which it has no handler.
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s ends a process that is still starting, by a handler of its own',
+  async (signal) => {
+    const silent = createNetServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    onTestFinished(() => void silent.close())
+    const asked = once(silent, 'connection')
+    const { port } = silent.address() as AddressInfo
+    const DATABASE_URL = `postgres://postgres@127.0.0.1:${port}/none`
+    const worker = spawn('node', ['dist/workers/main.js'], {
+      env: {
+        ...process.env,
+        ...testSecrets,
+        DATABASE_URL,
+        REDIS_URL: service.stores.redisUrl,
+        METRICS_PORT: '0',
+      },
+      stdio: 'ignore',
+    })
+    const [[socket]] = await Promise.all([asked, once(worker, 'spawn')])
+    worker.kill(signal)
+    expect(await once(worker, 'exit')).toEqual([128 + constants.signals[signal], null])
+    socket.destroy()
+  },
+)
