@@ -1,21 +1,21 @@
 export interface Answer {
   at: number
   ms: number
-  /** Undefined where the connection broke. */
+  /** Undefined if the connection broke. */
   status: number | undefined
   requestId: string | undefined
-  /** It says that the send of an earlier request was found by its key. */
+  /** Whether the answer is that of an earlier request with its key. */
   isReplay: boolean
-  /** Undefined where the answer doesn't tell. */
+  /** Undefined if the answer has none. */
   retryAfterMs: number | undefined
 }
 
-/** What one client knows of its send: every answer it got, in order. */
+/** A client's send, with all its answers in order. */
 export interface ClientSend {
   channelId: string
   key: string
   contact: string
-  /** Without a key it asks only once. */
+  /** Without a key it sends only once. */
   isKeyed: boolean
   answers: Answer[]
 }

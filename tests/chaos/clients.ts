@@ -6,26 +6,26 @@ import type { Phase } from './phase.ts'
 import type { World } from './world.ts'
 
 /**
- * `apis`: to each in turn, without the balancer, which has answers of its own. One API: to that one as long as it lives,
- * then to the others.
+ * `apis`: each API in turn, without the balancer, which has its own error answers. A single API: that one while it runs, then
+ * the others.
  */
 export type Way = 'balancer' | 'apis' | Member
 
 export interface LoadOptions {
   count: number
-  /** Over which the sends are spread evenly. */
+  /** The sends are spread evenly over this time. */
   seconds: number
-  /** The load goes on at the same rate until this is over. */
+  /** The load continues at the same rate until this is settled. */
   during?: Promise<unknown>
   through?: Way
   triesAgain?: boolean
-  /** To each in turn; the phase's own unless told otherwise. */
+  /** Used in turn. By default the phase's own channel. */
   channelIds?: readonly string[]
-  /** Every second client has none. */
+  /** Whether every second client has no key. */
   isWithoutKeys?: boolean
 }
 
-const patienceMs = 60_000
+const giveUpAfterMs = 60_000
 const firstBackoffMs = 200
 const longestBackoffMs = 4000
 const answerWithinMs = 10_000
@@ -36,8 +36,8 @@ const agent = new Agent({ headersTimeout: answerWithinMs, bodyTimeout: answerWit
 const noAnswer = { status: undefined, requestId: undefined, isReplay: false, retryAfterMs: undefined }
 
 /**
- * Sends at a steady rate, whatever comes back, and resolves when each client was told a 202 or has lost timeouts. A
- * client that gets no answer, a 429 or a 5xx asks again with the same key.
+ * Sends at a steady rate, whatever the answers, and resolves when each client got a 202 or gave up. A client that gets no
+ * answer, a 429 or a 5xx repeats its request with the same key.
  */
 export async function load(phase: Phase, options: LoadOptions): Promise<void> {
   const { count, during } = options
@@ -46,7 +46,7 @@ export async function load(phase: Phase, options: LoadOptions): Promise<void> {
   const over = during?.finally(() => {
     isOver = true
   })
-  // Told below, when the clients have their answers.
+  // The error is thrown below, when the clients have their answers.
   over?.catch(() => {})
   const clients: Promise<void>[] = []
   const startedAt = performance.now()
@@ -67,7 +67,7 @@ function nextClient(phase: Phase, options: LoadOptions, index: number): Promise<
   return triesAgain && isKeyed ? askUntilTold(phase, send, through) : ask(phase, send, through)
 }
 
-/** Sends all at once, and resolves as `load` does. */
+/** Sends all at once, and resolves like `load`. */
 export async function burst(
   phase: Phase,
   count: number,
@@ -78,7 +78,7 @@ export async function burst(
   await Promise.all(Array.from({ length: count }, client))
 }
 
-/** The same without keys: each asks only once. */
+/** The same without keys: each client sends only once. */
 export async function burstWithoutKeys(phase: Phase, count: number, through: Way): Promise<void> {
   await Promise.all(
     Array.from({ length: count }, () => ask(phase, phase.newSend({ isKeyed: false }), through)),
@@ -86,7 +86,7 @@ export async function burstWithoutKeys(phase: Phase, count: number, through: Way
 }
 
 async function askUntilTold(phase: Phase, send: ClientSend, through: Way): Promise<void> {
-  const deadline = Date.now() + patienceMs
+  const deadline = Date.now() + giveUpAfterMs
   for (let backoffMs = firstBackoffMs; Date.now() < deadline; ) {
     await ask(phase, send, through)
     const { status = 503, retryAfterMs = 0 } = send.answers.at(-1) ?? {}
@@ -96,7 +96,7 @@ async function askUntilTold(phase: Phase, send: ClientSend, through: Way): Promi
   }
 }
 
-/** Asks once, and writes down what comes back. */
+/** Sends the request once, and records the answer. */
 export async function ask(phase: Phase, send: ClientSend, through: Way): Promise<void> {
   const at = Date.now()
   const startedAt = performance.now()

@@ -1,7 +1,7 @@
 import type { Comparison } from './ledgers.ts'
 import type { Phase, PhaseRow } from './phase.ts'
 
-/** How often and how long the faults strike; it grows with the number of sends. */
+/** How often and how long the faults strike. Grows with the number of sends. */
 export interface Scale {
   workerKills: number
   apiKills: number
@@ -14,7 +14,7 @@ export interface Scale {
   freezeSeconds: number
 }
 
-/** What the ledgers say after a phase. */
+/** The results of a phase. */
 export interface Findings {
   rows: readonly PhaseRow[]
   comparison: Comparison
@@ -24,14 +24,14 @@ export interface Findings {
 
 export interface Fault {
   name: string
-  /** Its part of all sends; the parts of all faults make 1. */
+  /** Its share of all sends. The shares of all faults add up to 1. */
   share: number
   times(scale: Scale): number
-  /** Makes the phase's sends, and strikes meanwhile. */
+  /** Sends the phase's messages, and strikes meanwhile. */
   strike(phase: Phase, scale: Scale): Promise<void>
-  /** Whether a send may end `failed`, where the ledgers bear that out. Unless told otherwise none may. */
+  /** Whether a send may end `failed`, if the ledgers confirm it. By default none may. */
   mayFail?(phase: Phase, row: PhaseRow): boolean
-  /** What is not as it has to be, in words, beyond what no fault may do: lose or double a send, or refuse a client. */
+  /** Violations of the fault's own criteria, in addition to those of all faults: lost or doubled sends, and refused clients. */
   reach(phase: Phase, findings: Findings, scale: Scale): string[]
 }
 
@@ -41,7 +41,7 @@ export function violation(isViolated: boolean, what: string): string[] {
 
 const byTime = 'too late: '
 
-/** Of a bound in time, which a machine that stood still breaks as well. */
+/** A violated time limit, which may also be caused by a machine that stood still. */
 export function lateness(isViolated: boolean, what: string): string[] {
   return violation(isViolated, byTime + what)
 }
@@ -54,7 +54,7 @@ export function uncertainAtAll({ comparison }: Findings): string[] {
   return violation(comparison.uncertain > 0, `${comparison.uncertain} sends are uncertain`)
 }
 
-/** Names some of the sends that are not as they have to be. */
+/** The violations of some sends, by their ids. */
 export function violationsOf(rows: readonly PhaseRow[], what: string): string[] {
   return rows.map(({ requestId, status, attempt }) => `${requestId} (${status}, attempt ${attempt}): ${what}`)
 }

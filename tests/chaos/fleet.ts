@@ -9,28 +9,28 @@ type Role = 'api' | 'worker'
 export interface Member {
   role: Role
   pid: number
-  /** A worker's name, as it stands in claims. */
+  /** A worker's name, as in claims. */
   name: string
-  /** Where an API listens. */
+  /** The address of an API. */
   url: string
   service: ServiceProcess
-  /** Ended on purpose: nobody is to stand in for it. */
+  /** Whether it was stopped on purpose, so that it isn't replaced. */
   isRetired: boolean
 }
 
-/** The processes of the service, under a supervisor that starts another one at once where one is killed. */
+/** The processes of the service, under a supervisor that replaces a killed one at once. */
 export interface Fleet {
   balancer: Balancer
   apis(): Member[]
   workers(): Member[]
   kill(member: Member): Promise<void>
-  /** Waits until all who should run do. */
+  /** Waits until all processes run. */
   complete(): Promise<void>
-  /** The new one first, then SIGTERM to the oldest, whose exit code this answers with when it has ended. */
+  /** Starts a new one, then sends SIGTERM to the oldest. `ended` resolves with its exit code. */
   replaceOldest(role: Role): Promise<{ ended: Promise<number | null> }>
-  /** Replaces all processes by ones with these settings changed. */
+  /** Restarts all processes with these settings changed. */
   restartWith(changes: Record<string, string>): Promise<void>
-  /** Those that ended by themselves, though nobody had told them to. */
+  /** Processes that ended without being stopped or killed. */
   crashes: string[]
   stop(): Promise<void>
 }

@@ -4,12 +4,12 @@ import type { SendStatus } from '../../src/core/timeline.ts'
 import { groupBy } from '../support/group-by.ts'
 import type { Effect } from './provider.ts'
 
-/** What a client knows of a send: the requestIds that it was told with a 202, each once. */
+/** A client's view of its send: the distinct requestIds that it got with a 202. */
 export interface ToldSend {
   key: string
   contact: string
   requestIds: readonly string[]
-  /** It asked without a key, when the fault had struck already, and was told a 503: that nothing was accepted. */
+  /** Whether it sent without a key after the fault, and got a 503, which means that nothing was accepted. */
   isRefused: boolean
 }
 
@@ -19,7 +19,7 @@ export interface CallEffect {
   effect: Effect
 }
 
-/** What the database says of a send. */
+/** A send in the database. */
 export interface SendRow {
   requestId: string
   contact: string
@@ -32,7 +32,7 @@ export interface Ledgers {
   told: readonly ToldSend[]
   calls: readonly CallEffect[]
   rows: readonly SendRow[]
-  /** How many a send has, by the service's settings. */
+  /** Attempts per send, by the service's settings. */
   attempts: number
 }
 
@@ -52,20 +52,20 @@ export interface Comparison {
 }
 
 /**
- * Compares what clients were told, what the provider saw and what the database says. Every send has a contact of its
- * own, which ties a client's key to its rows.
+ * Compares the answers to clients, the provider's calls and the database. Every send has its own contact, which connects a
+ * client's key to its rows.
  *
- * - acknowledged: a client was told its requestId with a 202.
- * - lost: acknowledged, and absent from the database; or recorded, and unfinished, or `sent` although no call was
- *   accepted, or `failed` although one was accepted, or `failed` before the provider has refused as many calls as there
- *   are attempts; but for a send that was given up, and for one of which the service says, rightly, that its provider was not called.
- * - doubled: more than one call that was not definitely refused, under `hold`; or more than one send for a key, be it
- *   that its client was told two requestIds or that the database has two.
- * - contradicted: a call for a send that isn't recorded, or to another contact than its; a client that was told the
- *   requestId of another contact's send; or one that was refused, and its send is recorded or was called all the same.
+ * - acknowledged: a client got its requestId with a 202.
+ * - lost: acknowledged, but not in the database; or recorded, but unfinished, or `sent` although no call was accepted, or
+ *   `failed` although one was accepted, or `failed` before the provider refused all its attempts. Except for a send that was
+ *   given up, and for one that the service correctly reports as not called.
+ * - doubled: more than one call that was not definitely refused, under `hold`; or more than one send for a key, in the answers
+ *   to its client or in the database.
+ * - contradicted: a call for a send that isn't recorded, or to another contact; a client that got the requestId of another
+ *   contact's send; or a client that got a 503, although its send is recorded or was called.
  * - uncertain: recorded as `uncertain`.
  *
- * A send that is recorded although its client was told a 503, or nothing, counts like any other.
+ * A recorded send whose client got a 503 or no answer counts like any other.
  */
 export function compareLedgers(ledgers: Ledgers): Comparison {
   const { told, calls, rows, attempts } = ledgers

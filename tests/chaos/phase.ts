@@ -7,38 +7,38 @@ import { type Comparison, compareLedgers, type SendRow } from './ledgers.ts'
 import { accepts, type ProviderCall, type ProviderLedger } from './provider.ts'
 import type { World } from './world.ts'
 
-/** A send's row, with what recovery is reckoned from. */
+/** A send's row, with the times for computing the recovery. */
 export interface PhaseRow extends SendRow {
   attempt: number
   worker: string | null
-  /** It was given up, and ended by an outcome that came late. */
+  /** Whether its claim was given up, and a late outcome ended it. */
   isLate: boolean
   acceptedAt: number
   finishedAt: number | undefined
 }
 
-/** One fault at work: its channel, its share of the sends, and what the three ledgers hold of them. */
+/** One running fault: its channel, its share of the sends, and their entries in the three ledgers. */
 export interface Phase {
   world: World
-  /** Decides on moments and victims. */
+  /** Chooses times and victims. */
   random: Random
-  /** How many sends it is to make. */
+  /** Number of its sends. */
   sends: number
   channelId: string
   clients: ClientSend[]
   provider: ProviderLedger
-  /** The sends that a worker had in hand when it was killed: only these may end uncertain. */
+  /** The sends in flight at a worker when it was killed. Only these may end uncertain. */
   inHandOfKilled: InHand[]
-  /** From when on what is answered with a 503 must not be recorded. */
+  /** From this time on, a request answered with 503 must not be recorded. */
   struckAt: number | undefined
-  /** When each fault was over: the moment from which recovery counts. */
+  /** The end of each fault, from which recovery is measured. */
   faultsOver: number[]
-  /** What the fault saw that the ledgers don't tell. */
+  /** Violations that the ledgers don't show. */
   violations: string[]
-  /** What it did, in words. */
+  /** What it did, as text. */
   notes: string[]
   newSend(options?: NewSend): ClientSend
-  /** Another channel, with the same provider and in the same ledgers. */
+  /** Creates another channel with the same provider and ledgers. */
   openChannel(onUncertain: OnUncertain): Promise<string>
   rows(): Promise<PhaseRow[]>
 }
@@ -99,7 +99,7 @@ export async function openPhase(world: World, { name, random, sends }: PhaseOpti
   }
 }
 
-/** Never the same one twice. */
+/** Creates a generator of distinct contacts. */
 function contactsFrom(random: Random): () => string {
   const given = new Set<string>()
   const next = (): string => {
@@ -125,7 +125,7 @@ async function readRows({ db }: World, channelIds: readonly string[]): Promise<P
   return rows.map((row) => ({ ...row, finishedAt: row.finishedAt ?? undefined }))
 }
 
-/** Waits until all that was recorded is over. What isn't by then is lost. */
+/** Waits until all recorded sends have ended. Those that haven't by the deadline count as lost. */
 export async function settle(phase: Phase): Promise<void> {
   for (const deadline = Date.now() + settleWithinMs; Date.now() < deadline; await sleep(askEveryMs)) {
     const rows = await phase.rows()
@@ -143,14 +143,14 @@ export function compare(phase: Phase, rows: readonly PhaseRow[]): Comparison {
   return compareLedgers({ told, calls: provider.calls, rows, attempts: world.attempts })
 }
 
-/** One with a key may have been recorded by a request before. */
+/** A send with a key doesn't count: an earlier request may have recorded it. */
 export function isRefused({ struckAt = Infinity }: Phase, { isKeyed, answers }: ClientSend): boolean {
   return !isKeyed && answers.some(({ at, status }) => at > struckAt && status === 503)
 }
 
 /**
- * The slowest recovery from a fault: the time until each send that was accepted but not over by then was over, or
- * handed to the provider anew. Undefined where no fault has an end.
+ * The slowest recovery from a fault: the time until each send that was accepted but unfinished had ended, or was called again.
+ * Undefined if no fault has an end.
  */
 export function slowestRecoveryMs(
   { faultsOver, provider }: Phase,
@@ -170,7 +170,7 @@ export function slowestAnswerMs({ clients }: Phase): number {
   return Math.max(...clients.flatMap(({ answers }) => answers.map(({ ms }) => ms)), 0)
 }
 
-/** How often each status was answered; 0 for none. */
+/** The number of answers with each status; 0 for no answer. */
 export function statusesOf({ clients }: Phase): Map<number, number> {
   const statuses = new Map<number, number>()
   for (const { status = 0 } of clients.flatMap(({ answers }) => answers)) {
@@ -179,7 +179,7 @@ export function statusesOf({ clients }: Phase): Map<number, number> {
   return statuses
 }
 
-/** The longest that a call kept a worker's slot. */
+/** The longest time that a call occupied a worker's slot. */
 export function longestCallMs(calls: readonly ProviderCall[]): number {
   return Math.max(...calls.map(({ arrivedAt, closedAt = Infinity }) => closedAt - arrivedAt), 0)
 }

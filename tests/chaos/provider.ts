@@ -3,27 +3,27 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers'
 
 /**
- * What a call did. `accepted`: the message was taken, and a 2xx told so. `refused`: it was not taken, and the answer
- * told so. `unknown`: it was taken, but no answer told so, or none that can be read.
+ * The effect of a call. `accepted`: the provider accepted the message and answered 2xx. `refused`: it refused it and said so.
+ * `unknown`: it accepted the message without a readable answer.
  */
 export type Effect = 'accepted' | 'refused' | 'unknown'
 
 export interface ProviderCall {
   requestId: string
-  /** Whom the message is for, by what it says itself. */
+  /** The contact in the message. */
   contact: string
-  /** Counted from 1, among the calls for its send. */
+  /** The number of the call for its send, from 1. */
   number: number
   arrivedAt: number
-  /** The name of the treatment it got. */
+  /** The name of its treatment. */
   treatment: string
   effect: Effect
   answeredAt: number | undefined
-  /** When its answer was out, or its connection gone. */
+  /** When its answer was sent, or its connection closed. */
   closedAt: number | undefined
 }
 
-/** How a provider deals with a call. It has its effect unless the caller is gone by then. */
+/** How the provider answers a call. It has its effect unless the caller has disconnected by then. */
 export interface Treatment {
   name: string
   effect: Effect
@@ -36,7 +36,7 @@ export interface ProviderLedger {
   treat(call: ProviderCall): Treatment | Promise<Treatment>
 }
 
-/** A webhook receiver that writes down every call, in the ledger that belongs to the path. */
+/** A webhook receiver that records every call in the ledger of its path. */
 export interface RecordingProvider {
   urlOf(path: string): string
   ledgers: Map<string, ProviderLedger>
@@ -53,13 +53,13 @@ export async function startProvider(): Promise<RecordingProvider> {
   const ledgers = new Map<string, ProviderLedger>()
   const server = createServer(async (request, response) => {
     const body = await text(request).catch(() => undefined)
-    // Broken off: no call.
+    // The request was aborted: no call.
     if (body === undefined) return
     const ledger = ledgers.get(request.url ?? '')
     if (ledger) await take(ledger, { request, body, response })
     else response.writeHead(404).end()
   })
-  // A caller that is killed resets its connections.
+  // A killed caller resets its connections.
   server.on('connection', (socket) => socket.on('error', () => {}))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -3,7 +3,7 @@ import type { Result } from './run.ts'
 
 const mostListed = 20
 
-/** The table of faults, in Markdown, and under it what is not as it has to be. */
+/** The table of faults in Markdown, followed by the violations. */
 export function report(results: readonly Result[]): string {
   const head = [
     'fault',

@@ -6,7 +6,7 @@ import { type Fault, type Findings, type Scale, violationsOf } from './fault.ts'
 import { compare, openPhase, type Phase, settle, slowestAnswerMs, slowestRecoveryMs } from './phase.ts'
 import { startWorld, type World } from './world.ts'
 
-/** Of them, one account's flood may have 50. */
+/** The flood of one account may use 50 of them. */
 const slotsPerWorker = 125
 
 /** One line of the table. */
@@ -19,10 +19,10 @@ export interface Result {
   uncertain: number
   slowestRecoveryMs: number | undefined
   slowestAnswerMs: number
-  /** In words; none where the fault has its reach. */
+  /** As text; empty if the fault met its criteria. */
   violations: string[]
   notes: string[]
-  /** How long the harness was not let run while the fault struck and the sends settled. */
+  /** How long the harness got no CPU time during the fault and until the sends ended. */
   stoodStillMs: number
 }
 
@@ -34,14 +34,14 @@ export interface RunOptions {
   providerTimeoutSeconds: number
   logFile?: string | undefined
   tell: (progress: string) => void
-  /** Ends the run in the middle. */
+  /** Aborts the run. */
   signal?: AbortSignal
 }
 
-/** Of one fault, however few there are in all. */
+/** Minimum per fault, whatever the total. */
 const fewestSends = 50
 
-/** So long that answers seem slower than they were: others use the machine. */
+/** A delay of the harness itself that makes answers seem slower than they were. */
 const notableDelayMs = 200
 
 interface Struck {
@@ -51,8 +51,8 @@ interface Struck {
 }
 
 /**
- * Lets the faults strike one after the other, in an order that the seed decides, and then compares the ledgers of all:
- * a send that is called again long after its phase is found all the same.
+ * Runs the faults one after the other, in an order drawn from the seed. The ledgers of all are compared at the end, so that a
+ * send that is called again long after its phase is found too.
  */
 export async function runChaos(options: RunOptions): Promise<Result[]> {
   const { seed, faults, scale, signal } = options

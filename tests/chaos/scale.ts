@@ -1,6 +1,6 @@
 import type { Scale } from './fault.ts'
 
-/** At 10,000 sends the faults strike as often as docs/explanation/reliability.md tells; with fewer sends, less often. */
+/** At 10,000 sends the faults strike as often as docs/explanation/reliability.md says; with fewer sends, less often. */
 export function scaleOf(sends: number): Scale {
   const upTo = (most: number, least: number) =>
     Math.max(least, Math.min(most, Math.round((most * sends) / 10_000)))

@@ -12,18 +12,18 @@ import { testSecrets } from '../support/service.ts'
 import { type Fleet, startFleet } from './fleet.ts'
 import { type RecordingProvider, startProvider } from './provider.ts'
 
-/** All that takes part: real processes and stores, and a provider of our own. */
+/** All participants: real processes and stores, and a recording provider. */
 export interface World {
   fleet: Fleet
   servers: BreakableServers
   provider: RecordingProvider
-  /** Those of the fleet's processes. */
+  /** The clocks of the fleet's processes. */
   clocks: MovableClocks
   db: Database
   apiKey: string
-  /** How many a send has. */
+  /** Attempts per send. */
   attempts: number
-  /** A channel whose messages go to this path of the provider. */
+  /** Creates a channel whose messages go to this path of the provider. */
   openChannel(path: string, onUncertain: OnUncertain): Promise<string>
   stop(): Promise<void>
 }
@@ -32,7 +32,7 @@ export interface WorldOptions {
   /** How many calls a worker process makes at once. */
   slotsPerWorker: number
   providerTimeoutSeconds: number
-  /** Where all that the processes log goes. */
+  /** File for the logs of all processes. */
   logFile?: string | undefined
 }
 
@@ -56,7 +56,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   }
 }
 
-/** @param stops gets what ends the parts, each as soon as it is there. */
+/** @param stops gets a function that stops each part, as soon as the part is started. */
 async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => unknown)[]) {
   const servers = await startBreakableServers(reaper)
   stops.push(() => stopServers(servers))
@@ -117,12 +117,12 @@ function environmentOf(servers: BreakableServers, options: WorldOptions): Record
   }
 }
 
-/** The latest first. */
+/** Stops the parts in reverse order. */
 async function endAll(ends: (() => unknown)[]): Promise<void> {
   for (const end of ends.reverse()) await end()
 }
 
-/** One that a broken-off phase left frozen couldn't stop. */
+/** Thaws the servers first: one that an aborted phase left frozen couldn't stop. */
 async function stopServers(servers: BreakableServers): Promise<void> {
   for (const thaw of [servers.thawRedis, servers.thawPostgres]) {
     try {

@@ -6,7 +6,7 @@ import { type Fault, lateness, uncertainAtAll, violation } from '../fault.ts'
 import { type Phase, statusesOf } from '../phase.ts'
 import { accepts } from '../provider.ts'
 
-/** So many that some are recorded while others wait for it, or for their answer. */
+/** Enough that some are recorded while others wait for that, or for their answer. */
 const fewestInBurst = 60
 const recordedWithinMs = 2000
 
@@ -44,14 +44,14 @@ export const apiKill: Fault = {
   ],
 }
 
-/** The clients whose answer broke off, and which learned by repeating that their send was recorded. */
+/** The clients whose connection broke, and whose repeat showed that their send was recorded. */
 function brokenOffAndFound({ clients }: Phase): ClientSend[] {
   return clients.filter(({ answers }) =>
     answers.some(({ isReplay }, index) => isReplay && answers[index - 1]?.status === undefined),
   )
 }
 
-/** Waits until some of a channel's sends are recorded, not only the first, which goes ahead: answers are on their way. */
+/** Waits until several of a channel's sends are recorded (the first is recorded alone), so that answers are on their way. */
 async function someRecorded({ world }: Phase, channelId: string): Promise<void> {
   for (const deadline = Date.now() + recordedWithinMs; Date.now() < deadline; ) {
     const { rowCount } = await world.db.$client.query('select from sends where channel_id = $1 limit 2', [
@@ -108,7 +108,7 @@ export const sameKey: Fault = {
   ],
 }
 
-/** A 503 and a missing answer are decided by time limits. */
+/** A 503 and a missing answer depend on time limits. */
 export function otherStatuses(statuses: ReadonlyMap<number, number>, allowed: readonly number[]): string[] {
   return [...statuses].flatMap(([status, count]) => {
     const what = `${count} requests got ${status === 0 ? 'no answer' : `a ${status}`}`

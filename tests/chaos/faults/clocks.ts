@@ -6,12 +6,12 @@ import { storeFault } from './stores.ts'
 const steps = 8
 const farthestMs = 600_000
 
-/** The clocks of APIs and workers are set, back and forward by up to ten minutes, while sends flow; and at last right. */
+/** Sets the clocks of APIs and workers back and forward by up to ten minutes under load, and finally right. */
 export const clockSteps = storeFault('clock-steps', [202], async (_servers, { world, random, notes }) => {
   const { fleet, clocks } = world
   const set = ({ pid }: Member, aheadMs: number) => clocks.set(pid, Math.round(aheadMs))
   for (let step = 0; step < steps; step++) {
-    // Each in turn back and forward, so that there is no run without either.
+    // Alternates between back and forward, so that every run has both.
     const sign = step % 2 === 0 ? -1 : 1
     await set(pick(random, fleet.apis()), sign * between(random, 1000, farthestMs))
     await set(pick(random, fleet.workers()), sign * between(random, 1000, farthestMs))

@@ -3,7 +3,7 @@ import { type Fault, violation } from '../fault.ts'
 import type { Phase } from '../phase.ts'
 import { storeFault, struck } from './stores.ts'
 
-/** Connections that are open to a store carry nothing any more, and nobody closes them; new ones work. */
+/** Open connections to a store carry nothing any more and stay open; new ones work. */
 function halfOpen(
   name: string,
   setting: 'REDIS_URL' | 'DATABASE_URL',
@@ -11,7 +11,7 @@ function halfOpen(
 ): Fault {
   let proxy: TcpProxy
   let dead = 0
-  // Where a process opens a connection of its own just then, nobody gets a 503.
+  // If a process just opens a new connection, there may be no 503.
   const fault = storeFault(
     name,
     allowedStatuses,

@@ -9,9 +9,9 @@ import { accepts, type Treatment } from '../provider.ts'
 import { killWorker } from './workers.ts'
 
 const starts = 5
-/** Sent at each start, so that some are in the hands of the worker that the poison kills. */
+/** Sent at each start, so that some are in flight at the worker that the poison kills. */
 const othersPerStart = 8
-/** The first call of each other send; further ones are answered at once, so that none loses all its workers. */
+/** For the first call of each other send. Further calls are answered at once, so that no other send loses all its workers. */
 const slowMs = 800
 const givenUpWithinMs = 120_000
 
@@ -55,7 +55,7 @@ export const poison: Fault = {
   },
 }
 
-/** The first send of all. */
+/** The first send. */
 function isPoison({ clients }: Phase, { contact }: PhaseRow): boolean {
   return contact === clients[0]?.contact
 }
@@ -66,7 +66,7 @@ function othersInHand({ inHandOfKilled }: Phase, poisonId: string | undefined): 
 
 async function gaveUp(phase: Phase): Promise<void> {
   const isOver = async () => (await phase.rows()).find((row) => isPoison(phase, row))?.status === 'failed'
-  // Where it is not, that is found when its row is looked at.
+  // If it isn't, the check of its row finds that.
   await eventually('the poison is given up', isOver, givenUpWithinMs).catch(() => {})
   await sleep(1000)
 }

@@ -6,18 +6,18 @@ import { longestCallMs } from '../phase.ts'
 import { accepts, type ProviderCall, type Treatment } from '../provider.ts'
 
 const retryAfterMs = 2000
-/** Longer than any of the worker's own delays, so that it alone decides. */
+/** Longer than any of the worker's own delays, so that it determines the next attempt. */
 const retryWithinMs = 1000
 const slotFreeWithinMs = 30_000
-/** So few that the calls that are left open for the whole time-out never take all slots. */
+/** So few that calls that hang for the whole time-out never occupy all slots. */
 const sendsPerSecond = 12
-/** Of a send, each of which has a channel of its own: with more, a circuit breaker would decide when it is tried again. */
+/** Failures per send, each on its own channel: with more, a circuit breaker would determine the next attempt. */
 const mostFailures = 4
 
 const whole = `HTTP/1.1 200 OK\r\nx-filler: ${'x'.repeat(2000)}\r\ncontent-length: 0\r\n\r\n`
 const head = 'HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n'
 
-/** Each for one call in ten, as often as it stands here; all others are accepted. */
+/** Each entry applies to one call in ten; all other calls are accepted. */
 const treatments: Treatment[] = [
   { name: '500', effect: 'refused', act: answer(500) },
   { name: '503', effect: 'refused', act: answer(503) },
@@ -27,7 +27,7 @@ const treatments: Treatment[] = [
   { name: 'trickled answer', effect: 'unknown', act: trickle('', whole) },
   { name: 'garbage', effect: 'unknown', act: answerRaw('SSH-2.0-OpenSSH_9.6\r\n') },
 ]
-/** A status that has come counts, so this one is accepted. */
+/** The status arrives and counts, so this call is accepted. */
 const trickledBody: Treatment = {
   name: 'trickled body',
   effect: 'accepted',

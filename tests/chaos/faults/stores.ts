@@ -13,21 +13,21 @@ const slowestAnswerMs = 1500
 const recoverWithinMs = 15_000
 const frozenMs = 3000
 const postgresDownMs = 5000
-/** At once, so that the fault comes amid accepts and claims. */
+/** Sent at once, so that the fault comes during accepts and claims. */
 const sendsBeforeFault = 30
-/** Without keys, when the fault has struck: what is told of them has to hold at once. */
+/** Sent without keys after the fault: the first answer has to be true, because they aren't repeated. */
 const sendsWithoutKeys = 10
-/** Together longer than a job's lock and a worker's lease last. */
+/** Together longer than a job's lock and a worker's lease. */
 const bothDownMs = 3000
 const onlyPostgresDownMs = 6000
 
-/** Unlike a 503 it opens no circuit breaker, with which sends would wait longer than the fault makes them. */
+/** A 429, which unlike a 503 opens no circuit breaker. With an open one, sends would wait longer than because of the fault. */
 const isBusy: Treatment = { name: '429', effect: 'refused', act: answer(429) }
 
 /**
- * A store, or something else that all processes go by, is struck under load, and comes back.
+ * Creates a fault that strikes a store, or something else that all processes use, under load, and ends again.
  *
- * @param refusesSurely whether there is surely a 503, where one is allowed: else nothing was struck.
+ * @param refusesSurely whether there has to be a 503, if one is allowed: without one, nothing was struck.
  */
 export function storeFault(
   name: string,
@@ -91,13 +91,13 @@ function callsUnderWay({ provider }: Phase): number {
   return provider.calls.filter(({ closedAt }) => closedAt === undefined).length
 }
 
-/** From now on all is refused. */
+/** From now on every request is refused. */
 export function struck(phase: Phase): void {
   phase.struckAt = Date.now()
   void burstWithoutKeys(phase, sendsWithoutKeys, 'apis')
 }
 
-/** So that at any moment some sends are being delivered, and some wait in Redis to be tried again. */
+/** At any time some sends are being delivered, and some wait in Redis for a retry. */
 function slowAndOftenBusy({ random }: Phase) {
   return ({ number }: ProviderCall) =>
     sleep(between(random, 0, 400), number === 1 && random() < 0.4 ? isBusy : accepts)
@@ -142,7 +142,7 @@ export const postgresFaults: Fault[] = [
   }),
 ]
 
-/** Redis comes back first: its jobs' locks lapse while nobody can look at whose the claims are. */
+/** Redis comes back first: its jobs' locks expire while no worker can read the claims. */
 export const bothStores: Fault = storeFault('both-stores', [202, 503], async (servers, phase) => {
   await eventually('sends are in hand', async () => callsUnderWay(phase) > 0)
   phase.notes.push(`${callsUnderWay(phase)} calls under way`)

@@ -9,17 +9,17 @@ import type { Phase } from '../phase.ts'
 import { accepts } from '../provider.ts'
 import type { World } from '../world.ts'
 
-/** As many as one account's flood may have of a worker's slots. */
+/** The slots of a worker that one account's flood may use. */
 const inFlight = 50
-/** Fills the slots of two workers, and some wait. */
+/** Enough to fill the slots of two workers while some wait. */
 const sendsPerKill = 150
 const burstSeconds = 0.8
 const recoverWithinMs = 15_000
-/** A second, and a fifth more at most. */
+/** A second, plus at most a fifth. */
 const longestRetryDelayMs = 1200
-/** Twice: the first are being delivered when the worker is frozen, the others are just being claimed. */
+/** Sent twice: the first are being delivered when the worker freezes, the others are just being claimed. */
 const sendsBeforeFreeze = 25
-/** So many that some are still being delivered a moment later. */
+/** Enough that some are still being delivered a moment later. */
 const inHandAtFreeze = 5
 /** PostgreSQL ends a statement that a stopped process had sent. */
 const statementEndsMs = 50
@@ -96,7 +96,7 @@ export const workerFreeze: Fault = {
       during: freeze(),
     })
   },
-  // Frozen between claim and call, it finds its lease gone, and tells late that it called nobody.
+  // A worker frozen between claim and call finds its lease expired, and records late that it made no call.
   mayFail: (_phase, { isLate, failure }) =>
     isLate && failure?.endsWith('the provider was not called') === true,
   reach({ provider }, { rows }) {
@@ -127,7 +127,7 @@ function uncertainOnlyInHand({ inHandOfKilled }: Phase, { rows }: Findings): str
   ]
 }
 
-/** What a killed worker had in hand has to be handed to the provider anew, after the delay of a retry. */
+/** The sends in flight at a killed worker have to be called again after the delay of a retry. */
 function slowResends({ provider, inHandOfKilled }: Phase, { rows }: Findings): string[] {
   const resends = new Set(rows.flatMap((row) => (row.onUncertain === 'resend' ? row.requestId : [])))
   const callsOf = groupBy(provider.calls, ({ requestId }) => requestId)
@@ -155,7 +155,7 @@ function slowRecovery({ slowestRecoveryMs = 0 }: Findings): string[] {
   )
 }
 
-/** Kills a worker, and tells what it had in hand: stopped first, so that nothing changes between look and kill. */
+/** Kills a worker, and notes its sends in flight. It is stopped first, so that nothing changes between the look and the kill. */
 export async function killWorker(phase: Phase, worker: Member): Promise<void> {
   process.kill(worker.pid, 'SIGSTOP')
   await sleep(statementEndsMs)
@@ -166,10 +166,10 @@ export async function killWorker(phase: Phase, worker: Member): Promise<void> {
   await phase.world.fleet.kill(worker)
 }
 
-/** As if all channels had answered until now: else few calls of an account's flood are under way. */
+/** Ends the slow start of all channels, which would allow only few calls of an account's flood. */
 const endSlowStart = ({ db }: World) => db.$client.query('update channels set answered_at = now()')
 
-/** Keeps the provider from answering, so that calls pile up. */
+/** Delays the provider's answers, so that calls pile up. */
 function holdAnswers({ provider }: Phase): { release(): void } {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
@@ -179,7 +179,7 @@ function holdAnswers({ provider }: Phase): { release(): void } {
   return { release }
 }
 
-/** The oldest lives on: only a worker that has lived for a lease's time may count others as dead. */
+/** The youngest worker. The oldest has to survive, because only a worker that has run for a lease's time gives up others' claims. */
 function youngest({ fleet }: World): Member {
   const worker = fleet.workers().at(-1)
   if (!worker) throw new Error('no worker runs')
