@@ -7,11 +7,11 @@ interface Task<Input, Output> {
   reject: (error: Error) => void
 }
 
-type Reply<Output> = { output: Output } | { error: Error }
+type Reply<Output> = 'loaded' | { output: Output } | { error: Error }
 
 interface ThreadOptions {
   workerData: unknown
-  /** A task that takes longer fails, and its thread is ended. */
+  /** A task that takes longer fails, and its thread is ended. The start of the thread doesn't count. */
   taskMs: number
   /** A heap beyond this ends the thread instead of the process. */
   resourceLimits: { maxOldGenerationSizeMb: number }
@@ -28,6 +28,7 @@ export class Thread<Input, Output> {
   readonly #file: URL
   readonly #options: ThreadOptions
   #worker: Worker | undefined
+  #isLoaded = false
   #working: Task<Input, Output> | undefined
   #overdue: NodeJS.Timeout | undefined
   /** Kept on this side, because tasks posted to the thread would be lost with it. */
@@ -59,14 +60,17 @@ export class Thread<Input, Output> {
     const { input, transfer, reject } = this.#working as Task<Input, Output>
     try {
       this.#worker ??= this.#start()
-      const worker = this.#worker
-      this.#overdue = setTimeout(() => void worker.terminate(), this.#options.taskMs)
-      worker.postMessage(input, transfer)
+      this.#worker.postMessage(input, transfer)
+      if (this.#isLoaded) this.#limitTask(this.#worker)
     } catch (error) {
       this.#end()
       reject(error as Error)
       this.#next()
     }
+  }
+
+  #limitTask(worker: Worker): void {
+    this.#overdue = setTimeout(() => void worker.terminate(), this.#options.taskMs)
   }
 
   #start(): Worker {
@@ -76,6 +80,10 @@ export class Thread<Input, Output> {
       fault = error
     })
     worker.on('message', (reply: Reply<Output>) => {
+      if (reply === 'loaded') {
+        this.#isLoaded = true
+        return this.#limitTask(worker)
+      }
       const task = this.#end()
       if ('output' in reply) task?.resolve(reply.output)
       else task?.reject(reply.error)
@@ -83,6 +91,7 @@ export class Thread<Input, Output> {
     })
     worker.on('exit', (code) => {
       this.#worker = undefined
+      this.#isLoaded = false
       this.#end()?.reject(
         new ThreadLost(`the thread ended by ${fault?.code ?? fault?.name ?? `exit ${code}`}`),
       )
@@ -126,4 +135,5 @@ export function serve<Options, Input, Output>(
       parentPort?.postMessage({ error: error as Error } satisfies Reply<Output>)
     }
   })
+  parentPort?.postMessage('loaded' satisfies Reply<Output>)
 }
