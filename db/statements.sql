@@ -679,7 +679,7 @@ set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breake
     breaker_open_until = clock_timestamp() +
       least(300, 10 * 2 ^ least(breaker_openings, 10)) * interval '1 s'
 where id = $1 and (breaker_open_until is null or $2)
-returning round(extract(epoch from breaker_open_until - clock_timestamp()))::int as "openSeconds";
+returning least(300, 10 * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds";
 
 -- ready_heads: Finds the heads of the lanes of given sends that may be claimed now.
 select distinct s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf", permit.in_ms as "inMs"

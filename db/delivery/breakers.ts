@@ -14,7 +14,7 @@ const openStatement = prepared<{ openSeconds: number }>(
         breaker_open_until = clock_timestamp() +
           least(${longestSeconds}, ${firstSeconds} * 2 ^ least(breaker_openings, 10)) * interval '1 s'
     where id = $1 and (breaker_open_until is null or $2)
-    returning round(extract(epoch from breaker_open_until - clock_timestamp()))::int as "openSeconds"`,
+    returning least(${longestSeconds}, ${firstSeconds} * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds"`,
 )
 
 /**
