@@ -3,39 +3,39 @@ import type { Figure } from './figures.ts'
 /** One line of the table. */
 export interface Result {
   case: string
-  /** What the figures are of. */
+  /** What is measured. */
   measured: string
   figures: Figure[]
-  /** Absent, as is whether it is reached, where the figures are there to be looked at. */
+  /** The criterion. Absent, like `isReached`, for figures without one. */
   reach?: string
   isReached?: boolean
-  /** Where more than what has to be reached is aimed for. */
+  /** For figures with an aim beyond the criterion. */
   isAimReached?: boolean
 }
 
 export interface BenchmarkOptions {
   runs: number
-  /** Smaller sizes, for trying. */
+  /** Smaller sizes, for a trial. */
   isQuick: boolean
-  /** Whether the case of this name is asked for. */
+  /** Whether the case of this name is selected. */
   isChosen(name: string): boolean
   tell(progress: string): void
 }
 
-/** What one benchmark found. */
+/** The results of one benchmark. */
 export interface Findings {
-  /** Under which it was measured, in words. */
+  /** The conditions of the measurement, as text. */
   conditions: string
   results: Result[]
 }
 
 export interface Benchmark {
-  /** Of its cases, in the order of the table. */
+  /** The names of its cases, in the order of the table. */
   names: readonly string[]
   run(options: BenchmarkOptions): Promise<Findings>
 }
 
-/** Each variant once a run, next to one another, so that what the machine does meanwhile falls on all alike. */
+/** Measures each variant once per run, next to one another, so that other load on the machine affects all alike. */
 export async function alternate(runs: number, variants: readonly (() => Promise<unknown>)[]): Promise<void> {
   for (let run = 0; run < runs; run++) {
     for (const measure of variants) await measure()

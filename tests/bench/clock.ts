@@ -1,4 +1,4 @@
-/** Milliseconds on the machine's monotonic clock: the same one in every process, and nobody sets it. */
+/** Milliseconds on the machine's monotonic clock, which all processes share, and which can't be set. */
 export function nowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }

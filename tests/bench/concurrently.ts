@@ -1,4 +1,4 @@
-/** Does the work for each item, for so many at a time. @returns the results, in the order of the items. */
+/** Does the work for each item, with limited concurrency. @returns the results, in the order of the items. */
 export async function concurrently<T, R>(
   limit: number,
   items: readonly T[],

@@ -1,4 +1,4 @@
-/** One figure of a variant, measured once a run. */
+/** One figure of a variant, measured once per run. */
 export interface Figure {
   variant: string
   unit: string
@@ -12,13 +12,13 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2
 }
 
-/** By nearest rank: the smallest value that this part of all values doesn't exceed. */
+/** The percentile by nearest rank: the smallest value that this share of all values doesn't exceed. */
 export function percentile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN
 }
 
-/** Its median, and how far the runs lie apart. */
+/** Its median, and the range of the runs. */
 export function inWords({ variant, unit, values }: Figure): string {
   const told = [median(values), Math.min(...values), Math.max(...values)].map(rounded)
   return `${variant} ${told[0]}${unit} (${told[1]}–${told[2]})`
@@ -26,7 +26,7 @@ export function inWords({ variant, unit, values }: Figure): string {
 
 function rounded(value: number): string {
   const size = Math.abs(value)
-  // A ratio is aimed at to a hundredth.
+  // Aims for ratios have two digits.
   const digits = size < 2 ? 2 : size < 10 ? 1 : 0
   return value.toLocaleString('en', { maximumFractionDigits: digits })
 }

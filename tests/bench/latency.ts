@@ -10,22 +10,22 @@ import type { Stage } from './stage.ts'
 export interface Load {
   sender: Sender
   perSecond: number
-  /** By default texts, each to another contact. */
+  /** Default: texts, each to another contact. */
   postOf?: () => Post
-  /** Whether its sends may never arrive: nobody waits for them. */
+  /** Whether its sends may never arrive, so that they aren't waited for. */
   mayFail?: true
 }
 
-/** What hasn't reached the provider by then counts as reaching it then. */
+/** Sends that have not reached the provider by then count with this time. */
 const patienceMs = 15_000
 const askEveryMs = 250
-/** What a load begins with isn't measured. */
+/** The beginning of a load isn't measured. */
 const unmeasuredSeconds = 1
 
 /**
- * Puts all loads on the service at once, for so many seconds.
+ * Puts all loads on the service at once, for the given seconds.
  *
- * @returns of each load the times from a 202 to the arrival at the provider, in milliseconds.
+ * @returns for each load the times from a 202 to the arrival at the provider, in milliseconds.
  */
 export async function latenciesOf(
   stage: Stage,
@@ -39,7 +39,7 @@ export async function latenciesOf(
     accepted.filter((_, index) => !loads[index]?.mayFail).flat(),
   )
   const over = nowMs()
-  // The call may come before the answer has been read.
+  // The call may arrive before the answer has been read.
   const latency = ({ requestId, acceptedAt }: Accepted) =>
     Math.max(0, (arrivals.get(requestId) ?? over) - acceptedAt)
   const unmeasured = unmeasuredSeconds / (unmeasuredSeconds + seconds)
@@ -61,7 +61,7 @@ function streamOf({ sender, perSecond, postOf }: Load, seconds: number): Stream 
 async function arrivalsOf(provider: Provider, accepted: readonly Accepted[]): Promise<Map<string, number>> {
   for (const deadline = nowMs() + patienceMs; ; await sleep(askEveryMs)) {
     const calls = await provider.calls()
-    // The first one counts: entries are set from the last to the first.
+    // The first call counts, so entries are set from the last to the first.
     const arrivals = new Map(calls.reverse().map(({ requestId, arrivedAt }) => [requestId, arrivedAt]))
     if (nowMs() > deadline || accepted.every(({ requestId }) => arrivals.has(requestId))) return arrivals
   }

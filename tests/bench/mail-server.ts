@@ -10,7 +10,7 @@ interface Mail {
   arrivedAt: number
 }
 
-/** Takes every mail. @returns its port. */
+/** Starts a server that accepts every mail. @returns its port. */
 export async function openMailServer(onMail: (mail: Mail) => void): Promise<number> {
   const server = new SMTPServer({
     authOptional: true,
@@ -24,7 +24,7 @@ export async function openMailServer(onMail: (mail: Mail) => void): Promise<numb
       next()
     },
   })
-  // A worker that is killed resets its connections.
+  // A killed worker resets its connections.
   server.on('error', () => {})
   server.listen(0, '127.0.0.1')
   await once(server.server, 'listening')

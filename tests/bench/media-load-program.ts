@@ -5,23 +5,23 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { maxMediaBytes } from '../../src/core/message-body.ts'
 
-/** Posts of media of the largest size, so many a second, or all at once. */
+/** Posts of media of the largest size, at a rate or all at once. */
 export interface MediaLoad {
   url: string
   apiKey: string
   channelId: string
   count: number
   perSecond?: number
-  /** How the contacts begin, other ones in each load. */
+  /** The prefix of the contacts, different in each load. */
   contacts: string
 }
 
-/** The status of each answer, or what came in its place. */
+/** The status of each answer, or the error. */
 export type MediaAnswers = { status: number | string; ms: number }[]
 
 /**
- * Puts the load on that it is asked for, apart from what is measured and from what measures it. The content is made
- * beforehand, in a form that only has to be written to the socket.
+ * Generates the requested load, in a process apart from the measured and the measuring ones. The requests are prepared, so that
+ * they only have to be written to the socket.
  */
 const content = Buffer.from(randomBytes(maxMediaBytes).toString('base64'))
 const agent = new Agent({ keepAlive: true })

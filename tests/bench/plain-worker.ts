@@ -16,7 +16,7 @@ import { startSweeps } from '../../workers/upkeep/sweep.ts'
 
 const drainMs = 30_000
 
-/** A worker without what fairness takes: it follows one queue, in the order in which wake-ups came. */
+/** A worker without fairness: it processes one queue, first come, first served. */
 await runProcess(async () => {
   const settings = readSettings()
   const log = createLogger(settings.LOG_LEVEL)

@@ -3,7 +3,7 @@ import { Pool } from 'undici'
 import { nowMs } from './clock.ts'
 import { concurrently } from './concurrently.ts'
 
-/** A channel to send on, and the key of its account. */
+/** A channel for sending, and a key of its account. */
 export interface Sender {
   apiKey: string
   channelId: string
@@ -12,11 +12,11 @@ export interface Sender {
 export interface Post {
   sender: Sender
   contact: string
-  /** By default a text. */
+  /** Default: a text. */
   message?: object
 }
 
-/** A send, and the moment when its 202 had come. */
+/** A send, and the time of its 202. */
 export interface Accepted {
   requestId: string
   sender: Sender
@@ -24,7 +24,7 @@ export interface Accepted {
   acceptedAt: number
 }
 
-/** Sends at a steady rate, whatever comes back. */
+/** Sends at a steady rate, whatever the answers. */
 export interface Stream {
   perSecond: number
   count: number
@@ -33,9 +33,9 @@ export interface Stream {
 
 export interface Client {
   post(post: Post): Promise<Accepted>
-  /** As fast as the API takes them, one at a time on each connection. */
+  /** As fast as the API accepts them, one at a time on each connection. */
   postAll(posts: readonly Post[]): Promise<Accepted[]>
-  /** Each stream's in its order; in an open loop, so that a slow answer doesn't lower the load. */
+  /** Each stream's posts in order; in an open loop, so that a slow answer doesn't lower the load. */
   postSteadily(streams: readonly Stream[]): Promise<Accepted[][]>
   close(): Promise<void>
 }
@@ -75,7 +75,7 @@ async function postSteadily(
   streams: readonly Stream[],
   post: (post: Post) => Promise<Accepted>,
 ): Promise<Accepted[][]> {
-  // Out of step with one another: they would all send at once.
+  // With offsets, so that the streams don't all send at once.
   const running = streams.map((stream, index) => ({
     stream,
     phase: index / streams.length,
@@ -88,7 +88,7 @@ async function postSteadily(
       const due = Math.min(stream.count, Math.floor(seconds * stream.perSecond + phase))
       while (posted.length < due) {
         const answer = post(stream.postOf(posted.length))
-        // Told below, when all have been posted.
+        // The error is thrown below, when all have been posted.
         answer.catch(() => {})
         posted.push(answer)
       }

@@ -13,10 +13,10 @@ const build = join(projectRoot, 'dist/bench')
 const toldWithinMs = 90_000
 const toldOfLog = 2000
 
-/** With which `npm start` and `npm run worker` start a process, too. */
+/** The options of `npm start` and `npm run worker`. */
 const flags = ['--max-semi-space-size=64']
 
-/** What is measured: all of it from one build, with the compiler's settings of `npm run build`. */
+/** The programs that are measured, all from one build with the compiler settings of `npm run build`. */
 export const programs = {
   api: { entry: 'src/server.js', readyEvent: 'listening', flags },
   worker: { entry: 'workers/main.js', readyEvent: 'working', flags },
@@ -39,12 +39,12 @@ interface ProgramKind {
 
 export interface Program {
   pid: number
-  /** The line it logged when it was ready. */
+  /** The line that it logged when it was ready. */
   ready: Record<string, unknown>
   signal(signal: NodeJS.Signals): void
-  /** The next line about this event that it logs, or has logged since it was last asked for one. */
+  /** The next log line of this event, including those since the last call. */
   told(event: string): Promise<Record<string, unknown>>
-  /** SIGKILL, but SIGTERM where it is profiled, and the wait until it is gone. */
+  /** Ends it with SIGKILL, or with SIGTERM if it is profiled, and waits for its end. */
   kill(): Promise<void>
 }
 
@@ -52,7 +52,7 @@ interface ProgramOptions {
   program: ProgramKind
   environment: Record<string, string>
   reaper: Reaper
-  /** Where its log goes, so that nobody has to read along. Removed where this process ends before it. */
+  /** The folder of its log, which is removed if this process ends first. A pipe would have to be read. */
   folder: string
 }
 
@@ -64,7 +64,7 @@ export async function buildPrograms(): Promise<void> {
 let started = 0
 let profiles: string | undefined
 
-/** From now on each program is ended gently, and leaves a CPU profile in the folder. */
+/** From now on each program is ended by SIGTERM, and writes a CPU profile to the folder. */
 export function profileInto(folder: string): void {
   profiles = folder
 }
@@ -78,7 +78,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
     cwd: projectRoot,
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', log, log],
-    // In a group of its own: Ctrl-C is for us.
+    // In its own process group, so that Ctrl-C reaches only this process.
     detached: true,
   })
   const pid = child.pid
@@ -92,7 +92,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
     const at = heard.get(event) ?? 0
     const find = async () => {
       const written = await readFile(logFile, 'utf8')
-      // The last line may be half written.
+      // The last line may be incomplete.
       const lines = written.split('\n').slice(0, -1)
       const line = lines.filter((one) => one.includes(`"event":"${event}"`))[at]
       if (line === undefined && child.exitCode !== null)

@@ -6,24 +6,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { nowMs } from './clock.ts'
 import { openMailServer } from './mail-server.ts'
 
-/** A call as the provider saw it. */
+/** A call that the provider received. */
 export interface ProviderCall {
   requestId: string
   path: string
   contact: string
   arrivedAt: number
-  /** What it was answered; undefined while it isn't. */
+  /** The status of the answer; undefined until then. */
   status: number | undefined
 }
 
 /**
- * A webhook receiver in a process of its own, which keeps every call in memory. A channel's URL says how it is treated:
- * `/accept/…`, `/hang/…`, `/after/MS/…`, `/fail-once/SHARE/…`, which answers 503 to the first call of that share of the
- * sends, or `/limit-contacts/PREFIX/…`, a WhatsApp API that has had too many messages for contacts that begin so. Whatever
- * follows tells channels apart. Media at `/media/unavailable` answer 503, at `/media/hang` nothing. It is a mail server, too.
+ * A webhook receiver in a separate process, which keeps every call in memory. A channel's URL determines the answers:
+ * `/accept/…`, `/hang/…`, `/after/MS/…`, `/fail-once/SHARE/…`, which answers 503 to the first call of that share of the sends, or
+ * `/limit-contacts/PREFIX/…`, a WhatsApp API that has had too many messages for contacts with this prefix. The rest of the path
+ * distinguishes channels. Media at `/media/unavailable` answers 503, at `/media/hang` never. It is also a mail server.
  *
- * It is asked by `GET /calls` and `GET /count`, of one `path` and but for one `exceptContact` where told so, and
- * forgets all at `DELETE /calls`.
+ * `GET /calls` and `GET /count` return the calls, optionally of one `path` and without one `exceptContact`. `DELETE /calls`
+ * removes them.
  */
 const calls: ProviderCall[] = []
 const failed = new Set<string>()
@@ -32,7 +32,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
   if (request.method === 'POST') void take(request, response).catch(() => response.destroy())
   else answer(request, response)
 })
-// A worker that is killed resets its connections.
+// A killed worker resets its connections.
 server.on('connection', (socket) => socket.on('error', () => {}))
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')

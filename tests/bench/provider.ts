@@ -6,25 +6,25 @@ import type { ProviderCall } from './provider-program.ts'
 
 export type { ProviderCall } from './provider-program.ts'
 
-/** Which calls are meant; all unless told otherwise. */
+/** A filter of calls; by default all. */
 export interface Choice {
   path?: string
   exceptContact?: string
 }
 
-/** The provider's process, from outside. */
+/** A client of the provider's process. */
 export interface Provider {
   urlOf(path: string): string
   mailPort: number
   calls(choice?: Choice): Promise<ProviderCall[]>
   count(choice?: Choice): Promise<number>
-  /** Waits until it got so many calls, or for so long. @returns whether it did. */
+  /** Waits until it got this many calls, or until the time-out. @returns whether it got them. */
   gets(count: number, choice: Choice, withinMs: number): Promise<boolean>
   forget(): Promise<void>
   close(): Promise<void>
 }
 
-/** Seldom: what it costs the provider is missing from what is measured. */
+/** Seldom, because polling takes CPU from the measurement. */
 const askEveryMs = 100
 
 export function openProvider({ ready }: Program): Provider {

@@ -2,7 +2,7 @@ import { markdownTable } from '../support/table.ts'
 import type { Findings } from './benchmark.ts'
 import { inWords } from './figures.ts'
 
-/** Each figure is its median over the runs, with the lowest and the highest. */
+/** Shows each figure as its median over the runs, with the lowest and the highest. */
 export function report(findings: readonly Findings[]): string {
   const rows = findings
     .flatMap(({ results }) => results)

@@ -12,7 +12,7 @@ const quick = { roundTripsMs: [0, 100, 200], seconds: 5 }
 const perSecond = 20
 const accounts = 10
 const warmUpSeconds = 5
-/** Up to here none may be refused (docs/explanation/performance.md#the-round-trip-to-postgresql). */
+/** Up to this round trip no request may be refused (docs/explanation/performance.md#the-round-trip-to-postgresql). */
 const noneRefusedUpToMs = 100
 
 interface Measured {
@@ -21,8 +21,8 @@ interface Measured {
 }
 
 /**
- * What a distance to PostgreSQL costs: an API behind a proxy that delays what it carries, with a few accounts that send
- * seldom enough for their keys and channels to be looked up again and again.
+ * The cost of a distance to PostgreSQL: an API behind a proxy that delays traffic, with a few accounts that send so seldom that
+ * their keys and channels have to be looked up each time.
  */
 export const roundTrip: Benchmark = {
   names: ['round-trip'],

@@ -16,25 +16,25 @@ import { type Client, openClient, type Sender } from './post.ts'
 import { type Program, programs, startProgram } from './program.ts'
 import { openProvider, type Provider } from './provider.ts'
 
-/** The service as it is run, each process by itself, on stores of its own: PostgreSQL with fsync, Redis with an AOF. */
+/** The service as in production: separate processes on their own stores, PostgreSQL with fsync, Redis with an AOF. */
 export interface Stage {
   db: Database
   databaseUrl: string
   redis: Redis
-  /** For files, until the stage closes. */
+  /** A folder for files, removed when the stage closes. */
   folder: string
   api: StartedApi
   client: Client
   provider: Provider
   workers(): readonly Program[]
-  /** One API more, or one that is measured beside it, on the same stores. @returns where it listens. */
+  /** Starts another API, or a variant of it, on the same stores. @returns its address. */
   startApi(program: ApiProgram): Promise<StartedApi>
-  /** A program of its own, which ends with the stage. */
+  /** Starts another program, which ends with the stage. */
   start(name: keyof typeof programs, more?: Record<string, string>): Promise<Program>
   openAccount(): Promise<Tenant>
   startWorkers(count: number, program?: WorkerProgram): Promise<void>
   killWorker(worker: Program): Promise<void>
-  /** Ends the workers and forgets all sends, so that each measurement begins alike. Accounts and channels stay. */
+  /** Ends the workers and removes all sends, so that each measurement begins in the same state. Accounts and channels stay. */
   clear(): Promise<void>
   close(): Promise<void>
 }
@@ -47,13 +47,13 @@ export interface StartedApi {
 type WorkerProgram = 'worker' | 'plainWorker' | 'usualWorker' | 'bareWorker'
 type ApiProgram = 'api' | 'usualApi' | 'recordlessApi' | 'watchedApi' | 'echo'
 
-/** An account that may send as much as it likes. */
+/** An account without an effective rate limit. */
 export interface Tenant {
-  /** @param path of the provider, which says how it treats the channel's calls. */
+  /** @param path of the provider, which determines how it answers the channel's calls. */
   openChannel(path: string, onUncertain?: OnUncertain): Promise<Sender>
-  /** The same by WhatsApp's API. */
+  /** The same with WhatsApp's API. */
   openWhatsApp(path: string): Promise<Sender>
-  /** The same by mail. */
+  /** The same with mail. */
   openMail(): Promise<Sender>
 }
 
@@ -72,11 +72,11 @@ export async function openStage(): Promise<Stage> {
   }
 }
 
-/** @param ends gets what ends the parts, each as soon as it is there. */
+/** @param ends gets a function that ends each part, as soon as the part is started. */
 async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>> {
   const servers = await startEmbedded({ needs: { postgres: true, redis: true } })
   ends.push(servers.stop)
-  // In memory, where there is such a folder: logs are not to share the disk with what has to be durable.
+  // In memory if there is such a folder, so that logs don't share the disk with the stores.
   const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'bench-'))
   ends.push(() => rm(folder, { recursive: true, force: true }))
   const environment = environmentOf(String(servers.databaseUrl), String(servers.redisUrl))
@@ -140,7 +140,7 @@ async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>>
       await emptyTables(db)
       await redis.flushdb()
       await provider.forget()
-      // What one measurement wrote is not to be written out during the next.
+      // So that the data of one measurement isn't written to disk during the next.
       await db.$client.query('checkpoint')
     },
   }

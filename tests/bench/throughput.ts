@@ -2,16 +2,16 @@ import type { Post } from './post.ts'
 import type { Choice, ProviderCall } from './provider.ts'
 import type { Stage } from './stage.ts'
 
-/** Until half of its work is done, a worker that has just started gets faster; the last calls are of one that runs out of sends. */
+/** The calls to measure: a new worker gets faster until half of its work is done, and at the end it runs out of sends. */
 const from = 0.5
 const to = 0.95
 const withinMs = 180_000
 
 /**
- * Records the sends while no worker runs, then starts one and lets it deliver them.
+ * Records the sends without a worker, then starts one that delivers them.
  *
- * @param measured which calls count; there have to be as many as `count` says.
- * @returns calls per second, of those.
+ * @param measured the calls that count; their number has to be `count`.
+ * @returns calls per second.
  */
 export async function dispatchThroughput(
   stage: Stage,
@@ -30,7 +30,7 @@ interface DispatchOptions {
   measured?: Choice
 }
 
-/** The same while the sends are being accepted, at full speed. */
+/** The same while sends are being accepted at full speed. */
 export async function throughputOfAll(stage: Stage, posts: readonly Post[]): Promise<number> {
   await stage.clear()
   await stage.startWorkers(1)

@@ -1,13 +1,13 @@
 import { inTurn, openAccounts, openChannels } from './senders.ts'
 import type { Stage } from './stage.ts'
 
-/** Until then API and worker get faster from second to second. */
+/** Until then API and worker keep getting faster. */
 const sends = 4000
 const accounts = 20
 const path = '/accept/warm-up'
 const withinMs = 60_000
 
-/** A worker that has done some work already, and has nothing left to do. */
+/** Starts a worker, and lets it do some work until it is idle. */
 export async function startWarmWorker(stage: Stage): Promise<void> {
   await stage.clear()
   await stage.startWorkers(1)

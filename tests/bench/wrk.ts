@@ -6,7 +6,7 @@ import { debianBinary } from '../../src/dev/embedded/debian-binary.ts'
 import type { Sender } from './post.ts'
 
 const script = join(import.meta.dirname, 'wrk.lua')
-/** More than are asked for in one go: no contact gets two. */
+/** More than the requests of one load, so that no contact gets two. */
 const requests = 100_000
 
 export interface WrkLoad {
@@ -22,7 +22,7 @@ export interface WrkResult {
   p99Ms: number
 }
 
-/** Puts load on an API, from a program of its own. @param folder for what it reads. */
+/** Puts load on an API by a separate program. @param folder for its input files. */
 export function openWrk(folder: string): (load: WrkLoad) => Promise<WrkResult> {
   let asked = 0
   return async ({ url, senders, connections, seconds }) => {
@@ -30,7 +30,7 @@ export function openWrk(folder: string): (load: WrkLoad) => Promise<WrkResult> {
     const sendersFile = join(folder, `senders-${++asked}`)
     const lines = senders.map(({ apiKey, channelId }) => `${apiKey} ${channelId}\n`)
     await writeFile(sendersFile, lines.join(''), { mode: 0o600 })
-    // Every time other contacts.
+    // Other contacts in each load.
     const contacts = `1${String(asked).padStart(5, '0')}`
     const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script]
     const { stdout } = await promisify(execFile)(

@@ -3,7 +3,7 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { readSettings } from '../../../src/platform/settings.ts'
 
-/** What HTTP itself takes: reads a JSON body, and answers with JSON. */
+/** The cost of HTTP alone: reads a JSON body, and answers with JSON. */
 const settings = readSettings()
 const app = new Hono()
 app.post('/v1/messages', async (c) => {

@@ -6,11 +6,11 @@ import { readyWithin } from '../../../src/platform/redis.ts'
 import { readSettings } from '../../../src/platform/settings.ts'
 import { openRuntime } from '../../../src/runtime.ts'
 
-/** One by one, and many at once. The loads have no Idempotency-Key. */
+/** The statements for single and for many sends. The loads have no Idempotency-Key. */
 const inserts = ['insert_send', 'insert_sends']
 type Row = { requestId: string }
 
-/** This API without its record: the insert is answered here, as if PostgreSQL had taken no time for it. */
+/** The API without its record: the insert is answered here, as if PostgreSQL took no time for it. */
 await runProcess(async () => {
   const settings = readSettings()
   const log = createLogger(settings.LOG_LEVEL)

@@ -1,4 +1,4 @@
-/** The API, which tells by the signal SIGUSR2 how much memory it has had at most since the last one. */
+/** The API. On SIGUSR2 it reports its peak memory since the last report. */
 const lookEveryMs = 2
 let peakBytes = 0
 let peakRssBytes = 0
@@ -11,7 +11,7 @@ setInterval(() => {
 
 await import('../../../src/server.ts')
 
-// It would end at this one as at the others.
+// Otherwise this signal would end it.
 process.removeAllListeners('SIGUSR2')
 process.on('SIGUSR2', () => {
   console.log(JSON.stringify({ event: 'memory', peakBytes, peakRssBytes }))

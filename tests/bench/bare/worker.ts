@@ -5,10 +5,7 @@ import { keyPrefix, queueName, type SendJob } from '../../../src/core/send-job.t
 import { readSettings } from '../../../src/platform/settings.ts'
 import { leaveNothing } from '../../../src/queue/queue.ts'
 
-/**
- * What BullMQ and HTTP themselves take: each job is a call to the provider, of which nothing is recorded. The provider
- * is where PUBLIC_BASE_URL says.
- */
+/** The cost of BullMQ and HTTP alone: each job is an unrecorded call to the provider at PUBLIC_BASE_URL. */
 const settings = readSettings()
 const concurrency = settings.WORKER_CONCURRENCY
 const pool = new Pool(String(settings.PUBLIC_BASE_URL), { connections: concurrency })

@@ -6,12 +6,12 @@ import type { Stage } from '../stage.ts'
 import type { Case } from './case.ts'
 
 const mostCalls = 200
-/** A has had so many calls before B sends: the worker is warm. */
+/** The calls of A before B sends, so that the worker is warm. */
 const warmUpCalls = 2000
-/** So late B has missed by far: A's calls until then are counted. */
-const patienceMs = 10_000
+/** How long to wait for B's call, far beyond the criterion. A's calls until then are counted. */
+const giveUpAfterMs = 10_000
 
-/** A's backlog is made once, and filled up again before each run. */
+/** A's backlog is created once, and refilled before each run. */
 export const backlog: Case = {
   name: 'backlog',
   reach: `at most ${mostCalls}`,
@@ -45,11 +45,11 @@ async function callsBefore(stage: Stage, b: Sender): Promise<number> {
   const { client, provider } = stage
   await provider.forget()
   await stage.startWorkers(1)
-  if (!(await provider.gets(warmUpCalls, { path: '/accept/a' }, patienceMs))) {
+  if (!(await provider.gets(warmUpCalls, { path: '/accept/a' }, giveUpAfterMs))) {
     throw new Error('the worker delivers nothing')
   }
   const { acceptedAt } = await client.post({ sender: b, contact: newContact() })
-  await provider.gets(1, { path: '/accept/b' }, patienceMs)
+  await provider.gets(1, { path: '/accept/b' }, giveUpAfterMs)
   await Promise.all(stage.workers().map(stage.killWorker))
   const [ofB] = await provider.calls({ path: '/accept/b' })
   const ofA = await provider.calls({ path: '/accept/a' })

@@ -4,13 +4,13 @@ import type { Sizes } from './sizes.ts'
 
 export interface Conditions extends Pick<BenchmarkOptions, 'runs' | 'tell'> {
   sizes: Sizes
-  /** Sends per second, of all accounts together. */
+  /** Sends per second of all accounts together. */
   load: number
 }
 
 export interface Case {
   name: string
-  /** What has to be reached, in words. */
+  /** The criterion, as text. */
   reach: string
   measure(stage: Stage, conditions: Conditions): Promise<Pick<Result, 'measured' | 'figures' | 'isReached'>>
 }

@@ -10,16 +10,16 @@ import type { Case } from './case.ts'
 
 const sends = 100
 const seconds = 5
-/** Before the good ones: longer than a provider has to fail for a channel's circuit breaker to open. */
+/** Time before the good sends: longer than the failures that open a channel's circuit breaker. */
 const failingForMs = 6000
 const limitedContacts = '+1999'
 const factor = 2
 const marginMs = 200
 
-/** How sends fail, and the good ones beside them. */
+/** A way in which sends fail, and the good sends beside them. */
 interface Fault {
   name: string
-  /** Whose, in words. */
+  /** The failing sends, as text. */
   bad: string
   open(tenant: Tenant): Promise<Sender>
   badPost(stage: Stage, sender: Sender): Post
@@ -49,7 +49,7 @@ const faults: readonly Fault[] = [
   { name: 'hung-media', bad: 'with media that never answer', ...byMedia('hang') },
 ]
 
-/** Sends that fail by their recipients or media, before and beside good ones on the same channel. */
+/** Sends that fail because of their recipients or media, before and beside good ones on the same channel. */
 export const faulty: readonly Case[] = faults.map((fault) => ({
   name: fault.name,
   reach: `at most ${factor} x alone + ${marginMs} ms`,

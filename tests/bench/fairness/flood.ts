@@ -9,7 +9,7 @@ import { isUndisturbed, undisturbed } from './undisturbed.ts'
 const accounts = 20
 const timesItsShare = 10
 
-/** Without the flood the load is within its bounds, and each account has its share of it. */
+/** Each account has its share of the load, which is within capacity without the flood. */
 export const flood: Case = {
   name: 'flood',
   reach: undisturbed,

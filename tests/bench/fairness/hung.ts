@@ -6,7 +6,7 @@ import { startWarmWorker } from '../warm-up.ts'
 import type { Case } from './case.ts'
 import { isUndisturbed, undisturbed } from './undisturbed.ts'
 
-/** So long that the first calls that hang time out while the others are measured. */
+/** So long that the first hanging calls time out during the measurement. */
 const timesAsLong = 2
 
 export const hung: Case = {

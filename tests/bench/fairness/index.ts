@@ -13,7 +13,7 @@ import { full, quick } from './sizes.ts'
 
 const cases: readonly Case[] = [backlog, flood, hung, ...faulty, order, lane, price]
 
-/** What one account, channel or contact does to the others, and what it costs to keep them apart. */
+/** The effect of one account, channel or contact on the others, and the cost of their separation. */
 export const fairness: Benchmark = {
   names: cases.map(({ name }) => name),
   async run({ runs, isQuick, isChosen, tell }) {

@@ -8,7 +8,7 @@ import type { Sizes } from './sizes.ts'
 
 const part = 0.9
 
-/** All on one channel, recorded before: whatever the long lane takes of the worker's time, the others miss. */
+/** All sends are on one channel and recorded before, so that time spent on the long lane slows the others. */
 export const lane: Case = {
   name: 'lane',
   reach: `at least ${part} x that without`,
@@ -39,7 +39,7 @@ function postsOfOthers(sender: Sender, { lane: { others, ofEachOther } }: Sizes)
   return Array.from({ length: ofEachOther }, () => contacts.map((contact) => ({ sender, contact }))).flat()
 }
 
-/** Each spread evenly over the whole. */
+/** Mixes both lists, each spread evenly. */
 function mixed(some: readonly Post[], others: readonly Post[]): Post[] {
   const placed = [some, others].flatMap((posts) =>
     posts.map((post, index) => ({ post, place: index / posts.length })),

@@ -1,11 +1,11 @@
 import { groupBy } from '../../support/group-by.ts'
 import type { ProviderCall } from '../provider.ts'
 
-/** What the database says of a send. */
+/** A send in the database. */
 export interface OrderRow {
   requestId: string
   contact: string
-  /** Its place in the order of acceptance. */
+  /** Its position in the order of accept. */
   seq: number
   status: string
 }
@@ -20,9 +20,9 @@ export interface OrderFindings {
 type Call = Pick<ProviderCall, 'requestId' | 'status' | 'arrivedAt'>
 
 /**
- * - out of order: one of its calls came after a call for a send of the same contact that was accepted later. So
- *   neither the first calls nor the final ones of a contact's sends go against the order of acceptance.
- * - lost: accepted, and absent from the database or not ended there; or `sent`, although no call was answered 2xx.
+ * - out of order: one of its calls came after a call for a later send to the same contact. So the first and the final calls of
+ *   a contact's sends have to follow the order of accept.
+ * - lost: accepted, but not in the database or unfinished; or `sent`, although no call was answered 2xx.
  * - doubled: more than one call was answered 2xx.
  */
 export function compareOrder(

@@ -11,7 +11,7 @@ import { compareOrder, type OrderFindings, type OrderRow } from './order-ledger.
 const workers = 3
 const killEveryMs = 2000
 const shareFailing = 0.1
-/** Longer than the lease of a killed worker, and the 8 s for which its successor has to run to declare it dead. */
+/** Longer than the lease of a killed worker, plus the 8 s for which its successor has to run before it gives up claims. */
 const settleWithinMs = 60_000
 const askEveryMs = 500
 
@@ -72,7 +72,7 @@ async function runOnce(
   return compareOrder(idsOf(accepted), rows, calls)
 }
 
-/** Strikes as long as sends are being accepted: workers that never live for 8 s would never declare the others dead. */
+/** Kills workers only while sends are being accepted: workers that never run for 8 s would never give up others' claims. */
 function killWorkers(stage: Stage, run: number): { stop(): Promise<void> } {
   const random = randomOf(run, 'order')
   const replacements: Promise<void>[] = []
@@ -82,7 +82,7 @@ function killWorkers(stage: Stage, run: number): { stop(): Promise<void> } {
   }
   const strikes = setInterval(() => {
     const replaced = replace(pick(random, stage.workers()))
-    // Told when they are awaited.
+    // The error is thrown where they are awaited.
     replaced.catch(() => {})
     replacements.push(replaced)
   }, killEveryMs)
@@ -94,7 +94,7 @@ function killWorkers(stage: Stage, run: number): { stop(): Promise<void> } {
   }
 }
 
-/** What isn't over by then is lost. */
+/** Sends that have not ended by then count as lost. */
 async function settle({ db }: Stage): Promise<void> {
   for (const deadline = Date.now() + settleWithinMs; Date.now() < deadline; await sleep(askEveryMs)) {
     const { rowCount } = await db.$client.query('select from sends where finished_at is null limit 1')

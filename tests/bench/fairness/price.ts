@@ -8,7 +8,7 @@ import type { Case } from './case.ts'
 
 const part = 0.9
 
-/** Many accounts with few sends each, every one to another contact: nobody has to wait for anybody. */
+/** Many accounts with few sends each, all to different contacts, so that no send has to wait for another. */
 export const price: Case = {
   name: 'price',
   reach: `at least ${part} x that without both`,

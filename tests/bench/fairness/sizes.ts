@@ -1,15 +1,15 @@
-/** How much each case sends. */
+/** The number of sends of each case. */
 export interface Sizes {
-  /** To measure the capacity with. */
+  /** For measuring the capacity. */
   capacity: number
   backlog: number
   hung: number
-  /** Contacts, and the sends of each. */
+  /** Contacts, and sends per contact. */
   order: { contacts: number; sends: number }
   lane: { ofOne: number; others: number; ofEachOther: number }
-  /** Accounts, and the sends of each: so few that none of them floods. */
+  /** Accounts, and sends per account: so few that none of them floods. */
   price: { accounts: number; sends: number }
-  /** How long latencies are measured. */
+  /** Duration of the measurement of latencies. */
   seconds: number
 }
 

@@ -8,13 +8,13 @@ import { ratio } from './ratio.ts'
 import { warmUpSeconds } from './sizes.ts'
 
 const connections = 64
-/** Behind one connection there are few clients: as many as have places for what it sends in one measurement. */
+/** Number of clients behind one connection: enough that its sends of one measurement stay within their quotas. */
 const accountsOfOne = 300
 const variants = { service: 'api', usual: 'usualApi', echo: 'echo', recordless: 'recordlessApi' } as const
 
 type Variant = keyof typeof variants
 
-/** What an API takes, without a worker: this one, the usual one, a bare echo, and this one without its record. */
+/** The throughput of an API without a worker: this one, the usual one, a bare echo, and this one without its record. */
 export const accept: Case = {
   name: 'accept',
   async measure({ runs, sizes, tell }) {

@@ -7,6 +7,6 @@ export interface Conditions extends Pick<BenchmarkOptions, 'runs' | 'tell'> {
 
 export interface Case {
   name: string
-  /** One line of the table for each of its figures. */
+  /** Returns one line of the table for each figure. */
   measure(conditions: Conditions): Promise<Result[]>
 }

@@ -6,7 +6,7 @@ import { dispatchThroughput } from '../throughput.ts'
 import type { Case } from './case.ts'
 import { ratio } from './ratio.ts'
 
-/** What one worker delivers to a provider that answers at once: this one, BullMQ and HTTP alone, the usual one. */
+/** The throughput of one worker with a provider that answers at once: this one, BullMQ and HTTP alone, the usual one. */
 export const dispatch: Case = {
   name: 'dispatch',
   async measure({ runs, sizes, tell }) {

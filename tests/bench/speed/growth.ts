@@ -13,7 +13,7 @@ import { warmUpSeconds } from './sizes.ts'
 const connections = 64
 const bounds = { floor: 0.9, aim: 0.97 }
 
-/** What a month of sends, and those that wait for their retry, cost the ones that come now. */
+/** The cost of a month of past sends, and of sends that wait for a retry, for new ones. */
 export const growth: Case = {
   name: 'growth',
   async measure(conditions) {
@@ -27,7 +27,7 @@ export const growth: Case = {
   },
 }
 
-/** The same with less of a past: to be drawn, not judged. */
+/** The same with smaller histories, for a chart without a criterion. */
 export const growthCurve: Case = {
   name: 'growth-curve',
   async measure(conditions) {
@@ -53,7 +53,7 @@ export const growthCurve: Case = {
   },
 }
 
-/** Two stages, of which one has a past, by turns. */
+/** Measures two stages in turn, one of them with a history. */
 async function besideEmpty(
   past: Past,
   { runs, sizes, tell }: Conditions,

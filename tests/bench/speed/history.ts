@@ -6,9 +6,9 @@ import { addWakeUps, createQueue } from '../../../src/queue/queue.ts'
 import type { Stage } from '../stage.ts'
 
 export interface Past {
-  /** Sends that have ended, within the last 30 days. */
+  /** Sends that ended within the last 30 days. */
   finished: number
-  /** Sends that are to be tried again later: so many that they have places in the ordinary queue. */
+  /** Sends that wait for a retry, within the quota of the ordinary queue. */
   waiting: number
 }
 
@@ -16,21 +16,21 @@ const days = 30
 const accounts = 2500
 const channels = 7500
 const sendsOfContact = 5
-/** The longest of the service's delays: none of them comes due while something is measured. */
+/** The longest of the service's delays, so that none falls due during a measurement. */
 const retryInMs = 7_200_000
 const sendsAtOnce = 100_000
 const wakeUpsAtOnce = 1000
 const keysAtOnce = 10_000
 
-/** SQL of an id as the service makes it: it begins with its moment. */
+/** SQL of an id like the service's, which begins with its time. */
 const idAt = (moment: string) => `
   overlay(gen_random_uuid()::text
           placing lpad(to_hex((extract(epoch from ${moment}) * 1000)::bigint), 12, '0') || '-7' from 1 for 15)::uuid`
 
 /**
- * Gives the stage a past that its accounts and channels have no part in: rows as the service leaves them.
+ * Gives the stage a history of other accounts and channels, with rows like those of the service.
  *
- * @returns the stage; its `clear` forgets only what came since.
+ * @returns the stage; its `clear` removes only later sends.
  */
 export async function withPast(stage: Stage, past: Past, tell: (progress: string) => void): Promise<Stage> {
   const startedAt = performance.now()
@@ -56,7 +56,7 @@ export async function withPast(stage: Stage, past: Past, tell: (progress: string
 }
 
 async function makeRows(db: Database, { finished, waiting }: Past): Promise<void> {
-  // What is made first is what the rest is made from: in tables of one connection.
+  // On one connection, because its temporary tables hold the basis of the rows.
   const client = await db.$client.connect()
   try {
     const contacts = Math.max(Math.ceil(finished / sendsOfContact), waiting)
@@ -68,7 +68,7 @@ async function makeRows(db: Database, { finished, waiting }: Past): Promise<void
     }
     await client.query(waitingSends, [waiting, retryInMs])
   } finally {
-    // With its tables.
+    // Closes the connection, and thereby drops its temporary tables.
     client.release(true)
   }
 }
@@ -88,7 +88,7 @@ const channelsOfPast = `
   create temp table past_contacts (
     nr int, account_id uuid, channel_id uuid, value text, lane bigint, conversation_id uuid, opened_at timestamptz)`
 
-/** Each on one channel; the conversation is the one that its first send has opened. */
+/** Contacts with one channel each, and the conversation that their first send opened. */
 const contactsOfPast = `
   with contacts as (
     insert into past_contacts
@@ -115,7 +115,7 @@ const attemptRecord = (attempt: string, outcome: string, status: string) => `
   json_build_object('attempt', ${attempt}, 'outcome', ${outcome}, 'durationMs', 20, 'providerStatus', ${status},
                     'providerCode', null, 'providerMessageId', null)`
 
-/** SQL that has the sends `made` tell of a first attempt, after which they were to be tried again. */
+/** SQL that inserts the events of a first attempt and its retry for the sends `made`. */
 const tellOfFirstAttempts = `
   insert into send_events (request_id, at, event, fields)
   select request_id, accepted_at + story.after * interval '1 ms', story.event, story.fields
@@ -125,7 +125,7 @@ const tellOfFirstAttempts = `
     (30, 'retry_scheduled', json_build_object('reason', 'the receiver answered 503', 'nextAttemptAt', ${isoText('next_attempt_at')}))
   ) as story (after, event, fields)`
 
-/** One in 97 was rejected, and one in 53 sent at its second attempt: primes, so that every channel has such sends. */
+/** One in 97 was rejected, and one in 53 was sent at its second attempt. These are primes, so that every channel has such sends. */
 const finishedSends = `
   with made as (
     insert into sends (${columns})
@@ -145,7 +145,7 @@ const finishedSends = `
   ${tellOfFirstAttempts}
   where made.attempt > 1`
 
-/** Accepted within the last hour, each to another contact. */
+/** Sends accepted within the last hour, each to another contact. */
 const waitingSends = `
   with made as (
     insert into sends (${columns})
@@ -157,7 +157,7 @@ const waitingSends = `
     returning request_id, accepted_at, next_attempt_at)
   ${tellOfFirstAttempts}`
 
-/** As the worker does it that has tried them. */
+/** Adds their wake-ups like the worker that made their first attempt. */
 async function wakeLater({ db, redis }: Stage): Promise<void> {
   const { rows } = await db.$client.query<{ requestId: string; inMs: number }>(
     `select request_id as "requestId", ceil(extract(epoch from next_attempt_at - now()) * 1000)::float8 as "inMs"
@@ -168,7 +168,7 @@ async function wakeLater({ db, redis }: Stage): Promise<void> {
   for (const some of chunks(rows, wakeUpsAtOnce)) await addWakeUps({ redis, queue, overflow }, some)
 }
 
-/** Its dead rows go at once, or each measurement would leave the next one more of them. */
+/** Removes rows and vacuums at once. Otherwise dead rows would accumulate from one measurement to the next. */
 async function forgetRows(db: Database, since: string): Promise<void> {
   const written = {
     sends: 'request_id',

@@ -11,7 +11,7 @@ import { full, quick } from './sizes.ts'
 
 const cases: readonly Case[] = [accept, dispatch, latency, redisMemory, media, growth, growthCurve, load]
 
-/** How fast the service is, next to the usual one and to what its parts can do by themselves. */
+/** The speed of the service, compared with the usual implementation and with its parts alone. */
 export const speed: Benchmark = {
   names: cases.map(({ name }) => name),
   async run({ runs, isQuick, isChosen, tell }) {

@@ -8,11 +8,11 @@ import { startWarmWorker } from '../warm-up.ts'
 import type { Case } from './case.ts'
 import { atMost } from './ratio.ts'
 
-/** So many that none of them runs out of places, also while a worker stops for a moment. */
+/** Enough accounts that none exceeds its quota, even if a worker pauses for a moment. */
 const accounts = 200
 const part = 1 / 3
 
-/** From a 202 to the provider, at a load that one API and one worker bear without a queue. */
+/** The time from a 202 to the provider, at a load that one API and one worker handle without a queue. */
 export const latency: Case = {
   name: 'latency',
   async measure({ runs, sizes, tell }) {

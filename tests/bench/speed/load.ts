@@ -9,7 +9,7 @@ import { warmUpSeconds } from './sizes.ts'
 const connections = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 const warmUp = { connections: 64, seconds: warmUpSeconds }
 
-/** What an API takes from more and more clients at once, and how long each of them waits: to be drawn, not judged. */
+/** Throughput and latency of an API with more and more connections, for a chart without a criterion. */
 export const load: Case = {
   name: 'load',
   async measure({ runs, sizes, tell }) {

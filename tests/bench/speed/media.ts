@@ -13,10 +13,10 @@ import { atMost } from './ratio.ts'
 const smallPerSecond = 200
 const largePerSecond = 2
 const largeAtOnce = 32
-/** What a load begins with isn't measured. */
+/** The beginning of a load isn't measured. */
 const warmUpSeconds = 2
 
-/** Media of 16 MiB: what it does to small sends, and how much memory it takes. */
+/** Media of 16 MiB: its effect on small sends, and its memory. */
 export const media: Case = {
   name: 'media',
   async measure({ runs, sizes, tell }) {
@@ -71,7 +71,7 @@ export const media: Case = {
   },
 }
 
-/** The times from each request to its 202, once it is warm. */
+/** The times from each request to its 202, after the warm-up. */
 async function smallLatencies(url: string, senders: readonly Sender[], seconds: number): Promise<number[]> {
   const client = openClient(url)
   const postOf = (index: number) => ({
@@ -86,7 +86,7 @@ async function smallLatencies(url: string, senders: readonly Sender[], seconds: 
     .map(({ postedAt, acceptedAt }) => acceptedAt - postedAt)
 }
 
-/** Puts the large ones on an API, from a program of its own. */
+/** Sends large media to an API by a separate program. */
 async function openMediaLoad(stage: Stage, [sender]: readonly Sender[]) {
   const program = await stage.start('mediaLoad')
   let loads = 0

@@ -12,7 +12,7 @@ export interface Compared {
   to: Figure
 }
 
-/** Of each run one ratio. */
+/** One ratio per run. */
 export function ratioOf({ of, to }: Compared): Figure {
   const values = of.values.map((value, run) => value / (to.values[run] ?? Number.NaN))
   return { variant: 'ratio', unit: '', values }
@@ -26,7 +26,7 @@ export function ratio(name: string, measured: string, { of, to, floor, aim }: Bo
   return { case: name, measured, figures: [of, to, figure], ...judged }
 }
 
-/** A figure by itself, of which less is better. */
+/** A single figure; less is better. */
 export function atMost(name: string, measured: string, figure: Figure, bounds: Bounds): Result {
   return { case: name, measured, figures: [figure], ...reached(median(figure.values), bounds, true) }
 }

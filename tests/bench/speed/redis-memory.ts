@@ -9,15 +9,15 @@ import { openStage, type Stage } from '../stage.ts'
 import type { Case } from './case.ts'
 import { atMost } from './ratio.ts'
 
-/** Within a channel's places in the ordinary queue, and with so few channels within the account's. */
+/** Within the quota of a channel in the ordinary queue, and with few channels also within the account's. */
 const sendsOfChannel = 15
 const bounds = { floor: 1024, aim: 600 }
-/** The rate limits' counts go after a second, and Redis needs a moment more to give their memory back. */
+/** The rate limits' counts expire after a second, and Redis needs a moment more to free their memory. */
 const settleMs = 3000
-/** Of the sends of one account, those that are accepted at once find places before any of them is counted. */
+/** Not all sends of one account are overflow: those accepted at once are within the quota before any of them is counted. */
 const leastInQueue = 0.95
 
-/** What a send takes in Redis while no worker runs, in the ordinary queue and in the overflow. */
+/** Memory of a send in Redis without a worker, in the ordinary queue and in the overflow. */
 export const redisMemory: Case = {
   name: 'redis-memory',
   async measure({ runs, sizes, tell }) {
@@ -51,7 +51,7 @@ export const redisMemory: Case = {
   },
 }
 
-/** @param queue in which they have to be in the end, or it wouldn't be its memory that is measured. */
+/** @param queue that has to contain the sends at the end, or the measurement is invalid. */
 async function bytesPerSend(stage: Stage, queue: string, posts: readonly Post[]): Promise<number> {
   await stage.clear()
   const before = await usedMemory(stage)

@@ -1,23 +1,23 @@
-/** How much each case does. */
+/** The sizes of each case. */
 export interface Sizes {
-  /** Of one load on an API. */
+  /** Seconds of one load on an API. */
   seconds: number
-  /** Of a steady load. */
+  /** Seconds of a steady load. */
   steadySeconds: number
   accounts: number
-  /** Of each channel. So few that its own places in the ordinary queue hold them. */
+  /** Sends per channel, within its quota in the ordinary queue. */
   sendsOfEach: number
-  /** Of each account, where a worker delivers what was recorded before: enough sends to get it warm. */
+  /** Channels per account in cases with a worker, so that there are enough sends to warm it up. */
   channelsOfEach: number
   finished: number
-  /** Between nothing and that. */
+  /** Finished sends in the smaller histories of the curve. */
   lessFinished: readonly number[]
   waiting: number
-  /** Of what memory is measured with. */
+  /** Sends for measurements of memory. */
   queued: number
 }
 
-/** Of an API under load: until then it gets faster. */
+/** Seconds of warm-up of an API under load. */
 export const warmUpSeconds = 8
 
 export const full: Sizes = {

@@ -13,9 +13,9 @@ import { readSettings } from '../../../src/platform/settings.ts'
 import { connectPool, findCaller, findChannel, insertSend } from './queries.ts'
 
 /**
- * The same API as it is usually written: Express, a query for each check, an insert, and `queue.add`. It has the same
- * tables, body schema, rate limit, answers and durability, and what makes any service fast: a pool of connections,
- * prepared statements, production mode.
+ * A usual implementation of the API: Express, a query for each check, an insert, and `queue.add`. It has the same tables, body
+ * schema, rate limit, answers and durability, and the usual optimisations: a pool of connections, prepared statements,
+ * production mode.
  */
 const settings = readSettings()
 const log = pino()

@@ -11,8 +11,8 @@ import { leaveNothing } from '../../../src/queue/queue.ts'
 import { type ClaimedSend, claimSend, connectPool, recordOutcome } from './queries.ts'
 
 /**
- * The same worker as it is usually written: for each job a statement that claims the send, `fetch`, and a statement
- * that records what came of it.
+ * A usual implementation of the worker: for each job a statement that claims the send, `fetch`, and a statement that records the
+ * outcome.
  */
 const settings = readSettings()
 const log = pino()
@@ -46,7 +46,7 @@ worker.on('failed', (job, error) => log.error({ requestId: job?.data.requestId, 
 await worker.waitUntilReady()
 log.info({ event: 'working' })
 
-/** Signed as Standard Webhooks have it. */
+/** Signs like Standard Webhooks. */
 async function post(requestId: string, send: ClaimedSend): Promise<Response> {
   const { channelId, contact, message, sealedConfig } = send
   const { url, secret } = openConfig(sealedConfig, channelId, keys) as WebhookConfig
