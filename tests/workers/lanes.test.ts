@@ -133,4 +133,4 @@ test('fifty contacts with ten sends each, three workers and a provider that some
     // A retried one is called again before the next one is called.
     expect(traffic.orderOf(lane).filter((id, index, all) => id !== all[index - 1])).toEqual(lane)
   }
-}, 60_000)
+})

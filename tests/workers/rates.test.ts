@@ -106,7 +106,8 @@ test('each channel has a rate of its own, all at once', async (context) => {
 
 test('sends that wait for a permit take no slot: those of another channel go at once', async (context) => {
   const traffic = await startTraffic(context, { WORKER_CONCURRENCY: '2' })
-  const limited = await traffic.buildWebhook(accepting, { rateCalls: 20, rateSeconds: 10 })
+  // One call in 5 s: the free channel's sends have ended long before the tenth.
+  const limited = await traffic.buildWebhook(accepting, { rateCalls: 20, rateSeconds: 100 })
   const free = await traffic.buildWebhook(accepting)
   await traffic.startWorkers('a')
   const waiting = await traffic.sendSome(limited, 20)
