@@ -1,11 +1,5 @@
 import { parentPort, type Transferable, Worker, workerData } from 'node:worker_threads'
-
-interface Task<Input, Output> {
-  input: Input
-  transfer: readonly Transferable[]
-  resolve: (output: Output) => void
-  reject: (error: Error) => void
-}
+import pLimit from 'p-limit'
 
 type Reply<Output> = 'loaded' | { output: Output } | { error: Error }
 
@@ -27,12 +21,10 @@ export class ThreadLost extends Error {}
 export class Thread<Input, Output> {
   readonly #file: URL
   readonly #options: ThreadOptions
-  #worker: Worker | undefined
-  #isLoaded = false
-  #working: Task<Input, Output> | undefined
-  #overdue: NodeJS.Timeout | undefined
-  /** Kept on this side, because tasks posted to the thread would be lost with it. */
-  readonly #waiting: Task<Input, Output>[] = []
+  /** Waiting tasks are kept on this side, because tasks posted to the thread would be lost with it. */
+  readonly #inTurn = pLimit(1)
+  #loaded: Promise<Worker> | undefined
+  #task: { resolve(output: Output): void; reject(error: Error): void } | undefined
 
   /**
    * @param file the thread's module; it calls `serve`.
@@ -44,69 +36,46 @@ export class Thread<Input, Output> {
   }
 
   /**
-   * @param transfer objects to move instead of copy: they are empty here afterwards.
+   * @param transfer objects to move instead of copy: they are empty here once the task has begun.
    * @throws ThreadLost, or the error of the task.
    */
   run(input: Input, transfer: readonly Transferable[] = []): Promise<Output> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ input, transfer, resolve, reject })
-      this.#next()
-    })
-  }
-
-  #next(): void {
-    if (this.#working || this.#waiting.length === 0) return
-    this.#working = this.#waiting.shift()
-    const { input, transfer, reject } = this.#working as Task<Input, Output>
-    try {
-      this.#worker ??= this.#start()
-      this.#worker.postMessage(input, transfer)
-      if (this.#isLoaded) this.#limitTask(this.#worker)
-    } catch (error) {
-      this.#end()
-      reject(error as Error)
-      this.#next()
-    }
-  }
-
-  #limitTask(worker: Worker): void {
-    this.#overdue = setTimeout(() => void worker.terminate(), this.#options.taskMs)
-  }
-
-  #start(): Worker {
-    const worker = startWorker(this.#file, this.#options)
-    let fault: NodeJS.ErrnoException | undefined
-    worker.on('error', (error: Error) => {
-      fault = error
-    })
-    worker.on('message', (reply: Reply<Output>) => {
-      if (reply === 'loaded') {
-        this.#isLoaded = true
-        return this.#limitTask(worker)
+    return this.#inTurn(async () => {
+      this.#loaded ??= this.#start()
+      const worker = await this.#loaded
+      const overdue = setTimeout(() => void worker.terminate(), this.#options.taskMs)
+      try {
+        return await new Promise<Output>((resolve, reject) => {
+          this.#task = { resolve, reject }
+          worker.postMessage(input, transfer)
+        })
+      } finally {
+        clearTimeout(overdue)
       }
-      const task = this.#end()
-      if ('output' in reply) task?.resolve(reply.output)
-      else task?.reject(reply.error)
-      this.#next()
     })
-    worker.on('exit', (code) => {
-      this.#worker = undefined
-      this.#isLoaded = false
-      this.#end()?.reject(
-        new ThreadLost(`the thread ended by ${fault?.code ?? fault?.name ?? `exit ${code}`}`),
-      )
-      this.#next()
-    })
-    // After adding the listeners: the one for messages would otherwise keep the process alive.
-    worker.unref()
-    return worker
   }
 
-  #end(): Task<Input, Output> | undefined {
-    clearTimeout(this.#overdue)
-    const task = this.#working
-    this.#working = undefined
-    return task
+  #start(): Promise<Worker> {
+    return new Promise((resolve, reject) => {
+      const worker = startWorker(this.#file, this.#options)
+      let fault: NodeJS.ErrnoException | undefined
+      worker.on('error', (error: Error) => {
+        fault = error
+      })
+      worker.on('message', (reply: Reply<Output>) => {
+        if (reply === 'loaded') resolve(worker)
+        else if ('output' in reply) this.#task?.resolve(reply.output)
+        else this.#task?.reject(reply.error)
+      })
+      worker.on('exit', (code) => {
+        this.#loaded = undefined
+        const lost = new ThreadLost(`the thread ended by ${fault?.code ?? fault?.name ?? `exit ${code}`}`)
+        reject(lost)
+        this.#task?.reject(lost)
+      })
+      // After adding the listeners: the one for messages would otherwise keep the process alive.
+      worker.unref()
+    })
   }
 }
 
