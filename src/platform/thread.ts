@@ -56,8 +56,8 @@ export class Thread<Input, Output> {
   }
 
   #start(): Promise<Worker> {
+    const worker = startWorker(this.#file, this.#options)
     return new Promise((resolve, reject) => {
-      const worker = startWorker(this.#file, this.#options)
       let fault: NodeJS.ErrnoException | undefined
       worker.on('error', (error: Error) => {
         fault = error

@@ -146,6 +146,20 @@ test('an overflow that gets no answers has four calls in flight over all workers
   expectSooner(await timed(() => allCalled(flood)), 3000)
 })
 
+test("a provider that never answers doesn't delay another account's overflow", async (context) => {
+  const { service, buildSender, allCalled } = await startService(context, 50)
+  const hung = gate()
+  const hanging = await buildSender(hung.behaviour)
+  const other = await buildSender(accepting)
+  await service.startWorker()
+  const waiting = await acceptBatch(service, manyOf(200, hanging))
+  await eventually('all that hangs', async () => hung.waiting === 20)
+  await allCalled(await acceptBatch(service, manyOf(100, other)))
+  expect(hung.waiting).toBe(20)
+  hung.open()
+  await allCalled(waiting)
+})
+
 test.for([1, 2, 5, 30])(
   'with WORKER_CONCURRENCY %i exactly that many calls are in flight, from both queues together',
   async (concurrency, context) => {
