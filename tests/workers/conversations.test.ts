@@ -1,8 +1,9 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { enterConversations, listConversations } from '../../db/delivery/conversations.ts'
+import { enterConversations } from '../../db/delivery/conversations.ts'
 import { insertBatch } from '../support/batches.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
+import { conversationsWith } from '../support/conversations.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -19,9 +20,6 @@ afterAll(() => service.stop())
 
 const newContact = () => `+4915110${String(++lastNumber).padStart(5, '0')}`
 
-const conversationsWith = (contact: string, { accountId } = account) =>
-  listConversations(service.runtime.db, accountId, { type: 'phone', value: contact })
-
 async function send(contact: string, options: { close?: boolean; by?: Account } = {}) {
   const { close = false, by = account } = options
   const requestId = await accept(service, by, { ...textBody('Hi', contact), closeConversation: close })
@@ -33,7 +31,7 @@ test('the first send to a contact opens a conversation, and later ones join it',
   const first = await send(contact)
   const second = await send(contact)
   expect(second.conversationId).toBe(first.conversationId)
-  expect(await conversationsWith(contact)).toMatchObject([
+  expect(await conversationsWith(service, account, contact)).toMatchObject([
     { conversationId: first.conversationId, closedAt: null, closedBy: null },
   ])
 })
@@ -58,7 +56,7 @@ test('closeConversation closes the open one before the attempt, and the message 
     'sent',
   ])
   expect(closing.events[1]).toMatchObject({ conversationId: first.conversationId })
-  expect(await conversationsWith(contact)).toMatchObject([
+  expect(await conversationsWith(service, account, contact)).toMatchObject([
     { conversationId: first.conversationId, closedBy: closing.requestId, closedAt: expect.any(Date) },
     { conversationId: closing.conversationId, closedAt: null },
   ])
@@ -68,7 +66,7 @@ test('closeConversation without an open one records null and opens one', async (
   const contact = newContact()
   const closing = await send(contact, { close: true })
   expect(closing.events[1]).toMatchObject({ event: 'conversation_closed', conversationId: null })
-  expect(await conversationsWith(contact)).toMatchObject([
+  expect(await conversationsWith(service, account, contact)).toMatchObject([
     { conversationId: closing.conversationId, closedAt: null },
   ])
 })
@@ -81,21 +79,21 @@ test('a conversation is closed once, however many attempts the send takes', asyn
   expect(closing.events.filter(({ event }) => event === 'conversation_closed')).toMatchObject([
     { conversationId: first.conversationId },
   ])
-  expect(await conversationsWith(retried)).toHaveLength(2)
+  expect(await conversationsWith(service, account, retried)).toHaveLength(2)
 })
 
 test('fifty sends at once to a new contact share one conversation', async () => {
   const contact = newContact()
   const timelines = await Promise.all(Array.from({ length: 50 }, () => send(contact)))
   expect(new Set(timelines.map(({ conversationId }) => conversationId)).size).toBe(1)
-  expect(await conversationsWith(contact)).toHaveLength(1)
+  expect(await conversationsWith(service, account, contact)).toHaveLength(1)
 })
 
 test('twenty closing sends at once leave one open, each closing exactly one', async () => {
   const contact = newContact()
   await send(contact)
   const timelines = await Promise.all(Array.from({ length: 20 }, () => send(contact, { close: true })))
-  const conversations = await conversationsWith(contact)
+  const conversations = await conversationsWith(service, account, contact)
   const closed = timelines.map(({ events }) => events.find(({ event }) => event === 'conversation_closed'))
   expect(conversations).toHaveLength(21)
   expect(conversations.filter(({ closedAt }) => closedAt === null)).toHaveLength(1)
@@ -118,7 +116,7 @@ test("closing sends of many batches to the same contacts at once do not stand in
   )
   await insertBatch(service, batches.flat())
   await Promise.all(batches.map((batch) => enterConversations(db, batch)))
-  for (const contact of contacts) expect(await conversationsWith(contact)).toHaveLength(12)
+  for (const contact of contacts) expect(await conversationsWith(service, account, contact)).toHaveLength(12)
 })
 
 test("an account's conversations are its own", async () => {
@@ -127,7 +125,7 @@ test("an account's conversations are its own", async () => {
   const mine = await send(contact)
   const theirs = await send(contact, { by: other, close: true })
   expect(theirs.events[1]).toMatchObject({ conversationId: null })
-  expect(await conversationsWith(contact)).toMatchObject([
+  expect(await conversationsWith(service, account, contact)).toMatchObject([
     { conversationId: mine.conversationId, closedAt: null },
   ])
 })

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listConversations } from '../../db/delivery/conversations.ts'
 import { findLostClaims, giveUpClaims } from '../../db/delivery/lost-claims.ts'
 import { findExplanation } from '../../db/support/explanation.ts'
 import { replaySend } from '../../db/support/replays.ts'
@@ -19,13 +18,12 @@ import {
   sweepOnce,
   timelineOf,
 } from '../support/attempts.ts'
-import { type Account, accept, buildAccount, newContact, textBody } from '../support/builders.ts'
+import { type Account, accept, buildAccount, newContact } from '../support/builders.ts'
+import { closingBody, conversationsWith, lockedConversation, untilWaiting } from '../support/conversations.ts'
 import { deliverAs } from '../support/deliver-as.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { alikeProviders } from '../support/providers.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { waitingForLocks } from '../support/stores.ts'
-import { eventually } from '../support/wait.ts'
 
 let service: TestService
 let account: Account
@@ -35,28 +33,6 @@ beforeAll(async () => {
   account = await buildAccount(service)
 })
 afterAll(() => service.stop())
-
-const closing = (contact: string) => ({ ...textBody('Hi', contact), closeConversation: true })
-const conversationsWith = (contact: string) =>
-  listConversations(service.runtime.db, account.accountId, { type: 'phone', value: contact })
-
-/** A contact with an open conversation, which is locked until it is let go. */
-async function lockedConversation() {
-  const contact = newContact()
-  await attemptedSend(service, account, { outcome: 'sent' }, textBody('First', contact))
-  const client = await service.runtime.db.$client.connect()
-  await client.query('begin')
-  await client.query('select from conversations where contact_value = $1 for update', [contact])
-  const letGo = async () => {
-    await client.query('rollback')
-    client.release()
-  }
-  return { contact, letGo }
-}
-
-const waitingBackends = async () => (await service.runtime.db.$client.query(waitingForLocks)).rows
-const waiting = (count: number) =>
-  eventually(`${count} waiting for the lock`, async () => (await waitingBackends()).length === count)
 
 /** The time until the next attempt has passed. */
 const due = (requestId: string) =>
@@ -74,7 +50,7 @@ async function loseBeforeCall(requestId: string, worker: string) {
 }
 
 test('a worker that was frozen before it closed the conversation makes no call when it continues, and both workers close it once', async () => {
-  const { contact, letGo } = await lockedConversation()
+  const { contact, unlock } = await lockedConversation(service, account)
   const calls: string[] = []
   const deliverBy = (worker: string) => {
     const send = async () => {
@@ -83,17 +59,17 @@ test('a worker that was frozen before it closed the conversation makes no call w
     }
     return deliverAs(service, worker, alikeProviders({ send }))
   }
-  const requestId = await accept(service, account, closing(contact))
+  const requestId = await accept(service, account, closingBody(contact))
   const frozen = (await deliverBy('frozen'))(requestId)
-  await waiting(1)
+  await untilWaiting(service, 1)
   await lapse(service, 'frozen')
   await sweepOnce(service)
   await due(requestId)
   const next = (await deliverBy('next'))(requestId)
-  await waiting(2)
+  await untilWaiting(service, 2)
   // Its lease has begun anew: it cannot tell by that.
   await livingWorker(service, 'frozen')
-  await letGo()
+  await unlock()
 
   expect(await frozen).toEqual({ looksAgain: true })
   await next
@@ -101,12 +77,12 @@ test('a worker that was frozen before it closed the conversation makes no call w
   const timeline = await timelineOf(service, requestId)
   expect(timeline).toMatchObject({ status: 'sent', attempts: 1 })
   expect(namesOf(timeline).filter((event) => event === 'conversation_closed')).toHaveLength(1)
-  const conversations = await conversationsWith(contact)
+  const conversations = await conversationsWith(service, account, contact)
   expect(conversations).toMatchObject([{ closedBy: requestId }, { closedAt: null, closedBy: null }])
 })
 
 test('a worker whose claim was given up before it closed the conversation gets no claim when it comes too late', async () => {
-  const requestId = await accept(service, account, closing(newContact()))
+  const requestId = await accept(service, account, closingBody(newContact()))
   const send = await loseBeforeCall(requestId, 'late')
   const closeConversation = conversationCloser(service.runtime)
   expect(await closeConversation(send)).toBeUndefined()
@@ -120,7 +96,7 @@ test('a worker whose claim was given up before it closed the conversation gets n
 })
 
 test('a claim that had closed the conversation when it was given up is uncertain, whatever was found before', async () => {
-  const requestId = await accept(service, account, closing(newContact()))
+  const requestId = await accept(service, account, closingBody(newContact()))
   const send = await claimBy(service, requestId, 'revived')
   await lapse(service, 'revived')
   const { db } = service.runtime
@@ -136,9 +112,9 @@ test('a claim that had closed the conversation when it was given up is uncertain
 
 test('a later attempt, and one after a replay, is uncertain when its worker is lost: its conversation was closed before', async () => {
   const busy = { outcome: 'retry_later', fault: 'provider', reason: 'busy' } as const
-  const retried = await attemptedSend(service, account, busy, closing(newContact()))
+  const retried = await attemptedSend(service, account, busy, closingBody(newContact()))
   const rejected = { outcome: 'rejected', fault: 'recipient', reason: 'no such number' } as const
-  const replayed = await attemptedSend(service, account, rejected, closing(newContact()))
+  const replayed = await attemptedSend(service, account, rejected, closingBody(newContact()))
   await replaySend(service.runtime.db, replayed)
   for (const requestId of [retried, replayed]) {
     await loseBeforeCall(requestId, 'dead')
@@ -148,7 +124,7 @@ test('a later attempt, and one after a replay, is uncertain when its worker is l
 
 test('a send that loses five workers before the call is given up as failed, and was never called', async () => {
   const { db } = service.runtime
-  const requestId = await accept(service, account, closing(newContact()))
+  const requestId = await accept(service, account, closingBody(newContact()))
   for (let loss = 1; loss <= 5; loss++) {
     await due(requestId)
     await loseBeforeCall(requestId, `killed-${loss}`)
@@ -170,7 +146,7 @@ test('a send that loses five workers before the call is given up as failed, and 
 })
 
 test('the timeline of a send that was lost before its call says so, and once called the send is uncertain like any other', async () => {
-  const requestId = await accept(service, account, closing(newContact()))
+  const requestId = await accept(service, account, closingBody(newContact()))
   await loseBeforeCall(requestId, 'dead')
   const found = await findExplanation(service.runtime.db, requestId)
   if (!found) throw new Error('no explanation')

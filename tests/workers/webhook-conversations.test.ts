@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resumeChannel } from '../../db/accounts/channels.ts'
-import { listConversations } from '../../db/delivery/conversations.ts'
 import {
   type Account,
   accept,
@@ -9,6 +8,7 @@ import {
   newContact,
   textBody,
 } from '../support/builders.ts'
+import { conversationsWith } from '../support/conversations.ts'
 import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
@@ -36,16 +36,13 @@ afterAll(async () => {
   await receiver.stop()
 })
 
-const conversationsWith = (contact: string) =>
-  listConversations(service.runtime.db, account.accountId, { type: 'phone', value: contact })
-
 type Conversations = Awaited<ReturnType<typeof conversationsWith>>
 
 /** A webhook channel whose receiver looks into the database at every call, before it behaves as it is told. */
 async function buildWatcher(contact: string, behaviours: Behaviour[]) {
   const seen: Conversations[] = []
   const url = receiver.at(async (incoming, response) => {
-    seen.push(await conversationsWith(contact))
+    seen.push(await conversationsWith(service, account, contact))
     await (behaviours[seen.length - 1] ?? accepting)(incoming, response)
   })
   return { channelId: await buildWebhookChannel(service, account.accountId, url, 'resend'), seen }
@@ -91,7 +88,7 @@ test.each([
       },
     ]
     expect(seen).toEqual(behaviours.map(() => both))
-    expect(await conversationsWith(contact)).toEqual(seen[0])
+    expect(await conversationsWith(service, account, contact)).toEqual(seen[0])
     expect(toldIn(requestId)).toEqual(behaviours.map(() => timeline.conversationId))
     expect(closings(timeline.events)).toMatchObject([{ conversationId: old }])
     expect(timeline.events.slice(0, 3).map(({ event }) => event)).toEqual([
@@ -137,7 +134,7 @@ test('a send whose channel was held in between closes no conversation again afte
   const timeline = await finishedTimeline(service, requestId, account.apiKey)
   expect(closings(timeline.events)).toMatchObject([{ conversationId: old }])
   expect(toldIn(requestId)).toEqual([timeline.conversationId, timeline.conversationId])
-  expect(await conversationsWith(contact)).toMatchObject([
+  expect(await conversationsWith(service, account, contact)).toMatchObject([
     { conversationId: old, closedBy: requestId },
     { conversationId: timeline.conversationId, closedAt: null },
   ])

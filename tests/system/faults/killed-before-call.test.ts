@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listConversations } from '../../../db/delivery/conversations.ts'
 import { startReaper } from '../../../src/dev/embedded/index.ts'
 import { startService } from '../../../src/dev/service-process.ts'
-import { attemptedSend, lapse, received, rowOf, sweepOnce } from '../../support/attempts.ts'
-import { type Account, accept, buildAccount, newContact, textBody } from '../../support/builders.ts'
+import { lapse, received, rowOf, sweepOnce } from '../../support/attempts.ts'
+import { type Account, accept, buildAccount } from '../../support/builders.ts'
+import {
+  closingBody,
+  conversationsWith,
+  lockedConversation,
+  untilWaiting,
+  waitingBackends,
+} from '../../support/conversations.ts'
 import { finishedTimeline, startTestService, type TestService, testSecrets } from '../../support/service.ts'
-import { waitingForLocks } from '../../support/stores.ts'
-import { eventually } from '../../support/wait.ts'
 
 let service: TestService
 let account: Account
@@ -16,28 +20,6 @@ beforeAll(async () => {
   account = await buildAccount(service)
 })
 afterAll(() => service.stop())
-
-const closing = (contact: string) => ({ ...textBody('Hi', contact), closeConversation: true })
-const conversationsWith = (contact: string) =>
-  listConversations(service.runtime.db, account.accountId, { type: 'phone', value: contact })
-
-/** A contact with an open conversation, which is locked until it is let go. */
-async function lockedConversation() {
-  const contact = newContact()
-  await attemptedSend(service, account, { outcome: 'sent' }, textBody('First', contact))
-  const client = await service.runtime.db.$client.connect()
-  await client.query('begin')
-  await client.query('select from conversations where contact_value = $1 for update', [contact])
-  const letGo = async () => {
-    await client.query('rollback')
-    client.release()
-  }
-  return { contact, letGo }
-}
-
-const waitingBackends = async () => (await service.runtime.db.$client.query(waitingForLocks)).rows
-const waiting = (count: number) =>
-  eventually(`${count} waiting for the lock`, async () => (await waitingBackends()).length === count)
 
 async function startWorkerProcess() {
   const reaper = startReaper()
@@ -52,16 +34,16 @@ async function startWorkerProcess() {
 }
 
 test('a send whose worker process was killed while it waited to close the conversation is sent by the next worker, once, and closes it once', async () => {
-  const { contact, letGo } = await lockedConversation()
+  const { contact, unlock } = await lockedConversation(service, account)
   const { worker, reaper } = await startWorkerProcess()
-  const requestId = await accept(service, account, closing(contact))
-  await waiting(1)
+  const requestId = await accept(service, account, closingBody(contact))
+  await untilWaiting(service, 1)
   worker.child.kill('SIGKILL')
-  for (const { pid } of await waitingBackends()) {
+  for (const { pid } of await waitingBackends(service)) {
     await service.runtime.db.$client.query('select pg_terminate_backend($1)', [pid])
   }
-  await letGo()
-  await waiting(0)
+  await unlock()
+  await untilWaiting(service, 0)
   const dead = (await rowOf(service, requestId)).worker ?? ''
   await lapse(service, dead)
   await sweepOnce(service)
@@ -84,7 +66,7 @@ test('a send whose worker process was killed while it waited to close the conver
     { event: 'sent' },
   ])
   expect(await received(service, requestId)).toHaveLength(1)
-  expect(await conversationsWith(contact)).toMatchObject([
+  expect(await conversationsWith(service, account, contact)).toMatchObject([
     { closedBy: requestId },
     { conversationId: timeline.conversationId, closedAt: null },
   ])
