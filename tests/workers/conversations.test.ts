@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { enterConversations } from '../../db/delivery/conversations.ts'
-import { insertBatch } from '../support/batches.ts'
+import { acceptBatch, insertBatch } from '../support/batches.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { conversationsWith } from '../support/conversations.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
@@ -82,9 +82,20 @@ test('a conversation is closed once, however many attempts the send takes', asyn
   expect(await conversationsWith(service, account, retried)).toHaveLength(2)
 })
 
+/** Sends that no order keeps from being delivered at once. */
+async function sendAtOnce(count: number, contact: string, closeConversation = false) {
+  const { accountId, channelId, apiKey } = account
+  const one = { accountId, channelId, contact: { type: 'phone', value: contact }, closeConversation } as const
+  const ids = await acceptBatch(
+    service,
+    Array.from({ length: count }, () => ({ ...one, ordering: 'none' })),
+  )
+  return await Promise.all(ids.map((id) => finishedTimeline(service, id, apiKey)))
+}
+
 test('fifty sends at once to a new contact share one conversation', async () => {
   const contact = newContact()
-  const timelines = await Promise.all(Array.from({ length: 50 }, () => send(contact)))
+  const timelines = await sendAtOnce(50, contact)
   expect(new Set(timelines.map(({ conversationId }) => conversationId)).size).toBe(1)
   expect(await conversationsWith(service, account, contact)).toHaveLength(1)
 })
@@ -92,7 +103,7 @@ test('fifty sends at once to a new contact share one conversation', async () => 
 test('twenty closing sends at once leave one open, each closing exactly one', async () => {
   const contact = newContact()
   await send(contact)
-  const timelines = await Promise.all(Array.from({ length: 20 }, () => send(contact, { close: true })))
+  const timelines = await sendAtOnce(20, contact, true)
   const conversations = await conversationsWith(service, account, contact)
   const closed = timelines.map(({ events }) => events.find(({ event }) => event === 'conversation_closed'))
   expect(conversations).toHaveLength(21)
