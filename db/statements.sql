@@ -26,7 +26,7 @@ insert into workers (name, alive_until) values ($1, clock_timestamp() + $2 * int
 on conflict (name) do update set alive_until = excluded.alive_until
 returning alive_until as "aliveUntil";
 
--- busy_channels: Lists the channels, not held, that have overdue sends.
+-- busy_channels: Lists the channels with overdue sends, except held ones.
 with recursive waiting as (
   (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
   union all
@@ -58,8 +58,8 @@ select provider, count(*) filter (where held_at is not null)::int as held,
        count(*) filter (where breaker_open_until <= clock_timestamp())::int as "breakersHalfOpen"
 from channels where deleted_at is null group by provider;
 
--- claim_sends: Claims those of the sends that may go.
--- The sends that are ready, and those that have this very claim already, locked in one order.
+-- claim_sends: Claims those of the given sends that are ready and free to go.
+-- The sends that are ready, and those that already have this claim, locked in the order of their ids.
 with ready as materialized (
   select s.* from sends s
   where s.request_id = any((select $1::uuid[])::uuid[])
@@ -69,7 +69,7 @@ with ready as materialized (
          or s.status = 'sending' and s.claim_id = $3)
   order by s.request_id
   for no key update skip locked),
--- Those of them that may go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
+-- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
 claimable as materialized (
   select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
          ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
@@ -91,8 +91,8 @@ claimable as materialized (
             where p.request_id = s.request_id and p.attempt = s.attempt + 1
               and p.valid_until > clock_timestamp()
               and (p.is_probe or channels.breaker_open_until is null)) < 100, false)))),
--- Contact by contact, so that two statements never wait for each other. Where another transaction opens a conversation at
--- this moment, the send is left without.
+-- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
+-- moment, the send stays without one.
 opened as (
   insert into conversations (id, account_id, contact_type, contact_value, opened_at)
   select distinct new_id, account_id, contact_type, contact_value, now()
@@ -176,7 +176,7 @@ entries as materialized (
          given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
   from given join sends s on s.request_id = given."requestId"
   where s.request_id = any(array(select "requestId" from given))),
--- Those that have yet to enter one, with their contact's open conversation.
+-- The sends that still have to enter a conversation, with their contact's open one.
 entering as materialized (
   select e.*, open.id as open_id
   from entries e left join lateral (
@@ -185,7 +185,7 @@ entering as materialized (
       and c.contact_value = e.contact_value and c.closed_at is null
     limit 1) open on true
   where e.conversation_id is null),
--- One that another transaction closes meanwhile is no longer open when it is locked.
+-- A conversation that another transaction closes meanwhile is no longer open when it is locked.
 to_close as materialized (
   select c.id, e.request_id
   from entering e join conversations c on c.id = e.open_id and c.closed_at is null
@@ -197,8 +197,8 @@ closed as (
   from to_close t
   where c.id = t.id
   returning c.id, t.request_id),
--- The successors of those that are closed here: nobody else can open one there. Where none was open, opening one may wait
--- for another transaction that does the same: not in a statement that closes as well.
+-- The successors of those that are closed here, which no other transaction can open. If none was open, opening one may wait for
+-- another transaction that does the same. A statement that also closes must not wait like that.
 opened as (
   insert into conversations (id, account_id, contact_type, contact_value, opened_at)
   select new_id, account_id, contact_type, contact_value, now()
@@ -229,7 +229,7 @@ select request_id as "requestId", conversation_id as "conversationId", closed_id
        holds_claim as "holdsClaim"
 from joined
 union all
--- Those that had entered one before.
+-- The sends that had entered one before.
 select e.request_id, e.conversation_id, (
   select (t.fields->>'conversationId')::uuid from send_events t
   where t.request_id = e.request_id and t.event = 'conversation_closed'), e.holds_claim
@@ -286,7 +286,7 @@ from idempotency_keys
 where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
   and created_at >= clock_timestamp() - interval '24 hours';
 
--- find_lost_claims: Finds sends whose claim nobody will end: their worker is dead, or has let them drop.
+-- find_lost_claims: Finds claims that no worker will end, because their worker is dead or has dropped them.
 select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
        s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
        channels.on_uncertain as "onUncertain", (s.conversation_id is not null) as "mayHaveCalled"
@@ -311,7 +311,7 @@ delete from workers where name = any($1) and alive_until < clock_timestamp();
 with given_up as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
--- Those that are lost all the same now, with what the rows tell of the attempt. Locked in one order.
+-- The claims that are still lost, with the attempt from the send's row. Locked in the order of ids.
 lost as materialized (
   select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, g.*
   from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
@@ -334,7 +334,7 @@ written as (
   from lost
   where s.request_id = lost.request_id
   returning s.request_id, s.status, s.next_attempt_at),
--- The attempts that their rows no longer tell.
+-- The attempts that are no longer in their rows.
 removed as (
   select lost.*, null::json as record, w.next_attempt_at,
          case when "mayHaveCalled" then json_build_object('attempt', attempt, 'reason', reason)
@@ -700,8 +700,8 @@ where asked.request_id = any((select $1::uuid[])::uuid[])
     and not coalesce(s.expires_at <= clock_timestamp(), false)
   and not (channels.held_at is not null) and permit.in_ms is not null;
 
--- reclaim_sends: Repeats claim_sends, whose answer was lost: waits for what it may still be claiming.
--- The sends that are ready, and those that have this very claim already, locked in one order.
+-- reclaim_sends: Repeats claim_sends after a lost answer. Waits for sends that the first statement may still be claiming.
+-- The sends that are ready, and those that already have this claim, locked in the order of their ids.
 with ready as materialized (
   select s.* from sends s
   where s.request_id = any((select $1::uuid[])::uuid[])
@@ -711,7 +711,7 @@ with ready as materialized (
          or s.status = 'sending' and s.claim_id = $3)
   order by s.request_id
   for no key update ),
--- Those of them that may go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
+-- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
 claimable as materialized (
   select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
          ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
@@ -733,8 +733,8 @@ claimable as materialized (
             where p.request_id = s.request_id and p.attempt = s.attempt + 1
               and p.valid_until > clock_timestamp()
               and (p.is_probe or channels.breaker_open_until is null)) < 100, false)))),
--- Contact by contact, so that two statements never wait for each other. Where another transaction opens a conversation at
--- this moment, the send is left without.
+-- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
+-- moment, the send stays without one.
 opened as (
   insert into conversations (id, account_id, contact_type, contact_value, opened_at)
   select distinct new_id, account_id, contact_type, contact_value, now()
@@ -780,7 +780,7 @@ with s as (
 same_event as (
   select from send_events e join s using (request_id)
   where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
--- What the sandbox took of an erased send meanwhile.
+-- Messages that the sandbox stored for an erased send meanwhile.
 erased_messages as (delete from sandbox_messages m using s where m.request_id = s.request_id and s.contact_value = 'erased'),
 written as (
   update sends
@@ -789,7 +789,7 @@ written as (
       claimed_at = case when s.status <> 'queued' then s.claimed_at end
   from s where sends.request_id = s.request_id and s.is_settled
   returning sends.status),
--- What the row told until now, where the outcome takes its place; else the outcome, which the row won't tell.
+-- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
 moved as (
   select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
          json_build_object('attempt', attempt, 'reason', failure) as loss, status, failure
@@ -812,19 +812,19 @@ select status from written
 union all
 select status from s where is_recorded;
 
--- record_outcomes: Records what attempts came to, and finds the next send of each lane.
+-- record_outcomes: Records the outcomes of attempts, and finds the next send of each lane.
 with outcomes as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
      "holdsChannel" boolean, "isUncounted" boolean, "sealedConfig" text)),
--- Those whose claim holds, with what the rows tell of the attempt. Locked in one order.
+-- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
 ended as materialized (
   select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, o.*
   from sends s join outcomes o on o."requestId" = s.request_id
   where s.request_id = any(array(select "requestId" from outcomes)) and s.status = 'sending' and s.claim_id = o."claimId"
   order by s.request_id
   for no key update of s),
--- A send that is to be tried again forgets the attempt, which becomes events.
+-- The row of a send that is retried loses the attempt, which is moved to send_events.
 written as (
   update sends s
   set status = e.status,
@@ -857,12 +857,12 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- Not for the sake of a config that was replaced meanwhile.
+-- Not if the config was replaced meanwhile.
 held as (
   update channels set held_at = now(), held_reason = refusal.reason
   from (select distinct on (channel_id) channel_id, reason, "sealedConfig" from ended where "holdsChannel") refusal
   where channels.id = refusal.channel_id and held_at is null and channels.sealed_config = refusal."sealedConfig"),
--- The attempt's number is used again, its permit isn't: the call may have been made.
+-- An uncounted attempt's number is used again, but its permit isn't, because the call may have been made.
 used_up as (
   delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
 select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
@@ -873,7 +873,7 @@ select request_id as "requestId", case when status = 'queued' then next_attempt_
           where next.seq > written.seq limit 1) end as "nextInLane"
 from written
 union all
--- Those that were recorded before, and whose answer was lost.
+-- The outcomes that were recorded before, but whose answer was lost.
 select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
        extract(epoch from s.finished_at - s.accepted_at)::float8 as "tookSeconds",
        case when s.status <> 'queued' then
@@ -884,7 +884,7 @@ from sends s join outcomes o on o."requestId" = s.request_id
 where s.request_id = any(array(select "requestId" from outcomes)) and s.status <> 'sending' and s.claim_id = o."claimId"
   and not (s.claimed_at is not null and s.attempt_record is null);
 
--- refusals: Tells why sends could not be claimed, and when they can be.
+-- refusals: Finds why sends could not be claimed, and when they can be.
 select s.request_id as "requestId",
        s.finished_at is not null or (s.status = 'queued' and coalesce((
            select true from sends earlier

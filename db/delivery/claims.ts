@@ -7,7 +7,7 @@ import type { Database } from '../client.ts'
 import { isFree, isLimited, isReady } from '../readiness.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
-/** A send that this worker may now hand to its provider, with all that takes but the bytes of its media. */
+/** A send that this worker has claimed, with everything for the call to its provider except the bytes of its media. */
 export interface ClaimedSend {
   requestId: string
   accountId: string
@@ -16,43 +16,43 @@ export interface ClaimedSend {
   message: Message
   flowId: string | null
   closeConversation: boolean
-  /** Null where the send has yet to enter a conversation. */
+  /** Null if the send still has to enter a conversation. */
   conversationId: string | null
   /** Counted from 1. */
   attempt: number
-  /** Of these, the ones before it was last replayed. */
+  /** Those of them before its last replay. */
   attemptsBeforeReplay: number
   worker: string
   claimId: string
   provider: ProviderName
   sealedConfig: string
   onUncertain: OnUncertain
-  /** Of the trace in which it was accepted. */
+  /** The trace in which it was accepted. */
   traceparent: string | null
   /** Whether it needed a permit (db/delivery/permits.ts). */
   isLimited: boolean
   isOverflow: boolean
-  /** Whether it is the one call that an open circuit breaker lets through. */
+  /** Whether it is the probe of an open circuit breaker. */
   isProbe: boolean
-  /** With a rate: how long until the call is to be made, and until it is too late for it. */
+  /** With a rate: the time until the call, and until it is too late for the call. */
   callInMs: number | null
   tooLateInMs: number | null
 }
 
-/** SQL of how long until a moment of a send's permit, in a channel with a rate. */
+/** SQL of the time until a column of a send's permit, on a channel with a rate. */
 const untilMs = (moment: string) => sqlText`
   case when channels.rate_calls is not null then
     (select extract(epoch from p.${moment} - clock_timestamp())::float8 * 1000
      from permits p where p.request_id = s.request_id) end`
 
 /**
- * Claims nothing for a worker without a lease: its claims would count as lost at once. A claim whose answer was lost is
- * found again by its own id.
+ * SQL of a claim. It claims nothing for a worker without a lease, whose claims would count as lost at once. A claim whose answer
+ * was lost is found again by its id.
  *
- * @param lock what to do about a send that another statement has locked.
+ * @param lock SQL for sends that another statement has locked.
  */
 const claim = (lock: string) => sqlText`
-  -- The sends that are ready, and those that have this very claim already, locked in one order.
+  -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
   with ready as materialized (
     select s.* from sends s
     where ${isGiven('s.request_id')}
@@ -61,7 +61,7 @@ const claim = (lock: string) => sqlText`
            or s.status = 'sending' and s.claim_id = $3)
     order by s.request_id
     for no key update ${lock}),
-  -- Those of them that may go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
+  -- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
   claimable as materialized (
     select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
            ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
@@ -73,8 +73,8 @@ const claim = (lock: string) => sqlText`
         and c.contact_value = s.contact_value and c.closed_at is null) open on true
     where s.status = 'sending' or (
       ${isFree})),
-  -- Contact by contact, so that two statements never wait for each other. Where another transaction opens a conversation at
-  -- this moment, the send is left without.
+  -- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
+  -- moment, the send stays without one.
   opened as (
     insert into conversations (id, account_id, contact_type, contact_value, opened_at)
     select distinct new_id, account_id, contact_type, contact_value, now()
@@ -103,12 +103,12 @@ const claim = (lock: string) => sqlText`
 
 const claimStatement = prepared<ClaimedSend>(
   'claim_sends',
-  'Claims those of the sends that may go.',
+  'Claims those of the given sends that are ready and free to go.',
   claim('skip locked'),
 )
 const reclaimStatement = prepared<ClaimedSend>(
   'reclaim_sends',
-  'Repeats claim_sends, whose answer was lost: waits for what it may still be claiming.',
+  'Repeats claim_sends after a lost answer. Waits for sends that the first statement may still be claiming.',
   claim(''),
 )
 
@@ -118,23 +118,23 @@ export interface Claim {
 }
 
 /**
- * Claims those of the sends that are queued and due; the others are missing from the answer.
+ * Claims those of the sends that are ready and free to go. The others are missing from the result.
  *
- * @param by whose claim it is; its id is new for every batch.
+ * @param by the worker, and a new id for this batch.
  */
 export function claimSends(db: Database, requestIds: readonly string[], by: Claim) {
   return claimStatement(db, parametersOf(requestIds, by))
 }
 
 /**
- * Claims them again, under the same id, after an answer that didn't come. The first statement may still be at work in
- * PostgreSQL: what it is claiming is waited for, not passed by.
+ * Claims the sends again with the same id after a lost answer. The first statement may still be running in PostgreSQL, so this
+ * one waits for the sends that it has locked, instead of skipping them.
  */
 export function reclaimSends(db: Database, requestIds: readonly string[], by: Claim) {
   return reclaimStatement(db, parametersOf(requestIds, by))
 }
 
-/** With ids for the conversations that they may open. */
+/** Includes ids for the conversations that the claim may open. */
 function parametersOf(requestIds: readonly string[], by: Claim) {
   return [requestIds, by.worker, by.id, requestIds.map(() => newId())]
 }

@@ -6,10 +6,10 @@ import { eventOf } from '../events.ts'
 import { conversations } from '../schema.ts'
 import { isOneOf, prepared, sqlText } from '../statement.ts'
 
-/** A send on its way into a conversation with its contact. */
+/** A send that has to enter a conversation with its contact. */
 export interface Entry {
   requestId: string
-  /** The claim by which it is done. */
+  /** The claim of the attempt. */
   claimId: string
   accountId: string
   contact: Contact
@@ -19,22 +19,22 @@ export interface Entry {
 export interface Entered {
   requestId: string
   conversationId: string
-  /** Null where none was open, or nothing was to be closed. */
+  /** Null if none was open, or none had to be closed. */
   closedConversationId: string | null
   /**
-   * Whether the send had this claim when it was in its conversation. If not, the claim was given up as one that never
-   * called (db/delivery/lost-claims.ts), and must not call any more: the send may be another worker's by now.
+   * Whether the send still had this claim when it entered. If not, the claim was given up as not called
+   * (db/delivery/lost-claims.ts), and the worker must not call: another worker may have the send by now.
    */
   holdsClaim: boolean
 }
 
 /**
- * Closes, opens and joins in one statement. An attempt counts as started when its conversation is closed. A send that
- * is in a conversation already stays in it: the statement can be repeated. Whether the claim still holds is read from the
- * send's row under its lock, in the same moment in which the send enters: giving the claim up comes before or after.
+ * Closes, opens and joins in one statement. An attempt counts as started when its conversation is closed. A send that is already in
+ * a conversation stays in it, so the statement can be repeated. The claim is checked under the lock of the send's row, when the
+ * send enters, so that the claim is given up either before or after that.
  *
- * Two batches never wait for each other, since what a statement locks has one order: contact by contact. A send for which
- * nothing could be done is left out.
+ * Conversations are locked in the order of contacts, so that two batches can't deadlock. Sends that could not enter are missing
+ * from the result.
  */
 const enterStatement = prepared<Entered>(
   'enter_conversations',
@@ -47,7 +47,7 @@ const enterStatement = prepared<Entered>(
              given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
       from given join sends s on s.request_id = given."requestId"
       where ${isOneOf('s.request_id', 'given')}),
-    -- Those that have yet to enter one, with their contact's open conversation.
+    -- The sends that still have to enter a conversation, with their contact's open one.
     entering as materialized (
       select e.*, open.id as open_id
       from entries e left join lateral (
@@ -56,7 +56,7 @@ const enterStatement = prepared<Entered>(
           and c.contact_value = e.contact_value and c.closed_at is null
         limit 1) open on true
       where e.conversation_id is null),
-    -- One that another transaction closes meanwhile is no longer open when it is locked.
+    -- A conversation that another transaction closes meanwhile is no longer open when it is locked.
     to_close as materialized (
       select c.id, e.request_id
       from entering e join conversations c on c.id = e.open_id and c.closed_at is null
@@ -68,8 +68,8 @@ const enterStatement = prepared<Entered>(
       from to_close t
       where c.id = t.id
       returning c.id, t.request_id),
-    -- The successors of those that are closed here: nobody else can open one there. Where none was open, opening one may wait
-    -- for another transaction that does the same: not in a statement that closes as well.
+    -- The successors of those that are closed here, which no other transaction can open. If none was open, opening one may wait for
+    -- another transaction that does the same. A statement that also closes must not wait like that.
     opened as (
       insert into conversations (id, account_id, contact_type, contact_value, opened_at)
       select new_id, account_id, contact_type, contact_value, now()
@@ -100,20 +100,20 @@ const enterStatement = prepared<Entered>(
            holds_claim as "holdsClaim"
     from joined
     union all
-    -- Those that had entered one before.
+    -- The sends that had entered one before.
     select e.request_id, e.conversation_id, (
       select (t.fields->>'conversationId')::uuid from send_events t
       where t.request_id = e.request_id and t.event = 'conversation_closed'), e.holds_claim
     from entries e where e.conversation_id is not null`,
 )
 
-/** More rounds than contention on one contact can take. */
+/** More rounds than contention on one contact can need. */
 const maxRounds = 1000
 
 /**
- * Brings sends into their contacts' conversations: closes the open one where that is asked, joins the open one, or
- * opens one. It takes rounds: a send that closes is its contact's only one in a round, and what a round left out (see
- * the statement) goes into the next.
+ * Lets sends enter their contacts' conversations: closes the open one if the send asks for it, joins the open one, or opens one.
+ * It works in rounds: a send that closes is its contact's only one in a round, and sends that could not enter (see the
+ * statement) are in the next one.
  */
 export async function enterConversations(db: Database, entries: readonly Entry[]): Promise<Entered[]> {
   const entered = new Map<string, Entered>()
@@ -131,7 +131,7 @@ export async function enterConversations(db: Database, entries: readonly Entry[]
   return entries.map(({ requestId }) => entered.get(requestId) as Entered)
 }
 
-/** Of each contact's sends the first, and those that follow it as long as none of them closes. */
+/** The first send of each contact, and the following ones as long as none of them closes. */
 function nextOfEachContact(entries: readonly Entry[]): Entry[] {
   const begun = new Map<string, 'joining' | 'over'>()
   return entries.filter(({ accountId, contact, closeConversation }) => {

@@ -17,18 +17,18 @@ import {
 } from '../readiness.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
-/** Why a send could not be claimed: when it can be, or what it waits for. */
+/** Why a send could not be claimed: when it can be claimed, or what it waits for. */
 export interface Refusal {
   requestId: string
-  /** Until it is due; null where something else than time is in its way, or nothing is left to do. */
+  /** Time until it is due; null if it waits for something else, or nothing is left to do. */
   dueInMs: number | null
-  /** It has ended, or waits for an earlier send of its lane: then the lane's head is to be looked after. */
+  /** Whether it has ended, or waits for an earlier send of its lane. Then the lane's head has to be looked up. */
   leavesLane: boolean
-  /** The limited channel in which it waits for its permit. */
+  /** The limited channel if it waits for a permit. */
   waitsForPermitOf: string | null
 }
 
-/** SQL that is true of a send that waits for nothing but its time or its permit. */
+/** SQL that is true for a send that waits only for its time or its permit. */
 const needsOnlyTime = sqlText`
   ${isQueued} and not ${isExpired()}
   and not ${isHeld}
@@ -36,7 +36,7 @@ const needsOnlyTime = sqlText`
 
 const refusalsStatement = prepared<Refusal>(
   'refusals',
-  'Tells why sends could not be claimed, and when they can be.',
+  'Finds why sends could not be claimed, and when they can be.',
   sqlText`
     select s.request_id as "requestId",
            s.finished_at is not null or (${isQueued} and ${isBehind}) as "leavesLane",
@@ -53,7 +53,7 @@ const refusalsStatement = prepared<Refusal>(
     where ${isGiven('s.request_id')}`,
 )
 
-/** What keeps sends from being claimed; unknown ones are missing from the answer. */
+/** Why sends can't be claimed. Unknown sends are missing from the result. */
 export function findRefusals(db: Database, requestIds: readonly string[]): Promise<Refusal[]> {
   return refusalsStatement(db, [requestIds])
 }
@@ -75,21 +75,21 @@ const readyHeadsStatement = prepared<WakeUp>(
       and not ${isHeld} and permit.in_ms is not null`,
 )
 
-/** Wake-ups for the heads of the lanes of these sends, where they may go now; a send without a lane is its own head. */
+/** Wake-ups for the heads of the lanes of these sends, if they may go now. A send without a lane is its own head. */
 export function findReadyHeads(db: Database, requestIds: readonly string[]): Promise<WakeUp[]> {
   return readyHeadsStatement(db, [requestIds])
 }
 
-/** A channel, not held, some of whose sends are overdue. */
+/** A channel with overdue sends that isn't held. */
 export interface BusyChannel {
   channelId: string
   /** Whether some of its sends, or all, wait for permits. */
   grantsPermits: boolean
-  /** Which of its sends go without a permit. */
+  /** Which of its sends need no permit. */
   without: 'all' | 'ordinary' | 'none'
 }
 
-/** With its limit, PostgreSQL looks for one in the channel, and doesn't read all that wait. */
+/** With `limit 1`, PostgreSQL searches the channel for one send, instead of reading all waiting ones. */
 const hasOverdue = (which = 'true') => sqlText`
   coalesce((
     select true from sends s
@@ -98,10 +98,10 @@ const hasOverdue = (which = 'true') => sqlText`
       and ${isReady("now() - $1 * interval '1 ms'")}
     limit 1), false)`
 
-/** One by one from the index, not from all their sends. */
+/** Finds the channels one by one by the index, instead of reading all their sends. */
 const busyChannelsStatement = prepared<BusyChannel>(
   'busy_channels',
-  'Lists the channels, not held, that have overdue sends.',
+  'Lists the channels with overdue sends, except held ones.',
   sqlText`
     with recursive waiting as (
       (select channel_id as id from sends where finished_at is null order by channel_id limit 1)
@@ -124,9 +124,9 @@ export function findBusyChannels(db: Database, overdueByMs: number): Promise<Bus
 /** A queued send that is overdue. */
 export interface DueSend extends WakeUp {
   channelId: string
-  /** As PostgreSQL writes it: a Date would lose its microseconds. */
+  /** In PostgreSQL's format, because a Date would lose the microseconds. */
   dueAt: string
-  /** Whether nothing stands before it in its lane. */
+  /** Whether it is the head of its lane. */
   isHead: boolean
 }
 
@@ -150,7 +150,7 @@ const dueSends = (name: string, purpose: string, which: string) =>
 
 const dueSendsStatements = {
   all: dueSends('due_sends', 'Lists the overdue sends of channels, page by page.', 's.finished_at is null'),
-  // By the account's quota, not by the channel's backlog.
+  // Uses the index of the account's quota instead of reading the channel's backlog.
   ordinary: dueSends(
     'due_sends_in_quota',
     'Like due_sends, without the overflow.',
@@ -160,13 +160,13 @@ const dueSendsStatements = {
   ),
 }
 
-/** A channel, and where among its overdue sends to begin. */
+/** A channel, and the start of the page of its overdue sends. */
 export interface DueSendsOf {
   channelId: string
   after: DueSend | undefined
 }
 
-/** Of each of the channels a page of its overdue sends, in the order in which they fell due. */
+/** A page of overdue sends of each channel, in the order in which they fell due. */
 export function findDueSends(
   db: Database,
   which: { channels: readonly DueSendsOf[]; without: 'all' | 'ordinary'; overdueByMs: number; limit: number },

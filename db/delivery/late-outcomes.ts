@@ -10,15 +10,15 @@ export interface LateOutcome {
   requestId: string
   claimId: string
   record: AttemptRecord
-  /** What it makes of a send that is uncertain; undefined where it doesn't know either. */
+  /** The new state of an uncertain send; undefined if the late outcome is uncertain too. */
   verdict: { status: 'sent' } | { status: 'failed'; reason: string } | undefined
 }
 
 /**
- * An uncertain send takes the late verdict over. One that waits for its next attempt, or was given up, takes only a
- * success, which spares it further attempts. Any other send, say one that a further attempt has ended, has the late
- * attempt recorded in its timeline and stays as it is. What is recorded already, its answer lost, is found again. Of an
- * erased send only the bones are recorded.
+ * An uncertain send takes the late verdict. A send that waits for its next attempt, or was given up, takes only a success, which
+ * makes further attempts unnecessary. Any other send, such as one that another attempt has ended, stays unchanged; the late attempt
+ * is recorded in its timeline. An outcome that was recorded before, but whose answer was lost, is found again. For an erased
+ * send, only redacted fields are recorded.
  */
 const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
   'record_late_outcome',
@@ -36,7 +36,7 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
     same_event as (
       select from send_events e join s using (request_id)
       where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
-    -- What the sandbox took of an erased send meanwhile.
+    -- Messages that the sandbox stored for an erased send meanwhile.
     erased_messages as (delete from sandbox_messages m using s where m.request_id = s.request_id and ${isErased}),
     written as (
       update sends
@@ -45,7 +45,7 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
           claimed_at = case when s.status <> 'queued' then s.claimed_at end
       from s where sends.request_id = s.request_id and s.is_settled
       returning sends.status),
-    -- What the row told until now, where the outcome takes its place; else the outcome, which the row won't tell.
+    -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
     moved as (
       select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
              ${fieldsOf('attempt_lost', { attempt: 'attempt', reason: 'failure' })} as loss, status, failure
@@ -63,7 +63,7 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
     select status from s where is_recorded`,
 )
 
-/** @returns what the send has become by it; undefined where it stays as it is. */
+/** @returns the new state of the send; undefined if it stays unchanged. */
 export async function recordLateOutcome(
   db: Database,
   late: LateOutcome,

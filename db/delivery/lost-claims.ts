@@ -3,50 +3,50 @@ import type { Database } from '../client.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../events.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 
-/** SQL that is true of a send `s` whose claim was given up, with no outcome recorded since. */
+/** SQL that is true for a send `s` whose claim was given up, without an outcome since. */
 export const claimIsLost = '(s.claimed_at is not null and s.attempt_record is null)'
 
 /**
- * Only for claims that no lease answers for: of a worker that has left no row, or that has let the send drop. An attempt may
- * take longer, with large content; its worker then has a row, and the send in hand.
+ * For claims that no lease covers: of a worker without a row, or of one that has dropped the send by a bug. An attempt with large
+ * content may take longer, but then its worker has a row, and the send in flight.
  */
 const longestClaimMinutes = 1
 
 const isOld = `s.claimed_at < clock_timestamp() - interval '${longestClaimMinutes} minutes'`
 
 /**
- * SQL that is true of a claim that nobody will end: its worker is dead, or has left no row; or it is of the worker $2
- * that looks for them itself, and not among the sends $3 that this one has in hand. (A dead worker's send may be in
- * hand, too: its wake-up has come back, and is just being refused.)
+ * SQL that is true for a claim that no worker will end: its worker is dead or has no row, or it is a claim of the sweeping worker
+ * $2 that is not among its sends in flight $3. (A dead worker's send may be in flight here too, while its repeated wake-up is
+ * being refused.)
  */
 const isOrphaned = sqlText`
   ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
    (s.worker <> $2 and w.name is null and ${isOld}) or
    (s.worker = $2 and s.request_id <> all($3::uuid[]) and ${isOld}))`
 
-/** Who looks for lost claims. */
+/** The worker that searches for lost claims. */
 export interface Sweeper {
   worker: string
-  /** The sends that it is at work on. */
+  /** Its sends in flight. */
   inFlight: readonly string[]
   /**
-   * By PostgreSQL's clock. A statement that comes later, because PostgreSQL was away, counts no worker as dead: it may
-   * have kept the others from beating, too.
+   * By PostgreSQL's clock. A statement that runs later, because PostgreSQL was down, considers no worker dead: the outage may have
+   * prevented their heartbeats too.
    */
   sweepsUntil: Date
 }
 
-/** A send in `sending` that nobody is at work on: its provider may have been called or not. */
+/** A send in `sending` that no worker processes. Its provider may have been called or not. */
 export interface LostClaim {
   requestId: string
   claimId: string
   attempt: number
   attemptsBeforeReplay: number
-  /** How often before it has lost its worker, since it was last replayed. */
+  /** How often it has lost its worker before, since its last replay. */
   losses: number
   worker: string
   onUncertain: OnUncertain
-  /** A send that has yet to enter its conversation was surely not put to its provider. */
+  /** False if the send has not entered its conversation, and so was certainly not called. */
   mayHaveCalled: boolean
 }
 
@@ -54,7 +54,7 @@ const mayHaveCalled = '(s.conversation_id is not null)'
 
 const findStatement = prepared<LostClaim>(
   'find_lost_claims',
-  'Finds sends whose claim nobody will end: their worker is dead, or has let them drop.',
+  'Finds claims that no worker will end, because their worker is dead or has dropped them.',
   sqlText`
     select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
            s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
@@ -68,21 +68,21 @@ export function findLostClaims(db: Database, sweeper: Sweeper, limit: number): P
   return findStatement(db, [limit, sweeper.worker, sweeper.inFlight, sweeper.sweepsUntil])
 }
 
-/** What becomes of a send whose claim is given up. */
+/** The decision about a send whose claim is given up. */
 export interface GivenUp {
   requestId: string
   claimId: string
   mayHaveCalled: boolean
   status: 'uncertain' | 'failed' | 'queued'
   reason: string
-  /** Until the next attempt; only where the status is `queued`. */
+  /** Time until the next attempt; only if the status is `queued`. */
   delayMs: number | undefined
 }
 
 /**
- * The claim stays on the row, marked by `claimIsLost`, so that a late outcome finds what it belongs to. One that never
- * called is taken off with its attempt: its worker, should it live after all, finds that when it enters the
- * conversation (db/delivery/conversations.ts), and calls nobody. Which of the two it is, is decided under the lock of the row.
+ * The claim stays in the row, marked by `claimIsLost`, so that a late outcome can be matched to it. A claim without a call is
+ * removed with its attempt. If its worker is alive after all, it notices that when it enters the conversation
+ * (db/delivery/conversations.ts), and makes no call. The row's lock decides which of both comes first.
  */
 const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null }>(
   'give_up_claims',
@@ -91,7 +91,7 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
     with given_up as materialized (
       select * from json_to_recordset($1) as
         ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
-    -- Those that are lost all the same now, with what the rows tell of the attempt. Locked in one order.
+    -- The claims that are still lost, with the attempt from the send's row. Locked in the order of ids.
     lost as materialized (
       select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, g.*
       from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
@@ -112,7 +112,7 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
       from lost
       where s.request_id = lost.request_id
       returning s.request_id, s.status, s.next_attempt_at),
-    -- The attempts that their rows no longer tell.
+    -- The attempts that are no longer in their rows.
     removed as (
       select lost.*, null::json as record, w.next_attempt_at,
              case when "mayHaveCalled" then ${fieldsOf('attempt_lost', { attempt: 'attempt', reason: 'reason' })}
@@ -133,7 +133,7 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
     from written`,
 )
 
-/** Ends lost claims. Those that another sweep has ended, or whose worker lives after all, are missing from the answer. */
+/** Ends lost claims. Those that another sweep has ended, or whose worker is alive after all, are missing from the result. */
 export function giveUpClaims(db: Database, sweeper: Sweeper, claims: readonly GivenUp[]) {
   return giveUpStatement(db, [JSON.stringify(claims), sweeper.worker, sweeper.inFlight, sweeper.sweepsUntil])
 }

@@ -7,30 +7,30 @@ import { laneOf } from '../lanes.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
 import { claimIsLost } from './lost-claims.ts'
 
-/** What an attempt came to, for `recordOutcomes`. */
+/** The outcome of an attempt, and the decision about its send. */
 export interface AttemptOutcome {
   requestId: string
   claimId: string
   status: Exclude<SendStatus, 'sending'>
   record: AttemptRecord
-  /** Why it failed, is uncertain or is tried again. */
+  /** Why it failed, is uncertain or is retried. */
   reason: string | undefined
-  /** Until the next attempt; only where the status is `queued`. */
+  /** Time until the next attempt; only if the status is `queued`. */
   delayMs: number | undefined
   holdsChannel?: boolean
-  /** Not an attempt to be counted, though it was begun. */
+  /** Whether the attempt isn't counted, although it was begun. */
   isUncounted?: boolean
-  /** The channel's config that was used: one that was fixed meanwhile is not held for the old one's sake. */
+  /** The channel's config of the attempt. A channel whose config was changed meanwhile is not held. */
   sealedConfig?: string | undefined
 }
 
 export interface RecordedOutcome {
   requestId: string
-  /** Where it is to be tried again. */
+  /** Null if the send has ended. */
   nextAttemptAt: Date | null
-  /** From its accept to its end; null where it is to be tried again. */
+  /** Time from its accept to its end; null if it is retried. */
   tookSeconds: number | null
-  /** Of the send that stood behind it in its lane, and may go now that it has ended. */
+  /** The wake-up of the next send in its lane, which may go now that this one has ended. */
   nextInLane: WakeUp | null
 }
 
@@ -44,25 +44,25 @@ const nextInLane = (s: string) => sqlText`
      where next.seq > ${s}.seq limit 1) end as "nextInLane"`
 
 /**
- * Fenced by the claim: an outcome of one that no longer holds changes nothing, and one that is recorded already, its
- * answer lost, is found again. Rows are locked in the order of their ids, or two batches could wait for each other.
+ * Fenced by the claim: the outcome of a claim that no longer holds changes nothing. An outcome that was recorded before, but whose
+ * answer was lost, is found again. Rows are locked in the order of their ids; otherwise two batches could deadlock.
  */
 const outcomeStatement = prepared<RecordedOutcome>(
   'record_outcomes',
-  'Records what attempts came to, and finds the next send of each lane.',
+  'Records the outcomes of attempts, and finds the next send of each lane.',
   sqlText`
     with outcomes as materialized (
       select * from json_to_recordset($1) as
         ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
          "holdsChannel" boolean, "isUncounted" boolean, "sealedConfig" text)),
-    -- Those whose claim holds, with what the rows tell of the attempt. Locked in one order.
+    -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
     ended as materialized (
       select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, o.*
       from sends s join outcomes o on o."requestId" = s.request_id
       where ${isOneOf('s.request_id', 'outcomes')} and s.status = 'sending' and s.claim_id = o."claimId"
       order by s.request_id
       for no key update of s),
-    -- A send that is to be tried again forgets the attempt, which becomes events.
+    -- The row of a send that is retried loses the attempt, which is moved to send_events.
     written as (
       update sends s
       set status = e.status,
@@ -92,12 +92,12 @@ const outcomeStatement = prepared<RecordedOutcome>(
           nextAttemptAt: isoText('a.next_attempt_at'),
         }),
       )}),
-    -- Not for the sake of a config that was replaced meanwhile.
+    -- Not if the config was replaced meanwhile.
     held as (
       update channels set held_at = now(), held_reason = refusal.reason
       from (select distinct on (channel_id) channel_id, reason, "sealedConfig" from ended where "holdsChannel") refusal
       where channels.id = refusal.channel_id and held_at is null and channels.sealed_config = refusal."sealedConfig"),
-    -- The attempt's number is used again, its permit isn't: the call may have been made.
+    -- An uncounted attempt's number is used again, but its permit isn't, because the call may have been made.
     used_up as (
       delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
     select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
@@ -105,7 +105,7 @@ const outcomeStatement = prepared<RecordedOutcome>(
            ${nextInLane('written')}
     from written
     union all
-    -- Those that were recorded before, and whose answer was lost.
+    -- The outcomes that were recorded before, but whose answer was lost.
     select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
            ${tookSeconds('s')},
            ${nextInLane('s')}
@@ -114,7 +114,7 @@ const outcomeStatement = prepared<RecordedOutcome>(
       and not ${claimIsLost}`,
 )
 
-/** Records what attempts came to. Those whose claim no longer holds are missing from the answer. */
+/** Records the outcomes of attempts. Those whose claim no longer holds are missing from the result. */
 export function recordOutcomes(db: Database, outcomes: readonly AttemptOutcome[]) {
   return outcomeStatement(db, [JSON.stringify(outcomes)])
 }
