@@ -107,6 +107,6 @@ CREATE INDEX "conversations_of_contact" ON "conversations" USING btree ("account
 CREATE INDEX "sandbox_messages_of_send" ON "sandbox_messages" USING btree ("request_id");--> statement-breakpoint
 CREATE INDEX "send_events_of_send" ON "send_events" USING btree ("request_id");--> statement-breakpoint
 CREATE INDEX "sends_unfinished" ON "sends" USING btree ("next_attempt_at") WHERE finished_at is null;--> statement-breakpoint
--- Media is compressed already: trying again costs more than the write itself.
+-- Media is already compressed. Trying to compress it again costs more than writing it.
 ALTER TABLE "media" ALTER COLUMN "content" SET STORAGE EXTERNAL;--> statement-breakpoint
 ALTER TABLE "sandbox_messages" ALTER COLUMN "media_content" SET STORAGE EXTERNAL;

@@ -1,5 +1,5 @@
--- Not valid: `migrate` checks the existing rows afterwards, without blocking anyone (db/migrate.ts). Each table is locked for a
--- moment, `sends` last and for the shortest time.
+-- Not valid: `migrate` checks the existing rows afterwards, without blocking reads and writes (db/migrate.ts). Each table is
+-- locked for a moment, `sends` last and for the shortest time.
 ALTER INDEX IF EXISTS "turns_pkey" RENAME TO "permits_pkey";--> statement-breakpoint
 ALTER TABLE "permits"
   ADD CONSTRAINT "permits_attempt" CHECK (attempt > 0) NOT VALID;--> statement-breakpoint
