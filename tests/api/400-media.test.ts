@@ -198,7 +198,7 @@ describe('recognised content has to match its mediaType', () => {
   })
 
   test.each(
-    // Whether the mark-up of an SVG may pass as sound is nobody's question.
+    // It doesn't matter whether the mark-up of an SVG passes as audio.
     cases.filter(([name, type, good]) => !good && (name !== 'svg' || type === 'image')),
   )('%s is refused as %s', async (name, mediaType) => {
     await expectRefused({ mediaType, base64: samples[name].toString('base64') }, 'message.media.base64')

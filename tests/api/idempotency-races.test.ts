@@ -39,7 +39,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   account = await buildAccount(service)
 })
-/** Which a 503 would tell, too, as it tells of a slow machine. */
+/** A 503 would show it, too, but also a slow machine. */
 afterEach(() => {
   for (const { logs } of services)
     expect(logs.filter(({ reason }) => /deadlock/.test(`${reason}`))).toEqual([])

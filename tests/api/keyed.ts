@@ -32,7 +32,7 @@ export function postKeyedInBody(service: TestService, account: Sender, key: stri
   })
 }
 
-/** @returns the id of the send that was accepted, as one that nobody had asked for before. */
+/** @returns the id of the accepted send, which must not be a replay. */
 export function expectAccepted(answer: Answer): string {
   expect(answer.status, JSON.stringify(answer.body)).toBe(202)
   expect(answer.body).toStrictEqual({ requestId: expect.stringMatching(requestIdForm) })
@@ -97,7 +97,7 @@ export async function holdKey(service: TestService, account: Account, key: strin
   return { giveUp: endedOnce(client) }
 }
 
-/** Until then PostgreSQL lets nobody record a send, and answers all else. */
+/** Until then PostgreSQL records no send, and answers all other statements. */
 export async function holdInserts(service: TestService): Promise<{ release(): Promise<void> }> {
   const client = new pg.Client({ connectionString: service.stores.databaseUrl })
   await client.connect()

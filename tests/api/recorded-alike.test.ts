@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** What tells of a send, but for its channel; without more it is as most are. */
+/** The fields of a send but for its channel, with usual defaults. */
 interface Told extends Partial<NewSend> {
   /** The first, the second … of its account. */
   channel: number
@@ -26,7 +26,7 @@ const times = (count: number, told: Told): Told[] => Array.from({ length: count 
 const contact = (value: string) => ({ type: 'phone', value }) as const
 const tooLate = { recordBy: new Date('2020-01-01') }
 
-/** Records them for an account of its own, and tells what came of each, with places in the order given for ids. */
+/** Records them for an account of its own, and returns the result of each, with positions in the given order instead of ids. */
 async function record(told: readonly Told[], insert: (rows: readonly NewSend[]) => Promise<RecordedSend[]>) {
   const account: Account = await buildAccount(service)
   const channels: string[] = []

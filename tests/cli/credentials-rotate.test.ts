@@ -60,7 +60,7 @@ async function sealedConfigOf(channelId: string): Promise<string> {
   return row?.sealedConfig ?? ''
 }
 
-/** Sends through a worker that has these keys. @returns what came of the attempt. */
+/** Sends through a worker that has these keys. @returns the outcome of the attempt. */
 async function sendWith(keys: Record<string, string>, channelId: string): Promise<string> {
   const one = await startTestService({ ...keys, ...reachable }, service.stores)
   try {

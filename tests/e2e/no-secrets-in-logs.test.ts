@@ -93,7 +93,7 @@ async function allThatIsTold(): Promise<Told> {
 const inEveryForm = (text: string) =>
   (['utf8', 'base64', 'base64url', 'hex'] as const).map((form) => Buffer.from(text).toString(form))
 
-/** Told nowhere at all. */
+/** Must be found nowhere. */
 function secretsOf({ apiKey }: Account): string[] {
   const { API_KEY_PEPPER, CREDENTIALS_KEY } = testSecrets
   const texts = [secret, apiKey, apiKey.slice(4, 30), API_KEY_PEPPER, CREDENTIALS_KEY]
@@ -159,7 +159,7 @@ const credentialFields = ['accessToken', 'authToken', 'pass', 'secret']
 const credentialsOf = (config: object): [string, string][] =>
   Object.entries(config).filter(([field]) => credentialFields.includes(field))
 
-/** Of the same form, and nobody's. */
+/** Of the same form, and of no account. */
 const otherThan = (credential: string) =>
   credential.slice(0, 7) + (credential[7] === 'b' ? 'c' : 'b') + credential.slice(8)
 

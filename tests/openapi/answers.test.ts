@@ -33,7 +33,7 @@ const document = openApiDocument({ ...documentSettings, RATE_LIMIT_POINTS: 1 })
 let service: TestService
 /** Of the same settings but for limits that are soon reached. */
 let narrow: TestService
-/** Where PostgreSQL should be, nobody listens. */
+/** A PostgreSQL URL without a server. */
 let cutOff: TestService
 let account: Account
 

@@ -82,7 +82,7 @@ test('a first reading that a busy process took late is not kept: deadlines would
   const { clock, proxy } = await openClock()
   proxy.delay(50)
   const reading = clock.read()
-  // PostgreSQL has told its time by then, and the answer is on its way.
+  // PostgreSQL has read its clock by then, and the answer is on its way.
   await sleep(60)
   for (const until = performance.now() + 700; performance.now() < until; );
   const read = await reading

@@ -159,7 +159,7 @@ describe('where an SDK is loaded', () => {
       'server.port': receiver.port,
       'http.response.status_code': 200,
     })
-    // The receiver goes on with the call, and every line of the send's story is found by the trace.
+    // The receiver continues the trace, and every log line of the send has its id.
     expect(headersOf(requestId)).toMatchObject([
       { traceparent: `00-${call?.spanContext().traceId}-${call?.spanContext().spanId}-01` },
     ])

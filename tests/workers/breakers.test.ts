@@ -232,11 +232,11 @@ test.concurrent('channel resume closes it, and all waiting sends go', async (con
   expect(await traffic.channelRow(channelId)).toMatchObject({ breakerOpenUntil: null, breakerOpenings: 0 })
 })
 
-/** Tells a worker of calls that came to this, each of which took so long. */
-async function tell(traffic: Traffic, outcomes: AttemptResult[], durationMs = 6000) {
+/** Whether a worker's circuit breaker is open after such outcomes, each of a call that took so long. */
+async function opensAfter(traffic: Traffic, outcomes: AttemptResult[], durationMs = 6000) {
   const channelId = await traffic.buildWebhook(accepting)
   const [requestId = ''] = await traffic.sendSome(channelId, 1)
-  const send = await beginAttempt(traffic.service, requestId, 'teller')
+  const send = await beginAttempt(traffic.service, requestId, 'breaking')
   const breaker = channelBreakers(traffic.service.runtime)
   for (const outcome of outcomes) await breaker(send, { outcome, durationMs })
   return (await openSeconds(traffic, channelId)) !== undefined
@@ -264,17 +264,17 @@ const sent: AttemptResult = { outcome: 'sent' }
 
 test('five failures in a row over five seconds open it; outcomes that say nothing, or good, about the provider do not', async (context) => {
   const traffic = await startTraffic(context, {}, { times: soonReconciled })
-  expect(await tell(traffic, times(5, unavailable))).toBe(true)
-  expect(await tell(traffic, [...times(2, noAnswer), ...times(3, unavailable)])).toBe(true)
-  expect(await tell(traffic, times(4, unavailable))).toBe(false)
-  expect(await tell(traffic, times(50, unavailable), 100)).toBe(false)
+  expect(await opensAfter(traffic, times(5, unavailable))).toBe(true)
+  expect(await opensAfter(traffic, [...times(2, noAnswer), ...times(3, unavailable)])).toBe(true)
+  expect(await opensAfter(traffic, times(4, unavailable))).toBe(false)
+  expect(await opensAfter(traffic, times(50, unavailable), 100)).toBe(false)
   for (const good of [sent, rejected, tooMany, fullMailbox]) {
-    expect(await tell(traffic, times(20, good))).toBe(false)
-    expect(await tell(traffic, [...times(4, unavailable), good, ...times(4, unavailable)])).toBe(false)
+    expect(await opensAfter(traffic, times(20, good))).toBe(false)
+    expect(await opensAfter(traffic, [...times(4, unavailable), good, ...times(4, unavailable)])).toBe(false)
   }
   for (const silent of [notCalled, noMedia]) {
-    expect(await tell(traffic, times(20, silent))).toBe(false)
-    expect(await tell(traffic, [...times(4, unavailable), silent, unavailable])).toBe(true)
+    expect(await opensAfter(traffic, times(20, silent))).toBe(false)
+    expect(await opensAfter(traffic, [...times(4, unavailable), silent, unavailable])).toBe(true)
   }
   expect(await countedBy(traffic.service.runtime.metrics.breakerOpenings)).toBe(4)
 })

@@ -68,7 +68,7 @@ async function channelOf(channelId: string) {
 const held = (channelId: string) =>
   eventually('the channel held', async () => (await channelOf(channelId))?.heldAt ?? undefined)
 
-/** Until the queue has nothing more of the send: neither waiting, nor delayed, nor in hand. */
+/** Until the queue has no wake-up of the send: neither waiting, nor delayed, nor active. */
 const wakeUpEnded = (requestId: string) =>
   eventually('the end of its wake-up', async () => !(await wakeUpOf(service, requestId)))
 

@@ -26,7 +26,7 @@ test.for<[string, Behaviour]>([
     const { service, ...traffic } = await startTraffic(context, settings)
     const head = gate(behaviour)
     const channelId = await traffic.buildWebhook(firstly(head.behaviour, accepting))
-    // They take the channel's places in the ordinary queue, and nobody wakes them.
+    // They use up the channel's quota in the ordinary queue, and have no wake-up.
     await insertBatch(service, manyOf(16, { ...traffic.account, channelId }))
     await startFollower(context, service)
     const [first = '', second = ''] = await traffic.sendLane(channelId, 2)

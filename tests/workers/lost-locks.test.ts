@@ -4,7 +4,7 @@ import { eventually } from '../support/wait.ts'
 import { gate } from '../support/webhook-receiver.ts'
 
 const sends = 20
-/** Until locks are renewed, which tells of those that are lost. */
+/** Until locks are renewed, which finds those that are lost. */
 const renewalMs = 10_000
 
 test('wake-ups that Redis lost while their sends were being delivered are one log line each, with the requestId', async (context) => {

@@ -67,7 +67,7 @@ test('a worker that was frozen before it closed the conversation makes no call w
   await due(requestId)
   const next = (await deliverBy('next'))(requestId)
   await untilWaiting(service, 2)
-  // Its lease has begun anew: it cannot tell by that.
+  // Its lease has begun again, so it does not show that.
   await livingWorker(service, 'frozen')
   await unlock()
 

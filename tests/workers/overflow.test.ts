@@ -20,7 +20,7 @@ import { eventually } from '../support/wait.ts'
 let service: TestService
 let account: Account
 
-/** Nobody follows its wake-ups. */
+/** No worker takes its wake-ups. */
 beforeAll(async () => {
   service = await startTestService()
 })

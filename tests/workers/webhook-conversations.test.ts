@@ -38,7 +38,7 @@ afterAll(async () => {
 
 type Conversations = Awaited<ReturnType<typeof conversationsWith>>
 
-/** A webhook channel whose receiver looks into the database at every call, before it behaves as it is told. */
+/** A webhook channel whose receiver reads the conversations at every call, before its behaviour. */
 async function buildWatcher(contact: string, behaviours: Behaviour[]) {
   const seen: Conversations[] = []
   const url = receiver.at(async (incoming, response) => {

@@ -155,7 +155,7 @@ function slowRecovery({ slowestRecoveryMs = 0 }: Findings): string[] {
   )
 }
 
-/** Kills a worker, and notes its sends in flight. It is stopped first, so that nothing changes between the look and the kill. */
+/** Kills a worker, and notes its sends in flight. It is stopped first, so that its sends don't change before it is killed. */
 export async function killWorker(phase: Phase, worker: Member): Promise<void> {
   process.kill(worker.pid, 'SIGSTOP')
   await sleep(statementEndsMs)

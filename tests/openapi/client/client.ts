@@ -34,7 +34,7 @@ export function clientOf(baseUrl: string, apiKey: string, channelId: string) {
         body: { channelId: 'absent', contact, message: { type: 'text', text: { value: 'Hello' } } },
       }),
 
-    /** What came of the attempts of a send; each event is of its own type. */
+    /** The outcomes of the attempts of a send; each event has a type of its own. */
     async outcomesOf(requestId: string) {
       const { data } = await client.GET('/v1/messages/{requestId}', { params: { path: { requestId } } })
       const isOver: boolean = data?.finishedAt !== null

@@ -24,7 +24,7 @@ export interface Harness {
   badConfig: object
   /** A delivery that meets this behaviour: a recipient for the sandbox, a prepared server for the others. */
   arrange(behaviour: FakeServer, delivery: Delivery<unknown>): Promise<Delivery<unknown>>
-  /** The calls that the emulator took for a send, as far as it tells. */
+  /** The calls that the emulator recorded for a send. */
   taken(requestId: string): Promise<unknown[]>
   /** Its protocol has no way to say when to try again. */
   tellsNoRetryAfter?: true

@@ -233,7 +233,7 @@ test('a fetch given up while it connects is not made when the connection comes',
 })
 
 describe('memory', () => {
-  /** Says how long it is, and sends nothing of it before it is told to. */
+  /** Declares its length, and sends no bytes before `answerAll` is called. */
   function holdBack(bytes = maxBytes) {
     const waiting: (() => void)[] = []
     const asked = { count: 0 }

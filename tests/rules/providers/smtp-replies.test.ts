@@ -35,7 +35,7 @@ function send(parts: Attempt = {}, answers: SmtpAnswer[] = []) {
   return smtp(media, { ca: cert }).send(delivery, AbortSignal.timeout(timeoutMs))
 }
 
-/** Hands on what comes to a server, and can say something to its client that isn't from there. */
+/** Forwards to a server, and can send its client replies of its own. */
 async function openRelay(farPort: number) {
   const clients: Socket[] = []
   const server = createServer((client) => {

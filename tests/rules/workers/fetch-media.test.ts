@@ -42,7 +42,7 @@ function startFetching(timeoutSeconds: number) {
   }
 }
 
-/** Answers nothing before it is told to. */
+/** Sends no answer before `answerAll` is called. */
 function hang() {
   const waiting: (() => void)[] = []
   const url = files.at((_request, response) => {

@@ -7,7 +7,7 @@ const timeoutMs = 400
 const slowestBytesPerMs = 250
 const timeToHeedMs = 1500
 
-/** Work that moves so many bytes each 20 ms, so often, then does nothing more, and heeds its signal. */
+/** Work that moves so many bytes each 20 ms, so often, then does nothing more, and ends when its signal is aborted. */
 async function work(signal: AbortSignal, moved: Moved, bytes: number, times: number, isHanging: boolean) {
   for (let i = 0; i < times && !signal.aborted; i++) {
     moved(bytes)

@@ -67,7 +67,7 @@ async function statusWithTools(): Promise<string> {
   const [programs, controls] = [await aFolder(), await aFolder()]
   const { stdout } = spawnSync('sh', ['-c', 'command -v dpkg-deb'], { encoding: 'utf8' })
   const dpkgDeb = stdout.trim()
-  // Apart from the archives nothing tells what apt compares an installed package by.
+  // Only the archives show by what apt compares an installed package.
   const noteControl = `${dpkgDeb} -f "$2" > "${controls}/$(basename "$2")"\nexec ${dpkgDeb} "$@"`
   await script(noteControl)(join(programs, 'dpkg-deb'))
   vi.stubEnv('PATH', [programs, process.env.PATH].join(delimiter))

@@ -30,7 +30,7 @@ afterAll(async () => {
   await reaper?.close()
 })
 
-/** A send whose attempt the worker has begun; no process of that name goes on with it. */
+/** A send whose attempt the worker has begun; no process of that name continues it. */
 async function claimedBy(worker: string): Promise<string> {
   const requestId = await accept(service, account, textBody())
   await beginAttempt(service, requestId, worker)

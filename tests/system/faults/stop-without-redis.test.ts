@@ -39,7 +39,7 @@ test('a worker whose Redis is away records the outcomes of its calls and stops i
   expect(await stopped).toBeLessThan(10_000)
   expect(await statuses()).toEqual(['sent', 'queued', 'sent', 'queued'])
   await servers.startRedis()
-  // Nobody could be told of a permit that was given meanwhile.
+  // No wake-up could be added for a permit that was given meanwhile.
   await service.runtime.db.update(permits).set({ validUntil: new Date(0) })
   await service.startWorker('another')
   await traffic.expectSent([...limited, ...lane])

@@ -31,7 +31,7 @@ export function cover({ statuses, faults, accepted }: Coverage, { request, answe
 const leastAcceptedShare = 0.15
 const statusesToReach = [200, 202, 400, 401, 403, 404, 405, 422, 429]
 
-/** Every fault that a body or its headers can have, by the words that tell of it. */
+/** Every fault that a body or its headers can have, by its message. */
 const faultsToReach = [
   /: required/,
   /: has to be a string/,

@@ -4,7 +4,7 @@ import { maxDepth, maxFields } from '../../../src/core/json-limits.ts'
 import { oddEnds, valueMark } from './good-bodies.ts'
 import { maxBodyBytes } from './world.ts'
 
-/** Stands in every name of a field that nobody knows: it may come back in an answer, and must stand in no log line. */
+/** Part of every name of an unknown field: it may come back in an answer, and must be in no log line. */
 export const nameMark = 'n4me'
 
 /** Between these two, JSON of its own stands in for a string. */

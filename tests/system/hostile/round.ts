@@ -12,7 +12,7 @@ import { bytesOf, type HostileRequest, hostileRequests } from './requests.ts'
 import { buildWorld, type World } from './world.ts'
 
 const mostAtOnce = 64
-/** Shrinking what has failed goes on until then. */
+/** Until then a failed request is shrunk. */
 const giveUpAfterMs = 240_000
 
 /**
@@ -92,7 +92,7 @@ function parse(one: Exchange) {
 
 /**
  * What wasn't answered 202 left no row, but for a 503 on a machine that is too busy (docs/decisions/0012-request-deadline.md).
- * The log tells of no fault, and holds nothing that was sent.
+ * The log has no fault, and holds nothing that was sent.
  */
 async function expectNothingElse({ service }: World, acceptedIds: Set<string>, undecidedIds: Set<string>) {
   const rows = await service.runtime.db.select({ requestId: sends.requestId }).from(sends)

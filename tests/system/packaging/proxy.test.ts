@@ -112,7 +112,7 @@ async function startApi(address: string): Promise<ServiceProcess> {
 
 const linesOf = new Map<string, string[]>()
 
-/** Which of the APIs answers a request, by the line that it logs of one that comes to nothing; none where the proxy does. */
+/** The address of the API that answers a request, by the line that it logs of a refused one; undefined if the proxy answers. */
 async function whoAnswers(): Promise<string | undefined> {
   const response = await fetch(`${url}/v1/messages`, { method: 'POST', body: '{}' })
   const requestId = response.headers.get('X-Request-Id')

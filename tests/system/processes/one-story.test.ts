@@ -37,7 +37,7 @@ afterAll(async () => {
   await receiver.stop()
 })
 
-/** What every way of asking has to tell. */
+/** The facts that every way of asking has to show. */
 interface Explanation {
   status: string | undefined
   attempts: number
@@ -107,7 +107,7 @@ async function askAll(requestId: string): Promise<Told> {
   return { logs, api, trace: JSON.parse(cli.stdout), html: page.html, text: page.text }
 }
 
-/** Four ways, one story. */
+/** All four ways agree. */
 function expectOneTimeline({ logs, api, trace, html, text }: Told): Explanation {
   const { contact, ...told } = api
   expect({ ...trace, contact }).toEqual({ ...told, contact })

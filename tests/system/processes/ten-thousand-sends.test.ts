@@ -46,7 +46,7 @@ afterAll(async () => {
 
 let refusals = 0
 
-/** Repeats it after a 503, as clients are told to. */
+/** Repeats it after a 503, as the docs advise clients to. */
 async function sendOne(
   number: number,
   contact = `+49151${String(number % 1000).padStart(8, '0')}`,
