@@ -3,7 +3,7 @@ import type { WakeUp } from '../../src/core/send-job.ts'
 import { logWarning } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
-import { type Queues, wake } from './wake.ts'
+import { type Queues, tolerantWaker } from './wake.ts'
 
 const maxSendsPerBatch = 200
 /** Heads are looked up as a precaution and rarely found, so the look-ups are gathered into few statements. */
@@ -21,6 +21,7 @@ export interface LaneWaker {
 /** Failures are only logged, because the reconciler adds missing wake-ups. */
 export function laneWaker(runtime: Queues & Needs<'db' | 'log'>): LaneWaker {
   const { db, log } = runtime
+  const wake = tolerantWaker(runtime, (error) => logWarning(log, 'lane_not_woken', error))
   const batch = <Item>(
     size: { maxItems: number; gatherMs?: number },
     work: (items: readonly Item[]) => Promise<unknown>,
@@ -36,13 +37,10 @@ export function laneWaker(runtime: Queues & Needs<'db' | 'log'>): LaneWaker {
     return (item: Item) => waiting.add(item)
   }
   return {
-    wake: batch({ maxItems: maxSendsPerBatch }, (wakeUps: readonly WakeUp[]) => wake(runtime, wakeUps)),
+    wake: batch({ maxItems: maxSendsPerBatch }, (wakeUps: readonly WakeUp[]) => wake(wakeUps)),
     wakeHeadOf: batch(
       { maxItems: maxHeadsPerBatch, gatherMs: gatherHeadsMs },
-      async (requestIds: readonly string[]) => {
-        const heads = await findReadyHeads(db, requestIds)
-        if (heads.length > 0) await wake(runtime, heads)
-      },
+      async (requestIds: readonly string[]) => wake(await findReadyHeads(db, requestIds)),
     ),
   }
 }

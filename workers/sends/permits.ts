@@ -6,7 +6,7 @@ import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
-import { type Queues, wake } from './wake.ts'
+import { type Queues, tolerantWaker } from './wake.ts'
 
 const maxChannelsPerBatch = 100
 export const probeMarginSeconds = 15
@@ -48,6 +48,7 @@ export function permitGranter(
   const grantWithRetry = retryUntilAvailable(log, (channelIds: readonly string[]) =>
     grantPermits(db, channelIds, grantTimes),
   )
+  const wakeGranted = tolerantWaker(runtime, (error) => logWarning(log, 'permit_not_woken', error))
   const channels = new MicroBatch<string, Granted>({
     maxItems: maxChannelsPerBatch,
     isItemsFault: () => false,
@@ -65,9 +66,7 @@ export function permitGranter(
       )
       // A send that waited for a retry may have a later wake-up, which is promoted. If waking fails, the permits expire, and the
       // reconciler adds the wake-ups.
-      const woken = wake(runtime, wakeUps).catch((error: unknown) =>
-        logWarning(log, 'permit_not_woken', error),
-      )
+      const woken = wakeGranted(wakeUps)
       return channelIds.map((channelId) => ({ permits: granted.get(channelId)?.permits ?? [], woken }))
     },
   })

@@ -15,3 +15,24 @@ export async function wake(queues: Queues, wakeUps: readonly WakeUp[]): Promise<
   if (wakeUps.length === 0) return 0
   return await queues.throughBreaker(() => restoreWakeUps(queues, wakeUps))
 }
+
+const reportAgainAfterMs = 60_000
+
+/**
+ * Wakes sends as `wake` does, but never throws, because the reconciler adds missing wake-ups. While Redis is away, each limited
+ * channel is tried several times a second.
+ *
+ * @param onFailure called with the error of a try, at most once a minute.
+ */
+export function tolerantWaker(queues: Queues, onFailure: (error: unknown) => void) {
+  let isSilentUntil = 0
+  return async (wakeUps: readonly WakeUp[]): Promise<void> => {
+    try {
+      await wake(queues, wakeUps)
+    } catch (error) {
+      if (performance.now() < isSilentUntil) return
+      isSilentUntil = performance.now() + reportAgainAfterMs
+      onFailure(error)
+    }
+  }
+}
