@@ -12,30 +12,40 @@ export interface Span {
 const tickMs = 10
 /** Shorter gaps are those of timers. */
 const leastGapMs = 50
+/** Shorter waits for a CPU are those of every process. */
+const leastWaitMs = 1
 
 /** In which this process was not let run for so long. */
-const gaps: { from: number; to: number; ms: number }[] = []
+const standstills: { from: number; to: number; ms: number }[] = []
 
-/** A gap in which this process used the CPU is its own: what blocks the event loop is a fault, not a standstill. */
+/**
+ * A gap in which this process used the CPU is its own: what blocks the event loop is a fault, not a standstill. In shorter
+ * ones, it waited for a CPU for as long as the system says.
+ */
 function tick() {
-  const { atMs, cpuMs } = now()
-  const ms = atMs - last.atMs - (cpuMs - last.cpuMs)
-  if (ms > leastGapMs) gaps.push({ from: last.atMs, to: atMs, ms })
-  last = { atMs, cpuMs }
+  const here = now()
+  const gapMs = here.atMs - last.atMs - (here.cpuMs - last.cpuMs)
+  const waitMs = here.waitMs - last.waitMs
+  const ms = gapMs > leastGapMs ? gapMs : waitMs
+  if (ms > leastWaitMs) standstills.push({ from: last.atMs, to: here.atMs, ms })
+  last = here
 }
 
 function now() {
-  return { atMs: performance.now(), cpuMs: cpuMs() }
+  return { atMs: performance.now(), ...mainThreadTimes() }
 }
 
 const mainThread = `/proc/self/task/${process.pid}/schedstat`
 const hasThreadTimes = existsSync(mainThread)
 
-/** Of the main thread, where the system has it: V8's other threads compile and collect garbage while that one is not let run. */
-function cpuMs(): number {
-  if (hasThreadTimes) return Number(readFileSync(mainThread, 'utf8').split(' ')[0]) / 1e6
+/** Of the main thread, if the system has it: V8's other threads compile and collect garbage while that one is not let run. */
+function mainThreadTimes(): { cpuMs: number; waitMs: number } {
+  if (hasThreadTimes) {
+    const [cpu = 0, wait = 0] = readFileSync(mainThread, 'utf8').split(' ').map(Number)
+    return { cpuMs: cpu / 1e6, waitMs: wait / 1e6 }
+  }
   const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
+  return { cpuMs: (user + system) / 1000, waitMs: 0 }
 }
 
 let last = now()
@@ -58,7 +68,9 @@ export async function timed<T extends object>(work: () => Promise<T>): Promise<T
 /** Between two past moments, by `performance.now()`. */
 export function spanBetween(from: number, to: number): Span {
   tick()
-  const within = gaps.map((gap) => Math.min(gap.ms, Math.min(to, gap.to) - Math.max(from, gap.from)))
+  const within = standstills.map((still) =>
+    Math.min(still.ms, Math.min(to, still.to) - Math.max(from, still.from)),
+  )
   return { tookMs: to - from, stoodStillMs: within.reduce((sum, ms) => sum + Math.max(0, ms), 0) }
 }
 

@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
 import { expectSooner, StoodStill, timed, unlessStoodStill } from '../../support/standstill.ts'
@@ -15,6 +18,23 @@ test('a process that gets no CPU time stands still', async () => {
   const span = await timed(async () => ({ waited: still() }))
   expect(span.stoodStillMs).toBeGreaterThan(200)
   expect(() => expectSooner(span, 200)).toThrow(StoodStill)
+})
+
+test('a process that others leave little CPU time stands still, however short each wait is', async ({
+  skip,
+}) => {
+  // Only Linux tells how long a thread has waited for a CPU.
+  if (process.platform !== 'linux') skip()
+  const others = Array.from({ length: 3 * availableParallelism() }, () =>
+    spawn(process.execPath, ['-e', 'for (;;);']),
+  )
+  onTestFinished(() => {
+    for (const other of others) other.kill()
+  })
+  await sleep(500)
+  const span = await timed(async () => ({ done: busy() }))
+  expect(span.stoodStillMs).toBeGreaterThan(100)
+  expect(span.tookMs - span.stoodStillMs).toBeGreaterThan(250)
 })
 
 test('the CPU time of its other threads does not count as its own', async () => {
