@@ -9,8 +9,8 @@ const common = {
 }
 /** Files leave nothing behind in modules, and to load them anew for each would take half of the time. */
 const inOneProcess = { isolate: false }
-/** Most files wait more than they compute, so that six of them keep two cores busy. */
-const together = { maxWorkers: 6, sequence: { groupOrder: 0 } }
+/** Most files wait more than they compute: four keep two cores busy, and more would make each other miss their times. */
+const together = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 const stores = 'tests/support/global-setup.ts'
 
 /** Three tiers, by directory. `npm test` runs the first two, `npm run test:system` the third. */

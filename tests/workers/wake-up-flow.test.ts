@@ -3,7 +3,9 @@ import { Readiness } from '../../src/platform/readiness.ts'
 import { openRuntime } from '../../src/runtime.ts'
 import { WakeUpFlow } from '../../workers/upkeep/wake-up-flow.ts'
 import { startWorker } from '../../workers/worker.ts'
+import { workerTimes } from '../../workers/worker-times.ts'
 import { countedBy } from '../support/scrape.ts'
+import { soonReconciled } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { startTraffic } from '../support/traffic.ts'
@@ -20,7 +22,7 @@ test('a worker that gets no wake-ups although sends are due is not ready, shows 
   const runtime = openRuntime('worker', service.runtime.settings, service.runtime.log)
   const flow = new WakeUpFlow(runtime.metrics, stalledAfterSeconds)
   const readiness = new Readiness(runtime, () => flow.reasonNotReady())
-  const worker = startWorker(runtime, 'stalled', flow)
+  const worker = startWorker(runtime, 'stalled', flow, { ...workerTimes, ...soonReconciled })
   context.onTestFinished(async () => {
     await worker.stop()
     await runtime.close()

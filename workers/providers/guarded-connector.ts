@@ -7,6 +7,8 @@ export interface ConnectorOptions {
   /** Networks that may be reached in addition to public addresses. */
   allowedPrivateNetworks: readonly Network[]
   resolve?: (hostname: string) => Promise<LookupAddress[]>
+  /** How long a connection may take, with its look-up and TLS. */
+  connectMs?: number
 }
 
 /** The error code of a refused address. */
@@ -18,6 +20,7 @@ const longestConnectMs = 5000
 export function guardedConnector({
   allowedPrivateNetworks,
   resolve = (hostname) => dns.lookup(hostname, { all: true }),
+  connectMs = longestConnectMs,
 }: ConnectorOptions): buildConnector.connector {
   const isAllowed = (address: string) => isReachable(address, allowedPrivateNetworks)
   const refusal = (code = addressNotAllowed) => Object.assign(new Error(code), { code })
@@ -37,7 +40,7 @@ export function guardedConnector({
       (error: Error) => callback(error, '', 0),
     )
   }
-  const connect = buildConnector({ timeout: longestConnectMs, allowH2: false, lookup })
+  const connect = buildConnector({ timeout: connectMs, allowH2: false, lookup })
 
   return (target, callback) => {
     // Node.js doesn't call `lookup` for an IP address.

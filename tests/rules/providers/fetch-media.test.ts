@@ -211,7 +211,11 @@ test.each<[string, Behaviour]>([
 test.each<[string, string, Partial<ConnectorOptions>]>([
   ['a refused connection', 'http://127.0.0.1:1/', {}],
   ['a name without addresses', 'http://e.test/', { resolve: async () => [] }],
-  ['a name that is looked up for ever', 'http://e.test/', { resolve: () => new Promise(() => {}) }],
+  [
+    'a name that is looked up for ever',
+    'http://e.test/',
+    { resolve: () => new Promise(() => {}), connectMs: 1000 },
+  ],
 ])('no connection may come about later: %s', async (_, url, options) => {
   const { fetched, ...span } = await get(url, options, 300)
   expect(fetched.kind).toBe('failed')

@@ -375,7 +375,7 @@ describe('a message that was not sent is tried later', () => {
     [
       'a name that is looked up for ever',
       () => 'http://e.test/',
-      { resolve: never },
+      { resolve: never, connectMs: 1000 },
       /^no connection in time$/,
     ],
     [
@@ -384,7 +384,12 @@ describe('a message that was not sent is tried later', () => {
       {},
       /^no TLS connection \(ERR_SSL_\w+\)$/,
     ],
-    ['TLS that is never agreed', () => `https://127.0.0.1:${portOf(silent)}/`, {}, /^no connection in time$/],
+    [
+      'TLS that is never agreed',
+      () => `https://127.0.0.1:${portOf(silent)}/`,
+      { connectMs: 1000 },
+      /^no connection in time$/,
+    ],
   ])('%s', async (_, url, options, reason) => {
     const sent = await open(options, timeoutMs)(url())
     const expected = { outcome: 'retry_later', fault: 'provider', reason: expect.stringMatching(reason) }
