@@ -9,14 +9,14 @@ import type { ClientTimeouts } from './client-timeouts.ts'
 import { type ApiEnv, factory, stateOf } from './context.ts'
 import { repeatAnswerer } from './send/answer-repeat.ts'
 import { templateApplier } from './send/apply-template.ts'
-import { channelChecks } from './send/check-against-channel.ts'
+import { channelChecker } from './send/check-against-channel.ts'
 import { checkMediaContent } from './send/check-media-content.ts'
 import { enqueuer } from './send/enqueue.ts'
-import { earlierSends, idempotencyOf } from './send/idempotency.ts'
-import { channelLookup, channelNotFound } from './send/own-channel.ts'
+import { earlierSendFinder, idempotencyOf } from './send/idempotency.ts'
+import { channelNotFound, ownChannelFinder } from './send/own-channel.ts'
 import { rateLimiter } from './send/rate-limit.ts'
 import { recorder } from './send/record.ts'
-import { clientsTraceparent, traceRecord } from './send/trace-request.ts'
+import { clientsTraceparent } from './send/trace-request.ts'
 
 /**
  * Handles a send, on both endpoints, from its bytes to the 202. The order is a promise (docs/reference/api.md#order-of-checks):
@@ -29,13 +29,13 @@ export function sendMessage(
   timeouts: ClientTimeouts,
 ) {
   const { refuseDeclaredOversize, readBody, validate } = bodySteps(runtime.settings, timeouts)
-  const ownChannel = channelLookup(runtime)
-  const checkAgainstChannel = channelChecks(runtime)
+  const findOwnChannel = ownChannelFinder(runtime)
+  const checkAgainstChannel = channelChecker(runtime)
   const applyTemplate = templateApplier(runtime)
   const { rateLimit, refundRateLimit } = rateLimiter(runtime)
-  const findEarlier = earlierSends(runtime)
+  const findEarlier = earlierSendFinder(runtime)
   const answerRepeat = repeatAnswerer(runtime, refundRateLimit)
-  const record = traceRecord(recorder(runtime, findEarlier))
+  const record = recorder(runtime, findEarlier)
   const enqueue = enqueuer(runtime)
 
   const pipeline = (form: BodyForm) =>
@@ -49,17 +49,17 @@ export function sendMessage(
         const state = stateOf(c)
         const { incoming } = c.env
         const request = await checkMediaContent(state.request)
-        const channel = await ownChannel(state, c.req.param('channelId') ?? request.channelId)
+        const channel = await findOwnChannel(state, c.req.param('channelId') ?? request.channelId)
         if (channel.isDeleted) return await answerRepeatOnly(c, channel)
         await checkAgainstChannel(state, request, channel)
         const message = await applyTemplate(state, request.message, channel)
         const idempotency = idempotencyOf(incoming, state, channel)
         const earlier = await findEarlier(state, idempotency)
-        if (earlier) return await answerRepeat(c, earlier, 0)
+        if (earlier) return await answerRepeat(c, earlier, { isCounted: false })
         await rateLimit(state)
         const traceparent = clientsTraceparent(incoming)
         const recorded = await record(state, { ...request, message }, channel, idempotency, traceparent)
-        if ('earlier' in recorded) return await answerRepeat(c, recorded.earlier, 1)
+        if ('earlier' in recorded) return await answerRepeat(c, recorded.earlier, { isCounted: true })
         await enqueue(state, recorded.wakeUp)
         return answerJson(c, { requestId: state.requestId }, 202)
       },
@@ -67,9 +67,10 @@ export function sendMessage(
 
   /** A deleted channel looks absent, except to a repeat of a request from before the deletion. */
   async function answerRepeatOnly(c: Context<ApiEnv>, channel: Channel): Promise<Response> {
-    const earlier = await findEarlier(c.var, idempotencyOf(c.env.incoming, c.var, channel))
+    const state = stateOf(c)
+    const earlier = await findEarlier(state, idempotencyOf(c.env.incoming, state, channel))
     if (!earlier) throw channelNotFound()
-    return await answerRepeat(c, earlier, 0)
+    return await answerRepeat(c, earlier, { isCounted: false })
   }
 
   return { channelInBody: pipeline('channelInBody'), channelInPath: pipeline('channelInPath') }

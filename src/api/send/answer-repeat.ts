@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { logEvent } from '../../platform/logger.ts'
 import type { Needs } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
-import type { ApiEnv } from '../context.ts'
+import { type ApiEnv, stateOf } from '../context.ts'
 import { type EarlierSend, keyUsedBefore } from './idempotency.ts'
 import type { rateLimiter } from './rate-limit.ts'
 
@@ -11,15 +11,16 @@ export function repeatAnswerer(
   { log, metrics }: Needs<'log' | 'metrics'>,
   refundRateLimit: ReturnType<typeof rateLimiter>['refundRateLimit'],
 ) {
-  /** @param counted the points that the rate limit has counted for it. */
+  /** @param isCounted whether the rate limit has counted it. */
   return async (
     c: Context<ApiEnv>,
     { requestId, isSameRequest }: EarlierSend,
-    counted: 0 | 1,
+    { isCounted }: { isCounted: boolean },
   ): Promise<Response> => {
-    await refundRateLimit(c.var, counted)
+    const state = stateOf(c)
+    await refundRateLimit(state, isCounted ? 1 : 0)
     if (!isSameRequest) throw keyUsedBefore()
-    const { caller, requestId: repeatId } = c.var
+    const { caller, requestId: repeatId } = state
     logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })
     metrics.idempotentReplays.inc()
     return answerJson(c, { requestId }, 202, { 'X-Request-Id': requestId, 'Idempotent-Replayed': 'true' })

@@ -14,7 +14,7 @@ type CheckedRequest = SendRequest & { contentType?: string | undefined }
 export const flowNotFound = () => new ApiError(400, 'flowId: no such flow')
 
 /** Checks the flow, and the limits of the channel's provider. */
-export function channelChecks({ db, settings }: Needs<'db', 'PUBLIC_BASE_URL'>) {
+export function channelChecker({ db, settings }: Needs<'db', 'PUBLIC_BASE_URL'>) {
   const hasPublicUrl = settings.PUBLIC_BASE_URL !== undefined
   return async (
     { caller, deadline }: Pick<RequestState, 'caller' | 'deadline'>,

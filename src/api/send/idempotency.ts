@@ -44,7 +44,7 @@ export interface EarlierSend {
 }
 
 /** Finds the send that was accepted with the same key before, if there is one. */
-export function earlierSends({ db }: Needs<'db'>) {
+export function earlierSendFinder({ db }: Needs<'db'>) {
   const lookups = new MicroBatch<string, KeptKey | undefined>({
     maxItems: maxKeysPerLookup,
     isItemsFault: () => false,

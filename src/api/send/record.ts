@@ -11,8 +11,8 @@ import { MicroBatch } from '../../platform/micro-batch.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 import { unavailable } from '../errors.ts'
-import type { EarlierSend, earlierSends, Idempotency } from './idempotency.ts'
-import { traceparentOf } from './trace-request.ts'
+import type { EarlierSend, earlierSendFinder, Idempotency } from './idempotency.ts'
+import { traceparentOf, traceRecord } from './trace-request.ts'
 
 const maxRowsPerInsert = 200
 /** Part of the request's deadline reserved for the answer: the insert's own deadline is this much earlier. */
@@ -26,22 +26,26 @@ type AcceptedSend = Omit<NewSend, 'recordBy'> & { recordByMs: number }
 /** The send's wake-up, or an earlier send with the same Idempotency-Key. */
 type Recorded = { wakeUp: WakeUp } | { earlier: EarlierSend }
 
-/** Commits the send in PostgreSQL, or answers 503 (docs/reference/errors.md). */
+/**
+ * Commits the send in PostgreSQL.
+ *
+ * @throws ApiError 503 if it was too late to commit it (docs/reference/errors.md).
+ */
 export function recorder(
   runtime: Needs<'db' | 'clock' | 'log' | 'metrics'>,
-  findEarlier: ReturnType<typeof earlierSends>,
+  findEarlier: ReturnType<typeof earlierSendFinder>,
 ) {
   const { clock, log, metrics } = runtime
   const insert = inserter(runtime)
-  return async (
+  const record = async (
     { requestId, caller, deadline }: Pick<RequestState, 'requestId' | 'caller' | 'deadline'>,
     request: SendRequest,
     channel: Channel,
     idempotency: Idempotency | undefined,
-    clientsTraceparent: string | undefined,
+    clientTrace: string | undefined,
   ): Promise<Recorded> => {
-    const { mediaContent, channelId: _, ...asked } = request
-    const { contact, message } = asked
+    const { mediaContent, channelId: _, ...requestFields } = request
+    const { contact, message } = requestFields
     const { accountId } = caller
     const { channelId } = channel
     const mediaBytes = mediaContent?.length ?? 0
@@ -53,10 +57,10 @@ export function recorder(
       ordering: channel.ordering,
       expireAfterSeconds: channel.expireAfterSeconds ?? undefined,
       idempotency,
-      traceparent: traceparentOf(clientsTraceparent),
+      traceparent: traceparentOf(clientTrace),
       recordByMs: performance.now() + deadline.leftMs - marginMs,
       // Last: V8 takes 20 µs to add as many fields to a copy.
-      ...asked,
+      ...requestFields,
     }
     const recorded = await deadline.spend(insert(row, mediaContent))
     if (!recorded) {
@@ -73,6 +77,8 @@ export function recorder(
     const { overflowOf, isBehind } = recorded
     return { wakeUp: { requestId, overflowOf, isBehind } }
   }
+  return (...args: Parameters<typeof record>): Promise<Recorded> =>
+    traceRecord(args[0].requestId, () => record(...args))
 }
 
 /** Concurrent sends share one insert. A send with media has its own, so that others don't wait for its bytes. */

@@ -5,7 +5,7 @@ import { matchedRoutes } from 'hono/route'
 import { queueName } from '../../core/send-job.ts'
 import { formatTraceparent, parseTraceparent } from '../../core/traceparent.ts'
 import { activeTraceparent, failSpan, inSpan, remoteContext } from '../../platform/tracing.ts'
-import { type ApiEnv, factory, type RequestState } from '../context.ts'
+import { type ApiEnv, factory } from '../context.ts'
 
 /** Creates a span for each request, as a part of the client's trace if the client sent a `traceparent`. */
 export const traceRequest = factory.createMiddleware((c, next) => {
@@ -35,31 +35,28 @@ async function recordSpan(span: Span, c: Context<ApiEnv>, next: Next): Promise<v
 export const clientsTraceparent = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
   headers.traceparent?.toString()
 
-/** Wraps the recording in a producer span: the send's row is the message that workers consume. */
-export function traceRecord<State extends Pick<RequestState, 'requestId'>, Args extends unknown[], Recorded>(
-  record: (state: State, ...args: Args) => Promise<Recorded>,
-): typeof record {
-  return (state, ...args) =>
-    inSpan(
-      {
-        name: `send ${queueName}`,
-        kind: SpanKind.PRODUCER,
-        attributes: {
-          'messaging.system': 'bullmq',
-          'messaging.operation.type': 'send',
-          'messaging.operation.name': 'send',
-          'messaging.destination.name': queueName,
-          'messaging.message.id': state.requestId,
-        },
+/** Creates a producer span for the recording of a send, whose row is the message that workers consume. */
+export function traceRecord<Result>(requestId: string, record: () => Promise<Result>): Promise<Result> {
+  return inSpan(
+    {
+      name: `send ${queueName}`,
+      kind: SpanKind.PRODUCER,
+      attributes: {
+        'messaging.system': 'bullmq',
+        'messaging.operation.type': 'send',
+        'messaging.operation.name': 'send',
+        'messaging.destination.name': queueName,
+        'messaging.message.id': requestId,
       },
-      () => record(state, ...args),
-    )
+    },
+    record,
+  )
 }
 
 /** The `traceparent` stored with the send: that of the active span, or without tracing here the client's own. */
-export function traceparentOf(ofClient: string | undefined): string | undefined {
+export function traceparentOf(clientsOwn: string | undefined): string | undefined {
   const active = activeTraceparent()
   if (active !== undefined) return active
-  const parsed = parseTraceparent(ofClient)
+  const parsed = parseTraceparent(clientsOwn)
   return parsed && formatTraceparent(parsed)
 }
