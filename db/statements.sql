@@ -41,7 +41,7 @@ select id as "channelId",
              and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
                and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
            limit 1), false)) as "grantsPermits",
-       case when num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 then 'none' when coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) then 'ordinary' else 'all' end as without
+       case when num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 then 'none' when coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) then 'ordinary' else 'all' end as "permitFree"
 from waiting join channels using (id)
 where not (channels.held_at is not null) and coalesce((
     select true from sends s
@@ -59,14 +59,15 @@ select provider, count(*) filter (where held_at is not null)::int as held,
 from channels where deleted_at is null group by provider;
 
 -- claim_sends: Claims those of the given sends that are ready and free to go.
+-- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
 -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
-with ready as materialized (
+with candidates as materialized (
   select s.* from sends s
   where s.request_id = any((select $1::uuid[])::uuid[])
-    and (s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+    and ((s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
       and not coalesce(s.expires_at <= clock_timestamp(), false)
-         and (select alive_until > clock_timestamp() from workers where name = $2)
-         or s.status = 'sending' and s.claim_id = $3)
+          and (select alive_until > clock_timestamp() from workers where name = $2))
+         or (s.status = 'sending' and s.claim_id = $3))
   order by s.request_id
   for no key update skip locked),
 -- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
@@ -74,7 +75,7 @@ claimable as materialized (
   select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
          ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
          s.conversation_id is null and not s.close_conversation and open.id is null as opens
-  from ready s join channels on channels.id = s.channel_id
+  from candidates s join channels on channels.id = s.channel_id
   left join lateral (
     select c.id from conversations c
     where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
@@ -701,14 +702,15 @@ where asked.request_id = any((select $1::uuid[])::uuid[])
   and not (channels.held_at is not null) and permit.in_ms is not null;
 
 -- reclaim_sends: Repeats claim_sends after a lost answer. Waits for sends that the first statement may still be claiming.
+-- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
 -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
-with ready as materialized (
+with candidates as materialized (
   select s.* from sends s
   where s.request_id = any((select $1::uuid[])::uuid[])
-    and (s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
+    and ((s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
       and not coalesce(s.expires_at <= clock_timestamp(), false)
-         and (select alive_until > clock_timestamp() from workers where name = $2)
-         or s.status = 'sending' and s.claim_id = $3)
+          and (select alive_until > clock_timestamp() from workers where name = $2))
+         or (s.status = 'sending' and s.claim_id = $3))
   order by s.request_id
   for no key update ),
 -- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
@@ -716,7 +718,7 @@ claimable as materialized (
   select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
          ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
          s.conversation_id is null and not s.close_conversation and open.id is null as opens
-  from ready s join channels on channels.id = s.channel_id
+  from candidates s join channels on channels.id = s.channel_id
   left join lateral (
     select c.id from conversations c
     where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type
@@ -888,7 +890,7 @@ where s.request_id = any(array(select "requestId" from outcomes)) and s.status <
 select s.request_id as "requestId",
        s.finished_at is not null or (s.status = 'queued' and coalesce((
            select true from sends earlier
-           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)) as "leavesLane",
+           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)) as "wakesLaneHead",
        case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false)
          and not (channels.held_at is not null)
          and not coalesce((

@@ -38,11 +38,11 @@ export function deliverer(
 
   const advance = async (requestId: string): Promise<Advanced> => {
     const claimed = await claim(requestId)
-    if (!claimed.send) return claimed
+    if ('next' in claimed) return claimed
     return await traceAttempt(claimed.send, async () => {
       const send = await closeConversation(claimed.send)
       // The claim was given up meanwhile. The send may be due again, with no other wake-up than this one.
-      if (!send) return { next: { looksAgain: true } }
+      if (!send) return { next: { wakesLaneHead: true } }
       const attempt = await dispatch(send)
       const recorded = await recordOutcome(send, attempt)
       return { next: { wakeInMs: recorded.delayMs }, recorded }

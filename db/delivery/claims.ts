@@ -52,13 +52,14 @@ const untilMs = (moment: string) => sqlText`
  * @param lock SQL for sends that another statement has locked.
  */
 const claim = (lock: string) => sqlText`
+  -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
   -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
-  with ready as materialized (
+  with candidates as materialized (
     select s.* from sends s
     where ${isGiven('s.request_id')}
-      and (${isReady()}
-           and (select alive_until > clock_timestamp() from workers where name = $2)
-           or s.status = 'sending' and s.claim_id = $3)
+      and ((${isReady()}
+            and (select alive_until > clock_timestamp() from workers where name = $2))
+           or (s.status = 'sending' and s.claim_id = $3))
     order by s.request_id
     for no key update ${lock}),
   -- Those that are free to go, and their contacts' conversations: the open one, or a new one for all sends of a contact.
@@ -66,7 +67,7 @@ const claim = (lock: string) => sqlText`
     select s.request_id, s.account_id, s.contact_type, s.contact_value, open.id as open_id,
            ($4::uuid[])[dense_rank() over (order by s.account_id, s.contact_type, s.contact_value)] as new_id,
            s.conversation_id is null and not s.close_conversation and open.id is null as opens
-    from ready s join channels on channels.id = s.channel_id
+    from candidates s join channels on channels.id = s.channel_id
     left join lateral (
       select c.id from conversations c
       where not s.close_conversation and c.account_id = s.account_id and c.contact_type = s.contact_type

@@ -23,7 +23,7 @@ export interface Refusal {
   /** Time until it is due; null if it waits for something else, or nothing is left to do. */
   dueInMs: number | null
   /** Whether it has ended, or waits for an earlier send of its lane. Then the lane's head has to be looked up. */
-  leavesLane: boolean
+  wakesLaneHead: boolean
   /** The limited channel if it waits for a permit. */
   waitsForPermitOf: string | null
 }
@@ -39,7 +39,7 @@ const refusalsStatement = prepared<Refusal>(
   'Finds why sends could not be claimed, and when they can be.',
   sqlText`
     select s.request_id as "requestId",
-           s.finished_at is not null or (${isQueued} and ${isBehind}) as "leavesLane",
+           s.finished_at is not null or (${isQueued} and ${isBehind}) as "wakesLaneHead",
            case when ${needsOnlyTime} then
              ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
            end as "dueInMs",
@@ -86,7 +86,7 @@ export interface BusyChannel {
   /** Whether some of its sends, or all, wait for permits. */
   grantsPermits: boolean
   /** Which of its sends need no permit. */
-  without: 'all' | 'ordinary' | 'none'
+  permitFree: 'all' | 'ordinary' | 'none'
 }
 
 /** With `limit 1`, PostgreSQL searches the channel for one send, instead of reading all waiting ones. */
@@ -111,7 +111,7 @@ const busyChannelsStatement = prepared<BusyChannel>(
       from waiting where waiting.id is not null)
     select id as "channelId",
            ${hasLimits()} or (${isInSlowStart()} and ${hasOverdue('s.overflow')}) as "grantsPermits",
-           case when ${hasLimits()} then 'none' when ${isInSlowStart()} then 'ordinary' else 'all' end as without
+           case when ${hasLimits()} then 'none' when ${isInSlowStart()} then 'ordinary' else 'all' end as "permitFree"
     from waiting join channels using (id)
     where not ${isHeld} and ${hasOverdue()}
     order by id`,
@@ -169,13 +169,18 @@ export interface DueSendsOf {
 /** A page of overdue sends of each channel, in the order in which they fell due. */
 export function findDueSends(
   db: Database,
-  which: { channels: readonly DueSendsOf[]; without: 'all' | 'ordinary'; overdueByMs: number; limit: number },
+  which: {
+    channels: readonly DueSendsOf[]
+    permitFree: 'all' | 'ordinary'
+    overdueByMs: number
+    limit: number
+  },
 ): Promise<DueSend[]> {
-  const { channels, without, overdueByMs, limit } = which
+  const { channels, permitFree, overdueByMs, limit } = which
   const asked = channels.map(({ channelId, after }) => ({
     channelId,
     dueAt: after?.dueAt ?? '-infinity',
     requestId: after?.requestId ?? NIL,
   }))
-  return dueSendsStatements[without](db, [JSON.stringify(asked), overdueByMs, limit])
+  return dueSendsStatements[permitFree](db, [JSON.stringify(asked), overdueByMs, limit])
 }

@@ -18,9 +18,9 @@ import type { TestService } from './service.ts'
 /** A living worker's claim, at the moment before it closes the conversation. */
 export async function claimBy(service: TestService, requestId: string, worker: string): Promise<OwnSend> {
   await livingWorker(service, worker)
-  const { send } = await claimer(service.runtime, worker, permitGranter(service.runtime))(requestId)
-  if (!send) throw new Error(`${worker} could not claim ${requestId}`)
-  return send
+  const claimed = await claimer(service.runtime, worker, permitGranter(service.runtime))(requestId)
+  if ('next' in claimed) throw new Error(`${worker} could not claim ${requestId}`)
+  return claimed.send
 }
 
 /** An attempt that a living worker has begun, at the moment when it calls the provider. */

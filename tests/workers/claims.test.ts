@@ -115,7 +115,7 @@ test('a send that is claimed, finished or unknown is not claimed again, and asks
   await recordOutcomes(db, [{ requestId, claimId: claim.id, ...sent }])
   expect(await claimSends(db, [requestId], by('b'))).toEqual([])
   expect(await findRefusals(db, [requestId, unknown])).toEqual([
-    { requestId, dueInMs: null, leavesLane: true, waitsForPermitOf: null },
+    { requestId, dueInMs: null, wakesLaneHead: true, waitsForPermitOf: null },
   ])
 })
 
@@ -225,7 +225,11 @@ test('a send that was woken twice while PostgreSQL was away calls the provider o
   const claims = [claim(other), claim(twice), claim(twice)]
   await sleep(50)
   isAway = false
-  expect((await Promise.all(claims)).map(({ send }) => send?.requestId)).toEqual([other, twice, undefined])
+  expect((await Promise.all(claims)).map((claimed) => 'send' in claimed && claimed.send.requestId)).toEqual([
+    other,
+    twice,
+    false,
+  ])
 })
 
 test('entering a conversation again changes nothing', async () => {

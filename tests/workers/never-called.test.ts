@@ -71,7 +71,7 @@ test('a worker that was frozen before it closed the conversation makes no call w
   await livingWorker(service, 'frozen')
   await unlock()
 
-  expect(await frozen).toEqual({ looksAgain: true })
+  expect(await frozen).toEqual({ wakesLaneHead: true })
   await next
   expect(calls).toEqual(['next'])
   const timeline = await timelineOf(service, requestId)

@@ -190,7 +190,7 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
       const { channelId } = account
       await expectFew(db, () => findBusyChannels(db, 5000))
       const which = { channels: [{ channelId, after: undefined }], overdueByMs: 5000, limit: batch }
-      await expectFew(db, () => findDueSends(db, { ...which, without: 'all' }))
+      await expectFew(db, () => findDueSends(db, { ...which, permitFree: 'all' }))
       await expectFew(db, () => findWaitingOverflow(db, channelId, batch))
     })
 

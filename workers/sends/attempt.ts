@@ -31,5 +31,5 @@ export interface NextWakeUp {
   /** Delay until the send's next wake-up; undefined if there is nothing left to do for it now. */
   wakeInMs?: number | undefined
   /** Whether to look for the head of the send's lane, and wake it, when this wake-up has left the queue. */
-  looksAgain?: boolean
+  wakesLaneHead?: boolean
 }

@@ -20,7 +20,7 @@ interface ClaimBatch {
   tries: number
 }
 
-type Claimed = { send: OwnSend } | { send: undefined; next: NextWakeUp }
+type Claimed = { send: OwnSend } | { next: NextWakeUp }
 
 /** The result of one claim. Both are missing if the send doesn't exist. */
 type ClaimResult = { send?: OwnSend; refusal?: Refusal }
@@ -33,7 +33,7 @@ type ClaimResult = { send?: OwnSend; refusal?: Refusal }
 export function claimer(
   { db, log, metrics }: Needs<'db' | 'log' | 'metrics'>,
   worker: string,
-  permits: Pick<Permits, 'ask'>,
+  permits: Pick<Permits, 'request'>,
 ) {
   const claimWithRetry = retryUntilAvailable(log, (batch: ClaimBatch) => {
     const claim = batch.tries++ === 0 ? claimSends : reclaimSends
@@ -66,14 +66,14 @@ export function claimer(
   const claim = async (requestId: string): Promise<Claimed> => {
     const { send, refusal } = await claims.add(requestId)
     if (send) return { send }
-    if (!refusal?.waitsForPermitOf) return { send, next: refusal ? afterRefusal(refusal) : {} }
-    const wakeInMs = await permits.ask(refusal.waitsForPermitOf, requestId)
+    if (!refusal?.waitsForPermitOf) return { next: refusal ? afterRefusal(refusal) : {} }
+    const wakeInMs = await permits.request(refusal.waitsForPermitOf, requestId)
     if (wakeInMs === 0) return await claim(requestId)
-    return { send, next: { wakeInMs, looksAgain: wakeInMs === undefined } }
+    return { next: { wakeInMs, wakesLaneHead: wakeInMs === undefined } }
   }
   return async (requestId: string): Promise<Claimed> => {
     const claimed = await claim(requestId)
-    if (claimed.send && isFirstSinceReplay(claimed.send)) logEvent(log, requestId, 'replayed', {})
+    if ('send' in claimed && isFirstSinceReplay(claimed.send)) logEvent(log, requestId, 'replayed', {})
     return claimed
   }
 }
@@ -84,10 +84,10 @@ function withCallWindow(send: ClaimedSend, startedAt: number): OwnSend {
   return { ...send, callAt: performance.now() + send.callInMs, tooLateAt: startedAt + send.tooLateInMs }
 }
 
-function afterRefusal({ dueInMs, leavesLane }: Refusal): NextWakeUp {
+function afterRefusal({ dueInMs, wakesLaneHead }: Refusal): NextWakeUp {
   return {
     wakeInMs: dueInMs === null ? undefined : Math.max(dueInMs, shortestWaitMs),
-    looksAgain: leavesLane,
+    wakesLaneHead,
   }
 }
 

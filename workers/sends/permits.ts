@@ -17,13 +17,13 @@ const watchedChannels = 10_000
 /** Grants permits to the sends of limited channels (docs/explanation/delivery.md#channels-with-limits). */
 export interface Permits {
   /** Grants the channel's free permits, and wakes the sends that got one. Repeats itself when more permits become free. */
-  give(channelId: string): Promise<unknown>
+  grant(channelId: string): Promise<unknown>
   /**
    * Does the same for a send without a permit, unless the channel had no free permits a moment ago.
    *
    * @returns the delay until this send's wake-up, if it got a permit.
    */
-  ask(channelId: string, requestId: string): Promise<number | undefined>
+  request(channelId: string, requestId: string): Promise<number | undefined>
   stop(): void
 }
 
@@ -71,7 +71,7 @@ export function permitGranter(
     },
   })
 
-  const give = async (channelId: string) => (await channels.add(channelId)).woken
+  const grant = async (channelId: string) => (await channels.add(channelId)).woken
 
   function schedule(channelId: string, moreInMs: number | null): void {
     clearTimeout(timers.get(channelId))
@@ -81,14 +81,14 @@ export function permitGranter(
       channelId,
       setTimeout(() => {
         timers.delete(channelId)
-        give(channelId).catch((error: unknown) => logFault(log, 'permits_not_granted', error, { channelId }))
+        grant(channelId).catch((error: unknown) => logFault(log, 'permits_not_granted', error, { channelId }))
       }, moreInMs),
     )
   }
 
   return {
-    give,
-    async ask(channelId, requestId) {
+    grant,
+    async request(channelId, requestId) {
       if (full.has(channelId)) {
         // Another worker may return a permit at this moment, without seeing the send that was just refused here.
         if (!timers.has(channelId)) schedule(channelId, fullForMs)

@@ -14,7 +14,7 @@ import type { Queues } from './wake.ts'
  */
 export function nextWaker(
   runtime: Queues & Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>,
-  permits: Pick<Permits, 'give'>,
+  permits: Pick<Permits, 'grant'>,
   times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {
   const { log } = runtime
@@ -25,7 +25,7 @@ export function nextWaker(
     const { requestId, channelId, isLimited } = send
     if (isLate) return await lanes.wakeHeadOf(requestId)
     await updateBreaker(send, attempt)
-    if (isLimited) await permits.give(channelId)
+    if (isLimited) await permits.grant(channelId)
     if (nextInLane) await lanes.wake(nextInLane)
     // A send accepted at this very moment: neither its accept nor this outcome has seen the other.
     else if (delayMs === undefined) void lanes.wakeHeadOf(requestId)

@@ -25,13 +25,13 @@ const reportAgainAfterMs = 60_000
  * @param onFailure called with the error of a try, at most once a minute.
  */
 export function tolerantWaker(queues: Queues, onFailure: (error: unknown) => void) {
-  let isSilentUntil = 0
+  let quietUntil = 0
   return async (wakeUps: readonly WakeUp[]): Promise<void> => {
     try {
       await wake(queues, wakeUps)
     } catch (error) {
-      if (performance.now() < isSilentUntil) return
-      isSilentUntil = performance.now() + reportAgainAfterMs
+      if (performance.now() < quietUntil) return
+      quietUntil = performance.now() + reportAgainAfterMs
       onFailure(error)
     }
   }

@@ -27,7 +27,7 @@ const channelsAtOnce = 20
  */
 export function startReconciler(
   runtime: Queues & Needs<'db' | 'log' | 'metrics'>,
-  permits: Pick<Permits, 'give'>,
+  permits: Pick<Permits, 'grant'>,
   flow = new WakeUpFlow(runtime.metrics),
   times: WorkerTimes = workerTimes,
 ): PeriodicTask {
@@ -37,7 +37,7 @@ export function startReconciler(
   return startPeriodicTask({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
     const channels = await findBusyChannels(runtime.db, overdueByMs)
     await grantPermits(permits, channels)
-    const most = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
+    const maxSends = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
     let restored = 0
     let foundSome = false
     // Reported at once, because the next step waits for Redis, which may be down.
@@ -46,19 +46,18 @@ export function startReconciler(
       flow.searched(true)
     }
     const isRead = new Set(
-      channels.filter(({ without }) => without !== 'none').map(({ channelId }) => channelId),
+      channels.filter(({ permitFree }) => permitFree !== 'none').map(({ channelId }) => channelId),
     )
     for (const channelId of stoppedAt.keys()) if (!isRead.has(channelId)) stoppedAt.delete(channelId)
-    for (const without of ['all', 'ordinary'] as const) {
-      const ids = channels.filter((channel) => channel.without === without).map(({ channelId }) => channelId)
-      const atOnce = Math.ceil(sendsAtOnce / Math.min(most, pageSize))
+    for (const permitFree of ['all', 'ordinary'] as const) {
+      const ids = channels
+        .filter((channel) => channel.permitFree === permitFree)
+        .map(({ channelId }) => channelId)
+      const atOnce = Math.ceil(sendsAtOnce / Math.min(maxSends, pageSize))
       for (let first = 0; first < ids.length; first += atOnce) {
-        const some = ids.slice(first, first + atOnce)
-        restored += await restoreSome(
-          runtime,
-          { channelIds: some, without, most, overdueByMs, onDue },
-          stoppedAt,
-        )
+        const channelIds = ids.slice(first, first + atOnce)
+        const which = { channelIds, permitFree, maxSends, overdueByMs, onDue }
+        restored += await restoreWakeUpsOf(runtime, which, stoppedAt)
       }
     }
     if (!foundSome) flow.searched(false)
@@ -70,18 +69,22 @@ export function startReconciler(
   })
 }
 
-async function grantPermits(permits: Pick<Permits, 'give'>, channels: readonly BusyChannel[]): Promise<void> {
+async function grantPermits(
+  permits: Pick<Permits, 'grant'>,
+  channels: readonly BusyChannel[],
+): Promise<void> {
   const limited = channels.filter(({ grantsPermits }) => grantsPermits)
   for (let first = 0; first < limited.length; first += channelsAtOnce) {
-    const some = limited.slice(first, first + channelsAtOnce)
-    await Promise.all(some.map(({ channelId }) => permits.give(channelId)))
+    const page = limited.slice(first, first + channelsAtOnce)
+    await Promise.all(page.map(({ channelId }) => permits.grant(channelId)))
   }
 }
 
-interface Some {
+interface ChannelsToRestore {
   channelIds: string[]
-  without: 'all' | 'ordinary'
-  most: number
+  permitFree: 'all' | 'ordinary'
+  /** Limit of sends looked at, for each channel. */
+  maxSends: number
   overdueByMs: number
   /** Called when sends are found that could go. */
   onDue(): void
@@ -91,17 +94,17 @@ interface Some {
  * @param stoppedAt the send after which each channel continues; updated, and removed when all its overdue sends were read.
  * @returns the number of wake-ups added or promoted.
  */
-async function restoreSome(
+async function restoreWakeUpsOf(
   runtime: Queues & Needs<'db'>,
-  { channelIds, without, most, overdueByMs, onDue }: Some,
+  { channelIds, permitFree, maxSends, overdueByMs, onDue }: ChannelsToRestore,
   stoppedAt: Map<string, DueSend>,
 ): Promise<number> {
   let restored = 0
   let unfinished = channelIds
-  for (let left = most; left > 0 && unfinished.length > 0; left -= pageSize) {
+  for (let left = maxSends; left > 0 && unfinished.length > 0; left -= pageSize) {
     const limit = Math.min(left, pageSize)
     const channels = unfinished.map((channelId) => ({ channelId, after: stoppedAt.get(channelId) }))
-    const due = await findDueSends(runtime.db, { channels, without, overdueByMs, limit })
+    const due = await findDueSends(runtime.db, { channels, permitFree, overdueByMs, limit })
     const heads = due.filter(({ isHead }) => isHead)
     if (heads.length > 0) onDue()
     restored += await wake(runtime, heads)
