@@ -1,6 +1,6 @@
 import type { Runtime } from '../src/runtime.ts'
 import type { Providers } from './providers/index.ts'
-import type { NextWakeUp, RecordedAttempt } from './sends/attempt.ts'
+import type { NextWakeUp, RecordedOutcome } from './sends/attempt.ts'
 import { claimer } from './sends/claim.ts'
 import { conversationCloser } from './sends/close-conversation.ts'
 import { dispatcher } from './sends/dispatch.ts'
@@ -14,7 +14,7 @@ import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
 interface Advanced {
   next: NextWakeUp
-  recorded?: RecordedAttempt
+  recorded?: RecordedOutcome
 }
 
 /**
@@ -43,8 +43,8 @@ export function deliverer(
       const send = await closeConversation(claimed.send)
       // The claim was given up meanwhile. The send may be due again, with no other wake-up than this one.
       if (!send) return { next: { wakesLaneHead: true } }
-      const attempt = await dispatch(send)
-      const recorded = await recordOutcome(send, attempt)
+      const outcome = await dispatch(send)
+      const recorded = await recordOutcome(send, outcome)
       return { next: { wakeInMs: recorded.delayMs }, recorded }
     })
   }

@@ -7,8 +7,8 @@ import { laneOf } from '../lanes.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
 import { claimIsLost } from './lost-claims.ts'
 
-/** The outcome of an attempt, and the decision about its send. */
-export interface AttemptOutcome {
+/** The outcome of an attempt, and the verdict about its send, as the statement takes them. */
+export interface OutcomeRow {
   requestId: string
   claimId: string
   status: Exclude<SendStatus, 'sending'>
@@ -24,7 +24,8 @@ export interface AttemptOutcome {
   sealedConfig?: string | undefined
 }
 
-export interface RecordedOutcome {
+/** A send whose outcome was recorded. */
+export interface RecordedRow {
   requestId: string
   /** Null if the send has ended. */
   nextAttemptAt: Date | null
@@ -47,7 +48,7 @@ const nextInLane = (s: string) => sqlText`
  * Fenced by the claim: the outcome of a claim that no longer holds changes nothing. An outcome that was recorded before, but whose
  * answer was lost, is found again. Rows are locked in the order of their ids; otherwise two batches could deadlock.
  */
-const outcomeStatement = prepared<RecordedOutcome>(
+const outcomeStatement = prepared<RecordedRow>(
   'record_outcomes',
   'Records the outcomes of attempts, and finds the next send of each lane.',
   sqlText`
@@ -115,6 +116,6 @@ const outcomeStatement = prepared<RecordedOutcome>(
 )
 
 /** Records the outcomes of attempts. Those whose claim no longer holds are missing from the result. */
-export function recordOutcomes(db: Database, outcomes: readonly AttemptOutcome[]) {
+export function recordOutcomes(db: Database, outcomes: readonly OutcomeRow[]) {
   return outcomeStatement(db, [JSON.stringify(outcomes)])
 }

@@ -32,8 +32,8 @@ export type Outcome =
   | (Failure & { reason: string; retryAfterMs?: number | undefined } & ProviderAnswer)
   | ({ outcome: 'uncertain'; fault: Fault; reason: string } & ProviderAnswer)
 
-/** The result of an attempt: the provider's outcome, or `not_called` if the worker didn't call it. */
-export type AttemptResult =
+/** The outcome of an attempt: the provider's outcome, or `not_called` if the worker didn't call it. */
+export type AttemptOutcome =
   | Outcome
   | ({ outcome: 'not_called'; reason: string; delayMs?: number } & ProviderAnswer)
 
@@ -42,7 +42,7 @@ export type OnUncertain = 'resend' | 'hold'
 const longestProviderText = 500
 
 /** Cleans the provider's texts in an outcome, so that they can be stored and printed: short, on one line, without NUL. */
-export function tidy(outcome: AttemptResult): AttemptResult {
+export function tidy(outcome: AttemptOutcome): AttemptOutcome {
   const texts = Object.entries(outcome).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
@@ -72,7 +72,7 @@ export interface RetryRules {
 export const notCalledDelayMs = 1000
 
 /** @param attempt the number of the attempt that just ended; counted from 1 again after a replay. */
-export function decide(outcome: AttemptResult, attempt: number, rules: RetryRules): Verdict {
+export function decide(outcome: AttemptOutcome, attempt: number, rules: RetryRules): Verdict {
   switch (outcome.outcome) {
     case 'sent':
       return { status: 'sent' }
@@ -107,7 +107,7 @@ function decideUncertain(reason: string, attempt: number, rules: RetryRules) {
 
 /** The next state of a send that was given up as uncertain, when its outcome comes late; undefined if that is uncertain too. */
 export function decideLate(
-  outcome: AttemptResult,
+  outcome: AttemptOutcome,
 ): { status: 'sent' } | { status: 'failed'; reason: string } | undefined {
   switch (outcome.outcome) {
     case 'sent':

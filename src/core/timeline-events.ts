@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { choice, moment } from './fields.ts'
-import type { AttemptResult, Fault } from './outcome.ts'
+import type { AttemptOutcome, Fault } from './outcome.ts'
 
 const attempt = z.int().min(1).describe('The number of the attempt, from 1.')
 const reason = z
@@ -9,7 +9,7 @@ const reason = z
   .describe('For people; the wording may change. Null or absent after the contact was erased.')
 const nextAttemptAt = moment.describe('The time of the next attempt, in UTC.')
 
-const outcome = choice<AttemptResult['outcome']>('The outcome of the attempt', {
+const outcome = choice<AttemptOutcome['outcome']>('The outcome of the attempt', {
   sent: 'the provider accepted the message',
   rejected: 'the provider refused the message for good',
   retry_later: "the provider can't take the message now",

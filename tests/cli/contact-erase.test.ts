@@ -9,7 +9,7 @@ import { replaySends } from '../../db/support/replay-sets.ts'
 import { replaySend } from '../../db/support/replays.ts'
 import { findMedia } from '../../db/support/sends.ts'
 import type { ContactType } from '../../src/core/contact.ts'
-import type { AttemptResult } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -37,7 +37,7 @@ const words = {
   reason: `${phone} is no number`,
   providerStatus: 400,
 } as const
-const told: AttemptResult = { outcome: 'sent', providerMessageId: `wamid-${phone}`, providerStatus: 200 }
+const told: AttemptOutcome = { outcome: 'sent', providerMessageId: `wamid-${phone}`, providerStatus: 200 }
 
 let service: TestService
 let account: Account

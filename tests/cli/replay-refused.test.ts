@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { media } from '../../db/schema.ts'
-import type { AttemptResult } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { attemptedSend, beginAttempt, rowOf, timelineOf } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const rejected: AttemptResult = { outcome: 'rejected', fault: 'recipient', reason: 'no such number' }
+const rejected: AttemptOutcome = { outcome: 'rejected', fault: 'recipient', reason: 'no such number' }
 
 /** Everything that a replay could change. */
 const stateOf = async (requestId: string) => [

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { sends } from '../../db/schema.ts'
 import { replaySends, tryReplay } from '../../db/support/replay-sets.ts'
-import type { AttemptResult } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -29,13 +29,13 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const refusal: AttemptResult = {
+const refusal: AttemptOutcome = {
   outcome: 'rejected',
   fault: 'recipient',
   reason: 'no such number',
   providerStatus: 400,
 }
-const outage: AttemptResult = {
+const outage: AttemptOutcome = {
   outcome: 'retry_later',
   fault: 'provider',
   reason: 'the provider is away',
@@ -144,7 +144,7 @@ describe('a replay of a set', () => {
     const by = await withChannel()
     const late = await accept(service, by, textBody())
     await endAttempt(service, await loseAttempt(service, late, 'frozen'), refusal)
-    const unsendable: AttemptResult = {
+    const unsendable: AttemptOutcome = {
       outcome: 'rejected',
       fault: 'message',
       reason: 'the template is gone',
@@ -169,7 +169,7 @@ describe('a replay of a set', () => {
 
   test('of uncertain sends leaves out those whose time is over', async () => {
     const by = await withChannel()
-    const unsure: AttemptResult = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
+    const unsure: AttemptOutcome = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
     const [code, news] = [await attemptedSend(service, by, unsure), await attemptedSend(service, by, unsure)]
     await change(code, { expiresAt: new Date(Date.now() - 1000) })
     const skipped = { expired: 1, refused: 0 }

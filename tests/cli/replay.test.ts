@@ -4,7 +4,7 @@ import { updateChannel } from '../../db/accounts/channels.ts'
 import type { Database } from '../../db/client.ts'
 import { sends } from '../../db/schema.ts'
 import { replaySend } from '../../db/support/replays.ts'
-import type { AttemptResult } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import {
   attemptedSend,
@@ -55,9 +55,9 @@ afterAll(async () => {
   await receiver.stop()
 })
 
-const rejected: AttemptResult = { outcome: 'rejected', fault: 'recipient', reason: 'no such number' }
-const unsure: AttemptResult = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
-const busy: AttemptResult = { outcome: 'retry_later', fault: 'provider', reason: 'busy' }
+const rejected: AttemptOutcome = { outcome: 'rejected', fault: 'recipient', reason: 'no such number' }
+const unsure: AttemptOutcome = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
+const busy: AttemptOutcome = { outcome: 'retry_later', fault: 'provider', reason: 'busy' }
 
 const replay = (...args: string[]) => runCli(service, 'replay', ...args)
 

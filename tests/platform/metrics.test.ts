@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { replaySend } from '../../db/support/replays.ts'
-import type { AttemptResult } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
 import { scrape } from '../../src/platform/scrape.ts'
@@ -166,7 +166,7 @@ const delivery = {
 }
 const nothing = { sent: 0, failed: 0, uncertain: 0, retries: 0, timed: 0, lostClaims: 0 }
 
-test.each<[AttemptResult, object]>([
+test.each<[AttemptOutcome, object]>([
   [{ outcome: 'sent' }, { sent: 1, timed: 1 }],
   [{ outcome: 'rejected', fault: 'recipient', reason: 'no such number' }, { failed: 1 }],
   [{ outcome: 'retry_later', fault: 'provider', reason: 'busy' }, { retries: 1 }],
@@ -180,7 +180,7 @@ test.each<[AttemptResult, object]>([
 
 test('a channel that is held by its provider makes no retry of its send', async () => {
   const by = { ...account, channelId: await buildChannel(service, account.accountId) }
-  const refused: AttemptResult = { outcome: 'channel_refused', fault: 'sender', reason: 'bad credentials' }
+  const refused: AttemptOutcome = { outcome: 'channel_refused', fault: 'sender', reason: 'bad credentials' }
   expect(await gains(delivery, () => attemptedSend(service, by, refused))).toEqual(nothing)
 })
 

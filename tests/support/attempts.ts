@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
 import { sandboxMessages, sends, workers } from '../../db/schema.ts'
 import { findSend } from '../../db/support/sends.ts'
-import type { AttemptResult } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { buildTimeline, type Timeline } from '../../src/core/timeline.ts'
 import type { EnteredSend, NextWakeUp, OwnSend } from '../../workers/sends/attempt.ts'
 import { claimer } from '../../workers/sends/claim.ts'
@@ -39,7 +39,7 @@ export async function beginAttempt(
 export async function endAttempt(
   service: TestService,
   send: EnteredSend,
-  outcome: AttemptResult,
+  outcome: AttemptOutcome,
 ): Promise<NextWakeUp> {
   const { runtime } = service
   const recorded = await outcomeRecorder(runtime)(send, { outcome, durationMs: 5 })
@@ -78,7 +78,7 @@ export async function loseAttempt(
 export async function attemptedSend(
   service: TestService,
   by: Account,
-  outcome: AttemptResult,
+  outcome: AttemptOutcome,
   body: object = textBody(),
 ): Promise<string> {
   const requestId = await accept(service, by, body)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { openBreaker } from '../../db/delivery/breakers.ts'
-import type { AttemptResult } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { channelBreakers } from '../../workers/sends/breaker.ts'
 import { beginAttempt, endAttempt, lapse, rowOf, sweepOnce } from '../support/attempts.ts'
 import { runCli } from '../support/cli.ts'
@@ -233,7 +233,7 @@ test.concurrent('channel resume closes it, and all waiting sends go', async (con
 })
 
 /** Whether a worker's circuit breaker is open after such outcomes, each of a call that took so long. */
-async function opensAfter(traffic: Traffic, outcomes: AttemptResult[], durationMs = 6000) {
+async function opensAfter(traffic: Traffic, outcomes: AttemptOutcome[], durationMs = 6000) {
   const channelId = await traffic.buildWebhook(accepting)
   const [requestId = ''] = await traffic.sendSome(channelId, 1)
   const send = await beginAttempt(traffic.service, requestId, 'breaking')
@@ -242,25 +242,25 @@ async function opensAfter(traffic: Traffic, outcomes: AttemptResult[], durationM
   return (await openSeconds(traffic, channelId)) !== undefined
 }
 
-const times = (count: number, outcome: AttemptResult) => Array.from({ length: count }, () => outcome)
-const unavailable: AttemptResult = {
+const times = (count: number, outcome: AttemptOutcome) => Array.from({ length: count }, () => outcome)
+const unavailable: AttemptOutcome = {
   outcome: 'retry_later',
   fault: 'provider',
   reason: 'x',
   providerStatus: 503,
 }
-const tooMany: AttemptResult = { outcome: 'retry_later', fault: 'sender', reason: 'x', providerStatus: 429 }
-const noAnswer: AttemptResult = { outcome: 'uncertain', fault: 'provider', reason: 'x' }
-const rejected: AttemptResult = { outcome: 'rejected', fault: 'recipient', reason: 'x', providerStatus: 400 }
-const fullMailbox: AttemptResult = {
+const tooMany: AttemptOutcome = { outcome: 'retry_later', fault: 'sender', reason: 'x', providerStatus: 429 }
+const noAnswer: AttemptOutcome = { outcome: 'uncertain', fault: 'provider', reason: 'x' }
+const rejected: AttemptOutcome = { outcome: 'rejected', fault: 'recipient', reason: 'x', providerStatus: 400 }
+const fullMailbox: AttemptOutcome = {
   outcome: 'retry_later',
   fault: 'recipient',
   reason: 'x',
   providerStatus: 452,
 }
-const noMedia: AttemptResult = { outcome: 'retry_later', fault: 'message', reason: 'x' }
-const notCalled: AttemptResult = { outcome: 'not_called', reason: 'x' }
-const sent: AttemptResult = { outcome: 'sent' }
+const noMedia: AttemptOutcome = { outcome: 'retry_later', fault: 'message', reason: 'x' }
+const notCalled: AttemptOutcome = { outcome: 'not_called', reason: 'x' }
+const sent: AttemptOutcome = { outcome: 'sent' }
 
 test('five failures in a row over five seconds open it; outcomes that say nothing, or good, about the provider do not', async (context) => {
   const traffic = await startTraffic(context, {}, { times: soonReconciled })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listChannels } from '../../db/accounts/channels.ts'
 import { recordLateOutcome } from '../../db/delivery/late-outcomes.ts'
 import { replaySend } from '../../db/support/replays.ts'
-import type { AttemptResult } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import {
@@ -29,15 +29,15 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const sent: AttemptResult = { outcome: 'sent', providerMessageId: 'p-1', providerStatus: 200 }
-const unsure: AttemptResult = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
-const refusals: AttemptResult[] = [
+const sent: AttemptOutcome = { outcome: 'sent', providerMessageId: 'p-1', providerStatus: 200 }
+const unsure: AttemptOutcome = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
+const refusals: AttemptOutcome[] = [
   { outcome: 'rejected', fault: 'recipient', reason: 'no such number', providerStatus: 400 },
   { outcome: 'retry_later', fault: 'provider', reason: 'busy', providerStatus: 503, retryAfterMs: 1000 },
   { outcome: 'channel_refused', fault: 'sender', reason: 'gone', providerStatus: 410 },
   { outcome: 'not_called', reason: 'no lease' },
 ]
-const byOutcome = (results: AttemptResult[]) => results.map((result) => [result.outcome, result] as const)
+const byOutcome = (results: AttemptOutcome[]) => results.map((result) => [result.outcome, result] as const)
 
 /** A send whose attempt `dead` has lost. */
 async function lose(by: Account) {
@@ -165,7 +165,7 @@ describe('a late outcome is only added to the timeline', () => {
   test.each(byOutcome([sent, ...refusals, unsure]))(
     'after another attempt has ended the send: %s',
     async (_, outcome) => {
-      for (const end of [{ outcome: 'sent', providerMessageId: 'p-2' }, refusals[0]] as AttemptResult[]) {
+      for (const end of [{ outcome: 'sent', providerMessageId: 'p-2' }, refusals[0]] as AttemptOutcome[]) {
         const { requestId, send } = await lose(resending)
         await endAttempt(service, await beginAttempt(service, requestId, 'another'), end)
         await isOnlyTold(requestId, () => endAttempt(service, send, outcome))
@@ -224,7 +224,7 @@ test.each([
 test('a retry whose answer was lost is not recorded again as late when another attempt has begun meanwhile', async () => {
   const requestId = await accept(service, account, textBody())
   const send = await beginAttempt(service, requestId, 'first')
-  const busy: AttemptResult = { outcome: 'retry_later', fault: 'provider', reason: 'busy' }
+  const busy: AttemptOutcome = { outcome: 'retry_later', fault: 'provider', reason: 'busy' }
   await endAttempt(service, send, busy)
   await beginAttempt(service, requestId, 'another')
   const timeline = await timelineOf(service, requestId)

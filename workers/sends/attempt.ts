@@ -1,5 +1,5 @@
 import type { ClaimedSend } from '../../db/delivery/claims.ts'
-import type { AttemptResult } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import type { WakeUp } from '../../src/core/send-job.ts'
 
 /** A send that this worker has claimed. On a channel with a rate, with the window for its call, on the clock of `performance.now()`. */
@@ -8,16 +8,16 @@ export type OwnSend = ClaimedSend & { callAt?: number; tooLateAt?: number }
 /** A claimed send that has joined its conversation. */
 export type EnteredSend = OwnSend & { conversationId: string }
 
-/** The result of an attempt: of the call to the provider, or why there was none. */
-export interface Attempt {
-  outcome: AttemptResult
+/** The outcome of an attempt, and how long its call took. */
+export interface TimedOutcome {
+  outcome: AttemptOutcome
   durationMs: number
 }
 
-/** An attempt whose outcome was committed. */
-export interface RecordedAttempt {
+/** A committed outcome. */
+export interface RecordedOutcome {
   send: EnteredSend
-  attempt: Attempt
+  outcome: TimedOutcome
   /** Whether its claim had been given up before, when the send's next state was decided. */
   isLate: boolean
   /** Delay until the next attempt; undefined if the send has ended. */

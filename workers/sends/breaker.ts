@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { allowNextProbe, closeBreaker, failWaiting, openBreaker } from '../../db/delivery/breakers.ts'
-import type { AttemptResult } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
-import type { Attempt, EnteredSend } from './attempt.ts'
+import type { EnteredSend, TimedOutcome } from './attempt.ts'
 import { slowStartEnder } from './slow-start.ts'
 import type { Queues } from './wake.ts'
 
@@ -45,7 +45,7 @@ export function channelBreakers(
 
   const endSlowStart = slowStartEnder(runtime)
 
-  return async (send: EnteredSend, { outcome, durationMs }: Attempt): Promise<void> => {
+  return async (send: EnteredSend, { outcome, durationMs }: TimedOutcome): Promise<void> => {
     const { channelId, isProbe, isOverflow } = send
     const health = healthOf(outcome)
     if (health === undefined) {
@@ -93,7 +93,7 @@ const isFailing = ({ failures, since }: Streak, failingForMs: number) =>
   failures >= mostFailures && performance.now() - since >= failingForMs
 
 /** What an outcome says about the channel's provider; undefined if nothing. */
-function healthOf(outcome: AttemptResult): 'alive' | 'failing' | undefined {
+function healthOf(outcome: AttemptOutcome): 'alive' | 'failing' | undefined {
   if (outcome.outcome === 'not_called') return undefined
   if (outcome.outcome === 'sent') return 'alive'
   if (outcome.fault === 'provider') return 'failing'

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AttemptResult, Outcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome, Outcome } from '../../src/core/outcome.ts'
 import { logEvent, logFault } from '../../src/platform/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { Providers } from '../providers/index.ts'
 import type { Heartbeat } from '../upkeep/heartbeat.ts'
-import type { Attempt, EnteredSend } from './attempt.ts'
+import type { EnteredSend, TimedOutcome } from './attempt.ts'
 import { mediaFetching } from './fetch-media.ts'
 import { deliveryPreparer } from './prepare-delivery.ts'
 import { type Moved, withinTimeLimit } from './time-limit.ts'
@@ -30,12 +30,12 @@ export function dispatcher(
   const prepare = deliveryPreparer(runtime)
   const withMedia = mediaFetching(runtime, providers)
 
-  return async (send: EnteredSend): Promise<Attempt> => {
-    const { attempt: number, worker, conversationId } = send
-    logEvent(log, send.requestId, 'attempt_started', { attempt: number, worker, conversationId })
+  return async (send: EnteredSend): Promise<TimedOutcome> => {
+    const { attempt, worker, conversationId } = send
+    logEvent(log, send.requestId, 'attempt_started', { attempt, worker, conversationId })
     // The duration doesn't include the wait for the call's window.
     const startedAt = Math.max(performance.now(), send.callAt ?? 0)
-    const outcome = await attempt(send)
+    const outcome = await callOnce(send)
     const durationMs = Math.max(0, performance.now() - startedAt)
     const { provider } = send
     metrics.dispatches.inc({ provider, outcome: outcome.outcome })
@@ -43,7 +43,7 @@ export function dispatcher(
     return { outcome, durationMs: Math.round(durationMs) }
   }
 
-  async function attempt(send: EnteredSend): Promise<AttemptResult> {
+  async function callOnce(send: EnteredSend): Promise<AttemptOutcome> {
     const { requestId } = send
     const prepared = await prepare(send)
     if ('outcome' in prepared) return prepared

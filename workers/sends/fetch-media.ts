@@ -3,7 +3,7 @@ import { contentFault, recognise, typeOfContent } from '../../src/core/media-con
 import type { MediaDescription } from '../../src/core/message.ts'
 import { maxMediaBytes } from '../../src/core/message-body.ts'
 import { mimetypeFault } from '../../src/core/mimetype-fault.ts'
-import type { AttemptResult, Outcome } from '../../src/core/outcome.ts'
+import type { AttemptOutcome, Outcome } from '../../src/core/outcome.ts'
 import { NotAcquired, Semaphore } from '../../src/platform/semaphore.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { MediaFetcher } from '../providers/fetch-media.ts'
@@ -38,7 +38,7 @@ interface Taken {
 type Fetch = (
   send: Pick<EnteredSend, 'requestId' | 'accountId' | 'provider' | 'tooLateAt'>,
   delivery: Delivery<unknown>,
-) => Promise<Delivery<unknown> | AttemptResult>
+) => Promise<Delivery<unknown> | AttemptOutcome>
 
 /**
  * Fetches media given by a link, for a provider that takes only content (docs/reference/providers/smtp.md#the-mail). A fetch may
@@ -64,7 +64,7 @@ export function mediaFetching(
     ...lateMediaKept,
     sizeCalculation: ({ content }) => Math.max(1, content.length),
   })
-  const putOff = (requestId: string, reason: string): AttemptResult => {
+  const putOff = (requestId: string, reason: string): AttemptOutcome => {
     const delayMs = delays.get(requestId) ?? firstDelayMs
     delays.set(requestId, Math.min(2 * delayMs, longestDelayMs))
     return { outcome: 'not_called', reason, delayMs }
@@ -73,7 +73,7 @@ export function mediaFetching(
     { requestId, accountId }: Pick<EnteredSend, 'requestId' | 'accountId'>,
     fetcher: MediaFetcher,
     media: MediaDescription,
-  ): Promise<Taken | AttemptResult> => {
+  ): Promise<Taken | AttemptOutcome> => {
     const release = queues.isStuck(accountId) ? undefined : await permitOf(permits, accountId)
     if (!release) return putOff(requestId, permits.holdsShare(accountId) ? accountIsBusy : workerIsBusy)
     const link = { url: media.mediaUrl ?? '', owner: accountId }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { findMediaContent } from '../../db/support/sends.ts'
-import type { AttemptResult } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { ProviderRules } from '../../src/core/provider.ts'
 import { providerRules } from '../../src/core/providers/index.ts'
@@ -33,7 +33,7 @@ export function deliveryPreparer({
   const findContent = retryUntilAvailable(log, (requestId: string) => findMediaContent(db, requestId))
   const configOf = configOpener(credentialsKeys(settings))
 
-  return async (send: EnteredSend): Promise<Delivery<unknown> | AttemptResult> => {
+  return async (send: EnteredSend): Promise<Delivery<unknown> | AttemptOutcome> => {
     const { requestId, message, provider } = send
     const { fetchesMedia }: ProviderRules = providerRules[provider]
     let missing = noConfig

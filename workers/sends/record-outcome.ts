@@ -1,27 +1,25 @@
 import { type LateOutcome, recordLateOutcome } from '../../db/delivery/late-outcomes.ts'
-import { type AttemptOutcome, type RecordedOutcome, recordOutcomes } from '../../db/delivery/outcomes.ts'
+import { type OutcomeRow, type RecordedRow, recordOutcomes } from '../../db/delivery/outcomes.ts'
 import { isRowFault } from '../../db/errors.ts'
-import { type AttemptResult, decide, decideLate, tidy } from '../../src/core/outcome.ts'
+import { type AttemptOutcome, decide, decideLate, tidy } from '../../src/core/outcome.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
-import type { Attempt, EnteredSend, RecordedAttempt } from './attempt.ts'
+import type { EnteredSend, RecordedOutcome, TimedOutcome } from './attempt.ts'
 
 const maxOutcomesPerFlush = 200
 
 /** Defaults of the optional fields of a verdict. */
 const verdictDefaults = { reason: undefined, delayMs: undefined, isUncounted: false, holdsChannel: false }
 
-type Recorded = RecordedOutcome | undefined
-
 /** Decides the send's next state after an attempt, commits it, and logs it. */
 export function outcomeRecorder(runtime: Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>) {
   const { db, log, metrics, settings } = runtime
   const recordLate = lateRecorder(runtime)
-  const outcomes = new MicroBatch<AttemptOutcome, Recorded>({
+  const outcomes = new MicroBatch<OutcomeRow, RecordedRow | undefined>({
     maxItems: maxOutcomesPerFlush,
     isItemsFault: isRowFault,
     flush: retryUntilAvailable(log, async (batch) => {
@@ -31,19 +29,19 @@ export function outcomeRecorder(runtime: Needs<'db' | 'log' | 'metrics', 'RETRY_
     }),
   })
 
-  return async (send: EnteredSend, attempt: Attempt): Promise<RecordedAttempt> => {
-    const outcome = tidy(attempt.outcome)
-    const { requestId, attempt: number, attemptsBeforeReplay, claimId, sealedConfig, onUncertain } = send
+  return async (send: EnteredSend, timed: TimedOutcome): Promise<RecordedOutcome> => {
+    const outcome = tidy(timed.outcome)
+    const { requestId, attempt, attemptsBeforeReplay, claimId, sealedConfig, onUncertain } = send
     const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
     const rules = { retryDelaysSeconds, onUncertain, random: Math.random() }
-    const verdict = { ...verdictDefaults, ...decide(outcome, number - attemptsBeforeReplay, rules) }
+    const verdict = { ...verdictDefaults, ...decide(outcome, attempt - attemptsBeforeReplay, rules) }
     const { status, reason, delayMs, holdsChannel } = verdict
-    const record = recordOf(number, outcome, attempt.durationMs)
+    const record = recordOf(attempt, outcome, timed.durationMs)
     const configUsed = holdsChannel ? sealedConfig : undefined
     const recorded = await outcomes.add({ requestId, claimId, record, ...verdict, sealedConfig: configUsed })
     if (!recorded) {
       await recordLate(send, outcome, record)
-      return { send, attempt, isLate: true, delayMs: undefined, nextInLane: null }
+      return { send, outcome: timed, isLate: true, delayMs: undefined, nextInLane: null }
     }
 
     logEvent(log, requestId, 'attempt_finished', record)
@@ -51,7 +49,7 @@ export function outcomeRecorder(runtime: Needs<'db' | 'log' | 'metrics', 'RETRY_
     else if (status !== 'queued') logEvent(log, requestId, status, { reason })
     else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
     count(metrics, send, verdict, recorded)
-    return { send, attempt, isLate: false, delayMs, nextInLane: recorded.nextInLane }
+    return { send, outcome: timed, isLate: false, delayMs, nextInLane: recorded.nextInLane }
   }
 }
 
@@ -60,7 +58,7 @@ function lateRecorder({ db, log, metrics }: Needs<'db' | 'log' | 'metrics'>) {
   const record = retryUntilAvailable(log, (late: LateOutcome) => recordLateOutcome(db, late))
   return async (
     { requestId, claimId }: EnteredSend,
-    outcome: AttemptResult,
+    outcome: AttemptOutcome,
     attemptRecord: AttemptRecord,
   ): Promise<void> => {
     const late: AttemptRecord = { ...attemptRecord, late: true }
@@ -75,8 +73,8 @@ function lateRecorder({ db, log, metrics }: Needs<'db' | 'log' | 'metrics'>) {
 function count(
   { ended, retries, acceptToSent }: Metrics,
   { provider, attemptsBeforeReplay }: EnteredSend,
-  { status, holdsChannel }: Pick<AttemptOutcome, 'status' | 'holdsChannel'>,
-  { tookSeconds }: RecordedOutcome,
+  { status, holdsChannel }: Pick<OutcomeRow, 'status' | 'holdsChannel'>,
+  { tookSeconds }: RecordedRow,
 ): void {
   const isReplay = attemptsBeforeReplay > 0
   if (status !== 'queued') ended.inc({ status })
@@ -84,7 +82,7 @@ function count(
   if (status === 'sent' && tookSeconds !== null && !isReplay) acceptToSent.observe({ provider }, tookSeconds)
 }
 
-function recordOf(attempt: number, outcome: AttemptResult, durationMs: number): AttemptRecord {
+function recordOf(attempt: number, outcome: AttemptOutcome, durationMs: number): AttemptRecord {
   return {
     attempt,
     outcome: outcome.outcome,

@@ -1,5 +1,5 @@
 import { SpanKind, trace } from '@opentelemetry/api'
-import type { AttemptResult } from '../../src/core/outcome.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { queueName } from '../../src/core/send-job.ts'
 import { failSpan, inSpan, remoteContext } from '../../src/platform/tracing.ts'
 import type { HttpClient } from '../providers/http.ts'
@@ -25,7 +25,7 @@ export function traceAttempt<Result>(send: OwnSend, advance: () => Promise<Resul
 }
 
 /** Creates a span for the call to the provider, with its outcome. */
-export function traceCall(send: EnteredSend, call: () => Promise<AttemptResult>): Promise<AttemptResult> {
+export function traceCall(send: EnteredSend, call: () => Promise<AttemptOutcome>): Promise<AttemptOutcome> {
   const { provider } = send
   return inSpan(
     {

@@ -1,7 +1,7 @@
 import { logFault } from '../../src/platform/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
-import type { RecordedAttempt } from './attempt.ts'
+import type { RecordedOutcome } from './attempt.ts'
 import { channelBreakers } from './breaker.ts'
 import { laneWaker } from './lanes.ts'
 import type { Permits } from './permits.ts'
@@ -21,16 +21,16 @@ export function nextWaker(
   const lanes = laneWaker(runtime)
   const updateBreaker = channelBreakers(runtime, times)
 
-  const wakeNext = async ({ send, attempt, isLate, delayMs, nextInLane }: RecordedAttempt) => {
+  const wakeNext = async ({ send, outcome, isLate, delayMs, nextInLane }: RecordedOutcome) => {
     const { requestId, channelId, isLimited } = send
     if (isLate) return await lanes.wakeHeadOf(requestId)
-    await updateBreaker(send, attempt)
+    await updateBreaker(send, outcome)
     if (isLimited) await permits.grant(channelId)
     if (nextInLane) await lanes.wake(nextInLane)
     // A send accepted at this very moment: neither its accept nor this outcome has seen the other.
     else if (delayMs === undefined) void lanes.wakeHeadOf(requestId)
   }
-  return async (recorded: RecordedAttempt): Promise<void> => {
+  return async (recorded: RecordedOutcome): Promise<void> => {
     await wakeNext(recorded).catch((error: unknown) =>
       logFault(log, 'others_not_woken', error, { requestId: recorded.send.requestId }),
     )

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
-  type AttemptResult,
+  type AttemptOutcome,
   decide,
   decideLate,
   decideLoss,
@@ -161,7 +161,7 @@ test.each<[OnUncertain]>([['hold'], ['resend']])(
 )
 
 describe('a call that was not made', () => {
-  const notCalled: AttemptResult = { outcome: 'not_called', reason: 'no lease' }
+  const notCalled: AttemptOutcome = { outcome: 'not_called', reason: 'no lease' }
 
   test.each([1, 7, 8, 100])('is made a second later, and does not count, also at attempt %i', (attempt) => {
     for (const onUncertain of ['hold', 'resend'] as const) {
@@ -190,7 +190,7 @@ describe('a late outcome', () => {
     expect(decideLate({ outcome: 'sent', providerMessageId: 'x' })).toEqual({ status: 'sent' })
   })
 
-  test.each<AttemptResult>([
+  test.each<AttemptOutcome>([
     { outcome: 'rejected', fault: 'recipient', reason: 'why' },
     { outcome: 'retry_later', fault: 'provider', reason: 'why' },
     { outcome: 'channel_refused', fault: 'sender', reason: 'why' },
