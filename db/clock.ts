@@ -9,7 +9,7 @@ const readTimeoutMs = 1000
 const promptMs = 20
 const triesForPrompt = 4
 /** Upper bound of the drift between two clocks, even while they are being synchronised. */
-const mostDrift = 0.0005
+const maxDrift = 0.0005
 
 interface Reading {
   /** Bounds of PostgreSQL's clock minus `performance.now()`. */
@@ -75,7 +75,7 @@ export class DatabaseClock {
   /** A slow reading has wide bounds, so it counts only if it contradicts the known value. */
   #learn({ least, most, roundTripMs }: Reading): number {
     const now = performance.now()
-    const known = (this.#aheadMs ?? Number.NEGATIVE_INFINITY) - (now - this.#readAt) * mostDrift
+    const known = (this.#aheadMs ?? Number.NEGATIVE_INFINITY) - (now - this.#readAt) * maxDrift
     this.#aheadMs = least > known || most < known ? least : known
     this.#readAt = now
     this.#onRoundTrip(roundTripMs)

@@ -1,4 +1,4 @@
-import { mostCountedAhead, type SendFacts } from '../../src/core/explanation.ts'
+import { maxCountedAhead, type SendFacts } from '../../src/core/explanation.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
@@ -42,7 +42,7 @@ const factsStatement = prepared<FactsRow>(
                (array_agg(json_build_object('requestId', request_id, 'status', status) order by seq))[1] as first
         from (select request_id, status, seq from sends earlier
               where earlier.lane = s.lane and earlier.seq < s.seq and ${isUnfinished('earlier')}
-              order by seq limit ${mostCountedAhead}) earlier) ahead
+              order by seq limit ${maxCountedAhead}) earlier) ahead
     where s.request_id = $1`,
 )
 

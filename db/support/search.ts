@@ -43,7 +43,7 @@ export interface SearchPage {
 
 export const pageSize = 50
 /** Limit of the sends looked at for one page, for filters without an index. */
-export const mostLookedAt = 100_000
+export const maxLookedAt = 100_000
 
 const columns = `
   s.request_id as "requestId", s.accepted_at as "acceptedAt", s.status, s.attempt as attempts, s.failure,
@@ -93,7 +93,7 @@ const lastLookedAt = `
 export async function searchSends(
   db: Database,
   search: SendSearch,
-  lookedAtOnce = mostLookedAt,
+  lookedAtOnce = maxLookedAt,
 ): Promise<SearchPage> {
   const { contactValue, providerMessageIds = null, channelIds = null, status = null } = search
   const { from, to, before = null } = search

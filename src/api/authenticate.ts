@@ -44,7 +44,6 @@ export function authenticator(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>)
   const { settings, db } = runtime
   const lookups = new MicroBatch<string, Caller | undefined>({
     maxItems: maxKeysPerLookup,
-    isItemsFault: () => false,
     mayOverlap: true,
     flush: async (hashes) => {
       const callers = await findCallers(db, hashes)

@@ -16,13 +16,13 @@ import { errorBody, notHttp } from './errors.ts'
 const checksPerTimeout = 10
 /** Longer than the 60 s of common load balancers, so that the balancer closes an idle connection, not the API. */
 export const keepAliveTimeoutMs = 65_000
-const sweepEveryMs = 50
+const closeIdleEveryMs = 50
 /** A client is likely to send another request within this time after its last one, so its connection isn't closed before. */
 const asksAgainWithinMs = 1000
 /** A load balancer that checks the API does so within the first time, and notices within the second that it is draining. */
 export const balancers = { askWithinMs: 30_000, noticeWithinMs: 4000 }
 /** Limit of pipelined requests on one connection. Thousands of them may fit into one read. */
-export const mostSentAhead = 100
+export const maxPipelined = 100
 
 type Answering = Pick<Runtime, 'log' | 'metrics'>
 
@@ -50,11 +50,11 @@ function trackConnections(server: Server, lingerMs: number): void {
 const floodedConnections = new WeakSet<Duplex>()
 
 /** Whether a connection has too many pipelined requests. If so, it is closed after the last allowed one is answered. */
-function isFarAhead({ socket }: IncomingMessage): boolean {
+function hasTooManyPipelined({ socket }: IncomingMessage): boolean {
   // For good: no request after a dropped one can be answered, so none may be processed.
   if (floodedConnections.has(socket)) return true
   const exchanges = exchangesOn(socket)
-  if (exchanges.size <= mostSentAhead) return false
+  if (exchanges.size <= maxPipelined) return false
   floodedConnections.add(socket)
   const lastAnswered = [...exchanges].at(-2)
   lastAnswered?.response.once('close', () => socket.destroy())
@@ -90,7 +90,7 @@ export async function listen(
   // The host name stands in for the Host header, which a request by HTTP/1.0 may lack.
   const answer = getRequestListener(app.fetch, { errorHandler, hostname: 'localhost' })
   const server = createServer(options, (request, response) => {
-    if (isFarAhead(request)) return
+    if (hasTooManyPipelined(request)) return
     if (lacksHost(request)) refuse(response)
     else void answer(request, response)
   })
@@ -143,17 +143,17 @@ export async function stopListening(
   const closed = once(server, 'close')
   // Not the HTTP server's own `close`, which would also close connections that are idle at the moment.
   NetServer.prototype.close.call(server)
-  const sweep = () => {
+  const closeIdle = () => {
     for (const [socket, activeAt] of connections) {
       const isIdle = exchangesOn(socket).size === 0
       if (isIdle && performance.now() - activeAt >= askAgainMs) socket.destroySoon()
     }
   }
-  sweep()
+  closeIdle()
   // Node.js doesn't close connections by itself on which no request was ever sent.
-  const sweeping = setInterval(sweep, sweepEveryMs)
+  const closing = setInterval(closeIdle, closeIdleEveryMs)
   await closed
-  clearInterval(sweeping)
+  clearInterval(closing)
   // Ends Node.js's timer for slow requests.
   server.close()
 }

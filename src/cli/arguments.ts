@@ -11,7 +11,7 @@ import { CliError } from './answer.ts'
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 const largestInteger = 2_147_483_647
 const longestWindowSeconds = 86_400
-const mostCallsPerSecond = 1000
+const maxCallsPerSecond = 1000
 
 export function rateLimit(text: string): RateLimit {
   const [points, seconds] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? []
@@ -35,7 +35,7 @@ export interface Rate {
 export function callRate(text: string): Rate {
   if (text === 'none') return { calls: 0, seconds: 0 }
   const [calls, seconds] = /^(\d{1,9})\/(\d{1,9})$/.exec(text)?.slice(1).map(Number) ?? []
-  if (!calls || !seconds || calls / seconds > mostCallsPerSecond || seconds > longestWindowSeconds) {
+  if (!calls || !seconds || calls / seconds > maxCallsPerSecond || seconds > longestWindowSeconds) {
     throw new InvalidArgumentError(
       'Use N/SECONDS, e.g. 80/1, with at most 1000 a second and 86400 seconds; or "none".',
     )

@@ -13,7 +13,7 @@ export type {
   SendFacts,
   Tone,
 } from './explanation/model.ts'
-export { mostCountedAhead } from './explanation/model.ts'
+export { maxCountedAhead } from './explanation/model.ts'
 
 const tones: Record<SendStatus, Tone> = {
   queued: 'waiting',

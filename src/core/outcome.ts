@@ -125,9 +125,9 @@ export function decideLate(
   }
 }
 
-export const mostLosses = 5
+export const maxLosses = 5
 
-/** The next state of a send whose worker was lost during an attempt. After `mostLosses` such attempts it is given up. */
+/** The next state of a send whose worker was lost during an attempt. After `maxLosses` such attempts it is given up. */
 export function decideLoss(
   claim: {
     worker: string
@@ -138,7 +138,7 @@ export function decideLoss(
   },
   rules: RetryRules,
 ) {
-  if (claim.losses + 1 >= mostLosses) {
+  if (claim.losses + 1 >= maxLosses) {
     return {
       status: 'failed',
       reason: ownReasons.givenUp,

@@ -1,7 +1,7 @@
 import { isStorable } from './characters.ts'
 
 const leastCharacters = 4
-const mostCharacters = 512
+const maxCharacters = 512
 
 /**
  * The provider's message ids that a pasted text may be: the text itself, and without surrounding quotes or brackets. None if it
@@ -11,6 +11,6 @@ export function providerMessageIdsIn(pasted: string): string[] {
   const text = pasted.trim()
   const bare = text.replace(/^["'“<([{]+/, '').replace(/["'”>)\]},.;]+$/, '')
   return [...new Set([text, bare])].filter(
-    (id) => id.length >= leastCharacters && id.length <= mostCharacters && !/\s/.test(id) && isStorable(id),
+    (id) => id.length >= leastCharacters && id.length <= maxCharacters && !/\s/.test(id) && isStorable(id),
   )
 }

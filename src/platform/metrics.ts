@@ -48,7 +48,7 @@ type Definitions = ReturnType<typeof definitions>
 function storeMetrics({ gauge, counter }: Definitions) {
   return {
     connections: gauge('outbound_database_connections', 'Connections of the pool to PostgreSQL.', 'state'),
-    mostConnections: gauge('outbound_database_connections_max', 'How many connections the pool may have.'),
+    maxConnections: gauge('outbound_database_connections_max', 'How many connections the pool may have.'),
     waitingForConnection: gauge(
       'outbound_database_waiting_statements',
       'Statements that wait for a connection of the pool.',

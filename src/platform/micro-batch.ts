@@ -18,8 +18,8 @@ export interface MicroBatchOptions<Item, Result> {
   mayOverlap?: boolean
   /** How long to gather items before each flush, where they aren't urgent. Default: until the end of the tick. */
   gatherMs?: number
-  /** Whether one of the items may have made the flush fail. If so, each is tried alone, so that only that one fails. */
-  isItemsFault: (error: unknown) => boolean
+  /** Whether one of the items may have made the flush fail. If so, each is tried alone, so that only that one fails. Default: never. */
+  isItemsFault?: (error: unknown) => boolean
 }
 
 /**
@@ -65,7 +65,7 @@ export class MicroBatch<Item, Result> {
       const results = await this.#options.flush(batch.map(({ item }) => item))
       for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result)
     } catch (error) {
-      if (batch.length > 1 && this.#options.isItemsFault(error)) {
+      if (batch.length > 1 && this.#options.isItemsFault?.(error)) {
         for (const one of batch) await this.#settle([one])
       } else {
         for (const { reject } of batch) reject(error)

@@ -22,7 +22,7 @@ interface Watch {
  * of a Cluster.
  */
 export function watchConnection(redis: Redis, { waitsForMs, onReplaced }: Watch): void {
-  const mostSilentChecks = (waitsForMs === undefined ? silentForMs : waitsForMs + graceMs) / checkEveryMs
+  const maxSilentChecks = (waitsForMs === undefined ? silentForMs : waitsForMs + graceMs) / checkEveryMs
   redis.on('connect', () => {
     const { stream } = redis
     const isStuck = () => redis.stream === stream && redis.status === 'connect'
@@ -42,7 +42,7 @@ export function watchConnection(redis: Redis, { waitsForMs, onReplaced }: Watch)
       const isHeard = isAnswered || stream.bytesRead !== bytesRead
       bytesRead = stream.bytesRead
       silentChecks = isHeard ? 0 : silentChecks + 1
-      if (silentChecks >= mostSilentChecks) {
+      if (silentChecks >= maxSilentChecks) {
         onReplaced()
         stream.destroy()
       } else if (isAnswered && waitsForMs === undefined && performance.now() - pingedAt >= pingEveryMs) {

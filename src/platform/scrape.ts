@@ -10,7 +10,7 @@ export async function scrape(
   const { totalCount, idleCount, waitingCount, options } = db.$client
   metrics.connections.set({ state: 'idle' }, idleCount)
   metrics.connections.set({ state: 'in_use' }, totalCount - idleCount)
-  metrics.mostConnections.set(options.max ?? 0)
+  metrics.maxConnections.set(options.max ?? 0)
   metrics.waitingForConnection.set(waitingCount)
   metrics.redisConnected.set(redis.status === 'ready' ? 1 : 0)
   metrics.faults.reset()

@@ -64,7 +64,6 @@ export function sharedLimiters({ redis, throughBreaker }: Pick<Clients, 'redis' 
   const uses = new MicroBatch<Use, [consumed: number, ttlMs: number]>({
     maxItems: maxUsesPerFlush,
     mayOverlap: true,
-    isItemsFault: () => false,
     flush: (batch) => {
       const keys = batch.map(([key]) => key)
       const rest = batch.flatMap(([, points, seconds, limit]) => [points, seconds, limit])

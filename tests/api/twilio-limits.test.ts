@@ -13,7 +13,7 @@ let account: Account
 
 const config = { accountSid: `AC${'0a'.repeat(16)}`, authToken: 'token', from: '+15550100100' }
 const contentSid = `HX${'0d'.repeat(16)}`
-const mostMediaBytes = 5 * 1024 * 1024
+const maxMediaBytes = 5 * 1024 * 1024
 
 beforeAll(async () => {
   service = await startTestService({ PUBLIC_BASE_URL: 'https://messages.example.com' })
@@ -57,7 +57,7 @@ test.each<[string, object]>([
   ['an image declared as jpg', media({ mediaUrl, mimetype: 'image/jpg' })],
   ['a document that is recognised', media({ base64: samples.pdf.toString('base64') }, 'document')],
   ['an image by base64', media({ base64, caption: 'A dot' })],
-  ['an image of 5 MiB', media({ base64: sized(mostMediaBytes) })],
+  ['an image of 5 MiB', media({ base64: sized(maxMediaBytes) })],
   ['an image by a link', media({ mediaUrl, mimetype: 'image/jpeg; q=1' })],
   ['an audio', media({ mediaUrl, caption: 'Listen' }, 'audio')],
   ['a video', media({ mediaUrl }, 'video')],
@@ -99,10 +99,10 @@ test.each<[string, object, string]>([
     media({ base64: samples.zip.toString('base64') }, 'document'),
     'message.media.mimetype',
   ],
-  ['an image of more than 5 MiB', media({ base64: sized(mostMediaBytes + 1) }), 'message.media.base64'],
+  ['an image of more than 5 MiB', media({ base64: sized(maxMediaBytes + 1) }), 'message.media.base64'],
   [
     'a document of more than 5 MiB',
-    media({ base64: sized(mostMediaBytes + 1) }, 'document'),
+    media({ base64: sized(maxMediaBytes + 1) }, 'document'),
     'message.media.base64',
   ],
   [

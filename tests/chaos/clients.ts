@@ -29,7 +29,7 @@ const giveUpAfterMs = 60_000
 const firstBackoffMs = 200
 const longestBackoffMs = 4000
 const answerWithinMs = 10_000
-const mostPerSecond = 150
+const maxPerSecond = 150
 
 const agent = new Agent({ headersTimeout: answerWithinMs, bodyTimeout: answerWithinMs })
 
@@ -41,7 +41,7 @@ const noAnswer = { status: undefined, requestId: undefined, isReplay: false, ret
  */
 export async function load(phase: Phase, options: LoadOptions): Promise<void> {
   const { count, during } = options
-  const perSecond = Math.min(count / options.seconds, mostPerSecond)
+  const perSecond = Math.min(count / options.seconds, maxPerSecond)
   let isOver = during === undefined
   const over = during?.finally(() => {
     isOver = true

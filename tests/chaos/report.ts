@@ -1,7 +1,7 @@
 import { markdownTable } from '../support/table.ts'
 import type { Result } from './run.ts'
 
-const mostListed = 20
+const maxListed = 20
 
 /** The table of faults in Markdown, followed by the violations. */
 export function report(results: readonly Result[]): string {
@@ -39,8 +39,8 @@ function recovery({ slowestRecoveryMs }: Result): string {
 }
 
 function listed({ fault, violations }: Result): string {
-  const more = violations.length > mostListed ? [`  … and ${violations.length - mostListed} more`] : []
-  return [`${fault}:`, ...violations.slice(0, mostListed).map((what) => `  ${what}`), ...more].join('\n')
+  const more = violations.length > maxListed ? [`  … and ${violations.length - maxListed} more`] : []
+  return [`${fault}:`, ...violations.slice(0, maxListed).map((what) => `  ${what}`), ...more].join('\n')
 }
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`

@@ -236,7 +236,6 @@ describe('where an SDK is loaded', () => {
     const seen: unknown[] = []
     const batch = new MicroBatch<string, string>({
       maxItems: 10,
-      isItemsFault: () => false,
       flush: async (items) => {
         seen.push(trace.getActiveSpan())
         return items

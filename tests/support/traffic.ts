@@ -133,11 +133,11 @@ export function spanOf(calls: readonly WebhookCall[]): Span {
 export function expectOrder(
   calls: readonly WebhookCall[],
   accepted: readonly string[],
-  mostOvertakings: number,
+  maxOvertakings: number,
 ) {
   const places = calls.map((call) => accepted.indexOf(idOf(call)))
   const overtakings = places.slice(1).filter((place, index) => place < (places[index] ?? 0)).length
   const { stoodStillMs } = spanOf(calls)
-  if (overtakings > mostOvertakings && stoodStillMs > 0) throw new StoodStill(`for ${stoodStillMs} ms`)
-  expect(overtakings).toBeLessThanOrEqual(mostOvertakings)
+  if (overtakings > maxOvertakings && stoodStillMs > 0) throw new StoodStill(`for ${stoodStillMs} ms`)
+  expect(overtakings).toBeLessThanOrEqual(maxOvertakings)
 }

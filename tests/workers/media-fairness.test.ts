@@ -7,7 +7,7 @@ import { eventually } from '../support/wait.ts'
 import { answer, neverAnswer, openWebhookReceiver } from '../support/webhook-receiver.ts'
 
 const slots = 10
-const mostOfAccount = 2
+const maxOfAccount = 2
 
 test("media of one account that hang delay nobody else's mails, with media or without, nor fill a worker", async (context) => {
   const files = await openWebhookReceiver()
@@ -43,7 +43,7 @@ test("media of one account that hang delay nobody else's mails, with media or wi
   }
   await service.startWorker()
   const asked = () => files.calls.length
-  await eventually('media hang', async () => asked() >= mostOfAccount)
+  await eventually('media hang', async () => asked() >= maxOfAccount)
 
   const [goodChannel, good] = [await channelOf(other), files.at(answer(200, {}, 'x'))]
   const sent: string[] = []
@@ -55,7 +55,7 @@ test("media of one account that hang delay nobody else's mails, with media or wi
     expect((await finishedTimeline(service, requestId, other.apiKey)).status).toBe('sent')
   }
   // Those that hung in the beginning hang still: no other send waited for their end.
-  expect(asked() - sent.length / 2).toBe(mostOfAccount)
+  expect(asked() - sent.length / 2).toBe(maxOfAccount)
   const { rows } = await service.runtime.db.$client.query(
     'select count(*)::int as count from sends where request_id = any($1) and attempt > 1',
     [hung],

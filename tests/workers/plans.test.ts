@@ -23,7 +23,7 @@ const worker = 'plans'
 const plansBeforeOneIsKept = 5
 const batch = 50
 /** Of each of a batch: itself, what stands before it, and each again where its row is written. */
-const mostRowsPerSend = 8
+const maxRowsPerSend = 8
 
 let service: TestService
 let account: Account
@@ -117,7 +117,7 @@ function deliveries(db: Database, ids: readonly string[]): (() => Promise<unknow
 }
 
 const expectFew = async (db: Database, work: () => Promise<unknown>, rows = batch) =>
-  expect(await rowsRead(db, work)).toBeLessThanOrEqual(rows * mostRowsPerSend)
+  expect(await rowsRead(db, work)).toBeLessThanOrEqual(rows * maxRowsPerSend)
 
 describe('a cached plan', () => {
   let db: Database

@@ -7,7 +7,7 @@ import type { Moved } from '../sends/time-limit.ts'
 export type HttpBody = string | Buffer | readonly Buffer[]
 
 const pieceBytes = 64 * 1024
-const mostInOnePiece = 4 * pieceBytes
+const maxInOnePiece = 4 * pieceBytes
 
 const buffersOf = (body: HttpBody) => (typeof body === 'string' ? [] : Buffer.isBuffer(body) ? [body] : body)
 
@@ -15,7 +15,7 @@ const bytesOf = (body: HttpBody) => buffersOf(body).reduce((sum, { length }) => 
 
 /** Splits a large body into pieces. undici takes the next piece when the socket has accepted the previous one. */
 export function bodyInPieces(body: HttpBody, moved: Moved): HttpBody | Iterable<Buffer> {
-  return bytesOf(body) > mostInOnePiece ? pieces(buffersOf(body), moved) : body
+  return bytesOf(body) > maxInOnePiece ? pieces(buffersOf(body), moved) : body
 }
 
 function* pieces(buffers: readonly Buffer[], moved: Moved): Generator<Buffer> {
@@ -30,6 +30,6 @@ function* pieces(buffers: readonly Buffer[], moved: Moved): Generator<Buffer> {
 
 /** The `content-length` header of a body in pieces: without it, undici would send the pieces chunked. */
 export function lengthOf(body: HttpBody): Record<string, string> {
-  const isWhole = typeof body === 'string' || (Buffer.isBuffer(body) && body.length <= mostInOnePiece)
+  const isWhole = typeof body === 'string' || (Buffer.isBuffer(body) && body.length <= maxInOnePiece)
   return isWhole ? {} : { 'content-length': String(bytesOf(body)) }
 }

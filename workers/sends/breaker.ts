@@ -11,7 +11,7 @@ import { slowStartEnder } from './slow-start.ts'
 import type { Queues } from './wake.ts'
 
 /** A channel counts as failing after this many failed calls in a row, over at least `failingForMs`. */
-export const mostFailures = 5
+export const maxFailures = 5
 const watchedChannels = 10_000
 /** Failures further apart than this don't count as "in a row". */
 const longestGapMs = 60_000
@@ -90,7 +90,7 @@ const longer = (streak: Streak | undefined, since: number): Streak => ({
 })
 
 const isFailing = ({ failures, since }: Streak, failingForMs: number) =>
-  failures >= mostFailures && performance.now() - since >= failingForMs
+  failures >= maxFailures && performance.now() - since >= failingForMs
 
 /** What an outcome says about the channel's provider; undefined if nothing. */
 function healthOf(outcome: AttemptOutcome): 'alive' | 'failing' | undefined {

@@ -28,7 +28,6 @@ export function laneWaker(runtime: Queues & Needs<'db' | 'log'>): LaneWaker {
   ) => {
     const waiting = new MicroBatch<Item, void>({
       ...size,
-      isItemsFault: () => false,
       flush: async (items) => {
         await work(items).catch((error: unknown) => logWarning(log, 'lane_not_woken', error))
         return items.map(() => undefined)

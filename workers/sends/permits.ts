@@ -51,7 +51,6 @@ export function permitGranter(
   const wakeGranted = tolerantWaker(runtime, (error) => logWarning(log, 'permit_not_woken', error))
   const channels = new MicroBatch<string, Granted>({
     maxItems: maxChannelsPerBatch,
-    isItemsFault: () => false,
     flush: async (channelIds) => {
       const granted = new Map(
         (await grantWithRetry([...new Set(channelIds)])).map((one) => [one.channelId, one]),

@@ -8,7 +8,7 @@ import { type Queues, wake } from './wake.ts'
 const notedEveryMs = 3000
 const watchedChannels = 10_000
 /** Limit of the sends woken at the end of a slow start. The reconciler finds the others. */
-const mostWoken = 1000
+const maxWoken = 1000
 
 /**
  * A channel whose overflow sends get no answers is in slow start: only few of them are called at a time
@@ -26,7 +26,7 @@ export function slowStartEnder(runtime: Queues & Needs<'db' | 'log'>) {
     noted.set(channelId, true)
     if (!(await note(channelId))) return
     try {
-      await wake(runtime, await findWaitingOverflow(db, channelId, mostWoken))
+      await wake(runtime, await findWaitingOverflow(db, channelId, maxWoken))
     } catch (error) {
       logWarning(log, 'overflow_not_woken', error)
     }

@@ -1,4 +1,4 @@
-import { mostLookedAt, type SearchPage as Page } from '../../../db/support/search.ts'
+import { maxLookedAt, type SearchPage as Page } from '../../../db/support/search.ts'
 import type { UnknownId } from '../../core/request-id.ts'
 import { Layout } from '../layout.tsx'
 import { WithCommands } from '../words.tsx'
@@ -38,7 +38,7 @@ export function UnknownIdPage({ pasted, unknown, looked }: UnknownIdPageProps) {
           <>
             <p>
               {looked.page.lookedBackTo
-                ? `None of the newest ${mostLookedAt.toLocaleString('en')} sends has it as its provider message id.`
+                ? `None of the newest ${maxLookedAt.toLocaleString('en')} sends has it as its provider message id.`
                 : 'No send has it as its provider message id.'}
             </p>
             <NextPage {...looked} />

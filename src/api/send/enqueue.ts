@@ -19,7 +19,6 @@ export function enqueuer(
   const adds = new MicroBatch<WakeUp, void>({
     maxItems: maxJobsPerAdd,
     mayOverlap: true,
-    isItemsFault: () => false,
     flush: async (wakeUps) => {
       await throughBreaker(() => addWakeUps(runtime, wakeUps))
       for (const { requestId, isBehind } of wakeUps) if (isBehind) void promotions.add(requestId)
@@ -29,7 +28,6 @@ export function enqueuer(
   /** Promotes wake-ups whose earlier send of the lane ended before they were added, and so could not promote them. */
   const promotions = new MicroBatch<string, void>({
     maxItems: maxJobsPerAdd,
-    isItemsFault: () => false,
     flush: async (requestIds) => {
       try {
         const heads = await findReadyHeads(runtime.db, requestIds)

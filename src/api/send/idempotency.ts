@@ -47,7 +47,6 @@ export interface EarlierSend {
 export function earlierSendFinder({ db }: Needs<'db'>) {
   const lookups = new MicroBatch<string, KeptKey | undefined>({
     maxItems: maxKeysPerLookup,
-    isItemsFault: () => false,
     flush: async (hashes) => {
       const kept = new Map((await findIdempotencyKeys(db, hashes)).map((key) => [key.hash, key]))
       return hashes.map((hash) => kept.get(hash))

@@ -22,7 +22,6 @@ export const channelNotFound = () => new ApiError(404, 'Channel not found')
 export function ownChannelFinder({ db }: Needs<'db'>) {
   const lookups = new MicroBatch<ChannelOwner, Channel | undefined>({
     maxItems: maxChannelsPerLookup,
-    isItemsFault: () => false,
     mayOverlap: true,
     flush: async (owners) => {
       const found = await findOwnChannels(db, owners)

@@ -2,7 +2,7 @@ import { heldByOperator, ownReasons } from '../own-reasons.ts'
 import type { Timeline } from '../timeline.ts'
 import { type Condition, lastOf, mayHaveGotThrough } from './condition.ts'
 import { replayWhen } from './fault.ts'
-import { type Advice, type Explanation, mostCountedAhead, type SendFacts } from './model.ts'
+import { type Advice, type Explanation, maxCountedAhead, type SendFacts } from './model.ts'
 import { because, clock, count, moment } from './words.ts'
 
 /** What the sentences about a condition may refer to. */
@@ -161,7 +161,7 @@ export const conditionWords: {
     summary: () => 'Waiting: behind an earlier message to this contact.',
     customer: asOf('is waiting for an earlier message to the same contact'),
     next({ ahead: { count: number, first } }) {
-      const least = number === mostCountedAhead ? 'at least ' : ''
+      const least = number === maxCountedAhead ? 'at least ' : ''
       const others =
         number > 1 ? ` and ${least}${count(number - 1, 'more message')} to this contact have` : ' has'
       return {

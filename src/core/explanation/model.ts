@@ -10,14 +10,14 @@ export interface SendFacts {
   nextAttemptAt: Date
   /** If it is still queued at this time, it fails. */
   expiresAt: Date | null
-  /** The unfinished sends before it in its lane, counted up to `mostCountedAhead`; null if there are none. */
+  /** The unfinished sends before it in its lane, counted up to `maxCountedAhead`; null if there are none. */
   ahead: { count: number; first: { requestId: string; status: SendStatus } } | null
   /** The send before it in its lane when it was accepted, and when that one ended; null if there was none. */
   waitedFor: { requestId: string; finishedAt: Date | null } | null
 }
 
 /** Limit of counting the sends ahead. */
-export const mostCountedAhead = 100
+export const maxCountedAhead = 100
 
 export interface ChannelFacts {
   channelId: string

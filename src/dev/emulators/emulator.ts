@@ -12,10 +12,10 @@ export interface Emulator<Call, Answer> {
   stop(): Promise<void>
 }
 
-export const mostKept = 1000
+export const maxKept = 1000
 
-/** Adds an item, and drops the oldest one beyond `mostKept`: `npm run dev` may run for weeks. */
+/** Adds an item, and drops the oldest one beyond `maxKept`: `npm run dev` may run for weeks. */
 export function keep<Item>(kept: Item[], item: Item): void {
   kept.push(item)
-  if (kept.length > mostKept) kept.shift()
+  if (kept.length > maxKept) kept.shift()
 }

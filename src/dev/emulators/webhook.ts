@@ -7,7 +7,7 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { z } from 'zod'
 import { contactTypes } from '../../core/contact.ts'
 import { mediaTypes } from '../../core/message.ts'
-import { type Emulator, keep, mostKept } from './emulator.ts'
+import { type Emulator, keep, maxKept } from './emulator.ts'
 
 export interface WebhookCall {
   headers: IncomingHttpHeaders
@@ -131,7 +131,7 @@ function take(
     return { status: 400, body: { error: 'webhook-id is no requestId' } }
   if (!taken.has(requestId)) taken.set(requestId, parsed.data)
   const [first = ''] = taken.keys()
-  if (taken.size > mostKept) taken.delete(first)
+  if (taken.size > maxKept) taken.delete(first)
   return undefined
 }
 

@@ -12,7 +12,7 @@ const slotFreeWithinMs = 30_000
 /** So few that calls that hang for the whole time-out never occupy all slots. */
 const sendsPerSecond = 12
 /** Failures per send, each on its own channel: with more, a circuit breaker would determine the next attempt. */
-const mostFailures = 4
+const maxFailures = 4
 
 const whole = `HTTP/1.1 200 OK\r\nx-filler: ${'x'.repeat(2000)}\r\ncontent-length: 0\r\n\r\n`
 const head = 'HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n'
@@ -43,7 +43,7 @@ export const providerFaults: Fault = {
     const channelIds: string[] = []
     while (channelIds.length < sends) channelIds.push(await phase.openChannel('hold'))
     provider.treat = ({ number }) => {
-      if (number > mostFailures) return accepts
+      if (number > maxFailures) return accepts
       const treatment = treatments[Math.floor(random() * 10)] ?? accepts
       return treatment.name === 'trickled answer' && random() < 0.5 ? trickledBody : treatment
     }

@@ -21,7 +21,7 @@ afterAll(async () => {
 })
 
 /** A worker asks at most so often for each of its queues, or waits for it, in a second. */
-const mostTries = 30
+const maxTries = 30
 /** After which what was refused before counts no more. */
 const quietMs = 5000
 /** Without a pause it would be thousands. */
@@ -63,7 +63,7 @@ test.each([
     const [refusalsBefore, startedAt] = [await refusals(), performance.now()]
     await eventually('some time has passed', async () => performance.now() - startedAt > watchedForMs)
     const seconds = (performance.now() - startedAt) / 1000
-    expect((await refusals()) - refusalsBefore).toBeLessThan(mostTries * seconds)
+    expect((await refusals()) - refusalsBefore).toBeLessThan(maxTries * seconds)
 
     await redis.call(take, ...again)
     await traffic.expectSent(ids)

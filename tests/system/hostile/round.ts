@@ -11,7 +11,7 @@ import { expectRecorded } from './recorded.ts'
 import { bytesOf, type HostileRequest, hostileRequests } from './requests.ts'
 import { buildWorld, type World } from './world.ts'
 
-const mostAtOnce = 64
+const maxAtOnce = 64
 /** Until then a failed request is shrunk. */
 const giveUpAfterMs = 240_000
 
@@ -28,7 +28,7 @@ export async function runRound(seed: number, count: number, coverage: Coverage):
   const undecidedIds = new Set<string>()
   const client: Client = { connections, undecidedIds }
   let answered = 0
-  const batches = fc.array(hostileRequests(world), { minLength: 1, maxLength: mostAtOnce, size: 'max' })
+  const batches = fc.array(hostileRequests(world), { minLength: 1, maxLength: maxAtOnce, size: 'max' })
   const property = fc.asyncProperty(batches, async (batch) => {
     if (answered >= count) return
     const exchanges = (await Promise.all(batch.map((request) => exchange(client, request)))).flat()

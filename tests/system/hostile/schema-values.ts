@@ -14,7 +14,7 @@ export interface JsonSchema {
 /** Values of fields that more is asked of than their type, by path: `message.template.variables[].key`. */
 export type Pools = Record<string, fc.Arbitrary<unknown>>
 
-const mostItems = 4
+const maxItems = 4
 
 /**
  * Values that a schema describes: every field of it, and no other, so that a field which is added to the service is sent
@@ -43,7 +43,7 @@ export function valuesOf(
     }
     case 'array':
       return fc.array(valuesAt(schema.items ?? {}, `${path}[]`), {
-        maxLength: Math.min(schema.maxItems ?? mostItems, mostItems),
+        maxLength: Math.min(schema.maxItems ?? maxItems, maxItems),
       })
     case 'string':
       return text

@@ -1,7 +1,7 @@
 import { idempotencyKeptHours } from '../../../../db/admission/idempotency-keys.ts'
 import { smallBytes } from '../../../../src/api/body/large/large-bodies.ts'
 import { timeouts } from '../../../../src/api/client-timeouts.ts'
-import { keepAliveTimeoutMs, mostSentAhead } from '../../../../src/api/listen.ts'
+import { keepAliveTimeoutMs, maxPipelined } from '../../../../src/api/listen.ts'
 import { maxEmailLength, maxLocalLength } from '../../../../src/core/email.ts'
 import { maxFaults } from '../../../../src/core/faults.ts'
 import { maxKeyLength } from '../../../../src/core/idempotency-key.ts'
@@ -29,5 +29,5 @@ quotes('reference/api', [
   `| silence while a request or its answer is under way | ${seconds(timeouts.idleMs)} |`,
   `and ${seconds(timeouts.lingerMs)} later the connection is closed`,
   `| an idle connection | ${seconds(keepAliveTimeoutMs)} |`,
-  `More than ${mostSentAhead} requests sent ahead of their answers end the connection after the ${mostSentAhead}th answer`,
+  `More than ${maxPipelined} requests sent ahead of their answers end the connection after the ${maxPipelined}th answer`,
 ])

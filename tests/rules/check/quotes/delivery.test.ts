@@ -9,7 +9,7 @@ import { notCalledDelayMs } from '../../../../src/core/outcome.ts'
 import { lastTag } from '../../../../src/queue/fair-order.ts'
 import { longestWaitForMemoryMs, memoryBudget } from '../../../../workers/providers/fetch-media.ts'
 import { keptForOrdinary } from '../../../../workers/queue-worker.ts'
-import { leastWaitSeconds, mostFailures } from '../../../../workers/sends/breaker.ts'
+import { leastWaitSeconds, maxFailures } from '../../../../workers/sends/breaker.ts'
 import {
   firstDelayMs,
   lateMediaKept,
@@ -44,11 +44,11 @@ quotes('explanation/delivery', [
   `locks the channels' rows for up to ${seconds(givesUpAfterMs)}`,
   // Circuit breakers
   `each attempt up to ${PROVIDER_TIMEOUT_SECONDS} s of a slot`,
-  `${mostFailures} failures of the provider in a row, over at least ${seconds(failingForMs)}`,
+  `${maxFailures} failures of the provider in a row, over at least ${seconds(failingForMs)}`,
   `open for ${firstSeconds} s, then after each failed probe for twice as long, at most ${longestSeconds / 60} minutes`,
   `within \`PROVIDER_TIMEOUT_SECONDS\` and ${probeMarginSeconds} s, another send may try`,
   `at least ${leastWaitSeconds / 60} minutes`,
-  `On a quiet channel, ${mostFailures} failures of one send's retries`,
+  `On a quiet channel, ${maxFailures} failures of one send's retries`,
   // Fairness
   `within its account's quota?<br>${quotaPerChannel} a channel, ${quotaPerAccount} in all`,
   `a quota of ${quotaPerChannel} sends for each of its channels, and ${quotaPerAccount} in all`,

@@ -1,5 +1,5 @@
 import { replaysPerSecond } from '../../../../db/support/replays.ts'
-import { mostLookedAt, pageSize } from '../../../../db/support/search.ts'
+import { maxLookedAt, pageSize } from '../../../../db/support/search.ts'
 import { refreshSeconds } from '../../../../src/admin/support/routes.tsx'
 import { grouped, quotes } from './quote.ts'
 
@@ -7,6 +7,6 @@ quotes('how-to/replay', [`${replaysPerSecond} become due each second`])
 
 quotes('how-to/find-a-send', [
   `The newest come first, ${pageSize} to a page`,
-  `a page looks at ${grouped(mostLookedAt)} sends at most`,
+  `a page looks at ${grouped(maxLookedAt)} sends at most`,
   `the page updates every ${refreshSeconds} s`,
 ])

@@ -9,10 +9,10 @@ import { timeouts } from '../../../../src/api/client-timeouts.ts'
 import { maxFaults } from '../../../../src/core/faults.ts'
 import { maxDepth, maxFields } from '../../../../src/core/json-limits.ts'
 import { maxMediaBytes } from '../../../../src/core/message-body.ts'
-import { longestRetryAfterMs, mostLosses } from '../../../../src/core/outcome.ts'
+import { longestRetryAfterMs, maxLosses } from '../../../../src/core/outcome.ts'
 import { memoryBudget } from '../../../../workers/providers/fetch-media.ts'
 import { keptForOrdinary } from '../../../../workers/queue-worker.ts'
-import { mostFailures } from '../../../../workers/sends/breaker.ts'
+import { maxFailures } from '../../../../workers/sends/breaker.ts'
 import { shareOfAccount, shareOfAll } from '../../../../workers/sends/fetch-media.ts'
 import { pageSize } from '../../../../workers/upkeep/sweep.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
@@ -41,11 +41,11 @@ const limits: [what: string, limit: string][] = [
   ['a call to a provider', `${PROVIDER_TIMEOUT_SECONDS} s without progress`],
   ['attempts', `${settings.RETRY_DELAYS_SECONDS.length + 1}: retries after ${retryDelays}`],
   ['`Retry-After` that is heeded', `${longestRetryAfterMs / 86_400_000} days`],
-  ['workers that a send may crash', `${mostLosses}`],
+  ['workers that a send may crash', `${maxLosses}`],
   ["a worker's lease", seconds(workerTimes.leaseMs)],
   [
     'failures that open a circuit breaker',
-    `${mostFailures} in a row, over ${seconds(workerTimes.failingForMs)}`,
+    `${maxFailures} in a row, over ${seconds(workerTimes.failingForMs)}`,
   ],
   ['time that it stays open', `${firstSeconds} s to ${longestSeconds / 60} min`],
   ['a replayed set', `${defaultReplayLimit} sends, ${replaysPerSecond} due each second`],

@@ -2,12 +2,12 @@ import { idempotencyKeptHours } from '../../../../db/admission/idempotency-keys.
 import { readEveryMs } from '../../../../db/clock.ts'
 import { replaysPerSecond } from '../../../../db/support/replays.ts'
 import { answerWithinMs } from '../../../../src/api/app.ts'
-import { mostLosses } from '../../../../src/core/outcome.ts'
+import { maxLosses } from '../../../../src/core/outcome.ts'
 import { stopWithinMs } from '../../../../src/platform/process.ts'
 import { failuresToOpen, tryAgainAfterMs } from '../../../../src/platform/redis-breaker.ts'
 import { silentForMs } from '../../../../src/platform/redis-watchdog.ts'
 import { queryTimeoutMs } from '../../../../src/runtime.ts'
-import { mostFailures } from '../../../../workers/sends/breaker.ts'
+import { maxFailures } from '../../../../workers/sends/breaker.ts'
 import { tryAgainAfterMs as workerTriesAgainAfterMs } from '../../../../workers/steady-worker.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import { quotes, seconds, word } from './quote.ts'
@@ -27,15 +27,15 @@ quotes('explanation/reliability', [
   `can't reach PostgreSQL for ${seconds(leaseMs)} begins no calls`,
   // Promises
   `make one send within ${idempotencyKeptHours} hours`,
-  `once it has lost ${word(mostLosses)}`,
+  `once it has lost ${word(maxLosses)}`,
   `at most ${replaysPerSecond} a second of a set`,
   // Failure modes
   `its claims are given up within about ${givenUp}; unclaimed sends go to others within about ${handedOn}`,
   `waits ${seconds(silentForMs)} for the answer`,
   `workers try it every ${workerTriesAgainAfterMs} ms`,
   `after ${seconds(queryTimeoutMs.api)} in an API, ${seconds(queryTimeoutMs.worker)} in a worker, ${seconds(beatTimeoutMs)} for its heartbeat`,
-  `after ${mostFailures} failures in a row the channel's [breaker]`,
-  `after ${word(mostLosses)} workers it is given up`,
+  `after ${maxFailures} failures in a row the channel's [breaker]`,
+  `after ${word(maxLosses)} workers it is given up`,
   `A request waits at most ${seconds(answerWithinMs)} for both stores together`,
   `After ${failuresToOpen} failures in a row an API process doesn't ask Redis for ${seconds(tryAgainAfterMs)}`,
   // Limits

@@ -1,14 +1,14 @@
 import { quotaPerAccount, quotaPerChannel } from '../../../../db/admission/quota.ts'
 import { firstSeconds, longestSeconds } from '../../../../db/delivery/breakers.ts'
-import { mostLosses } from '../../../../src/core/outcome.ts'
-import { mostFailures } from '../../../../workers/sends/breaker.ts'
+import { maxLosses } from '../../../../src/core/outcome.ts'
+import { maxFailures } from '../../../../workers/sends/breaker.ts'
 import { otherWorkerDelayMs } from '../../../../workers/sends/prepare-delivery.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import { quotes, retryDelays, seconds, settings, word } from './quote.ts'
 
 quotes('reference/timeline', [
   `beyond ${quotaPerChannel} in a channel or ${quotaPerAccount} in all take turns`,
-  `After ${mostFailures} calls in a row that failed, over ${seconds(workerTimes.failingForMs)} or more,`,
+  `After ${maxFailures} calls in a row that failed, over ${seconds(workerTimes.failingForMs)} or more,`,
   `left alone for ${firstSeconds} s, and longer each time it goes on failing, up to ${longestSeconds / 60} min`,
   `follow after ${retryDelays}, each`,
   `there are at most ${settings.RETRY_DELAYS_SECONDS.length + 1} attempts`,
@@ -16,6 +16,6 @@ quotes('reference/timeline', [
   `after ${seconds(otherWorkerDelayMs)} if settings are missing`,
   `could not renew its lease for ${seconds(workerTimes.leaseMs)} makes no call`,
   `is noticed within about ${seconds(workerTimes.leaseMs + workerTimes.sweepEveryMs)}`,
-  `has lost ${word(mostLosses)} workers is \`failed\``,
+  `has lost ${word(maxLosses)} workers is \`failed\``,
   `A send is kept for ${settings.RETENTION_DAYS} days after its end`,
 ])
