@@ -43,7 +43,8 @@ export const longestWaitForMemoryMs = 5000
 const firstBytes = 64 * 1024
 
 /** Fetches media for providers that take no links: only from allowed addresses, and without following redirects. */
-export function createMediaFetcher(options: ConnectorOptions): MediaFetcher {
+export function createMediaFetcher(options: ConnectorOptions & { waitForMemoryMs?: number }): MediaFetcher {
+  const { waitForMemoryMs = longestWaitForMemoryMs } = options
   const agent = new Agent({
     connect: guardedConnector(options),
     pipelining: 1,
@@ -66,7 +67,7 @@ export function createMediaFetcher(options: ConnectorOptions): MediaFetcher {
       let isWaitingForMemory = false
       const reserve = async (bytes: number) => {
         isWaitingForMemory = true
-        const acquired = await memory.acquire({ units: bytes, owner }, longestWaitForMemoryMs, over.signal)
+        const acquired = await memory.acquire({ units: bytes, owner }, waitForMemoryMs, over.signal)
         isWaitingForMemory = false
         if (over.signal.aborted) acquired()
         else release = acquired

@@ -35,7 +35,7 @@ afterEach(async () => {
   await Promise.all(fetchers.splice(0).map((fetcher) => fetcher.close()))
 })
 
-function open(changes: Partial<ConnectorOptions> = {}): MediaFetcher {
+function open(changes: Partial<Parameters<typeof createMediaFetcher>[0]> = {}): MediaFetcher {
   const fetcher = createMediaFetcher({ allowedPrivateNetworks: loopback, ...changes })
   fetchers.push(fetcher)
   return fetcher
@@ -300,6 +300,21 @@ describe('memory', () => {
     })
     expect(fetched).toEqual({ kind: 'put_off', reason: "the worker's memory budget for media is used up" })
     expectSooner(span, timeToHeedMs)
+    answerAll()
+    await Promise.all(held)
+  })
+
+  test('a fetch that waits too long for memory is put off, long before its time is over', async () => {
+    const fetcher = open({ waitForMemoryMs: 200 })
+    const { url, asked, answerAll } = holdBack()
+    const held = Array.from({ length: 4 }, () => fetcher.fetch({ url, owner }, AbortSignal.timeout(20_000)))
+    await eventually('4 were asked for', async () => asked.count === 4)
+    const late = holdBack()
+    const { fetched, ...span } = await timed(async () => ({
+      fetched: await fetcher.fetch({ url: late.url, owner }, AbortSignal.timeout(20_000)),
+    }))
+    expect(fetched).toEqual({ kind: 'put_off', reason: "the worker's memory budget for media is used up" })
+    expectSooner(span, 200 + timeToHeedMs)
     answerAll()
     await Promise.all(held)
   })
