@@ -31,7 +31,8 @@ export const isHeld = `(channels.held_at is not null)`
 export const isBehind = sqlText`
   coalesce((
     select true from sends earlier
-    where earlier.lane = s.lane and earlier.seq < s.seq and ${isUnfinished('earlier')} limit 1), false)`
+    where earlier.lane = s.lane and earlier.seq < s.seq and ${isUnfinished('earlier')}
+    limit 1), false)`
 
 /** It is the head of its lane; for a statement that reads all unfinished sends in one pass. */
 export const isHeadOfAll = `(s.lane is null or s.seq = min(s.seq) over (partition by s.lane))`
@@ -67,7 +68,9 @@ export const permitInMs = sqlText`
      and (p.is_probe or channels.breaker_open_until is null))`
 
 /** Its permit is due soon. A send claimed long before its call would occupy a slot until then. */
-export const hasPermit = `coalesce(${permitInMs} < ${headStartMs}, false)`
+export const hasPermit = sqlText`
+  coalesce(
+    ${permitInMs} < ${headStartMs}, false)`
 
 /** Neither its channel nor its lane nor a limit keeps it waiting. */
 export const isFree = sqlText`

@@ -34,14 +34,18 @@ with recursive waiting as (
           order by channel_id limit 1)
   from waiting where waiting.id is not null)
 select id as "channelId",
-       num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 or (coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) and coalesce((
-           select true from sends s
-           where s.channel_id = channels.id and s.finished_at is null
-             and s.overflow
-             and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
-               and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
-           limit 1), false)) as "grantsPermits",
-       case when num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 then 'none' when coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) then 'ordinary' else 'all' end as "permitFree"
+       num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+         or (coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)
+             and coalesce((
+                 select true from sends s
+                 where s.channel_id = channels.id and s.finished_at is null
+                   and s.overflow
+                   and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
+                     and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
+                 limit 1), false)) as "grantsPermits",
+       case when num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 then 'none'
+            when coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) then 'ordinary'
+            else 'all' end as "permitFree"
 from waiting join channels using (id)
 where not (channels.held_at is not null) and coalesce((
     select true from sends s
@@ -84,14 +88,16 @@ claimable as materialized (
     not (channels.held_at is not null)
     and not coalesce((
         select true from sends earlier
-        where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
+        where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+        limit 1), false)
     and (not (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
        or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
-         or coalesce((select ceil(greatest(0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
-            from permits p
-            where p.request_id = s.request_id and p.attempt = s.attempt + 1
-              and p.valid_until > clock_timestamp()
-              and (p.is_probe or channels.breaker_open_until is null)) < 100, false)))),
+         or coalesce(
+             (select ceil(greatest(0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+              from permits p
+              where p.request_id = s.request_id and p.attempt = s.attempt + 1
+                and p.valid_until > clock_timestamp()
+                and (p.is_probe or channels.breaker_open_until is null)) < 100, false)))),
 -- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
 -- moment, the send stays without one.
 opened as (
@@ -143,7 +149,8 @@ cross join lateral (
   select asked."channelId", s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
          s.next_attempt_at::text as "dueAt", not coalesce((
              select true from sends earlier
-             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false) as "isHead"
+             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+             limit 1), false) as "isHead"
   from sends s
   where s.channel_id = asked."channelId" and s.finished_at is null
     and s.status = 'queued' and s.next_attempt_at <= now() - $2 * interval '1 ms'
@@ -159,7 +166,8 @@ cross join lateral (
   select asked."channelId", s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
          s.next_attempt_at::text as "dueAt", not coalesce((
              select true from sends earlier
-             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false) as "isHead"
+             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+             limit 1), false) as "isHead"
   from sends s
   where s.channel_id = asked."channelId" and coalesce(s.finished_at, 'infinity') = 'infinity' and not s.overflow
     and s.account_id = (select account_id from channels where id = asked."channelId")
@@ -359,6 +367,7 @@ select request_id as "requestId", case when status = 'queued' then next_attempt_
 from written;
 
 -- grant_permits: Grants the free permits of channels to their due sends.
+-- $1: the channels; $2: how long a breaker waits for the result of its probe, $3: how long a permit is valid, in seconds.
 -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
 with limited as materialized (
   select *, num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 as has_limits,
@@ -367,7 +376,9 @@ with limited as materialized (
          greatest(next_call_at, at + 0.05 * interval '1 s') as first_at,
          rate_seconds * 1.05::float8 / rate_calls as spacing
   from channels, clock_timestamp() as at
-  where id = any((select $1::uuid[])::uuid[]) and not (channels.held_at is not null) and (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 or coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))),
+  where id = any((select $1::uuid[])::uuid[]) and not (channels.held_at is not null)
+    and (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+         or coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))),
 -- How many permits each limit leaves free.
 left_by as materialized (
   select limited.*,
@@ -403,13 +414,15 @@ chosen as materialized (
            or s.overflow and coalesce(available.answered_at < clock_timestamp() - interval '10 s', true))
         and not coalesce((
             select true from sends earlier
-            where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
+            where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+            limit 1), false)
         and not exists (select from permits p where p.request_id = s.request_id and p.attempt = s.attempt + 1
           and p.valid_until > clock_timestamp())
       order by s.next_attempt_at, s.seq
       limit case when is_trial and permits > 0 then 1000 else permits end) due
     order by due.comes_last, due.next_attempt_at, due.seq
     limit permits) s),
+-- A send has one permit at most, so a new one replaces an old one that can't be used any more.
 granted as (
   insert into permits (request_id, channel_id, attempt, call_at, valid_until, is_probe)
   select request_id, id, attempt, call_at,
@@ -429,6 +442,8 @@ moved as (
   from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
   where channels.id = last.id
   returning channels.id, next_call_at)
+-- When more permits may be free: if the breaker is open, when it lets a probe through; if one pass couldn't grant all, at once;
+-- if the rate was used up, a little before its next call.
 select available.id as "channelId",
        coalesce(json_agg(json_build_object(
          'requestId', chosen.request_id, 'overflowOf', chosen.overflow_of,
@@ -727,14 +742,16 @@ claimable as materialized (
     not (channels.held_at is not null)
     and not coalesce((
         select true from sends earlier
-        where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
+        where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+        limit 1), false)
     and (not (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
        or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
-         or coalesce((select ceil(greatest(0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
-            from permits p
-            where p.request_id = s.request_id and p.attempt = s.attempt + 1
-              and p.valid_until > clock_timestamp()
-              and (p.is_probe or channels.breaker_open_until is null)) < 100, false)))),
+         or coalesce(
+             (select ceil(greatest(0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+              from permits p
+              where p.request_id = s.request_id and p.attempt = s.attempt + 1
+                and p.valid_until > clock_timestamp()
+                and (p.is_probe or channels.breaker_open_until is null)) < 100, false)))),
 -- In the order of contacts, so that two statements can't deadlock. If another transaction opens a conversation at this
 -- moment, the send stays without one.
 opened as (
@@ -890,19 +907,22 @@ where s.request_id = any(array(select "requestId" from outcomes)) and s.status <
 select s.request_id as "requestId",
        s.finished_at is not null or (s.status = 'queued' and coalesce((
            select true from sends earlier
-           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)) as "wakesLaneHead",
+           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+           limit 1), false)) as "wakesLaneHead",
        case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false)
          and not (channels.held_at is not null)
          and not coalesce((
              select true from sends earlier
-             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false) then
+             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+             limit 1), false) then
          ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
        end as "dueInMs",
        case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false)
          and not (channels.held_at is not null)
          and not coalesce((
              select true from sends earlier
-             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false) and s.next_attempt_at <= clock_timestamp() and permit.is_missing then channels.id
+             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+             limit 1), false) and s.next_attempt_at <= clock_timestamp() and permit.is_missing then channels.id
        end as "waitsForPermitOf"
 from sends s join channels on channels.id = s.channel_id
   cross join lateral (
@@ -925,8 +945,10 @@ with chosen as materialized (
     for no key update of s),
   due as (
     select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
-           case when (s.claimed_at is not null and s.attempt_record is null) then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
-           clock_timestamp() + (0 + row_number() over (order by seq) - 1) / 20::float8 * interval '1 s' as due_at
+           case when (s.claimed_at is not null and s.attempt_record is null)
+                then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
+           clock_timestamp() + (0 + row_number() over (order by seq) - 1)
+             / 20::float8 * interval '1 s' as due_at
     from chosen s),
   events as (
     insert into send_events (request_id, at, event, fields)
@@ -953,18 +975,25 @@ with chosen as materialized (
 select seq from replayed;
 
 -- replay_sends: Queues a page of a set of failed or uncertain sends again.
-with page as materialized (
-    select s.request_id, s.seq, ((s.status = any($2) and s.failure is not null and
-         (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
-         exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
-      and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
-      and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
-      and ($6::text is null or s.contact_value = $6)
-      and ($7::timestamptz is null or s.finished_at <= $7)) as is_in_set, case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused' when ((s.attempt_record is null and s.failure = 'expired') or
-           coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end as skipped_as
-    from sends s
-    where s.channel_id = $1 and s.failure is not null and s.seq > $10::bigint and s.seq <= $12::bigint
-    order by s.seq limit 2000),
+-- $13: how many of the set were replayed before.
+with
+-- $1: the channel; $2: states; $3, $4: accepted from, and before; $5: a part of the reason; $6: the contact; $7: ended by;
+-- $8, $9: whether expired and refused ones are included; $10, $12: after, and up to this seq; $11: how many to replay.
+page as materialized (
+  select s.request_id, s.seq,
+         ((s.status = any($2) and s.failure is not null and
+            (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
+            exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+         and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
+         and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
+         and ($6::text is null or s.contact_value = $6)
+         and ($7::timestamptz is null or s.finished_at <= $7)) as is_in_set,
+         case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused'
+              when ((s.attempt_record is null and s.failure = 'expired') or
+                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end as skipped_as
+  from sends s
+  where s.channel_id = $1 and s.failure is not null and s.seq > $10::bigint and s.seq <= $12::bigint
+  order by s.seq limit 2000),
 chosen as materialized (
   select s.* from sends s
   where s.request_id = any(array(select request_id from page where is_in_set and skipped_as is null))
@@ -974,13 +1003,17 @@ chosen as materialized (
       and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
       and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
       and ($6::text is null or s.contact_value = $6)
-      and ($7::timestamptz is null or s.finished_at <= $7)) and case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused' when ((s.attempt_record is null and s.failure = 'expired') or
-           coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end is null
+      and ($7::timestamptz is null or s.finished_at <= $7))
+    and case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused'
+           when ((s.attempt_record is null and s.failure = 'expired') or
+              coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end is null
   order by s.seq limit $11 for no key update of s skip locked),
 due as (
   select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
-         case when (s.claimed_at is not null and s.attempt_record is null) then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
-         clock_timestamp() + ($13::bigint + row_number() over (order by seq) - 1) / 20::float8 * interval '1 s' as due_at
+         case when (s.claimed_at is not null and s.attempt_record is null)
+              then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
+         clock_timestamp() + ($13::bigint + row_number() over (order by seq) - 1)
+           / 20::float8 * interval '1 s' as due_at
   from chosen s),
 events as (
   insert into send_events (request_id, at, event, fields)
@@ -1086,18 +1119,24 @@ trimmed as (delete from sends s using old where s.request_id = old.request_id re
 select count(*)::int as trimmed from trimmed;
 
 -- try_replay: Counts what replay_sends would do, without doing it.
-with page as materialized (
-    select s.request_id, s.seq, ((s.status = any($2) and s.failure is not null and
-         (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
-         exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
-      and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
-      and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
-      and ($6::text is null or s.contact_value = $6)
-      and ($7::timestamptz is null or s.finished_at <= $7)) as is_in_set, case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused' when ((s.attempt_record is null and s.failure = 'expired') or
-           coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end as skipped_as
-    from sends s
-    where s.channel_id = $1 and s.failure is not null and s.seq > $10::bigint and s.seq <= $12::bigint
-    order by s.seq limit 2000),
+with
+-- $1: the channel; $2: states; $3, $4: accepted from, and before; $5: a part of the reason; $6: the contact; $7: ended by;
+-- $8, $9: whether expired and refused ones are included; $10, $12: after, and up to this seq; $11: how many to replay.
+page as materialized (
+  select s.request_id, s.seq,
+         ((s.status = any($2) and s.failure is not null and
+            (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
+            exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+         and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
+         and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
+         and ($6::text is null or s.contact_value = $6)
+         and ($7::timestamptz is null or s.finished_at <= $7)) as is_in_set,
+         case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused'
+              when ((s.attempt_record is null and s.failure = 'expired') or
+                 coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end as skipped_as
+  from sends s
+  where s.channel_id = $1 and s.failure is not null and s.seq > $10::bigint and s.seq <= $12::bigint
+  order by s.seq limit 2000),
 replayed as (
   select seq from page where is_in_set and skipped_as is null order by seq limit $11)
 select (select count(*) from replayed)::int as replayed,
@@ -1115,7 +1154,8 @@ where s.channel_id = $1 and s.finished_at is null and s.overflow
     and not coalesce(s.expires_at <= clock_timestamp(), false)
   and not coalesce((
       select true from sends earlier
-      where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity' limit 1), false)
+      where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+      limit 1), false)
 order by s.next_attempt_at, s.seq
 limit $2;
 

@@ -110,8 +110,12 @@ const busyChannelsStatement = prepared<BusyChannel>(
               order by channel_id limit 1)
       from waiting where waiting.id is not null)
     select id as "channelId",
-           ${hasLimits()} or (${isInSlowStart()} and ${hasOverdue('s.overflow')}) as "grantsPermits",
-           case when ${hasLimits()} then 'none' when ${isInSlowStart()} then 'ordinary' else 'all' end as "permitFree"
+           ${hasLimits()}
+             or (${isInSlowStart()}
+                 and ${hasOverdue('s.overflow')}) as "grantsPermits",
+           case when ${hasLimits()} then 'none'
+                when ${isInSlowStart()} then 'ordinary'
+                else 'all' end as "permitFree"
     from waiting join channels using (id)
     where not ${isHeld} and ${hasOverdue()}
     order by id`,

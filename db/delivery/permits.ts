@@ -77,6 +77,7 @@ const grantStatement = prepared<GrantedPermits>(
   'grant_permits',
   'Grants the free permits of channels to their due sends.',
   sqlText`
+    -- $1: the channels; $2: how long a breaker waits for the result of its probe, $3: how long a permit is valid, in seconds.
     -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
     with limited as materialized (
       select *, ${hasLimits()} as has_limits,
@@ -85,7 +86,9 @@ const grantStatement = prepared<GrantedPermits>(
              greatest(next_call_at, at + ${startSeconds} * interval '1 s') as first_at,
              rate_seconds * ${1 + leeway}::float8 / rate_calls as spacing
       from channels, clock_timestamp() as at
-      where ${isGiven('id')} and not ${isHeld} and (${hasLimits()} or ${isInSlowStart()})),
+      where ${isGiven('id')} and not ${isHeld}
+        and (${hasLimits()}
+             or ${isInSlowStart()})),
     -- How many permits each limit leaves free.
     left_by as materialized (
       select limited.*,
@@ -121,6 +124,7 @@ const grantStatement = prepared<GrantedPermits>(
           limit case when is_trial and permits > 0 then ${candidates} else permits end) due
         order by due.comes_last, due.next_attempt_at, due.seq
         limit permits) s),
+    -- A send has one permit at most, so a new one replaces an old one that can't be used any more.
     granted as (
       insert into permits (request_id, channel_id, attempt, call_at, valid_until, is_probe)
       select request_id, id, attempt, call_at,
@@ -140,6 +144,8 @@ const grantStatement = prepared<GrantedPermits>(
       from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
       where channels.id = last.id
       returning channels.id, next_call_at)
+    -- When more permits may be free: if the breaker is open, when it lets a probe through; if one pass couldn't grant all, at once;
+    -- if the rate was used up, a little before its next call.
     select available.id as "channelId",
            coalesce(json_agg(json_build_object(
              'requestId', chosen.request_id, 'overflowOf', chosen.overflow_of,

@@ -49,7 +49,8 @@ const isExpired = sqlText`
 
 /** SQL of the reason why a send `s` is skipped; null if it isn't. Uses the fields of its row, not the texts for people. */
 const skippedAs = sqlText`
-  case when ${isRefused} and not $9 then 'refused' when ${isExpired} and not $8 then 'expired' end`
+  case when ${isRefused} and not $9 then 'refused'
+       when ${isExpired} and not $8 then 'expired' end`
 
 const isInSet = sqlText`
   (${canBeReplayed('$2')}
@@ -60,8 +61,12 @@ const isInSet = sqlText`
 
 /** The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time. */
 const page = sqlText`
+  -- $1: the channel; $2: states; $3, $4: accepted from, and before; $5: a part of the reason; $6: the contact; $7: ended by;
+  -- $8, $9: whether expired and refused ones are included; $10, $12: after, and up to this seq; $11: how many to replay.
   page as materialized (
-    select s.request_id, s.seq, ${isInSet} as is_in_set, ${skippedAs} as skipped_as
+    select s.request_id, s.seq,
+           ${isInSet} as is_in_set,
+           ${skippedAs} as skipped_as
     from sends s
     where s.channel_id = $1 and s.failure is not null and s.seq > $10::bigint and s.seq <= $12::bigint
     order by s.seq limit ${pageSize})`
@@ -88,14 +93,17 @@ interface PageResult {
 const toReplay = sqlText`
   select s.* from sends s
   where s.request_id = any(array(select request_id from page where is_in_set and skipped_as is null))
-    and ${isInSet} and ${skippedAs} is null
+    and ${isInSet}
+    and ${skippedAs} is null
   order by s.seq limit $11 for no key update of s skip locked`
 
 const replayStatement = prepared<PageResult>(
   'replay_sends',
   'Queues a page of a set of failed or uncertain sends again.',
   sqlText`
-    with ${page},
+    -- $13: how many of the set were replayed before.
+    with
+    ${page},
     ${replaying(toReplay, '$13::bigint')}
     ${counted}`,
 )
@@ -104,7 +112,8 @@ const tryStatement = prepared<PageResult>(
   'try_replay',
   'Counts what replay_sends would do, without doing it.',
   sqlText`
-    with ${page},
+    with
+    ${page},
     replayed as (
       select seq from page where is_in_set and skipped_as is null order by seq limit $11)
     ${counted}`,

@@ -32,8 +32,10 @@ export const replaying = (chosen: string, before: string) => sqlText`
     ${chosen}),
   due as (
     select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
-           case when ${claimIsLost} then ${fieldsOf('attempt_lost', { attempt: 's.attempt', reason: 's.failure' })} end as loss,
-           clock_timestamp() + (${before} + row_number() over (order by seq) - 1) / ${replaysPerSecond}::float8 * interval '1 s' as due_at
+           case when ${claimIsLost}
+                then ${fieldsOf('attempt_lost', { attempt: 's.attempt', reason: 's.failure' })} end as loss,
+           clock_timestamp() + (${before} + row_number() over (order by seq) - 1)
+             / ${replaysPerSecond}::float8 * interval '1 s' as due_at
     from chosen s),
   events as (
     ${attemptsToEvents(
