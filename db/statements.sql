@@ -1059,6 +1059,7 @@ where s.request_id = $1;
 
 -- send_facts: Reads what a send waits for, or has waited for, for its explanation.
 select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.expires_at as "expiresAt",
+       s.overflow and coalesce(c.answered_at < clock_timestamp() - interval '10 s', true) as "isInSlowStart",
        ahead.count as "countAhead", ahead.first as "firstAhead",
        s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
        c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",

@@ -3,6 +3,7 @@ import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
 import { isUnfinished } from '../lanes.ts'
+import { isInSlowStart } from '../readiness.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { findSend } from './sends.ts'
 
@@ -10,6 +11,7 @@ interface FactsRow {
   now: Date
   nextAttemptAt: Date
   expiresAt: Date | null
+  isInSlowStart: boolean
   countAhead: number
   firstAhead: { requestId: string; status: SendStatus } | null
   behind: string | null
@@ -31,6 +33,7 @@ const factsStatement = prepared<FactsRow>(
   'Reads what a send waits for, or has waited for, for its explanation.',
   sqlText`
     select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.expires_at as "expiresAt",
+           s.overflow and ${isInSlowStart('c')} as "isInSlowStart",
            ahead.count as "countAhead", ahead.first as "firstAhead",
            s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
            c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
@@ -62,6 +65,7 @@ function factsOf(row: FactsRow): SendFacts {
     now,
     nextAttemptAt,
     expiresAt,
+    isInSlowStart,
     countAhead,
     firstAhead,
     behind,
@@ -75,6 +79,7 @@ function factsOf(row: FactsRow): SendFacts {
     now,
     nextAttemptAt,
     expiresAt,
+    isInSlowStart,
     ahead: firstAhead && { count: countAhead, first: firstAhead },
     waitedFor: behind === null ? null : { requestId: behind, finishedAt: behindUntil },
     channel: {

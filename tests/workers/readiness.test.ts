@@ -58,7 +58,17 @@ const obstacles = {
     put: ({ channel }: Ids) => `update channels set max_in_flight = 1 where id = '${channel}'`,
     remove: ({ send, channel }: Ids) => `
       insert into permits (request_id, channel_id, attempt, valid_until, is_probe)
-      values ('${send}', '${channel}', 1, now() + interval '1 hour', false)`,
+      select request_id, channel_id, 1, now() + interval '1 hour', false
+      from sends where request_id = '${send}' and not overflow;
+      -- With a permit, it would not wait for the slow start either.
+      update channels set max_in_flight = null
+      where id = '${channel}' and exists (select from sends where request_id = '${send}' and overflow)`,
+  },
+  slow_start: {
+    put: ({ send, channel }: Ids) => `
+      update sends set overflow = true where request_id = '${send}';
+      update channels set answered_at = null where id = '${channel}'`,
+    remove: ({ channel }: Ids) => `update channels set answered_at = now() where id = '${channel}'`,
   },
 }
 type Obstacle = keyof typeof obstacles
@@ -93,7 +103,8 @@ test.each(sets)(
       await db.$client.query(obstacles[obstacle].remove(ids))
     }
     // Whether a send has its permit by now, the page doesn't look.
-    if (!set.includes('waits_for_permit')) expect(await conditionNow(ids.send)).toBe('in_queue')
+    if (!set.includes('waits_for_permit') || set.includes('slow_start'))
+      expect(await conditionNow(ids.send)).toBe('in_queue')
     expect(await isClaimed()).toBe(true)
   },
 )

@@ -206,6 +206,12 @@ export const conditionWords: {
     customer: asOf('is waiting to be sent'),
     next: 'It is sent when the limits allow it.',
   },
+  slow_start: {
+    summary: () =>
+      'Waiting: of a backlog, only a few messages are sent at a time until the provider answers one.',
+    customer: asOf('is waiting to be sent'),
+    next: 'It is sent when one of the messages before it has ended, or when the provider answers.',
+  },
   in_queue: {
     summary: () => 'Waiting in the queue for a worker.',
     customer: asOf('is waiting to be sent'),

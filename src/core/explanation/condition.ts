@@ -35,6 +35,7 @@ export type Condition =
   | { kind: 'replayed'; at: Date }
   | { kind: 'breaker_open'; until: Date }
   | { kind: 'waits_for_permit'; limits: Pick<ChannelFacts, 'rate' | 'maxInFlight'> }
+  | { kind: 'slow_start' }
   | { kind: 'in_queue' }
 
 export function conditionOf(timeline: Timeline, facts: SendFacts): Condition {
@@ -82,7 +83,7 @@ function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: Se
 
 /** What a queued send waits for. The strongest cause comes first: while its channel is held, nothing else matters. */
 function waitOf(events: readonly TimelineEvent[], facts: SendFacts): Condition {
-  const { now, channel, ahead, nextAttemptAt } = facts
+  const { now, channel, ahead, nextAttemptAt, isInSlowStart } = facts
   const { heldAt, heldReason, breakerOpenUntil, rate, maxInFlight } = channel
   if (channel.deletedAt) return { kind: 'channel_deleted' }
   if (heldAt) return { kind: 'held', since: heldAt, reason: heldReason }
@@ -95,6 +96,7 @@ function waitOf(events: readonly TimelineEvent[], facts: SendFacts): Condition {
   }
   if (breakerOpenUntil) return { kind: 'breaker_open', until: breakerOpenUntil }
   if (rate || maxInFlight) return { kind: 'waits_for_permit', limits: { rate, maxInFlight } }
+  if (isInSlowStart) return { kind: 'slow_start' }
   return { kind: 'in_queue' }
 }
 

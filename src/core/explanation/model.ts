@@ -10,6 +10,8 @@ export interface SendFacts {
   nextAttemptAt: Date
   /** If it is still queued at this time, it fails. */
   expiresAt: Date | null
+  /** Whether it is in the overflow of a channel in slow start, where few sends are called at a time. */
+  isInSlowStart: boolean
   /** The unfinished sends before it in its lane, counted up to `maxCountedAhead`; null if there are none. */
   ahead: { count: number; first: { requestId: string; status: SendStatus } } | null
   /** The send before it in its lane when it was accepted, and when that one ended; null if there was none. */

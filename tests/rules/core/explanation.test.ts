@@ -46,6 +46,7 @@ const facts: SendFacts = {
   now: at(100),
   nextAttemptAt: at(0),
   expiresAt: null,
+  isInSlowStart: false,
   ahead: null,
   waitedFor: null,
   channel: {
@@ -336,6 +337,12 @@ describe('the summary of a send that', () => {
       { channel: { rate: { calls: 80, seconds: 1 }, maxInFlight: 1 } },
       'waiting',
       'Waiting for the limits of its channel, which makes at most 80 calls in 1 s, and at most 1 call at a time.',
+    ],
+    [
+      'waits for the slow start of its channel',
+      { facts: { isInSlowStart: true } },
+      'waiting',
+      'Waiting: of a backlog, only a few messages are sent at a time until the provider answers one.',
     ],
   ]
 
