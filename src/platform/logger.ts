@@ -81,6 +81,19 @@ export function logWarning(log: Logger, event: string, error: unknown, fields: o
   log.warn({ ...fields, event, reason: safeError(error).message })
 }
 
+const repeatAfterMs = 60_000
+const loggedAt = new WeakMap<Logger, Map<string, number>>()
+
+/** Logs a warning as `logWarning` does, but each event at most once a minute: for faults that recur several times a second. */
+export function logWarningOnceAMinute(log: Logger, event: string, error: unknown): void {
+  const times = loggedAt.get(log) ?? new Map<string, number>()
+  loggedAt.set(log, times)
+  const now = performance.now()
+  if (now < (times.get(event) ?? -repeatAfterMs) + repeatAfterMs) return
+  times.set(event, now)
+  logWarning(log, event, error)
+}
+
 /** Logs a fault that an operator has to look into. */
 export function logFault(log: Logger, event: string, error: unknown, fields: object = {}): void {
   faultCounts(log).error++

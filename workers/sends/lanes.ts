@@ -1,6 +1,6 @@
 import { findReadyHeads } from '../../db/delivery/due-sends.ts'
 import type { WakeUp } from '../../src/core/send-job.ts'
-import { logWarning } from '../../src/platform/logger.ts'
+import { logWarningOnceAMinute } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type Queues, tolerantWaker } from './wake.ts'
@@ -21,7 +21,7 @@ export interface LaneWaker {
 /** Failures are only logged, because the reconciler adds missing wake-ups. */
 export function laneWaker(runtime: Queues & Needs<'db' | 'log'>): LaneWaker {
   const { db, log } = runtime
-  const wake = tolerantWaker(runtime, (error) => logWarning(log, 'lane_not_woken', error))
+  const wake = tolerantWaker(runtime, 'lane_not_woken')
   const batch = <Item>(
     size: { maxItems: number; gatherMs?: number },
     work: (items: readonly Item[]) => Promise<unknown>,
@@ -29,7 +29,7 @@ export function laneWaker(runtime: Queues & Needs<'db' | 'log'>): LaneWaker {
     const waiting = new MicroBatch<Item, void>({
       ...size,
       flush: async (items) => {
-        await work(items).catch((error: unknown) => logWarning(log, 'lane_not_woken', error))
+        await work(items).catch((error: unknown) => logWarningOnceAMinute(log, 'lane_not_woken', error))
         return items.map(() => undefined)
       },
     })

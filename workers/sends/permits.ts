@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { grantPermits, type Permit } from '../../db/delivery/permits.ts'
 import { headStartMs } from '../../db/readiness.ts'
-import { logFault, logWarning } from '../../src/platform/logger.ts'
+import { logFault } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
@@ -48,7 +48,7 @@ export function permitGranter(
   const grantWithRetry = retryUntilAvailable(log, (channelIds: readonly string[]) =>
     grantPermits(db, channelIds, grantTimes),
   )
-  const wakeGranted = tolerantWaker(runtime, (error) => logWarning(log, 'permit_not_woken', error))
+  const wakeGranted = tolerantWaker(runtime, 'permit_not_woken')
   const channels = new MicroBatch<string, Granted>({
     maxItems: maxChannelsPerBatch,
     flush: async (channelIds) => {

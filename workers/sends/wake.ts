@@ -1,4 +1,5 @@
 import type { WakeUp } from '../../src/core/send-job.ts'
+import { logWarningOnceAMinute } from '../../src/platform/logger.ts'
 import { restoreWakeUps } from '../../src/queue/queue.ts'
 import type { Needs } from '../../src/runtime.ts'
 
@@ -16,23 +17,16 @@ export async function wake(queues: Queues, wakeUps: readonly WakeUp[]): Promise<
   return await queues.throughBreaker(() => restoreWakeUps(queues, wakeUps))
 }
 
-const reportAgainAfterMs = 60_000
-
 /**
- * Wakes sends as `wake` does, but never throws, because the reconciler adds missing wake-ups. While Redis is away, each limited
- * channel is tried several times a second.
- *
- * @param onFailure called with the error of a try, at most once a minute.
+ * Wakes sends as `wake` does, but only logs failures, because the reconciler adds missing wake-ups. While Redis is away, each
+ * limited channel is tried several times a second, so that a log line for each try would flood the log.
  */
-export function tolerantWaker(queues: Queues, onFailure: (error: unknown) => void) {
-  let quietUntil = 0
+export function tolerantWaker(runtime: Queues & Needs<'log'>, event: string) {
   return async (wakeUps: readonly WakeUp[]): Promise<void> => {
     try {
-      await wake(queues, wakeUps)
+      await wake(runtime, wakeUps)
     } catch (error) {
-      if (performance.now() < quietUntil) return
-      quietUntil = performance.now() + reportAgainAfterMs
-      onFailure(error)
+      logWarningOnceAMinute(runtime.log, event, error)
     }
   }
 }

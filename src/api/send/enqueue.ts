@@ -1,6 +1,6 @@
 import { findReadyHeads } from '../../../db/delivery/due-sends.ts'
 import type { WakeUp } from '../../core/send-job.ts'
-import { logWarning } from '../../platform/logger.ts'
+import { logWarning, logWarningOnceAMinute } from '../../platform/logger.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import { addWakeUps, restoreWakeUps } from '../../queue/queue.ts'
 import type { Needs } from '../../runtime.ts'
@@ -33,7 +33,7 @@ export function enqueuer(
         const heads = await findReadyHeads(runtime.db, requestIds)
         if (heads.length > 0) await throughBreaker(() => restoreWakeUps(runtime, heads))
       } catch (error) {
-        logWarning(log, 'lane_not_woken', error)
+        logWarningOnceAMinute(log, 'lane_not_woken', error)
       }
       return requestIds.map(() => undefined)
     },

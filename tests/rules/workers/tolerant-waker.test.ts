@@ -1,22 +1,33 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { type Queues, tolerantWaker } from '../../../workers/sends/wake.ts'
+import { createLogger } from '../../../src/platform/logger.ts'
+import { tolerantWaker } from '../../../workers/sends/wake.ts'
 
 const wakeUps = [{ requestId: '01a2008f-5644-7058-8112-8a94d49971f5', overflowOf: null }]
 
-test('while Redis fails, waking is tried each time and never throws, and its failure is reported once a minute', async () => {
+test('while Redis fails, waking is tried each time and never throws, and each event is logged once a minute in a process', async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
-  vi.advanceTimersByTime(1)
+  const logged: string[] = []
+  const log = createLogger('info', {
+    write: (line) => {
+      const { event, reason } = JSON.parse(line)
+      logged.push(`${event}: ${reason}`)
+    },
+  })
   let tries = 0
   const throughBreaker = () => Promise.reject(new Error(`try ${++tries}`))
-  const reported: unknown[] = []
-  const wake = tolerantWaker({ throughBreaker } as unknown as Queues, (error) => reported.push(error))
-  await wake([])
+  const runtime = { throughBreaker, log } as unknown as Parameters<typeof tolerantWaker>[0]
+  const [wake, wakeLater, wakePermits] = ['lane', 'lane', 'permit'].map((one) =>
+    tolerantWaker(runtime, `${one}_not_woken`),
+  )
+  await wake?.([])
   expect(tries).toBe(0)
   for (let second = 0; second < 90; second++) {
-    await wake(wakeUps)
+    await wake?.(wakeUps)
+    await wakeLater?.(wakeUps)
     vi.advanceTimersByTime(1000)
   }
-  expect(tries).toBe(90)
-  expect(reported).toEqual([new Error('try 1'), new Error('try 61')])
+  await wakePermits?.(wakeUps)
+  expect(tries).toBe(181)
+  expect(logged).toEqual(['lane_not_woken: try 1', 'lane_not_woken: try 121', 'permit_not_woken: try 181'])
 })
