@@ -1,9 +1,5 @@
 /** Thrown when too few units became free in time. */
-export class NotAcquired extends Error {
-  constructor() {
-    super('the memory budget for large bodies stayed full for too long')
-  }
-}
+export class NotAcquired extends Error {}
 
 interface Request {
   units: number
@@ -21,6 +17,8 @@ export interface SemaphoreOptions {
   unitsOfOwner: number
   /** Whether an owner that holds none gets the requested units even if all are taken. */
   alwaysGrantsFirst?: boolean
+  /** The message of NotAcquired, for the log. */
+  refusal?: string
 }
 
 /**
@@ -68,7 +66,7 @@ export class Semaphore {
         // This waiter may have been blocking the others.
         this.#serveQueue()
       }
-      const timer = setTimeout(() => giveUp(new NotAcquired()), within)
+      const timer = setTimeout(() => giveUp(this.#refusal()), within)
       const abort = () => giveUp(signal?.reason)
       const settle = () => {
         clearTimeout(timer)
@@ -90,7 +88,11 @@ export class Semaphore {
 
   /** Fails all waiters with NotAcquired. */
   refuseWaiting(): void {
-    for (const { giveUp } of this.#queue.splice(0)) giveUp(new NotAcquired())
+    for (const { giveUp } of this.#queue.splice(0)) giveUp(this.#refusal())
+  }
+
+  #refusal(): NotAcquired {
+    return new NotAcquired(this.#options.refusal)
   }
 
   #grant({ units, owner }: Request): () => void {

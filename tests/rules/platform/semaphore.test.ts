@@ -34,6 +34,12 @@ test('never grants more than its units, and serves requests in order', async () 
   expect(semaphore.takenUnits).toBe(0)
 })
 
+test('a request that is refused fails with the words of the semaphore', async () => {
+  const semaphore = new Semaphore({ units: 1, unitsOfOwner: 1, refusal: 'all are taken' })
+  request(semaphore, 1)
+  await expect(request(semaphore, 1, 'b', 1).acquired).rejects.toThrow(new NotAcquired('all are taken'))
+})
+
 test('all waiting requests can be refused together, and later ones are granted', async () => {
   const semaphore = new Semaphore({ units: 100, unitsOfOwner: 100 })
   const first = request(semaphore, 60)

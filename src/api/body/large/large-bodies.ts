@@ -86,7 +86,11 @@ export function openLargeBodies(
 }
 
 function memoryBudget(bytes: number): Semaphore {
-  return new Semaphore({ units: bytes, unitsOfOwner: bytes / 2 })
+  return new Semaphore({
+    units: bytes,
+    unitsOfOwner: bytes / 2,
+    refusal: 'the memory budget for large bodies stayed full for too long',
+  })
 }
 
 /** The thread's module next to this one: `.ts` as source, `.js` in the build. */
