@@ -47,7 +47,7 @@ const isExpired = sqlText`
   ((s.attempt_record is null and s.failure = '${ownReasons.expired}') or
    coalesce(s.expires_at <= clock_timestamp(), false))`
 
-/** SQL of the reason why a send `s` is skipped; null if it isn't. Uses the fields of its row, not the texts for people. */
+/** SQL of the reason why a send `s` is skipped; null if it isn't. Of the stored reasons it compares only `ownReasons.expired`. */
 const skippedAs = sqlText`
   case when ${isRefused} and not $9 then 'refused'
        when ${isExpired} and not $8 then 'expired' end`

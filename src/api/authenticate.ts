@@ -12,7 +12,7 @@ import { type ApiEnv, factory } from './context.ts'
 import { ApiError } from './errors.ts'
 
 const bearer = /^Bearer +([^ ]+)$/i
-/** Every process refuses a revoked key after at most this long. */
+/** A revoked key is refused after at most this long, and the time of a look-up; the docs promise 3 s. */
 const cacheTtlMs = 2000
 /** Precision of the TTL: the cache reads the clock once in this time. */
 const ttlResolutionMs = 50

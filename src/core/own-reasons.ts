@@ -1,4 +1,7 @@
-/** Reasons of sends that fail without a provider's answer. They are stored; the explanation recognises them by these texts. */
+/**
+ * Reasons of sends that fail without a provider's answer. They are stored, and explanation and replays recognise them by these
+ * texts: after a change of wording, stored sends are no longer recognised.
+ */
 export const ownReasons = {
   expired: 'expired',
   mediaGone: 'the media is no longer kept',

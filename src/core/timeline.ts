@@ -25,7 +25,8 @@ export const timelineFields = {
       'waits for its first attempt, for an earlier send to its contact, for a retry, or for its channel',
     sending: 'a worker has claimed it and is calling the provider',
     sent: 'the provider accepted the message, which does not mean that it was delivered or read',
-    failed: 'the provider refused it, the last retry failed, or it has expired',
+    failed:
+      'the provider refused it, the last retry failed, its provider stayed away, it has expired, its channel was deleted, its media is no longer kept, or workers kept crashing on it',
     uncertain: 'the provider may or may not have the message',
   }),
   channelId: z.string().describe('The channel that sends it.'),

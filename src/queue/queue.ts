@@ -5,7 +5,7 @@ import { fairTags } from './fair-order.ts'
 
 export type SendQueue = Queue<SendJob>
 
-/** The ordinary queue, and the overflow queue for wake-ups beyond a channel's quota. */
+/** The ordinary queue, and the overflow queue for wake-ups beyond an account's quota. */
 export interface SendQueues {
   redis: Redis
   queue: SendQueue

@@ -6,7 +6,7 @@ import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
-/** A change of a channel takes effect after at most this long. Absent channels aren't cached, so a new one works at once. */
+/** A change of a channel takes effect after at most this long, and the time of a look-up; the docs promise 3 s. Absent channels aren't cached, so a new one works at once. */
 const cacheTtlMs = 2000
 /** Precision of the TTL: the cache reads the clock once in this time. */
 const ttlResolutionMs = 50
