@@ -12,8 +12,9 @@ const sources = ['src/admin', 'src/api', 'src/core', 'src/platform', 'src/queue'
 
 /** The lines that are logged, by how the code writes them. */
 const ways = [
-  /\blog(?:Event|Fault|Warning)\(\s*[\w.]+,(?:\s*[\w.]+,)?\s*'([a-z_]+)'/g,
+  /\blog(?:Event|Fault|Warning|WarningOnceAMinute)\(\s*[\w.]+,(?:\s*[\w.]+,)?\s*'([a-z_]+)'/g,
   /\b(?:info|warn|error|fatal)\(\{[^}]*\bevent: '([a-z_]+)'/g,
+  /\btolerantWaker\(\w+, '([a-z_]+)'/g,
   /\bstartPeriodicTask\([^)]*\bevent: '([a-z_]+)'/g,
 ]
 const byStatus = sendStatuses.filter((status) => status !== 'queued' && status !== 'sending')

@@ -22,7 +22,7 @@ import { probeMarginSeconds } from '../../../../workers/sends/permits.ts'
 import { slowestBytesPerSecond } from '../../../../workers/sends/time-limit.ts'
 import { sendsPerPass } from '../../../../workers/upkeep/reconcile.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
-import { grouped, mebibytes, percent, quotes, seconds, settings } from './quote.ts'
+import { grouped, mebibytes, percent, quotes, seconds, settings, totalRetryDelay } from './quote.ts'
 
 const { PROVIDER_TIMEOUT_SECONDS } = settings
 const { leaseMs, sweepEveryMs, permitValidMs, failingForMs } = workerTimes
@@ -47,6 +47,7 @@ quotes('explanation/delivery', [
   `${maxFailures} failures of the provider in a row, over at least ${seconds(failingForMs)}`,
   `open for ${firstSeconds} s, then after each failed probe for twice as long, at most ${longestSeconds / 60} minutes`,
   `within \`PROVIDER_TIMEOUT_SECONDS\` and ${probeMarginSeconds} s, another send may try`,
+  `together (${totalRetryDelay} by default;`,
   `at least ${leastWaitSeconds / 60} minutes`,
   `On a quiet channel, ${maxFailures} failures of one send's retries`,
   // Fairness

@@ -23,6 +23,9 @@ const spoken = (delaySeconds: number) => {
 const delays = settings.RETRY_DELAYS_SECONDS.map(spoken)
 export const retryDelays = `${delays.slice(0, -1).join(', ')} and ${delays.at(-1)}`
 
+const totalMinutes = Math.floor(settings.RETRY_DELAYS_SECONDS.reduce((sum, delay) => sum + delay) / 60)
+export const totalRetryDelay = `${Math.floor(totalMinutes / 60)} h ${totalMinutes % 60} min`
+
 /** Holds a page of the docs to sentences with figures of the code: of limits that no setting has, or of their defaults. */
 export function quotes(page: string, sentences: readonly string[]): void {
   const text = readFileSync(`docs/${page}.md`, 'utf8').replaceAll(/\s+/g, ' ')
