@@ -51,14 +51,14 @@ export function authenticator(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>)
     },
   })
   /** Keyed by a hash, so that no API key stays in memory. Only for keys minted here, so that an attacker can't fill it. */
-  const callers = new LRUCache<string, Caller | 'nobody'>({
+  const callers = new LRUCache<string, Caller | 'unknown'>({
     max: cachedKeys,
     ttl: cacheTtlMs,
     ttlResolution: ttlResolutionMs,
   })
-  const lookUp = async (apiKey: string): Promise<Caller | 'nobody'> => {
+  const lookUp = async (apiKey: string): Promise<Caller | 'unknown'> => {
     const keyedHash = hashApiKey(apiKey, settings.API_KEY_PEPPER).toString('hex')
-    const caller = (await lookups.add(keyedHash)) ?? 'nobody'
+    const caller = (await lookups.add(keyedHash)) ?? 'unknown'
     callers.set(cacheKeyOf(apiKey), caller, { ttl: cachedForMs(caller) })
     return caller
   }
@@ -70,7 +70,7 @@ export function authenticator(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>)
     if (!caller && wasMintedHere(apiKey, settings.API_KEY_PEPPER)) {
       caller = await c.get('deadline').spend(lookUp(apiKey))
     }
-    if (!caller || caller === 'nobody') return refuse(c)
+    if (!caller || caller === 'unknown') return refuse(c)
     c.set('caller', caller)
     await next()
   })
@@ -87,8 +87,8 @@ export function authorize(permission: Permission) {
 }
 
 /** How long to cache a caller: not beyond the key's expiry. At least 1, because a TTL of 0 means no end. */
-function cachedForMs(caller: Caller | 'nobody'): number {
-  const expiresInMs = caller === 'nobody' ? null : caller.expiresInMs
+function cachedForMs(caller: Caller | 'unknown'): number {
+  const expiresInMs = caller === 'unknown' ? null : caller.expiresInMs
   return Math.max(1, Math.min(cacheTtlMs, Math.floor(expiresInMs ?? cacheTtlMs)))
 }
 

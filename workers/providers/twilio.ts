@@ -3,7 +3,7 @@ import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import { contentOf, type TwilioConfig } from '../../src/core/providers/twilio.ts'
 import { twilioCodes } from '../../src/core/providers/twilio-codes.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
-import { fieldsOf } from './json-fields.ts'
+import { jsonFieldsOf } from './json-fields.ts'
 import type { Delivery, Provider } from './provider.ts'
 import { retryWaitMs } from './retry-wait.ts'
 import { failureOfStatus, failureWithoutCode, isSuccess } from './status-failures.ts'
@@ -87,7 +87,7 @@ function wordsOn({ outcome }: Failure, message = '', authToken: string): string 
 
 /** Reads `{"sid":"SM…","status":"queued"}` or `{"code":20003,"message":"Authenticate","status":401}`. */
 function read(body: string): { sid?: string; code?: string; message?: string } {
-  const { sid, code, message } = fieldsOf(body)
+  const { sid, code, message } = jsonFieldsOf(body)
   return {
     ...(typeof sid === 'string' && sid !== '' && { sid }),
     ...(/^\d{1,6}$/.test(String(code)) && { code: String(code) }),

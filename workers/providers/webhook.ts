@@ -4,7 +4,7 @@ import type { WebhookConfig } from '../../src/core/providers/webhook.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
 import { activeTraceparent } from '../../src/platform/tracing.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
-import { fieldsOf } from './json-fields.ts'
+import { jsonFieldsOf } from './json-fields.ts'
 import type { Delivery, Provider } from './provider.ts'
 import { retryAfterMs } from './retry-wait.ts'
 import { failureOfStatus, isSuccess } from './status-failures.ts'
@@ -96,6 +96,6 @@ function reasonOf(status: number): string {
 
 /** The message id is optional: a 2xx means accepted, whatever its body. */
 function messageIdOf(body: string): string | undefined {
-  const { id, messageId } = fieldsOf(body)
+  const { id, messageId } = jsonFieldsOf(body)
   return [id, messageId].find((given): given is string => typeof given === 'string' && given !== '')
 }

@@ -4,7 +4,7 @@ import type { KnownCode } from '../../src/core/providers/code-table.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import { whatsAppCode } from '../../src/core/providers/whatsapp-cloud-codes.ts'
 import type { HttpAnswer } from './http.ts'
-import { fieldsOf } from './json-fields.ts'
+import { jsonFieldsOf } from './json-fields.ts'
 import { retryWaitMs } from './retry-wait.ts'
 import { failureOfStatus, failureWithoutCode } from './status-failures.ts'
 
@@ -60,7 +60,7 @@ function failureOf(
 const numberUnknown = 33
 
 function errorOf(body: string) {
-  const { code: given, error_subcode, is_transient, message, error_data } = Object(fieldsOf(body).error)
+  const { code: given, error_subcode, is_transient, message, error_data } = Object(jsonFieldsOf(body).error)
   const code = Number.isInteger(given) ? (given as number) : undefined
   return {
     code,

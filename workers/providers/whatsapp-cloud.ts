@@ -4,7 +4,7 @@ import type { Outcome } from '../../src/core/outcome.ts'
 import { filledTemplate, type WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import type { Moved } from '../sends/time-limit.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
-import { fieldsOf } from './json-fields.ts'
+import { jsonFieldsOf } from './json-fields.ts'
 import { multipartForm } from './multipart.ts'
 import type { Delivery, Provider } from './provider.ts'
 import { isSuccess } from './status-failures.ts'
@@ -93,7 +93,7 @@ async function uploaded(
     const outcome = refusal(result, config)
     return { ...outcome, reason: `${failed} ${outcome.reason}` }
   }
-  const id = idOf([fieldsOf(result.body)])
+  const id = idOf([jsonFieldsOf(result.body)])
   if (id) return { id }
   return {
     outcome: 'retry_later',
@@ -118,7 +118,7 @@ function requestTo(
 
 /** A 2xx means accepted, whatever its body. */
 function sentBy({ status, body }: HttpAnswer): Outcome {
-  const { messages } = fieldsOf(body)
+  const { messages } = jsonFieldsOf(body)
   return {
     outcome: 'sent',
     providerMessageId: idOf(messages),

@@ -33,12 +33,12 @@ export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodie
     const body = c.get('body')
     if (lengthOf(body) > smallBytes) {
       const resumeIdleTimeout = pauseIdleTimeout(c.env.incoming)
-      const pass = (parsed: Parsed) => {
+      const continueWith = (parsed: Parsed) => {
         if ('fault' in parsed) throw refusal(parsed)
         c.set('request', parsed.request)
         return next()
       }
-      await large.parse(body, form, c.get('caller').accountId, pass).finally(resumeIdleTimeout)
+      await large.parse(body, form, c.get('caller').accountId, continueWith).finally(resumeIdleTimeout)
       return
     }
     const read = textOf(joined(body))
