@@ -12,6 +12,6 @@ export function report(findings: readonly Findings[]): string {
       reach ?? '–',
       isReached === undefined ? '–' : isAimReached ? 'aim' : isReached ? 'yes' : 'no',
     ])
-  const table = markdownTable(['case', 'measured', 'reach', 'reached'], rows)
+  const table = markdownTable(['case', 'measured', 'target', 'met'], rows)
   return [...findings.map(({ conditions }) => conditions), table].join('\n\n')
 }
