@@ -5,7 +5,7 @@ import { eventually } from '../../support/wait.ts'
 import { burst, load } from '../clients.ts'
 import { type Fault, type Findings, lateness, violation, violationsOf } from '../fault.ts'
 import type { Member } from '../fleet.ts'
-import type { Phase } from '../phase.ts'
+import type { Phase, PhaseRow } from '../phase.ts'
 import { accepts } from '../provider.ts'
 import type { World } from '../world.ts'
 
@@ -53,6 +53,7 @@ export const workerKill: Fault = {
     await world.fleet.complete()
     phase.notes.push(`${phase.inHandOfKilled.length} sends in flight at ${workerKills} kills`)
   },
+  mayFail: hasLostEachAttempt,
   reach: (phase, findings, { workerKills }) => [
     ...violation(
       phase.inHandOfKilled.length < workerKills * inFlight,
@@ -127,9 +128,23 @@ function uncertainOnlyInHand({ inHandOfKilled }: Phase, { rows }: Findings): str
   ]
 }
 
-/** The sends in flight at a killed worker have to be called again after the delay of a retry. */
-function slowResends({ provider, inHandOfKilled }: Phase, { rows }: Findings): string[] {
-  const resends = new Set(rows.flatMap((row) => (row.onUncertain === 'resend' ? row.requestId : [])))
+/** Whether a worker was killed at each attempt of the send, which has no attempts left then. */
+export function hasLostEachAttempt(
+  { inHandOfKilled, world }: Pick<Phase, 'inHandOfKilled'> & { world: Pick<World, 'attempts'> },
+  { requestId, onUncertain }: Pick<PhaseRow, 'requestId' | 'onUncertain'>,
+): boolean {
+  const lost = inHandOfKilled.filter((inHand) => inHand.requestId === requestId).length
+  return onUncertain === 'resend' && lost === world.attempts
+}
+
+/** The sends in flight at a killed worker have to be called again after the delay of a retry, while they have attempts left. */
+function slowResends(phase: Phase, { rows }: Findings): string[] {
+  const { provider, inHandOfKilled } = phase
+  const resends = new Set(
+    rows.flatMap((row) =>
+      row.onUncertain === 'resend' && !hasLostEachAttempt(phase, row) ? row.requestId : [],
+    ),
+  )
   const callsOf = groupBy(provider.calls, ({ requestId }) => requestId)
   const taken = inHandOfKilled
     .filter(({ requestId }) => resends.has(requestId))
