@@ -153,7 +153,7 @@ test('a replay asks for confirmation: it can be cancelled, or sends again and sh
   const requestId = await finished(textBody('Hello', rejected))
   const attempts = async () => (await finishedTimeline(service, requestId, account.apiKey)).attempts
   await open(`/support/${requestId}`)
-  expect(await summary().innerText()).toMatch(/^Not delivered: /)
+  expect(await summary().innerText()).toMatch(/^Not delivered\. /)
   await page.getByRole('link', { name: 'Replay…' }).click()
   expect(await summary().innerText()).toBe('Send this text again?')
   await page.getByRole('link', { name: 'Leave it as it is' }).click()
@@ -162,7 +162,7 @@ test('a replay asks for confirmation: it can be cancelled, or sends again and sh
 
   await page.getByRole('link', { name: 'Replay…' }).click()
   await page.getByRole('button', { name: 'Replay' }).click()
-  await page.getByRole('heading', { level: 1, name: /^Not delivered: .*2 attempts/ }).waitFor()
+  await page.getByRole('heading', { level: 1, name: /^Not delivered\. .*2 attempts/ }).waitFor()
   expect(await attempts()).toBe(2)
 })
 

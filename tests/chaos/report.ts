@@ -14,7 +14,7 @@ export function report(results: readonly Result[]): string {
     'uncertain',
     'slowest recovery',
     'slowest answer',
-    'reached',
+    'met',
   ]
   const table = markdownTable(head, results.map(cells))
   const notes = results.flatMap(({ fault, notes: told }) => told.map((note) => `${fault}: ${note}`))

@@ -235,7 +235,7 @@ test('the support page and the command line explain its sends, and refuse to rep
   const admin = await startTestAdmin(service)
   try {
     const page = await getPage(`${admin.url}/support/${requestId}`)
-    expect(page.text).toContain('its channel was deleted while it waited; no attempt was made')
+    expect(page.text).toContain('Its channel was deleted while it waited. No attempt was made')
     expect(page.text).toContain('Spring campaign')
     expect(page.html).not.toContain(`/support/${requestId}/replay`)
     const confirmation = await getPage(`${admin.url}/support/${requestId}/replay`)

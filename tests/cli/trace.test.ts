@@ -95,7 +95,9 @@ test("the explanation of a send of a held channel has the reason for the hold, a
   await service.runtime.db.update(channels).set(held).where(eq(channels.id, channelId))
   const { facts, story } = await explanationOf(requestId)
   expect(facts.channel).toMatchObject({ channelId, rate: { calls: 80, seconds: 1 }, maxInFlight: 5 })
-  expect(story.summary).toMatch(/^Waiting: the channel Test has been held since .* UTC: The token is void\.$/)
+  expect(story.summary).toMatch(
+    /^Waiting: the channel Test has been held since .* UTC\. The token is void\.$/,
+  )
   expect(story.advice?.command).toBe(`channel resume ${channelId}`)
 })
 
@@ -128,12 +130,12 @@ test('of a failed send, trace prints the explanation; with --follow it exits wit
   ])
   expect({ status: plain.status, stderr: plain.stderr }).toEqual({ status: 0, stderr: '' })
   const summary =
-    /^Not delivered: the provider refused it: the sandbox refuses this recipient, always; 1 attempt, at .* UTC( on [\d-]+)?\.$/m
+    /^Not delivered\. The provider refused it: the sandbox refuses this recipient, always\. 1 attempt was made, at .* UTC( on [\d-]+)?\.$/m
   expect(plain.stdout).toMatch(summary)
   expect(plain.stdout).toContain('status 400, code rejected: the sandbox refuses this recipient, always')
   expect(plain.stdout).not.toContain('15550100103')
   expect(followed.status).toBe(1)
-  expect(followed.stderr).toMatch(/^Not delivered: .*\n$/)
+  expect(followed.stderr).toMatch(/^Not delivered\. .*\n$/)
   expect(followed.stdout).toMatch(summary)
   expect(json.status).toBe(1)
   expect(JSON.parse(json.stdout)).toMatchObject({ requestId, status: 'failed', events: expect.any(Array) })

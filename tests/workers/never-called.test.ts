@@ -138,7 +138,7 @@ test('a send that loses five workers before the call is given up as failed, and 
   const found = await findExplanation(db, requestId)
   if (!found) throw new Error('no explanation')
   const story = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
-  expect(story.summary).toMatch(/^Not delivered.*workers kept crashing on it.*no attempt was made/)
+  expect(story.summary).toMatch(/^Not delivered.*workers kept crashing on it.*No attempt was made/)
 
   await replaySend(db, requestId)
   await endAttempt(service, await beginAttempt(service, requestId, 'steady'), { outcome: 'sent' })

@@ -3,12 +3,12 @@ import type { Timeline } from '../timeline.ts'
 import { type Condition, lastOf, mayHaveGotThrough } from './condition.ts'
 import { replayWhen } from './fault.ts'
 import { type Advice, type Explanation, maxCountedAhead, type SendFacts } from './model.ts'
-import { because, clock, count, moment } from './words.ts'
+import { because, clock, count, moment, sentence } from './words.ts'
 
 /** What the sentences about a condition may refer to. */
 export interface Details extends SendFacts {
   timeline: Timeline
-  /** `3 attempts, the last at 14:02:11 UTC` */
+  /** `3 attempts were made, the last at 14:02:11 UTC.` */
   attempts: string
   /** The time of its end, or else now, as shown to a customer. */
   moment: string
@@ -17,7 +17,7 @@ export interface Details extends SendFacts {
 type Renderer<C, Text> = (condition: C, details: Details) => Text
 
 export interface ConditionWords<C> {
-  /** A sentence for support. */
+  /** For support, in short sentences. */
   summary: Renderer<C, string>
   /** For the customer, without internals: continues after "Your text message …,". */
   customer: Renderer<C, string>
@@ -27,10 +27,13 @@ export interface ConditionWords<C> {
   advice?: string | Renderer<C, Advice>
 }
 
+/** @param cause absent if the recorded reason says all */
 const notDelivered =
-  (how: string): Renderer<{ reason: string }, string> =>
-  ({ reason }, { attempts }) =>
-    `Not delivered${how}${because(reason)}; ${attempts}.`
+  (cause?: string): Renderer<{ reason: string }, string> =>
+  ({ reason }, { attempts }) => {
+    const why = cause === undefined ? sentence(reason) : `${cause}${because(reason)}.`
+    return ['Not delivered.', why, attempts].filter(Boolean).join(' ')
+  }
 
 const asOf =
   (words: string): Renderer<unknown, string> =>
@@ -67,54 +70,54 @@ export const conditionWords: {
       `was accepted for delivery by the provider at ${moment}; only the provider knows whether it has arrived`,
   },
   refused: {
-    summary: notDelivered(': the provider refused it'),
+    summary: notDelivered('The provider refused it'),
     customer: asOf('was refused and not delivered'),
     advice: sendAnother,
   },
   unsendable: {
-    summary: notDelivered(': it could not be sent'),
+    summary: notDelivered('It could not be sent'),
     customer: asOf('was refused and not delivered'),
     advice: sendAnother,
   },
   attempts_failed: {
-    summary: notDelivered(': every attempt failed'),
+    summary: notDelivered('Every attempt failed'),
     customer: attemptsFailed,
     advice: replayLater,
   },
   failed_late: {
-    summary: notDelivered(': its outcome came late, so that it is not tried again'),
+    summary: notDelivered('Its outcome came late, so it is not tried again'),
     customer: asOf('was refused and not delivered'),
     advice: replayLater,
   },
   provider_away: {
-    summary: notDelivered(''),
+    summary: notDelivered(),
     customer: attemptsFailed,
     advice: (_, details) => replay(`Replay it when ${replayWhen.provider}.`, details),
   },
   expired: {
     summary: ({ at }, { now, attempts }) =>
-      `Not delivered: it waited longer than its channel allows, and expired at ${clock(at, now)}; ${attempts}.`,
+      `Not delivered. It waited longer than its channel allows, and expired at ${clock(at, now)}. ${attempts}`,
     customer: (_, { moment }) =>
       `could not be delivered in time and was given up at ${moment}, so that it does not arrive late`,
     advice: 'Send a new message if it is still useful.',
   },
   channel_deleted: {
-    summary: (_, { attempts }) => `Not delivered: its channel was deleted while it waited; ${attempts}.`,
+    summary: (_, { attempts }) => `Not delivered. Its channel was deleted while it waited. ${attempts}`,
     customer: asOf('was not delivered'),
   },
   crashed_workers: {
-    summary: notDelivered(''),
+    summary: notDelivered(),
     customer: asOf('was not delivered because of a fault on our side'),
     advice: `${checkLogs} before it is replayed: it may have crashed them.`,
   },
   media_gone: {
-    summary: () => 'Not delivered: its media is no longer kept, so the provider was not called.',
+    summary: () => 'Not delivered. Its media is no longer kept, so the provider was not called.',
     customer: asOf('was not delivered, since its media is no longer kept'),
     advice: 'Send a new message. This one cannot be replayed.',
   },
   failed_in_doubt: {
     summary: ({ reason }, { attempts }) =>
-      `Given up, though an attempt may have got through${because(reason)}; ${attempts}.`,
+      `Given up, though an attempt may have got through${because(reason.replace(/^given up: /, ''))}. ${attempts}`,
     customer: (_, { moment }) =>
       `may or may not have been delivered, as of ${moment}, and is not tried again`,
     advice({ reason }) {
@@ -125,10 +128,10 @@ export const conditionWords: {
       }
     },
   },
-  failed_otherwise: { summary: notDelivered(''), customer: asOf('was not delivered') },
+  failed_otherwise: { summary: notDelivered(), customer: asOf('was not delivered') },
   uncertain: {
     summary: ({ reason }, { attempts }) =>
-      `Not certain: the provider may or may not have it${because(reason)}; ${attempts}.`,
+      `Not certain. The provider may or may not have it${because(reason)}. ${attempts}`,
     customer: (_, { moment }) => `may or may not have been delivered, as of ${moment}; we cannot tell yet`,
     advice: (_, details) =>
       replay(
@@ -144,8 +147,9 @@ export const conditionWords: {
   },
   held: {
     summary({ since, reason }, { channel, now }) {
-      const why = reason === heldByOperator ? ', by an operator' : because(reason ?? '')
-      return `Waiting: the channel ${channel.name} has been held since ${clock(since, now)}${why}.`
+      const byOperator = reason === heldByOperator
+      const held = `Waiting: the channel ${channel.name} has been held${byOperator ? ' by an operator' : ''} since ${clock(since, now)}.`
+      return byOperator || !reason ? held : `${held} ${sentence(reason)}`
     },
     customer: asOf('is waiting to be sent'),
     next: 'It is sent when the channel is resumed.',

@@ -58,7 +58,7 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
   channel_held: (event) => ({ text: withReason('The channel was held, and the message with it', event) }),
   sent: () => ({ text: 'Sent, which means accepted by the provider.' }),
   failed: (event) => ({ text: withReason('Failed', event) }),
-  uncertain: (event) => ({ text: withReason('Uncertain, the provider may or may not have it', event) }),
+  uncertain: (event) => ({ text: withReason('Uncertain. The provider may or may not have it', event) }),
   erased: () => ({ text: 'Its contact and content were erased.' }),
   replayed: ({ nextAttemptAt }, _timeline, { now }) => ({
     text: nextAttemptAt ? `Replayed, due at ${clock(nextAttemptAt, now)}.` : 'Replayed.',

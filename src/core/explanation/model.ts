@@ -42,7 +42,7 @@ export type Tone = 'good' | 'bad' | 'unsure' | 'waiting'
 export interface Explanation {
   requestId: string
   tone: Tone
-  /** One sentence. */
+  /** The state of the send, in one to three short sentences. */
   summary: string
   /** Oldest first. */
   entries: ExplanationEntry[]

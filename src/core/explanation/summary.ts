@@ -2,7 +2,7 @@ import type { Timeline } from '../timeline.ts'
 import { type Condition, conditionOf, isErased, lastOf, mayHaveGotThrough } from './condition.ts'
 import { type ConditionWords, conditionWords, type Details } from './condition-words.ts'
 import type { Advice, Explanation, SendFacts } from './model.ts'
-import { clock, count, moment } from './words.ts'
+import { clock, moment } from './words.ts'
 
 type Summary = Pick<Explanation, 'summary' | 'next' | 'advice' | 'forCustomer'>
 
@@ -27,11 +27,12 @@ export function summarize(timeline: Timeline, facts: SendFacts): Summary {
   }
 }
 
-/** `3 attempts, the last at 14:02:11 UTC`. */
+/** `3 attempts were made, the last at 14:02:11 UTC.` */
 function attemptsOf({ attempts, events }: Timeline, now: Date): string {
   const last = lastOf(events, 'attempt_started')
-  if (!last || attempts === 0) return 'no attempt was made'
-  return `${count(attempts, 'attempt')}, ${attempts === 1 ? '' : 'the last '}at ${clock(last.at, now)}`
+  if (!last || attempts === 0) return 'No attempt was made.'
+  const made = attempts === 1 ? '1 attempt was made,' : `${attempts} attempts were made, the last`
+  return `${made} at ${clock(last.at, now)}.`
 }
 
 function nextOf(

@@ -34,6 +34,14 @@ export function count(number: number, noun: string): string {
 
 /** `: the number is not valid`, as a part of a sentence; empty if the reason is unknown or was erased. */
 export function because(reason: string): string {
-  const clause = reason.trim().replace(/[.\s]+$/, '')
+  const clause = clauseOf(reason)
   return clause === '' ? '' : `: ${clause}`
 }
+
+/** `The number is not valid.`; empty if the reason is unknown or was erased. */
+export function sentence(reason: string): string {
+  const clause = clauseOf(reason)
+  return clause === '' ? '' : `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`
+}
+
+const clauseOf = (reason: string) => reason.trim().replace(/[.\s]+$/, '')

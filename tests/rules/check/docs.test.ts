@@ -100,25 +100,25 @@ test('users and operators read "fix", never "mend"', () => {
 
 describe('docs/reference/admin.md', () => {
   const now = new Date(0)
-  const facts = { now, channel: { name: 'SMS' }, timeline: { events: [] }, attempts: 'no attempt was made' }
-  /** Of any kind: the words of each take of it what they need. */
+  const facts = { now, channel: { name: 'SMS' }, timeline: { events: [] }, attempts: 'No attempt was made.' }
+  /** Has what the words of any kind refer to. */
   const sample = { at: now, since: now, until: now, note: null, fault: undefined, limits: { maxInFlight: 1 } }
   const reasons: { [kind: string]: string } = {
     provider_away: ownReasons.providerAway,
     crashed_workers: ownReasons.givenUp,
   }
-  const told = [...readFileSync('docs/reference/admin.md', 'utf8').matchAll(/^\| ([A-Z][^|]*) \|/gm)]
+  const headings = [...readFileSync('docs/reference/admin.md', 'utf8').matchAll(/^\| ([A-Z][^|]*) \|/gm)]
     .flatMap(([, cell = '']) => cell.split(', '))
     .map((words) => words.split(' …')[0] ?? '')
 
   test.each(Object.entries(conditionWords).filter(([kind]) => kind !== 'failed_otherwise'))(
-    'explains the sentence on top of the support page: %s',
+    'explains the heading of the page of a send: %s',
     (kind, words) => {
       const condition = { ...sample, kind, reason: reasons[kind] ?? '' }
-      const sentence = (words as ConditionWords<unknown>).summary(condition, facts as unknown as Details)
+      const heading = (words as ConditionWords<unknown>).summary(condition, facts as unknown as Details)
       expect(
-        told.some((begin) => sentence.startsWith(begin)),
-        sentence,
+        headings.some((begin) => heading.startsWith(begin)),
+        heading,
       ).toBe(true)
     },
   )

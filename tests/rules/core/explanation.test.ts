@@ -123,7 +123,7 @@ describe('the summary of a send that', () => {
       'was refused has the meaning of the code',
       { send: failed('Twilio: x', { attemptRecord: { ...refused, providerCode: '21211', reason: 'x' } }) },
       'bad',
-      'Not delivered: the provider refused it: the contact has no valid phone number; 1 attempt, at 14:00:01 UTC.',
+      'Not delivered. The provider refused it: the contact has no valid phone number. 1 attempt was made, at 14:00:01 UTC.',
     ],
     [
       'was refused with an unknown code has the reason',
@@ -134,7 +134,7 @@ describe('the summary of a send that', () => {
         channel: { provider: 'smtp' },
       },
       'bad',
-      'Not delivered: the provider refused it: Twilio answered 499 with its code 99999; 1 attempt, at 14:00:01 UTC.',
+      'Not delivered. The provider refused it: Twilio answered 499 with its code 99999. 1 attempt was made, at 14:00:01 UTC.',
     ],
     [
       'could not be sent by any worker',
@@ -144,7 +144,7 @@ describe('the summary of a send that', () => {
         }),
       },
       'bad',
-      'Not delivered: it could not be sent: the template is not registered with the channel; 1 attempt, at 14:00:01 UTC.',
+      'Not delivered. It could not be sent: the template is not registered with the channel. 1 attempt was made, at 14:00:01 UTC.',
     ],
     [
       'was tried as often as it may be',
@@ -158,7 +158,7 @@ describe('the summary of a send that', () => {
         events: retried,
       },
       'bad',
-      'Not delivered: every attempt failed: it is out of service or overloaded; 3 attempts, the last at 14:02:11 UTC.',
+      'Not delivered. Every attempt failed: it is out of service or overloaded. 3 attempts were made, the last at 14:02:11 UTC.',
     ],
     [
       'got no connection at the last attempt',
@@ -169,25 +169,25 @@ describe('the summary of a send that', () => {
         }),
       },
       'bad',
-      'Not delivered: every attempt failed: the connection was refused; 2 attempts, the last at 14:00:01 UTC.',
+      'Not delivered. Every attempt failed: the connection was refused. 2 attempts were made, the last at 14:00:01 UTC.',
     ],
     [
       'expired before any attempt',
       { send: { status: 'failed', finishedAt: at(60), failure: 'expired' } },
       'bad',
-      'Not delivered: it waited longer than its channel allows, and expired at 14:01:00 UTC; no attempt was made.',
+      'Not delivered. It waited longer than its channel allows, and expired at 14:01:00 UTC. No attempt was made.',
     ],
     [
       'expired after an attempt',
       { send: { status: 'failed', finishedAt: at(60), failure: 'expired', attempt: 1 }, events: retried },
       'bad',
-      'Not delivered: it waited longer than its channel allows, and expired at 14:01:00 UTC; 1 attempt, at 14:00:01 UTC.',
+      'Not delivered. It waited longer than its channel allows, and expired at 14:01:00 UTC. 1 attempt was made, at 14:00:01 UTC.',
     ],
     [
       'was given up',
       { send: failed('given up: workers kept crashing on it', { attempt: 5 }) },
       'bad',
-      'Given up, though an attempt may have got through: given up: workers kept crashing on it; 5 attempts, the last at 14:00:01 UTC.',
+      'Given up, though an attempt may have got through: workers kept crashing on it. 5 attempts were made, the last at 14:00:01 UTC.',
     ],
     [
       'was refused at last, an earlier attempt being uncertain',
@@ -196,7 +196,7 @@ describe('the summary of a send that', () => {
         events: resent,
       },
       'bad',
-      'Given up, though an attempt may have got through: refused; 2 attempts, the last at 14:00:01 UTC.',
+      'Given up, though an attempt may have got through: refused. 2 attempts were made, the last at 14:00:01 UTC.',
     ],
     [
       'was refused at last, an earlier attempt having come late and to nothing',
@@ -216,7 +216,7 @@ describe('the summary of a send that', () => {
         ],
       },
       'bad',
-      'Not delivered: the provider refused it: the contact has no valid phone number; 2 attempts, the last at 14:00:01 UTC.',
+      'Not delivered. The provider refused it: the contact has no valid phone number. 2 attempts were made, the last at 14:00:01 UTC.',
     ],
     [
       'waits to be tried again, the last attempt being uncertain',
@@ -230,7 +230,7 @@ describe('the summary of a send that', () => {
         send: failed('the media is no longer kept', { attemptRecord: { ...refused, providerStatus: null } }),
       },
       'bad',
-      'Not delivered: its media is no longer kept, so the provider was not called.',
+      'Not delivered. Its media is no longer kept, so the provider was not called.',
     ],
     [
       'waited for a provider that stayed away',
@@ -242,7 +242,7 @@ describe('the summary of a send that', () => {
         },
       },
       'bad',
-      "Not delivered: the channel's provider kept failing; its last answer: no connection in time; no attempt was made.",
+      "Not delivered. The channel's provider kept failing; its last answer: no connection in time. No attempt was made.",
     ],
     [
       'failed by an outcome that came late',
@@ -251,7 +251,7 @@ describe('the summary of a send that', () => {
         events: [story('attempt_lost', 1, { attempt: 1 }), story('uncertain', 1, { reason: 'lost' })],
       },
       'bad',
-      'Not delivered: its outcome came late, so that it is not tried again: busy; 1 attempt, at 14:00:01 UTC.',
+      'Not delivered. Its outcome came late, so it is not tried again: busy. 1 attempt was made, at 14:00:01 UTC.',
     ],
     [
       'is uncertain',
@@ -262,13 +262,13 @@ describe('the summary of a send that', () => {
         }),
       },
       'unsure',
-      'Not certain: the provider may or may not have it: no whole answer in time; 1 attempt, at 14:00:01 UTC.',
+      'Not certain. The provider may or may not have it: no whole answer in time. 1 attempt was made, at 14:00:01 UTC.',
     ],
     [
       'is uncertain because its worker was lost',
       { send: ended('uncertain', { failure: 'worker w1 was lost' }) },
       'unsure',
-      'Not certain: the provider may or may not have it: worker w1 was lost; 1 attempt, at 14:00:01 UTC.',
+      'Not certain. The provider may or may not have it: worker w1 was lost. 1 attempt was made, at 14:00:01 UTC.',
     ],
     [
       'is with the provider',
@@ -290,13 +290,13 @@ describe('the summary of a send that', () => {
         channel: { heldAt: at(50), heldReason: "Twilio: it refuses the channel's credentials." },
       },
       'waiting',
-      "Waiting: the channel SMS has been held since 14:00:50 UTC: Twilio: it refuses the channel's credentials.",
+      "Waiting: the channel SMS has been held since 14:00:50 UTC. Twilio: it refuses the channel's credentials.",
     ],
     [
       'is held by an operator',
       { channel: { heldAt: at(50), heldReason: 'held by an operator' } },
       'waiting',
-      'Waiting: the channel SMS has been held since 14:00:50 UTC, by an operator.',
+      'Waiting: the channel SMS has been held by an operator since 14:00:50 UTC.',
     ],
     [
       'waits since its worker could not call',
@@ -594,10 +594,14 @@ describe('of a send whose contact was erased', () => {
     [
       'refused',
       ended('failed', { attemptRecord: bones }),
-      /refused it: the contact has no valid phone number; 1 attempt, /,
+      /refused it: the contact has no valid phone number\. 1 attempt was made, /,
     ],
-    ['expired', { status: 'failed', finishedAt: at(60) }, /^Not delivered; no attempt was made\./],
-    ['uncertain', ended('uncertain'), /^Not certain: the provider may or may not have it; 1 attempt, /],
+    ['expired', { status: 'failed', finishedAt: at(60) }, /^Not delivered\. No attempt was made\./],
+    [
+      'uncertain',
+      ended('uncertain'),
+      /^Not certain\. The provider may or may not have it\. 1 attempt was made, /,
+    ],
   ])('the summary leaves out the reasons (%s)', (_name, send, summary) => {
     const told = tell({ send: { ...send, ...erased }, events: event })
     expect(told.summary).toMatch(summary)

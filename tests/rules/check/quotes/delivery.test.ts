@@ -31,16 +31,16 @@ const calls = { limit: 600, seconds: 60 }
 
 quotes('explanation/delivery', [
   // Lanes
-  `within about ${seconds(leaseMs + sweepEveryMs)}, then as above`,
+  `the claim is given up, within about ${seconds(leaseMs + sweepEveryMs)}`,
   `in a set, ${replaysPerSecond} become due each second`,
   // Channels with limits
   `their wake-ups, ${headStartMs} ms before the moment`,
-  `calls are S / N and ${percent(leeway)} apart. A call may be late by ${percent(leeway)} of S`,
+  `distance between calls: S / N and ${percent(leeway)} more. A call may be late by ${percent(leeway)} of S`,
   `gets another permit about ${seconds(notCalledDelayMs)} later`,
   `about ${percent(1 - leeway)} of the rate can be used`,
   `\`${calls.limit}/${calls.seconds}\` is a call every ${(calls.seconds * (1 + leeway)) / calls.limit} s`,
   `An unclaimed one expires after ${seconds(permitValidMs)}`,
-  `At \`80/1\` the leeway is ${1000 * leeway} ms`,
+  `At \`80/1\` a call may be late by ${1000 * leeway} ms`,
   `locks the channels' rows for up to ${seconds(givesUpAfterMs)}`,
   // Circuit breakers
   `each attempt up to ${PROVIDER_TIMEOUT_SECONDS} s of a slot`,
@@ -57,10 +57,10 @@ quotes('explanation/delivery', [
   `uses at most ${overflowShare} of its slots for the overflow`,
   `So ${permitsDuringSlowStart} calls of a channel's overflow are in flight at a time`,
   `After ${slowStartAfterSeconds} s without an answer it is ${permitsDuringSlowStart} again`,
-  `An account whose ${quotaPerChannel} sends in a channel wait`,
+  `While an account's ${quotaPerChannel} sends in a channel wait`,
   `the slots of a worker, ${quotaPerChannel} sends for each channel, and ${overflowShare} by the overflow`,
   `hold permits, and the ${permitsDuringSlowStart} calls of its slow start`,
-  `up to ${grouped(sendsPerPass)} due sends in a pass`,
+  `up to ${grouped(sendsPerPass)} due sends at a time`,
   `Tags end** at ${grouped(lastTag)}`,
   // Time limits
   `\`PROVIDER_TIMEOUT_SECONDS\` (${PROVIDER_TIMEOUT_SECONDS}) after its last bytes have moved`,
