@@ -15,7 +15,7 @@ const quoted = (example: string): JsonSchema => ({ type: 'string', examples: [ex
 export const headers: Record<string, Header> = {
   'X-Request-Id': {
     description:
-      'The id of this request, made by the service; the same as `requestId` in an error or a 202. An idempotent replay has the id of the first request.',
+      'The id of this request, made by the service; the same as `requestId` in an error or a 202. A repeat with the same Idempotency-Key has the id of the first request.',
     required: true,
     schema: { type: 'string', format: 'uuid', examples: [exampleIds.requestId] },
   },

@@ -1,15 +1,11 @@
 import { quotaPerAccount, quotaPerChannel } from '../../../../db/admission/quota.ts'
-import { firstSeconds, longestSeconds } from '../../../../db/delivery/breakers.ts'
 import { maxLosses } from '../../../../src/core/outcome.ts'
-import { maxFailures } from '../../../../workers/sends/breaker.ts'
 import { otherWorkerDelayMs } from '../../../../workers/sends/prepare-delivery.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import { quotes, retryDelays, seconds, settings, totalRetryDelay, word } from './quote.ts'
 
 quotes('reference/timeline', [
   `beyond ${quotaPerChannel} in a channel or ${quotaPerAccount} in all take turns`,
-  `After ${maxFailures} calls in a row that failed, over ${seconds(workerTimes.failingForMs)} or more,`,
-  `left alone for ${firstSeconds} s, and longer each time it goes on failing, up to ${longestSeconds / 60} min`,
   `follow after ${retryDelays}, each`,
   `whose delays add up to ${totalRetryDelay}`,
   `there are at most ${settings.RETRY_DELAYS_SECONDS.length + 1} attempts`,
