@@ -173,8 +173,8 @@ describe('the page of a send', () => {
     const requestId = await finished({ ...textBody('the secret words', contact), flowId: account.flowId })
     const page = await sendPage(requestId)
     expect(page.status).toBe(200)
-    for (const told of ['Account Test', 'Attempts 1', account.flowId, account.channelId, requestId]) {
-      expect(page.text).toContain(told)
+    for (const fact of ['Account Test', 'Attempts 1', account.flowId, account.channelId, requestId]) {
+      expect(page.text).toContain(fact)
     }
     expect(page.text).toContain('only the provider knows whether it reached the contact')
     expect(page.text).toContain(contact.slice(-2).padStart(contact.length - 3, '*'))

@@ -429,8 +429,8 @@ test.each([
     await sleep(100)
     outgoing.destroy()
     const lines = await eventually('a line about it', async () => {
-      const told = service.logs.slice(before).filter(({ event }) => event === 'rejected')
-      return told.length > 0 && service.logs.slice(before)
+      const rejections = service.logs.slice(before).filter(({ event }) => event === 'rejected')
+      return rejections.length > 0 && service.logs.slice(before)
     })
     for (const { event, statusCode } of lines) expect([event, statusCode]).toEqual(['rejected', 400])
   },

@@ -15,9 +15,9 @@ import { newKey, postKeyed } from './keyed.ts'
 const absentId = '01890000-0000-7000-8000-000000000000'
 
 let service: TestService
-/** Who asks. */
+/** Sends the requests. */
 let account: Account & { mailChannelId: string }
-/** Whose records they aren't. */
+/** Another account, whose channels, flows and sends the requests name. */
 let stranger: Account & { mailChannelId: string; requestId: string; mediaRequestId: string }
 
 beforeAll(async () => {

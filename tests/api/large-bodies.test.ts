@@ -50,7 +50,7 @@ async function begin(account: Account, sent: number, declared?: number, at = ser
   return { socket, answers: () => answersIn(Buffer.concat(parts)) }
 }
 
-/** As many as an account may have, each of which has come so far that it has its place. */
+/** As many large bodies as the budget of an account allows, each received so far that memory is reserved for it. */
 async function fill(account: Account, at = service) {
   return await Promise.all(
     Array.from({ length: largestOfAccount }, () => begin(account, 2 * smallBytes, largest, at)),
@@ -129,7 +129,7 @@ describe('with short timeouts', () => {
   test('a slow client that holds memory is disconnected; one that waits for memory counts as neither slow nor idle', async () => {
     const [bodyBytesPerSecond, idleMs] = [smallBytes / 2, 2000]
     const { withShortTimeouts, account } = await start({ bodyGraceMs: 400, idleMs, bodyBytesPerSecond })
-    // Those that have a place keep it for four seconds from here, whenever the other one comes.
+    // Those that have memory keep it for four seconds from here, whenever the other one comes.
     const startedAt = performance.now()
     const holders = await fill(account, withShortTimeouts)
     void trickle(holders.map(({ socket }) => socket))
@@ -150,7 +150,7 @@ describe('with short timeouts', () => {
     expect(answer.headers.get('Retry-After')).toBe('1')
     for (const { socket } of holders) socket.destroy()
     await eventually(
-      'a place',
+      'memory',
       async () => (await post(withShortTimeouts, account, largeText(largest))).status === 202,
     )
   })

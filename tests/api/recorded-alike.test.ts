@@ -17,23 +17,26 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 /** The fields of a send but for its channel, with usual defaults. */
-interface Told extends Partial<NewSend> {
+interface GivenSend extends Partial<NewSend> {
   /** The first, the second … of its account. */
   channel: number
 }
 
-const times = (count: number, told: Told): Told[] => Array.from({ length: count }, () => told)
+const times = (count: number, send: GivenSend): GivenSend[] => Array.from({ length: count }, () => send)
 const contact = (value: string) => ({ type: 'phone', value }) as const
 const tooLate = { recordBy: new Date('2020-01-01') }
 
 /** Records them for an account of its own, and returns the result of each, with positions in the given order instead of ids. */
-async function record(told: readonly Told[], insert: (rows: readonly NewSend[]) => Promise<RecordedSend[]>) {
+async function record(
+  givenSends: readonly GivenSend[],
+  insert: (rows: readonly NewSend[]) => Promise<RecordedSend[]>,
+) {
   const account: Account = await buildAccount(service)
   const channels: string[] = []
-  for (const { channel } of told) {
+  for (const { channel } of givenSends) {
     while (channels.length <= channel) channels.push(await buildChannel(service, account.accountId))
   }
-  const rows = told.map(({ channel, ...rest }, n) =>
+  const rows = givenSends.map(({ channel, ...rest }, n) =>
     buildNewSend({
       accountId: account.accountId,
       channelId: channels[channel] ?? '',
@@ -78,7 +81,7 @@ const inOneInsertWithKeys = (rows: readonly NewSend[]) => {
 
 const someone = contact('+4915112345678')
 
-test.each<[string, Told[]]>([
+test.each<[string, GivenSend[]]>([
   [
     'all that a send can have',
     [
@@ -98,14 +101,14 @@ test.each<[string, Told[]]>([
       { channel: 0, contact: someone },
     ],
   ],
-  ['the places of channels', [...times(18, { channel: 0 }), ...times(2, { channel: 1 })]],
+  ['the quota of channels', [...times(18, { channel: 0 }), ...times(2, { channel: 1 })]],
   [
-    'the places of an account',
+    'the quota of an account',
     [0, 1, 2, 3, 4, 5, 6, 7].flatMap((channel) => times(13, { channel })).concat(times(6, { channel: 0 })),
   ],
-])('one by one, in one insert, or with keys, sends are recorded alike: %s', async (_, told) => {
-  const alone = await record(told, oneByOne)
-  expect(await record(told, inOneInsert)).toEqual(alone)
-  expect(await record(told, inOneInsertWithKeys)).toEqual(alone)
-  expect(alone.map(({ answer }) => answer !== undefined)).toEqual(told.map(({ recordBy }) => !recordBy))
+])('one by one, in one insert, or with keys, sends are recorded alike: %s', async (_, givenSends) => {
+  const alone = await record(givenSends, oneByOne)
+  expect(await record(givenSends, inOneInsert)).toEqual(alone)
+  expect(await record(givenSends, inOneInsertWithKeys)).toEqual(alone)
+  expect(alone.map(({ answer }) => answer !== undefined)).toEqual(givenSends.map(({ recordBy }) => !recordBy))
 })

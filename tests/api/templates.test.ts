@@ -141,7 +141,7 @@ test('a client cannot give a definition of its own', async () => {
   await expectFault(service, answer, 'message.template.definition')
 })
 
-test("the log tells of the refusal without the client's keys and values", async () => {
+test("the log has the refusal without the client's keys and values", async () => {
   const variables = [variable('sesame-key', 'sesame-value'), variable('name', 'Ann-Sesame')]
   const { body } = await post(service, account, templateBody(variables))
   const lines = service.logsOf(body.requestId)

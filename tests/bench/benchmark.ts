@@ -19,7 +19,7 @@ export interface BenchmarkOptions {
   isQuick: boolean
   /** Whether the case of this name is selected. */
   isChosen(name: string): boolean
-  tell(progress: string): void
+  print(progress: string): void
 }
 
 /** The results of one benchmark. */

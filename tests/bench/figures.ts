@@ -20,8 +20,8 @@ export function percentile(values: readonly number[], part: number): number {
 
 /** Its median, and the range of the runs. */
 export function inWords({ variant, unit, values }: Figure): string {
-  const told = [median(values), Math.min(...values), Math.max(...values)].map(rounded)
-  return `${variant} ${told[0]}${unit} (${told[1]}–${told[2]})`
+  const printed = [median(values), Math.min(...values), Math.max(...values)].map(rounded)
+  return `${variant} ${printed[0]}${unit} (${printed[1]}–${printed[2]})`
 }
 
 function rounded(value: number): string {

@@ -41,7 +41,7 @@ async function main(): Promise<number> {
   const findings: Findings[] = []
   for (const benchmark of chosen.filter((one) => one.names.some((name) => only.includes(name)))) {
     const isChosen = (name: string) => only.includes(name)
-    findings.push(await benchmark.run({ runs, isQuick: values.quick, isChosen, tell }))
+    findings.push(await benchmark.run({ runs, isQuick: values.quick, isChosen, print }))
   }
   console.log(`\n${report(findings)}\n`)
   const machine = { cores: cpus().length, node: process.version }
@@ -86,6 +86,6 @@ function chosenCases(text: string | undefined, known: readonly string[]): readon
   return names
 }
 
-function tell(progress: string): void {
+function print(progress: string): void {
   console.error(`${new Date().toISOString().slice(11, 19)} ${progress}`)
 }

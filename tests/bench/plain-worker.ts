@@ -37,10 +37,10 @@ await runProcess(async () => {
     },
     { connection: runtime.redis, prefix: keyPrefix, concurrency, ...leaveNothing },
   )
-  const beside = [startReconciler(runtime, permits), startSweeps(runtime, heartbeat, () => [])]
+  const tasks = [startReconciler(runtime, permits), startSweeps(runtime, heartbeat, () => [])]
   log.info({ event: 'working', worker: name, concurrency })
   closeOnSignal(log, drainMs, async () => {
-    await Promise.all([worker.close(), ...beside.map((rounds) => rounds.stop())])
+    await Promise.all([worker.close(), ...tasks.map((task) => task.stop())])
     await heartbeat.stop()
     await closeProviders()
     await runtime.close()

@@ -10,8 +10,8 @@ import { eventually } from '../support/wait.ts'
 
 const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
 const build = join(projectRoot, 'dist/bench')
-const toldWithinMs = 90_000
-const toldOfLog = 2000
+const loggedWithinMs = 90_000
+const shownOfLog = 2000
 
 /** The options of `npm start` and `npm run worker`. */
 const flags = ['--max-semi-space-size=64']
@@ -43,7 +43,7 @@ export interface Program {
   ready: Record<string, unknown>
   signal(signal: NodeJS.Signals): void
   /** The next log line of this event, including those since the last call. */
-  told(event: string): Promise<Record<string, unknown>>
+  logged(event: string): Promise<Record<string, unknown>>
   /** Ends it with SIGKILL, or with SIGTERM if it is profiled, and waits for its end. */
   kill(): Promise<void>
 }
@@ -88,7 +88,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   void exited.then(() => options.reaper.forget(pid))
 
   const heard = new Map<string, number>()
-  const told = async (event: string) => {
+  const logged = async (event: string) => {
     const at = heard.get(event) ?? 0
     const find = async () => {
       const written = await readFile(logFile, 'utf8')
@@ -96,18 +96,18 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
       const lines = written.split('\n').slice(0, -1)
       const line = lines.filter((one) => one.includes(`"event":"${event}"`))[at]
       if (line === undefined && child.exitCode !== null)
-        throw new Error(`${entry} ended: ${written.slice(-toldOfLog)}`)
+        throw new Error(`${entry} ended: ${written.slice(-shownOfLog)}`)
       return line
     }
-    const line = await eventually(`${event} of ${entry}`, find, toldWithinMs)
+    const line = await eventually(`${event} of ${entry}`, find, loggedWithinMs)
     heard.set(event, at + 1)
     return JSON.parse(line)
   }
   return {
     pid,
-    ready: await told(readyEvent),
+    ready: await logged(readyEvent),
     signal: (signal) => void child.kill(signal),
-    told,
+    logged,
     async kill() {
       child.kill(profiles === undefined ? 'SIGKILL' : 'SIGTERM')
       await exited

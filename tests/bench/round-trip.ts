@@ -26,14 +26,14 @@ interface Measured {
  */
 export const roundTrip: Benchmark = {
   names: ['round-trip'],
-  async run({ runs, isQuick, tell }) {
+  async run({ runs, isQuick, print }) {
     const { roundTripsMs, seconds } = isQuick ? quick : full
     const stage = await openStage()
     try {
       const senders = await openChannels(await openAccounts(stage, accounts), '/accept')
       const results: Result[] = []
       for (const roundTripMs of roundTripsMs) {
-        tell(`round-trip: ${roundTripMs} ms`)
+        print(`round-trip: ${roundTripMs} ms`)
         const measured: Measured[] = []
         for (let run = 0; run < runs; run++)
           measured.push(await measure(stage, senders, roundTripMs, seconds))

@@ -17,7 +17,7 @@ export async function openChannels(tenants: readonly Tenant[], path: string, eac
 }
 
 /** The senders send in turn, each time to another contact. */
-export function inTurn(senders: readonly Sender[], rounds: number): Post[] {
-  const round = () => senders.map((sender) => ({ sender, contact: newContact() }))
-  return Array.from({ length: rounds }, round).flat()
+export function inTurn(senders: readonly Sender[], sendsEach: number): Post[] {
+  const oneEach = () => senders.map((sender) => ({ sender, contact: newContact() }))
+  return Array.from({ length: sendsEach }, oneEach).flat()
 }

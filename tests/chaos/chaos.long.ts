@@ -15,7 +15,7 @@ test.each([1, 2, 3])(
       faults,
       scale: scaleOf(sends),
       providerTimeoutSeconds: 15,
-      tell: () => {},
+      print: () => {},
     })
     console.log(report(results))
     const violations = results.filter((result) => result.violations.length > 0)

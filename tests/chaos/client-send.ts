@@ -20,7 +20,9 @@ export interface ClientSend {
   answers: Answer[]
 }
 
-export function requestIdsTold({ answers }: ClientSend): string[] {
-  const told = answers.flatMap(({ status, requestId }) => (status === 202 && requestId ? [requestId] : []))
-  return [...new Set(told)]
+export function acceptedIds({ answers }: ClientSend): string[] {
+  const accepted = answers.flatMap(({ status, requestId }) =>
+    status === 202 && requestId ? [requestId] : [],
+  )
+  return [...new Set(accepted)]
 }

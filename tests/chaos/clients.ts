@@ -64,7 +64,7 @@ function nextClient(phase: Phase, options: LoadOptions, index: number): Promise<
   const { through = 'balancer', triesAgain = true, channelIds = [], isWithoutKeys = false } = options
   const isKeyed = !isWithoutKeys || index % 2 === 0
   const send = phase.newSend({ channelId: channelIds[index % channelIds.length], isKeyed })
-  return triesAgain && isKeyed ? askUntilTold(phase, send, through) : ask(phase, send, through)
+  return triesAgain && isKeyed ? askUntilAnswered(phase, send, through) : ask(phase, send, through)
 }
 
 /** Sends all at once, and resolves like `load`. */
@@ -74,7 +74,7 @@ export async function burst(
   through: Way = 'balancer',
   channelId = phase.channelId,
 ): Promise<void> {
-  const client = () => askUntilTold(phase, phase.newSend({ channelId }), through)
+  const client = () => askUntilAnswered(phase, phase.newSend({ channelId }), through)
   await Promise.all(Array.from({ length: count }, client))
 }
 
@@ -85,7 +85,7 @@ export async function burstWithoutKeys(phase: Phase, count: number, through: Way
   )
 }
 
-async function askUntilTold(phase: Phase, send: ClientSend, through: Way): Promise<void> {
+async function askUntilAnswered(phase: Phase, send: ClientSend, through: Way): Promise<void> {
   const deadline = Date.now() + giveUpAfterMs
   for (let backoffMs = firstBackoffMs; Date.now() < deadline; ) {
     await ask(phase, send, through)

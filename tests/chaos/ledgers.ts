@@ -5,7 +5,7 @@ import { groupBy } from '../support/group-by.ts'
 import type { Effect } from './provider.ts'
 
 /** A client's view of its send: the distinct requestIds that it got with a 202. */
-export interface ToldSend {
+export interface ClientLedgerEntry {
   key: string
   contact: string
   requestIds: readonly string[]
@@ -29,7 +29,7 @@ export interface SendRow {
 }
 
 export interface Ledgers {
-  told: readonly ToldSend[]
+  clients: readonly ClientLedgerEntry[]
   calls: readonly CallEffect[]
   rows: readonly SendRow[]
   /** Attempts per send, by the service's settings. */
@@ -68,19 +68,19 @@ export interface Comparison {
  * A recorded send whose client got a 503 or no answer counts like any other.
  */
 export function compareLedgers(ledgers: Ledgers): Comparison {
-  const { told, calls, rows, attempts } = ledgers
+  const { clients, calls, rows, attempts } = ledgers
   const callsOf = groupBy(calls, ({ requestId }) => requestId)
-  const acknowledged = new Set(told.flatMap(({ requestIds }) => requestIds))
+  const acknowledged = new Set(clients.flatMap(({ requestIds }) => requestIds))
   const recorded = new Set(rows.map(({ requestId }) => requestId))
   const absent = [...acknowledged].filter((requestId) => !recorded.has(requestId))
   return {
-    accepted: told.filter(({ requestIds }) => requestIds.length > 0).length,
+    accepted: clients.filter(({ requestIds }) => requestIds.length > 0).length,
     lost: [
       ...absent.map((requestId) => ({ requestId, what: 'acknowledged, but not in the database' })),
       ...rows.flatMap((row) => lossOf(row, effectsOf(callsOf, row), attempts)),
     ],
     doubled: [
-      ...told.flatMap(twiceTold),
+      ...clients.flatMap(acceptedTwice),
       ...twiceRecorded(rows),
       ...rows.flatMap((row) => repeatOf(row, effectsOf(callsOf, row))),
     ],
@@ -115,9 +115,9 @@ function repeatOf({ requestId, onUncertain }: SendRow, effects: readonly Effect[
   ]
 }
 
-function twiceTold({ key, requestIds }: ToldSend): Discrepancy[] {
+function acceptedTwice({ key, requestIds }: ClientLedgerEntry): Discrepancy[] {
   const [first, ...others] = requestIds
-  return others.map((requestId) => ({ requestId, what: `told for key ${key}, as was ${first}` }))
+  return others.map((requestId) => ({ requestId, what: `accepted for key ${key}, as was ${first}` }))
 }
 
 function twiceRecorded(rows: readonly SendRow[]): Discrepancy[] {
@@ -126,7 +126,7 @@ function twiceRecorded(rows: readonly SendRow[]): Discrepancy[] {
   )
 }
 
-function contradictions({ told, calls, rows }: Ledgers): Discrepancy[] {
+function contradictions({ clients, calls, rows }: Ledgers): Discrepancy[] {
   const contactOf = new Map(rows.map(({ requestId, contact }) => [requestId, contact]))
   return [
     ...calls.flatMap(({ requestId, contact }) => {
@@ -134,19 +134,19 @@ function contradictions({ told, calls, rows }: Ledgers): Discrepancy[] {
       if (recorded === undefined) return [{ requestId, what: 'called, but not in the database' }]
       return recorded === contact ? [] : [{ requestId, what: `for ${recorded}, but called for ${contact}` }]
     }),
-    ...told.flatMap(({ key, contact, requestIds }) =>
+    ...clients.flatMap(({ key, contact, requestIds }) =>
       requestIds
         .filter((requestId) => (contactOf.get(requestId) ?? contact) !== contact)
-        .map((requestId) => ({ requestId, what: `told for key ${key}, but not of its contact` })),
+        .map((requestId) => ({ requestId, what: `accepted for key ${key}, but not of its contact` })),
     ),
-    ...sentThoughRefused({ told, calls, rows }),
+    ...sentThoughRefused({ clients, calls, rows }),
   ]
 }
 
-function sentThoughRefused({ told, calls, rows }: Omit<Ledgers, 'attempts'>): Discrepancy[] {
+function sentThoughRefused({ clients, calls, rows }: Omit<Ledgers, 'attempts'>): Discrepancy[] {
   const traces: { requestId: string; contact: string }[] = [...rows, ...calls]
   const sendOf = new Map(traces.map(({ requestId, contact }) => [contact, requestId]))
-  return told.flatMap(({ contact, isRefused }) => {
+  return clients.flatMap(({ contact, isRefused }) => {
     const requestId = isRefused && sendOf.get(contact)
     return requestId ? [{ requestId, what: 'refused with 503, but sent' }] : []
   })

@@ -44,7 +44,7 @@ async function main(): Promise<number> {
     sends,
     faults: chosen,
     logFile: values.logs,
-    tell: (progress) => console.error(`${new Date().toISOString().slice(11, 19)} ${progress}`),
+    print: (progress) => console.error(`${new Date().toISOString().slice(11, 19)} ${progress}`),
     signal: interruption(),
   })
   console.log(report(results))

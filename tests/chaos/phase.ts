@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { groupBy } from '../support/group-by.ts'
 import { between, type Random } from '../support/random.ts'
-import { type ClientSend, requestIdsTold } from './client-send.ts'
+import { acceptedIds, type ClientSend } from './client-send.ts'
 import { type Comparison, compareLedgers, type SendRow } from './ledgers.ts'
 import { accepts, type ProviderCall, type ProviderLedger } from './provider.ts'
 import type { World } from './world.ts'
@@ -28,7 +28,7 @@ export interface Phase {
   clients: ClientSend[]
   provider: ProviderLedger
   /** The sends in flight at a worker when it was killed. Only these may end uncertain. */
-  inHandOfKilled: InHand[]
+  inFlightAtKills: InFlight[]
   /** From this time on, a request answered with 503 must not be recorded. */
   struckAt: number | undefined
   /** The end of each fault, from which recovery is measured. */
@@ -43,7 +43,7 @@ export interface Phase {
   rows(): Promise<PhaseRow[]>
 }
 
-export interface InHand {
+export interface InFlight {
   requestId: string
   killedAt: number
 }
@@ -88,7 +88,7 @@ export async function openPhase(world: World, { name, random, sends }: PhaseOpti
     channelId,
     clients,
     provider,
-    inHandOfKilled: [],
+    inFlightAtKills: [],
     struckAt: undefined,
     faultsOver: [],
     violations: [],
@@ -135,12 +135,12 @@ export async function settle(phase: Phase): Promise<void> {
 
 export function compare(phase: Phase, rows: readonly PhaseRow[]): Comparison {
   const { world, clients, provider } = phase
-  const told = clients.map((send) => ({
+  const entries = clients.map((send) => ({
     ...send,
-    requestIds: requestIdsTold(send),
+    requestIds: acceptedIds(send),
     isRefused: isRefused(phase, send),
   }))
-  return compareLedgers({ told, calls: provider.calls, rows, attempts: world.attempts })
+  return compareLedgers({ clients: entries, calls: provider.calls, rows, attempts: world.attempts })
 }
 
 /** A send with a key doesn't count: an earlier request may have recorded it. */

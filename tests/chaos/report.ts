@@ -17,9 +17,9 @@ export function report(results: readonly Result[]): string {
     'met',
   ]
   const table = markdownTable(head, results.map(cells))
-  const notes = results.flatMap(({ fault, notes: told }) => told.map((note) => `${fault}: ${note}`))
+  const allNotes = results.flatMap(({ fault, notes }) => notes.map((note) => `${fault}: ${note}`))
   const violations = results.filter((result) => result.violations.length > 0).map(listed)
-  return [table, notes.join('\n'), ...violations].filter((part) => part !== '').join('\n\n')
+  return [table, allNotes.join('\n'), ...violations].filter((part) => part !== '').join('\n\n')
 }
 
 function cells(result: Result): string[] {

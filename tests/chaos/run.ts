@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { randomOf, shuffled } from '../support/random.ts'
 import { spanBetween } from '../support/standstill.ts'
-import { requestIdsTold } from './client-send.ts'
+import { acceptedIds } from './client-send.ts'
 import { type Fault, type Findings, type Scale, violationsOf } from './fault.ts'
 import { compare, openPhase, type Phase, settle, slowestAnswerMs, slowestRecoveryMs } from './phase.ts'
 import { startWorld, type World } from './world.ts'
@@ -33,7 +33,7 @@ export interface RunOptions {
   scale: Scale
   providerTimeoutSeconds: number
   logFile?: string | undefined
-  tell: (progress: string) => void
+  print: (progress: string) => void
   /** Aborts the run. */
   signal?: AbortSignal
 }
@@ -77,13 +77,13 @@ export async function runChaos(options: RunOptions): Promise<Result[]> {
 }
 
 async function strike(world: World, fault: Fault, options: RunOptions): Promise<Phase> {
-  const { seed, sends, scale, tell, signal } = options
+  const { seed, sends, scale, print, signal } = options
   const random = randomOf(seed, fault.name)
   const startedAt = performance.now()
   await world.fleet.complete()
   const own = Math.max(fewestSends, Math.round(sends * fault.share))
   const phase = await openPhase(world, { name: fault.name, random, sends: own })
-  tell(`${fault.name}: begins`)
+  print(`${fault.name}: begins`)
   const crashesBefore = world.fleet.crashes.length
   const ownDelay = monitorEventLoopDelay({ resolution: 10 })
   ownDelay.enable()
@@ -98,7 +98,7 @@ async function strike(world: World, fault: Fault, options: RunOptions): Promise<
   await settle(phase)
   phase.violations.push(...world.fleet.crashes.slice(crashesBefore))
   const took = `${seconds(struckAt - startedAt)} and ${seconds(performance.now() - struckAt)} to settle`
-  tell(`${fault.name}: ${phase.clients.length} sends in ${took}`)
+  print(`${fault.name}: ${phase.clients.length} sends in ${took}`)
   return phase
 }
 
@@ -112,7 +112,7 @@ async function resultOf({ fault, phase, stoodStillMs }: Struck, scale: Scale): P
     slowestAnswerMs: slowestAnswerMs(phase),
   }
   const { lost, doubled, contradicted } = comparison
-  const neverTold = phase.clients.filter((send) => send.isKeyed && requestIdsTold(send).length === 0)
+  const neverAccepted = phase.clients.filter((send) => send.isKeyed && acceptedIds(send).length === 0)
   const failed = rows.filter((row) => row.status === 'failed' && !fault.mayFail?.(phase, row))
   return {
     fault: fault.name,
@@ -128,7 +128,7 @@ async function resultOf({ fault, phase, stoodStillMs }: Struck, scale: Scale): P
       ...doubled.map(({ requestId, what }) => `doubled: ${requestId}: ${what}`),
       ...contradicted.map(({ requestId, what }) => `contradicted: ${requestId}: ${what}`),
       ...violationsOf(failed, 'nothing here makes a send fail'),
-      ...neverTold.map(({ key, answers }) => `${key} was never told a 202, but ${answers.at(-1)?.status}`),
+      ...neverAccepted.map(({ key, answers }) => `${key} never got a 202, but ${answers.at(-1)?.status}`),
       ...phase.violations,
       ...fault.reach(phase, findings, scale),
     ],

@@ -37,7 +37,11 @@ const words = {
   reason: `${phone} is no number`,
   providerStatus: 400,
 } as const
-const told: AttemptOutcome = { outcome: 'sent', providerMessageId: `wamid-${phone}`, providerStatus: 200 }
+const sentOutcome: AttemptOutcome = {
+  outcome: 'sent',
+  providerMessageId: `wamid-${phone}`,
+  providerStatus: 200,
+}
 
 let service: TestService
 let account: Account
@@ -117,15 +121,15 @@ test('content and contact are gone from every table, and the redacted timelines 
   for (const hidden of [content, name, phone, phone.slice(1)]) expect(stored).not.toContain(hidden)
   for (const [index, requestId] of requestIds.entries()) {
     const timeline = await finishedTimeline(service, requestId, account.apiKey)
-    const bones = before[index]
+    const kept = before[index]
     expect(timeline).toMatchObject({
-      ...{ requestId, status: bones?.status, messageType: bones?.messageType, attempts: bones?.attempts },
-      ...{ acceptedAt: bones?.acceptedAt, finishedAt: bones?.finishedAt },
-      ...{ conversationId: bones?.conversationId, contact: { type: 'phone', value: 'erased' } },
+      ...{ requestId, status: kept?.status, messageType: kept?.messageType, attempts: kept?.attempts },
+      ...{ acceptedAt: kept?.acceptedAt, finishedAt: kept?.finishedAt },
+      ...{ conversationId: kept?.conversationId, contact: { type: 'phone', value: 'erased' } },
       providerMessageId: null,
     })
     expect(timeline.contact).not.toHaveProperty('name')
-    expect(namesOf(timeline)).toEqual([...(bones ? namesOf(bones) : []), 'erased'])
+    expect(namesOf(timeline)).toEqual([...(kept ? namesOf(kept) : []), 'erased'])
     expect(timeline.events.filter(({ reason, providerMessageId }) => reason || providerMessageId)).toEqual([])
   }
   const { events } = await timelineOf(service, retried)
@@ -144,12 +148,12 @@ test('a contact without sends answers 0', async () => {
 test("other accounts' sends to the contact stay, and so do the account's sends to others", async () => {
   const other = await buildAccount(service)
   const kept = [
-    await attemptedSend(service, other, told, textBody(content, phone)),
-    await attemptedSend(service, account, told, textBody(content, '+4915155501235')),
-    await attemptedSend(service, account, told, textBody(content, 'ann@example.com')),
+    await attemptedSend(service, other, sentOutcome, textBody(content, phone)),
+    await attemptedSend(service, account, sentOutcome, textBody(content, '+4915155501235')),
+    await attemptedSend(service, account, sentOutcome, textBody(content, 'ann@example.com')),
   ]
   const before = await Promise.all(kept.map((id) => rowOf(service, id)))
-  const erased = await attemptedSend(service, account, told, textBody(content, phone))
+  const erased = await attemptedSend(service, account, sentOutcome, textBody(content, phone))
   expect(await erase()).toEqual({ erased: 1, unfinished: 0 })
   expect(await Promise.all(kept.map((id) => rowOf(service, id)))).toEqual(before)
   expect(await conversationsOf(phone, other)).toMatchObject([{ closedAt: null }])
@@ -157,7 +161,7 @@ test("other accounts' sends to the contact stay, and so do the account's sends t
 })
 
 test('an address is found whatever the case of its domain', async () => {
-  const requestId = await attemptedSend(service, account, told, textBody(content, 'Ann@example.com'))
+  const requestId = await attemptedSend(service, account, sentOutcome, textBody(content, 'Ann@example.com'))
   expect(await erase('ann@example.com', 'email')).toEqual({ erased: 0, unfinished: 0 })
   expect(await eraseByCli('Ann@EXAMPLE.com')).toEqual({ erased: 1, unfinished: 0 })
   expect((await timelineOf(service, requestId)).contact).toEqual({ type: 'email', value: 'erased' })
@@ -165,7 +169,7 @@ test('an address is found whatever the case of its domain', async () => {
 
 describe('a send that has not ended', () => {
   test('is left as it is and counted, with the advice to run it again, which then erases it', async () => {
-    await attemptedSend(service, account, told, textBody(content, phone))
+    await attemptedSend(service, account, sentOutcome, textBody(content, phone))
     const requestId = await accept(service, account, textBody(content, phone))
     const { status, message, contactValue, lane } = await rowOf(service, requestId)
     expect(await eraseByCli(phone)).toEqual({
@@ -214,7 +218,7 @@ describe('an erased send', () => {
   })
 
   test.each([
-    ['sent', told],
+    ['sent', sentOutcome],
     ['failed', words],
   ] as const)('records a late outcome without its text: %s', async (status, outcome) => {
     const requestId = await accept(service, account, textBody(content, phone))

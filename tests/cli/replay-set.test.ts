@@ -94,12 +94,12 @@ test('a set leaves out sends whose media is deleted, and does not count them for
   const [gone = '', kept = '', linked = ''] = await buildEnded(by, 3, 'failed')
   const { db } = service.runtime
   const own = { mediaType: 'image' as const, sizeBytes: 3 }
-  for (const [requestId, told] of [
+  for (const [requestId, stored] of [
     [gone, own],
     [kept, own],
     [linked, { mediaType: 'image' as const, mediaUrl: 'https://example.com/a.png' }],
   ] as const) {
-    const message = { type: 'media' as const, media: told }
+    const message = { type: 'media' as const, media: stored }
     await db.update(sends).set({ messageType: 'media', message }).where(eq(sends.requestId, requestId))
   }
   await db.insert(media).values({ requestId: kept, content: Buffer.from('abc') })

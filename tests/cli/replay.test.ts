@@ -89,9 +89,9 @@ describe('a replay', () => {
     const sendsOf = await Promise.all(
       [refused, broken].map(async ({ by, at }) => ({ requestId: await accept(service, by, textBody()), at })),
     )
-    const stories: Timeline[] = []
-    for (const { requestId } of sendsOf) stories.push(await ended(requestId))
-    expect(stories.map(({ status }) => status)).toEqual(['failed', 'uncertain'])
+    const timelines: Timeline[] = []
+    for (const { requestId } of sendsOf) timelines.push(await ended(requestId))
+    expect(timelines.map(({ status }) => status)).toEqual(['failed', 'uncertain'])
     for (const { requestId, at } of sendsOf) {
       at.behaviour = accepting
       expect(await replayed(requestId)).toEqual({ replayed: 1, requestId })
@@ -99,7 +99,7 @@ describe('a replay', () => {
     for (const [index, { requestId }] of sendsOf.entries()) {
       const timeline = await ended(requestId)
       expect(timeline).toMatchObject({ status: 'sent', attempts: 2, providerMessageId: 'received-1' })
-      expect(timeline.events.slice(0, 4)).toEqual(stories[index]?.events)
+      expect(timeline.events.slice(0, 4)).toEqual(timelines[index]?.events)
       expect(timeline.events.slice(4)).toMatchObject([
         { event: 'replayed', nextAttemptAt: expect.any(String) },
         { event: 'attempt_started', attempt: 2, worker: 'again' },

@@ -33,7 +33,7 @@ async function explanationOf(requestId: string) {
   if (!found) throw new Error(`No send ${requestId}`)
   return {
     facts: found.facts,
-    story: explain(buildTimeline(found.send, found.events, 'masked'), found.facts),
+    explanation: explain(buildTimeline(found.send, found.events, 'masked'), found.facts),
   }
 }
 
@@ -43,16 +43,16 @@ test('the explanation of a send behind earlier ones names the first and counts t
   // In two requests at once, which may share an insert or not.
   const next = await Promise.all(['2', '3'].map((text) => accept(service, account, textBody(text, contact))))
   const alone = await accept(service, account, textBody())
-  const stories = await Promise.all(next.map(explanationOf))
+  const found = await Promise.all(next.map(explanationOf))
 
   expect((await explanationOf(first)).facts).toMatchObject({ ahead: null, waitedFor: null })
   expect((await explanationOf(alone)).facts).toMatchObject({ ahead: null, waitedFor: null })
-  const counts = stories.map(({ facts }) => facts.ahead?.count).sort()
+  const counts = found.map(({ facts }) => facts.ahead?.count).sort()
   expect(counts).toEqual([1, 2])
-  const last = stories.find(({ facts }) => facts.ahead?.count === 2)
-  expect(last?.story.summary).toBe('Waiting: behind an earlier message to this contact.')
+  const last = found.find(({ facts }) => facts.ahead?.count === 2)
+  expect(last?.explanation.summary).toBe('Waiting: behind an earlier message to this contact.')
   expect(last?.facts.ahead?.first).toEqual({ requestId: first, status: 'queued' })
-  const waited = stories.map(({ facts }) => facts.waitedFor?.requestId)
+  const waited = found.map(({ facts }) => facts.waitedFor?.requestId)
   expect(waited).toContain(first)
   expect(new Set(waited).size).toBe(2)
 
@@ -62,7 +62,7 @@ test('the explanation of a send behind earlier ones names the first and counts t
     const { facts } = await explanationOf(requestId)
     const before = await explanationOf(facts.waitedFor?.requestId ?? '')
     expect(facts.ahead).toBeNull()
-    expect(facts.waitedFor?.finishedAt?.toISOString()).toBe(before.story.entries.at(-1)?.at)
+    expect(facts.waitedFor?.finishedAt?.toISOString()).toBe(before.explanation.entries.at(-1)?.at)
   }
   await worker.stop()
 })
@@ -93,12 +93,12 @@ test("the explanation of a send of a held channel has the reason for the hold, a
   const limits = { rateCalls: 80, rateSeconds: 1, maxInFlight: 5 }
   const held = { heldAt: new Date(), heldReason: 'The token is void', ...limits }
   await service.runtime.db.update(channels).set(held).where(eq(channels.id, channelId))
-  const { facts, story } = await explanationOf(requestId)
+  const { facts, explanation } = await explanationOf(requestId)
   expect(facts.channel).toMatchObject({ channelId, rate: { calls: 80, seconds: 1 }, maxInFlight: 5 })
-  expect(story.summary).toMatch(
+  expect(explanation.summary).toMatch(
     /^Waiting: the channel Test has been held since .* UTC\. The token is void\.$/,
   )
-  expect(story.advice?.command).toBe(`channel resume ${channelId}`)
+  expect(explanation.advice?.command).toBe(`channel resume ${channelId}`)
 })
 
 test('trace --follow prints the events as they come, and exits with 0 when the send was sent', async () => {

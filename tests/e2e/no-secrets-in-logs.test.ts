@@ -66,14 +66,14 @@ async function buildFailingChannel(): Promise<string> {
 const ownTables = ['public.sends', 'public.media', 'public.conversations', 'public.sandbox_messages']
 
 /** What is logged and stored. */
-interface Told {
+interface Texts {
   /** The logs of API and workers, all of Redis, and all of PostgreSQL but the sends' own tables. */
   elsewhere: string
   /** With these, and with what PostgreSQL notes beside: samples of columns, and statements. */
   anywhere: string
 }
 
-async function allThatIsTold(): Promise<Told> {
+async function allTexts(): Promise<Texts> {
   const { $client: database } = service.runtime.db
   const dump = await dumpDatabase(service)
   expect(Object.keys(dump)).toEqual(expect.arrayContaining([...ownTables, 'public.send_events']))
@@ -143,7 +143,7 @@ test('no secret is in logs, Redis or PostgreSQL, and content and contacts are on
   await service.startWorker()
   for (const requestId of requestIds) await finishedTimeline(service, requestId, account.apiKey)
 
-  const { elsewhere, anywhere } = await allThatIsTold()
+  const { elsewhere, anywhere } = await allTexts()
   expect(elsewhere).toContain('attempt_finished')
   expect(queued).toContain(requestIds[0])
   for (const shown of [content, phone, address]) expect(anywhere).toContain(shown)
@@ -217,7 +217,7 @@ test('no credential of a provider is, whether the provider accepts it or not, no
   const link = emulators.twilio.calls.map(({ form }) => form.MediaUrl).find(Boolean) ?? ''
   expect((await fetch(service.url + new URL(link).pathname)).status).toBe(200)
   secrets.add(link.slice(link.lastIndexOf('/') + 1)).add(link.slice(link.lastIndexOf('.') + 1))
-  const { elsewhere, anywhere } = await allThatIsTold()
+  const { elsewhere, anywhere } = await allTexts()
   const printed = await allThatIsPrinted(requestIds[0] ?? '')
   for (const text of contents) expect(elsewhere + printed).not.toContain(text)
   for (const text of secrets) expect(anywhere + printed).not.toContain(text)

@@ -77,7 +77,7 @@ test('an image that came as base64 is fetched by Twilio, by HEAD and GET, to the
   }
 })
 
-test("refused credentials hold the channel, with Twilio's words in the timeline, until somebody mends them", async () => {
+test("refused credentials hold the channel, with Twilio's words in the timeline, until they are fixed", async () => {
   const owner = await buildTwilio({ authToken: 'n0t-the-token' })
   const requestId = await accept(service, owner, textBody())
   const held = await eventually('the channel is held', async () => {

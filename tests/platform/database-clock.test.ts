@@ -146,8 +146,8 @@ test('an API shows in its metrics how far it is from PostgreSQL', async () => {
   await clock.read()
   proxy.delay(0)
   const { values } = await metrics.databaseRoundTrip.get()
-  const told = (name: string) => values.find(({ metricName }) => metricName?.endsWith(name))?.value
-  expect(told('_count')).toBe(1)
+  const measured = (name: string) => values.find(({ metricName }) => metricName?.endsWith(name))?.value
+  expect(measured('_count')).toBe(1)
   // Of the fastest of several queries, each delayed by two timers that may fire a millisecond early.
-  expect(told('_sum')).toBeGreaterThanOrEqual(0.118)
+  expect(measured('_sum')).toBeGreaterThanOrEqual(0.118)
 })

@@ -216,10 +216,10 @@ describe('where an SDK is loaded', () => {
     const { body } = await post(service, { ...account, channelId: hook }, textBody('A secret word', contact))
     await finishedTimeline(service, body.requestId, account.apiKey)
     const spans = await spansOf(body.requestId, 4)
-    const told = JSON.stringify(
+    const exported = JSON.stringify(
       spans.map(({ name, attributes, events, status }) => ({ name, attributes, events, status })),
     )
-    expect(told).not.toMatch(/4915112349876|secret word|omk_|whsec_|\/hooks\//)
+    expect(exported).not.toMatch(/4915112349876|secret word|omk_|whsec_|\/hooks\//)
   })
 
   test('a refused request is a span with its status, and its line has the trace', async () => {

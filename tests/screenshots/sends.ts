@@ -56,8 +56,8 @@ export async function keepSend(db: Database, send: Send): Promise<string> {
       openedAt: moment(attempts[0]?.from ?? accepted),
     })
     .onConflictDoNothing()
-  const told = eventsOf(send)
-  if (told.length > 0) await db.insert(sendEvents).values(told.map((event) => ({ requestId, ...event })))
+  const events = eventsOf(send)
+  if (events.length > 0) await db.insert(sendEvents).values(events.map((event) => ({ requestId, ...event })))
   await db.insert(sends).values({
     requestId,
     accountId,
@@ -81,10 +81,14 @@ export async function keepSend(db: Database, send: Send): Promise<string> {
   })
   if (channel === 'sandbox') {
     const to = { contactType, contactValue: contact, contactName: send.name ?? null } as const
-    const place = { channelId: channelIds.sandbox, conversationId, receivedAt: moment(last?.to ?? accepted) }
+    const received = {
+      channelId: channelIds.sandbox,
+      conversationId,
+      receivedAt: moment(last?.to ?? accepted),
+    }
     await db
       .insert(sandboxMessages)
-      .values({ id: idAt(accepted, 'received'), requestId, ...to, ...place, message })
+      .values({ id: idAt(accepted, 'received'), requestId, ...to, ...received, message })
   }
   return requestId
 }

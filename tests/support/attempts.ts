@@ -57,7 +57,7 @@ export async function lapse(service: TestService, worker: string): Promise<void>
 /** A sweeper with nothing in flight. */
 export const idleSweeper = { worker: 'sweeper', inFlight: [], sweepsUntil: new Date('2100-01-01') }
 
-/** One round of all sweeps, by a worker that may declare others dead. */
+/** One run of all sweeps, by a worker that may declare others dead. */
 export async function sweepOnce(service: TestService): Promise<void> {
   await startSweeps(service.runtime, await livingWorker(service, idleSweeper.worker), () => []).stop()
 }

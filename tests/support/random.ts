@@ -31,7 +31,7 @@ export function pick<T>(random: Random, items: readonly T[]): T {
 
 export function shuffled<T>(random: Random, items: readonly T[]): T[] {
   return items
-    .map((item) => ({ item, place: random() }))
-    .sort((a, b) => a.place - b.place)
+    .map((item) => ({ item, key: random() }))
+    .sort((a, b) => a.key - b.key)
     .map(({ item }) => item)
 }

@@ -135,8 +135,10 @@ export function expectOrder(
   accepted: readonly string[],
   maxOvertakings: number,
 ) {
-  const places = calls.map((call) => accepted.indexOf(idOf(call)))
-  const overtakings = places.slice(1).filter((place, index) => place < (places[index] ?? 0)).length
+  const positions = calls.map((call) => accepted.indexOf(idOf(call)))
+  const overtakings = positions
+    .slice(1)
+    .filter((position, index) => position < (positions[index] ?? 0)).length
   const { stoodStillMs } = spanOf(calls)
   if (overtakings > maxOvertakings && stoodStillMs > 0) throw new StoodStill(`for ${stoodStillMs} ms`)
   expect(overtakings).toBeLessThanOrEqual(maxOvertakings)

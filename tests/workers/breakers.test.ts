@@ -32,12 +32,12 @@ async function buildOpened(traffic: Traffic, behaviour: Behaviour) {
   return { channelId, at, openSeconds }
 }
 
-/** The time that it was to stay open has passed. */
+/** Ends the time for which the breaker is open. */
 const letTimePass = ({ service }: Traffic, channelId: string) =>
   service.runtime.db.execute(sql`
     update channels set breaker_open_until = clock_timestamp() where id = ${channelId}`)
 
-/** However long the machine takes for what is looked at meanwhile. */
+/** Keeps the breaker open while the test looks at other things, however slow the machine is. */
 const stayOpen = ({ service }: Traffic, channelId: string) =>
   service.runtime.db.execute(sql`
     update channels set breaker_open_until = clock_timestamp() + interval '1 hour' where id = ${channelId}`)

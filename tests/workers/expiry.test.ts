@@ -145,8 +145,8 @@ test('several sweepers at once expire each send once, and only what has expired'
   for (const requestId of late) {
     expect(namesOf(await timelineOf(service, requestId))).toEqual(['accepted', 'failed'])
   }
-  const told = [...pages.flat(), ...late.filter((id) => service.logsOf(id).some(isFailed))]
-  expect(told.sort()).toEqual([...late].sort())
+  const logged = [...pages.flat(), ...late.filter((id) => service.logsOf(id).some(isFailed))]
+  expect(logged.sort()).toEqual([...late].sort())
   expect((await rowOf(service, inTime)).status).toBe('queued')
 })
 

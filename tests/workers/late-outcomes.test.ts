@@ -145,9 +145,9 @@ describe('a send that waits for its resend', () => {
 })
 
 describe('a late outcome is only added to the timeline', () => {
-  const isOnlyTold = async (requestId: string, tell: () => Promise<unknown>) => {
+  const changesOnlyTimeline = async (requestId: string, end: () => Promise<unknown>) => {
     const [row, before] = [await rowOf(service, requestId), await timelineOf(service, requestId)]
-    await tell()
+    await end()
     expect(await rowOf(service, requestId)).toEqual(row)
     const { events } = await timelineOf(service, requestId)
     expect(events.slice(0, -1)).toEqual(before.events)
@@ -157,7 +157,7 @@ describe('a late outcome is only added to the timeline', () => {
   test.each(byOutcome([sent, ...refusals, unsure]))('while another attempt runs: %s', async (_, outcome) => {
     const { requestId, send } = await lose(resending)
     const second = await beginAttempt(service, requestId, 'another')
-    await isOnlyTold(requestId, () => endAttempt(service, send, outcome))
+    await changesOnlyTimeline(requestId, () => endAttempt(service, send, outcome))
     await endAttempt(service, second, { outcome: 'sent', providerMessageId: 'p-2' })
     expect(await timelineOf(service, requestId)).toMatchObject({ status: 'sent', providerMessageId: 'p-2' })
   })
@@ -168,7 +168,7 @@ describe('a late outcome is only added to the timeline', () => {
       for (const end of [{ outcome: 'sent', providerMessageId: 'p-2' }, refusals[0]] as AttemptOutcome[]) {
         const { requestId, send } = await lose(resending)
         await endAttempt(service, await beginAttempt(service, requestId, 'another'), end)
-        await isOnlyTold(requestId, () => endAttempt(service, send, outcome))
+        await changesOnlyTimeline(requestId, () => endAttempt(service, send, outcome))
       }
     },
   )
@@ -178,7 +178,7 @@ describe('a late outcome is only added to the timeline', () => {
     async (_, outcome) => {
       const { requestId, send } = await lose(resending)
       await loseAttempt(service, requestId, 'dead too')
-      await isOnlyTold(requestId, () => endAttempt(service, send, outcome))
+      await changesOnlyTimeline(requestId, () => endAttempt(service, send, outcome))
       expect(await rowOf(service, requestId)).toMatchObject({ status: 'queued', attempt: 2 })
     },
   )
@@ -186,7 +186,7 @@ describe('a late outcome is only added to the timeline', () => {
   test.each(byOutcome([sent, ...refusals, unsure]))('after a replay: %s', async (_, outcome) => {
     const { requestId, send } = await lose(account)
     expect(await replaySend(service.runtime.db, requestId)).toBe(true)
-    await isOnlyTold(requestId, () => endAttempt(service, send, outcome))
+    await changesOnlyTimeline(requestId, () => endAttempt(service, send, outcome))
     await deliverByAnother(requestId)
     expect(await timelineOf(service, requestId)).toMatchObject({ status: 'sent', attempts: 2 })
   })
@@ -211,12 +211,12 @@ test.each([
         late: true,
       } satisfies AttemptRecord
       const late = { requestId, claimId: send.claimId, record, verdict }
-      const tell = async () => ({
+      const recordOnce = async () => ({
         became: await recordLateOutcome(service.runtime.db, late),
         timeline: await timelineOf(service, requestId),
       })
-      const first = await tell()
-      expect(await tell()).toEqual(first)
+      const first = await recordOnce()
+      expect(await recordOnce()).toEqual(first)
     }
   },
 )

@@ -91,7 +91,7 @@ test('on a channel that resends, it is queued again, woken, counted as an attemp
   await eventually('its wake-up', async () => (await wakeUpOf(service, requestId)) !== undefined)
   const waiting = await timelineOf(service, requestId)
   expect(waiting).toMatchObject({ status: 'queued', attempts: 1, finishedAt: null })
-  const story = [
+  const events = [
     { event: 'accepted' },
     { event: 'attempt_started', attempt: 1, worker: 'dead-2' },
     { event: 'attempt_lost', attempt: 1, reason: expect.stringContaining('dead-2') },
@@ -101,14 +101,14 @@ test('on a channel that resends, it is queued again, woken, counted as an attemp
       nextAttemptAt: expect.any(String),
     },
   ]
-  expect(waiting.events).toMatchObject(story)
+  expect(waiting.events).toMatchObject(events)
 
   const { stop } = await service.startWorker('rescuer-2')
   const timeline = await finishedTimeline(service, requestId, account.apiKey)
   await stop()
   expect(timeline).toMatchObject({ status: 'sent', attempts: 2 })
   expect(timeline.events).toMatchObject([
-    ...story,
+    ...events,
     { event: 'attempt_started', attempt: 2, worker: 'rescuer-2' },
     { event: 'attempt_finished', attempt: 2, outcome: 'sent' },
     { event: 'sent' },

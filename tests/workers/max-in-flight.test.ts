@@ -33,7 +33,7 @@ test('three workers together have exactly as many calls in flight as the channel
   expect(calls.most).toBe(3)
   // Those in flight together may have passed each other on their way.
   const order = traffic.orderOf(ids)
-  expect(Math.max(...ids.map((id, place) => Math.abs(order.indexOf(id) - place)))).toBeLessThan(10)
+  expect(Math.max(...ids.map((id, index) => Math.abs(order.indexOf(id) - index)))).toBeLessThan(10)
 })
 
 test('a permit counts as in flight until its attempt has ended, claimed or not', async (context) => {

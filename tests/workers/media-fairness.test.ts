@@ -34,7 +34,7 @@ test("media of one account that hang delay nobody else's mails, with media or wi
   const channelOf = ({ accountId }: Account) =>
     buildProviderChannel(service, accountId, 'smtp', emulator.config)
 
-  // Over several channels: one has not as many places in the ordinary queue as there are slots.
+  // Over several channels: the quota of one is smaller than the number of slots.
   const bad = files.at(neverAnswer)
   const hung: string[] = []
   for (let i = 0; i < 3; i++) {

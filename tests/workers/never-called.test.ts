@@ -132,13 +132,13 @@ test('a send that loses five workers before the call is given up as failed, and 
   }
   const timeline = await timelineOf(service, requestId)
   expect(timeline).toMatchObject({ status: 'failed', attempts: 0, finishedAt: expect.any(String) })
-  const round = ['attempt_started', 'attempt_lost']
-  const rounds = Array.from({ length: 4 }, () => [...round, 'retry_scheduled']).flat()
-  expect(namesOf(timeline)).toEqual(['accepted', ...rounds, ...round, 'failed'])
+  const lostAttempt = ['attempt_started', 'attempt_lost']
+  const lostAttempts = Array.from({ length: 4 }, () => [...lostAttempt, 'retry_scheduled']).flat()
+  expect(namesOf(timeline)).toEqual(['accepted', ...lostAttempts, ...lostAttempt, 'failed'])
   const found = await findExplanation(db, requestId)
   if (!found) throw new Error('no explanation')
-  const story = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
-  expect(story.summary).toMatch(/^Not delivered.*workers kept crashing on it.*No attempt was made/)
+  const explanation = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
+  expect(explanation.summary).toMatch(/^Not delivered.*workers kept crashing on it.*No attempt was made/)
 
   await replaySend(db, requestId)
   await endAttempt(service, await beginAttempt(service, requestId, 'steady'), { outcome: 'sent' })
@@ -150,13 +150,13 @@ test('the timeline of a send that was lost before its call says so, and once cal
   await loseBeforeCall(requestId, 'dead')
   const found = await findExplanation(service.runtime.db, requestId)
   if (!found) throw new Error('no explanation')
-  const story = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
-  const texts = story.entries.map(({ text }) => text)
+  const explanation = explain(buildTimeline(found.send, found.events, 'masked'), found.facts)
+  const texts = explanation.entries.map(({ text }) => text)
   expect(texts).toContain(
     'The worker of attempt 1 was lost before it called the provider, so no attempt is counted.',
   )
-  expect(story.summary).toContain('the last one did not go through')
-  expect(story.forCustomer).not.toContain('may have delivered')
+  expect(explanation.summary).toContain('the last one did not go through')
+  expect(explanation.forCustomer).not.toContain('may have delivered')
   await due(requestId)
   await loseAttempt(service, requestId, 'dead too')
   expect((await rowOf(service, requestId)).status).toBe('uncertain')

@@ -50,12 +50,12 @@ async function end(requestId: string, status: 'sent' | 'failed' = 'sent'): Promi
 const buildChannels = (count: number) =>
   Promise.all(Array.from({ length: count }, () => buildChannel(service, account.accountId)))
 
-/** One that has its rounds beside a worker's, but follows no wake-ups. @returns what it does until `isDone`. */
+/** Runs a reconciler without a worker, so that no wake-up is processed, until `isDone`. */
 async function reconcileUntil(what: string, isDone: () => Promise<boolean>): Promise<void> {
   const permits = permitGranter(service.runtime)
-  const rounds = startReconciler(service.runtime, permits)
+  const reconciler = startReconciler(service.runtime, permits)
   await eventually(what, isDone)
-  await rounds.stop()
+  await reconciler.stop()
   permits.stop()
 }
 
@@ -106,7 +106,7 @@ test('a hundred and ten sends in one insert use the quota of a hundred of their 
   expect(await queuesOf(ids)).toEqual([...times(100, 'ordinary'), ...times(10, 'overflow')])
 })
 
-test("a channel's flood takes no places of the account's other channels, in the same insert either", async () => {
+test("a channel's flood takes no quota of the account's other channels, in the same insert either", async () => {
   const other = { ...account, channelId: await buildChannel(service, account.accountId) }
   const ids = await acceptBatch(service, [...manyOf(150, account), ...manyOf(3, other)])
   expect(await queuesOf(ids.slice(150))).toEqual(times(3, 'ordinary'))

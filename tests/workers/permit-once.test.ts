@@ -34,11 +34,11 @@ test('a permit is for one call, even if the provider refused the channel and its
   const traffic = await startTraffic(context)
   const { db, settings } = traffic.service.runtime
   const good = { url: traffic.receiver.at(accept), secret: webhookSecret }
-  const mend = () =>
+  const fixConfig = () =>
     updateChannel(db, channelId, { sealedConfig: sealConfig(good, channelId, settings.CREDENTIALS_KEY) })
   const channelId: string = await traffic.buildWebhook(
     firstly(async (request, response) => {
-      await mend()
+      await fixConfig()
       await answer(410)(request, response)
     }, accept),
     { rateCalls: 1, rateSeconds: 60 },

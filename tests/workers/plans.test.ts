@@ -102,7 +102,13 @@ function deliveries(db: Database, ids: readonly string[]): (() => Promise<unknow
   const claim = { id: uuidv7(), worker }
   const unknown = { providerStatus: null, providerCode: null, providerMessageId: null }
   const record = { outcome: 'sent', attempt: 1, durationMs: 5, ...unknown } as const
-  const told = { claimId: claim.id, status: 'sent', record, reason: undefined, delayMs: undefined } as const
+  const outcome = {
+    claimId: claim.id,
+    status: 'sent',
+    record,
+    reason: undefined,
+    delayMs: undefined,
+  } as const
   return [
     () => findRefusals(db, ids),
     () => findReadyHeads(db, ids),
@@ -111,7 +117,7 @@ function deliveries(db: Database, ids: readonly string[]): (() => Promise<unknow
     () =>
       recordOutcomes(
         db,
-        ids.map((requestId) => ({ requestId, ...told })),
+        ids.map((requestId) => ({ requestId, ...outcome })),
       ),
   ]
 }

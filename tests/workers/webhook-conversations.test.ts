@@ -57,7 +57,7 @@ async function openConversation(contact: string): Promise<string | null> {
 const sendClosing = (contact: string, channelId: string) =>
   accept(service, { ...account, channelId }, { ...textBody('Bye', contact), closeConversation: true })
 
-const toldIn = (requestId: string) =>
+const conversationsPosted = (requestId: string) =>
   receiver.callsOf(requestId).map(({ body }) => JSON.parse(body).conversationId as string)
 
 const closings = (events: { event: string }[]) =>
@@ -89,7 +89,7 @@ test.each([
     ]
     expect(seen).toEqual(behaviours.map(() => both))
     expect(await conversationsWith(service, account, contact)).toEqual(seen[0])
-    expect(toldIn(requestId)).toEqual(behaviours.map(() => timeline.conversationId))
+    expect(conversationsPosted(requestId)).toEqual(behaviours.map(() => timeline.conversationId))
     expect(closings(timeline.events)).toMatchObject([{ conversationId: old }])
     expect(timeline.events.slice(0, 3).map(({ event }) => event)).toEqual([
       'accepted',
@@ -107,7 +107,7 @@ test('if none was open, the receiver sees the one that the message opened', asyn
   const { conversationId } = timeline
   expect(seen).toMatchObject([[{ conversationId, closedAt: null }], [{ conversationId, closedAt: null }]])
   expect(closings(timeline.events)).toMatchObject([{ conversationId: null }])
-  expect(toldIn(requestId)).toEqual([conversationId, conversationId])
+  expect(conversationsPosted(requestId)).toEqual([conversationId, conversationId])
 })
 
 test('without closeConversation the message stays in the open one, on every attempt', async () => {
@@ -118,7 +118,7 @@ test('without closeConversation the message stays in the open one, on every atte
   const timeline = await finishedTimeline(service, requestId, account.apiKey)
   expect(timeline).toMatchObject({ attempts: 3, conversationId: old })
   expect(seen).toMatchObject(Array(3).fill([{ conversationId: old, closedAt: null }]))
-  expect(toldIn(requestId)).toEqual([old, old, old])
+  expect(conversationsPosted(requestId)).toEqual([old, old, old])
   expect(closings(timeline.events)).toEqual([])
 })
 
@@ -133,7 +133,7 @@ test('a send whose channel was held in between closes no conversation again afte
   await resumeChannel(service.runtime.db, channelId)
   const timeline = await finishedTimeline(service, requestId, account.apiKey)
   expect(closings(timeline.events)).toMatchObject([{ conversationId: old }])
-  expect(toldIn(requestId)).toEqual([timeline.conversationId, timeline.conversationId])
+  expect(conversationsPosted(requestId)).toEqual([timeline.conversationId, timeline.conversationId])
   expect(await conversationsWith(service, account, contact)).toMatchObject([
     { conversationId: old, closedBy: requestId },
     { conversationId: timeline.conversationId, closedAt: null },

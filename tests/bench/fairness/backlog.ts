@@ -15,14 +15,14 @@ const giveUpAfterMs = 10_000
 export const backlog: Case = {
   name: 'backlog',
   reach: `at most ${maxCalls}`,
-  async measure(stage, { runs, sizes, tell }) {
+  async measure(stage, { runs, sizes, print }) {
     const a = await (await stage.openAccount()).openChannel('/accept/a')
     const b = await (await stage.openAccount()).openChannel('/accept/b')
     const values: number[] = []
     while (values.length < runs) {
       await fillUp(stage, a, sizes.backlog + warmUpCalls)
       values.push(await callsBefore(stage, b))
-      tell(`backlog: B came after ${values.at(-1)} calls of A`)
+      print(`backlog: B came after ${values.at(-1)} calls of A`)
     }
     return {
       measured: `calls of A, with ${sizes.backlog.toLocaleString('en')} queued, between B's 202 and B's call`,

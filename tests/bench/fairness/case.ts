@@ -2,7 +2,7 @@ import type { BenchmarkOptions, Result } from '../benchmark.ts'
 import type { Stage } from '../stage.ts'
 import type { Sizes } from './sizes.ts'
 
-export interface Conditions extends Pick<BenchmarkOptions, 'runs' | 'tell'> {
+export interface Conditions extends Pick<BenchmarkOptions, 'runs' | 'print'> {
   sizes: Sizes
   /** Sends per second of all accounts together. */
   load: number

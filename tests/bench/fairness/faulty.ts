@@ -53,12 +53,12 @@ const faults: readonly Fault[] = [
 export const faulty: readonly Case[] = faults.map((fault) => ({
   name: fault.name,
   reach: `at most ${factor} x alone + ${marginMs} ms`,
-  async measure(stage, { runs, tell }) {
+  async measure(stage, { runs, print }) {
     const alone: Figure = { variant: 'alone', unit: ' ms', values: [] }
     const beside: Figure = { variant: 'beside', unit: ' ms', values: [] }
     const measure = async ({ variant, values }: Figure, isDisturbed: boolean) => {
       values.push(await p99OfGood(stage, fault, isDisturbed))
-      tell(`${fault.name}: ${variant}: ${values.at(-1)?.toFixed(1)} ms`)
+      print(`${fault.name}: ${variant}: ${values.at(-1)?.toFixed(1)} ms`)
     }
     await alternate(runs, [() => measure(alone, false), () => measure(beside, true)])
     return {

@@ -13,7 +13,7 @@ const timesItsShare = 10
 export const flood: Case = {
   name: 'flood',
   reach: undisturbed,
-  async measure(stage, { runs, sizes, load, tell }) {
+  async measure(stage, { runs, sizes, load, print }) {
     const [flooding, ...others] = await openChannels(await openAccounts(stage, accounts), '/accept/flood')
     const share = load / accounts
     const without: Figure = { variant: 'without', unit: ' ms', values: [] }
@@ -25,7 +25,7 @@ export const flood: Case = {
       ]
       const latencies = await latenciesOf(stage, loads, sizes.seconds)
       values.push(p99(latencies.slice(0, others.length).flat()))
-      tell(`flood: ${variant}: ${values.at(-1)?.toFixed(1)} ms`)
+      print(`flood: ${variant}: ${values.at(-1)?.toFixed(1)} ms`)
     }
     await startWarmWorker(stage)
     await alternate(runs, [() => measure(without, 1), () => measure(disturbed, timesItsShare)])

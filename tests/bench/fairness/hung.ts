@@ -12,7 +12,7 @@ const timesAsLong = 2
 export const hung: Case = {
   name: 'hung',
   reach: `each ${undisturbed}`,
-  async measure(stage, { runs, sizes, load, tell }) {
+  async measure(stage, { runs, sizes, load, print }) {
     const [account, other] = [await stage.openAccount(), await stage.openAccount()]
     const hanging = await account.openChannel('/hang/hung')
     const senders = [await account.openChannel('/accept/same'), await other.openChannel('/accept/other')]
@@ -24,7 +24,7 @@ export const hung: Case = {
       const latencies = await latenciesOf(stage, loads, sizes.seconds * timesAsLong)
       for (const [index, { variant, values }] of figures.entries()) {
         values.push(p99(latencies[index] ?? []))
-        tell(`hung: ${variant}: ${values.at(-1)?.toFixed(1)} ms`)
+        print(`hung: ${variant}: ${values.at(-1)?.toFixed(1)} ms`)
       }
     }
     await alternate(runs, [

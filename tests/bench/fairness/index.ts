@@ -16,14 +16,14 @@ const cases: readonly Case[] = [backlog, flood, hung, ...faulty, order, lane, pr
 /** The effect of one account, channel or contact on the others, and the cost of their separation. */
 export const fairness: Benchmark = {
   names: cases.map(({ name }) => name),
-  async run({ runs, isQuick, isChosen, tell }) {
+  async run({ runs, isQuick, isChosen, print }) {
     const sizes = isQuick ? quick : full
     const { dispatch, whole, load } = await measureCapacity(sizes.capacity)
     const conditions = `capacity: ${dispatch.toFixed(0)}/s dispatched, ${whole.toFixed(0)}/s accepted and dispatched; load: ${load.toFixed(0)}/s`
-    tell(conditions)
+    print(conditions)
     const results: Result[] = []
     for (const one of cases.filter(({ name }) => isChosen(name))) {
-      results.push(await resultOf(one, { runs, sizes, load, tell }))
+      results.push(await resultOf(one, { runs, sizes, load, print }))
     }
     return { conditions, results }
   },

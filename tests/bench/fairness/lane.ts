@@ -12,7 +12,7 @@ const part = 0.9
 export const lane: Case = {
   name: 'lane',
   reach: `at least ${part} x that without`,
-  async measure(stage, { runs, sizes, tell }) {
+  async measure(stage, { runs, sizes, print }) {
     const sender = await (await stage.openAccount()).openChannel('/accept/lane')
     const one = newContact()
     const count = sizes.lane.others * sizes.lane.ofEachOther
@@ -21,7 +21,7 @@ export const lane: Case = {
     const measure = async ({ variant, values }: Figure, posts: Post[]) => {
       const measured = { exceptContact: one }
       values.push(await dispatchThroughput(stage, posts, { count, measured }))
-      tell(`lane: ${variant}: ${values.at(-1)?.toFixed(0)}/s`)
+      print(`lane: ${variant}: ${values.at(-1)?.toFixed(0)}/s`)
     }
     const others = postsOfOthers(sender, sizes)
     const ofOne = Array.from({ length: sizes.lane.ofOne }, () => ({ sender, contact: one }))
@@ -42,7 +42,7 @@ function postsOfOthers(sender: Sender, { lane: { others, ofEachOther } }: Sizes)
 /** Mixes both lists, each spread evenly. */
 function mixed(some: readonly Post[], others: readonly Post[]): Post[] {
   const placed = [some, others].flatMap((posts) =>
-    posts.map((post, index) => ({ post, place: index / posts.length })),
+    posts.map((post, index) => ({ post, position: index / posts.length })),
   )
-  return placed.sort((a, b) => a.place - b.place).map(({ post }) => post)
+  return placed.sort((a, b) => a.position - b.position).map(({ post }) => post)
 }

@@ -27,13 +27,13 @@ export const order: Case = {
   name: 'order',
   reach: '0 out of order, 0 lost, 0 doubled',
   async measure(stage, conditions) {
-    const { runs, sizes, tell } = conditions
+    const { runs, sizes, print } = conditions
     const sender = await (await stage.openAccount()).openChannel(`/fail-once/${shareFailing}/order`, 'hold')
     const findings: OrderFindings[] = []
     while (findings.length < runs) {
       const found = await runOnce(stage, sender, conditions, findings.length)
       findings.push(found)
-      tell(`order: ${JSON.stringify(found)}`)
+      print(`order: ${JSON.stringify(found)}`)
     }
     const names = [...none, 'uncertain'] as const
     const figures = names.map(

@@ -12,7 +12,7 @@ const part = 0.9
 export const price: Case = {
   name: 'price',
   reach: `at least ${part} x that without both`,
-  async measure(stage, { runs, sizes, tell }) {
+  async measure(stage, { runs, sizes, print }) {
     const { accounts, sends } = sizes.price
     const tenants = await openAccounts(stage, accounts)
     const ordered = await openChannels(tenants, '/accept/price')
@@ -26,7 +26,7 @@ export const price: Case = {
       program: 'worker' | 'plainWorker',
     ) => {
       values.push(await dispatchThroughput(stage, inTurn(senders, sends), { program }))
-      tell(`price: ${variant}: ${values.at(-1)?.toFixed(0)}/s`)
+      print(`price: ${variant}: ${values.at(-1)?.toFixed(0)}/s`)
     }
     await alternate(runs, [
       () => measure(without, plain, 'plainWorker'),

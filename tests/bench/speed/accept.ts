@@ -17,7 +17,7 @@ type Variant = keyof typeof variants
 /** The throughput of an API without a worker: this one, the usual one, a bare echo, and this one without its record. */
 export const accept: Case = {
   name: 'accept',
-  async measure({ runs, sizes, tell }) {
+  async measure({ runs, sizes, print }) {
     const stage = await openStage()
     try {
       const senders = await openChannels(await openAccounts(stage, sizes.accounts), '/accept/speed')
@@ -43,12 +43,12 @@ export const accept: Case = {
       const many = (name: Variant) => async () => {
         const { perSecond, p50Ms, p99Ms } = await load(name, connections)
         crowd[name].values.push(perSecond)
-        tell(`accept: ${name}: ${perSecond.toFixed(0)}/s, p50 ${p50Ms} ms, p99 ${p99Ms} ms`)
+        print(`accept: ${name}: ${perSecond.toFixed(0)}/s, p50 ${p50Ms} ms, p99 ${p99Ms} ms`)
       }
       const one = (name: Variant) => async () => {
         const { p50Ms } = await load(name, 1)
         alone[name].values.push(p50Ms)
-        tell(`accept: ${name}: one connection: p50 ${p50Ms} ms`)
+        print(`accept: ${name}: one connection: p50 ${p50Ms} ms`)
       }
       await alternate(runs, [...names.map(many), one('service'), one('usual')])
       return [

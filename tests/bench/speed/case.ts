@@ -1,7 +1,7 @@
 import type { BenchmarkOptions, Result } from '../benchmark.ts'
 import type { Sizes } from './sizes.ts'
 
-export interface Conditions extends Pick<BenchmarkOptions, 'runs' | 'tell'> {
+export interface Conditions extends Pick<BenchmarkOptions, 'runs' | 'print'> {
   sizes: Sizes
 }
 

@@ -9,7 +9,7 @@ import { ratio } from './ratio.ts'
 /** The throughput of one worker with a provider that answers at once: this one, BullMQ and HTTP alone, the usual one. */
 export const dispatch: Case = {
   name: 'dispatch',
-  async measure({ runs, sizes, tell }) {
+  async measure({ runs, sizes, print }) {
     const stage = await openStage()
     try {
       const accounts = await openAccounts(stage, sizes.accounts)
@@ -17,7 +17,7 @@ export const dispatch: Case = {
       const measure = (figure: Figure, program: 'worker' | 'bareWorker' | 'usualWorker') => async () => {
         const posts = inTurn(senders, sizes.sendsOfEach)
         figure.values.push(await dispatchThroughput(stage, posts, { program }))
-        tell(`dispatch: ${figure.variant}: ${figure.values.at(-1)?.toFixed(0)}/s`)
+        print(`dispatch: ${figure.variant}: ${figure.values.at(-1)?.toFixed(0)}/s`)
       }
       const service: Figure = { variant: 'this', unit: '/s', values: [] }
       const bare: Figure = { variant: 'bare', unit: '/s', values: [] }

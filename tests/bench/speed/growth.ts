@@ -56,7 +56,7 @@ export const growthCurve: Case = {
 /** Measures two stages in turn, one of them with a history. */
 async function besideEmpty(
   past: Past,
-  { runs, sizes, tell }: Conditions,
+  { runs, sizes, print }: Conditions,
 ): Promise<{ accept: Compared; dispatch: Compared }> {
   const stages: Stage[] = []
   const open = async (name: string, give: (stage: Stage) => Promise<Stage> = async (stage) => stage) => {
@@ -69,19 +69,19 @@ async function besideEmpty(
   try {
     const empty = await open('empty')
     const grown = await open('grown', (stage) =>
-      withPast(stage, past, (progress) => tell(`growth: ${progress}`)),
+      withPast(stage, past, (progress) => print(`growth: ${progress}`)),
     )
     for (const { load } of [empty, grown]) await load(warmUpSeconds)
 
     const accept = (one: typeof empty) => async () => {
       const { perSecond, p50Ms, p99Ms } = await one.load(sizes.seconds)
       one.accept.values.push(perSecond)
-      tell(`growth: accept, ${one.name}: ${perSecond.toFixed(0)}/s, p50 ${p50Ms} ms, p99 ${p99Ms} ms`)
+      print(`growth: accept, ${one.name}: ${perSecond.toFixed(0)}/s, p50 ${p50Ms} ms, p99 ${p99Ms} ms`)
     }
     const dispatch = (one: typeof empty) => async () => {
       const posts = inTurn(one.senders, sizes.sendsOfEach)
       one.dispatch.values.push(await dispatchThroughput(one.stage, posts))
-      tell(`growth: dispatch, ${one.name}: ${one.dispatch.values.at(-1)?.toFixed(0)}/s`)
+      print(`growth: dispatch, ${one.name}: ${one.dispatch.values.at(-1)?.toFixed(0)}/s`)
     }
     await alternate(runs, [accept(empty), accept(grown), dispatch(empty), dispatch(grown)])
     return {

@@ -32,7 +32,7 @@ const idAt = (moment: string) => `
  *
  * @returns the stage; its `clear` removes only later sends.
  */
-export async function withPast(stage: Stage, past: Past, tell: (progress: string) => void): Promise<Stage> {
+export async function withPast(stage: Stage, past: Past, print: (progress: string) => void): Promise<Stage> {
   const startedAt = performance.now()
   await makeRows(stage.db, past)
   await wakeLater(stage)
@@ -41,7 +41,7 @@ export async function withPast(stage: Stage, past: Past, tell: (progress: string
   const since = uuidv7()
   const keys = new Set(await stage.redis.keys('*'))
   const seconds = (performance.now() - startedAt) / 1000
-  tell(`${past.finished} finished and ${past.waiting} waiting sends written in ${seconds.toFixed(0)} s`)
+  print(`${past.finished} finished and ${past.waiting} waiting sends written in ${seconds.toFixed(0)} s`)
   return {
     ...stage,
     async clear() {
@@ -116,14 +116,14 @@ const attemptRecord = (attempt: string, outcome: string, status: string) => `
                     'providerCode', null, 'providerMessageId', null)`
 
 /** SQL that inserts the events of a first attempt and its retry for the sends `made`. */
-const tellOfFirstAttempts = `
+const insertFirstAttempts = `
   insert into send_events (request_id, at, event, fields)
-  select request_id, accepted_at + story.after * interval '1 ms', story.event, story.fields
+  select request_id, accepted_at + first_attempt.after * interval '1 ms', first_attempt.event, first_attempt.fields
   from made cross join lateral (values
     (10, 'attempt_started', json_build_object('attempt', 1, 'worker', ${worker})),
     (30, 'attempt_finished', ${attemptRecord('1', `'retry_later'`, '503')}),
     (30, 'retry_scheduled', json_build_object('reason', 'the receiver answered 503', 'nextAttemptAt', ${isoText('next_attempt_at')}))
-  ) as story (after, event, fields)`
+  ) as first_attempt (after, event, fields)`
 
 /** One in 97 was rejected, and one in 53 was sent at its second attempt. These are primes, so that every channel has such sends. */
 const finishedSends = `
@@ -142,7 +142,7 @@ const finishedSends = `
          lateral (select at + (attempt - 1) * interval '1 s' as due_at) two
     order by number
     returning request_id, accepted_at, next_attempt_at, attempt)
-  ${tellOfFirstAttempts}
+  ${insertFirstAttempts}
   where made.attempt > 1`
 
 /** Sends accepted within the last hour, each to another contact. */
@@ -155,7 +155,7 @@ const waitingSends = `
           from past_contacts where nr < $1::int) one
     order by nr
     returning request_id, accepted_at, next_attempt_at)
-  ${tellOfFirstAttempts}`
+  ${insertFirstAttempts}`
 
 /** Adds their wake-ups like the worker that made their first attempt. */
 async function wakeLater({ db, redis }: Stage): Promise<void> {

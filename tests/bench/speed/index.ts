@@ -14,11 +14,11 @@ const cases: readonly Case[] = [accept, dispatch, latency, redisMemory, media, g
 /** The speed of the service, compared with the usual implementation and with its parts alone. */
 export const speed: Benchmark = {
   names: cases.map(({ name }) => name),
-  async run({ runs, isQuick, isChosen, tell }) {
+  async run({ runs, isQuick, isChosen, print }) {
     const sizes = isQuick ? quick : full
     const results: Result[] = []
     for (const { name, measure } of cases) {
-      if (isChosen(name)) results.push(...(await measure({ runs, sizes, tell })))
+      if (isChosen(name)) results.push(...(await measure({ runs, sizes, print })))
     }
     return { conditions: 'load, service, PostgreSQL, Redis and provider share this machine', results }
   },

@@ -15,10 +15,10 @@ const part = 1 / 3
 /** The time from a 202 to the provider, at a load that one API and one worker handle without a queue. */
 export const latency: Case = {
   name: 'latency',
-  async measure({ runs, sizes, tell }) {
+  async measure({ runs, sizes, print }) {
     const { dispatch, whole } = await measureCapacity(sizes.accounts * sizes.sendsOfEach, sizes.accounts)
     const perSecond = Math.min(dispatch, whole) * part
-    tell(
+    print(
       `latency: ${dispatch.toFixed(0)}/s dispatched, ${whole.toFixed(0)}/s accepted and dispatched: ${perSecond.toFixed(0)}/s`,
     )
     const stage = await openStage()
@@ -33,7 +33,7 @@ export const latency: Case = {
           const latencies = (await latenciesOf(stage, loads, sizes.steadySeconds)).flat()
           middle.values.push(percentile(latencies, 0.5))
           slow.values.push(p99(latencies))
-          tell(
+          print(
             `latency: of ${latencies.length} sends p50 ${middle.values.at(-1)?.toFixed(1)} ms, p99 ${slow.values.at(-1)?.toFixed(1)} ms`,
           )
         },

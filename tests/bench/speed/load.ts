@@ -12,7 +12,7 @@ const warmUp = { connections: 64, seconds: warmUpSeconds }
 /** Throughput and latency of an API with more and more connections, for a chart without a criterion. */
 export const load: Case = {
   name: 'load',
-  async measure({ runs, sizes, tell }) {
+  async measure({ runs, sizes, print }) {
     const stage = await openStage()
     try {
       const senders = await openChannels(await openAccounts(stage, sizes.accounts), '/accept/speed')
@@ -38,7 +38,7 @@ export const load: Case = {
           throughput.values.push(perSecond)
           p50.values.push(p50Ms)
           p99.values.push(p99Ms)
-          tell(`load: ${count} connections: ${perSecond.toFixed(0)}/s, p50 ${p50Ms} ms, p99 ${p99Ms} ms`)
+          print(`load: ${count} connections: ${perSecond.toFixed(0)}/s, p50 ${p50Ms} ms, p99 ${p99Ms} ms`)
         }
       await alternate(runs, points.map(measure))
       const figures = points.flatMap(({ throughput, p50, p99 }) => [throughput, p50, p99])

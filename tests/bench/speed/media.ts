@@ -19,7 +19,7 @@ const warmUpSeconds = 2
 /** Media of 16 MiB: its effect on small sends, and its memory. */
 export const media: Case = {
   name: 'media',
-  async measure({ runs, sizes, tell }) {
+  async measure({ runs, sizes, print }) {
     const stage = await openStage()
     try {
       const senders = await openChannels(await openAccounts(stage, 8), '/accept/speed')
@@ -39,17 +39,17 @@ export const media: Case = {
         ])
         small.values.push(percentile(latencies, 0.99))
         const [p50, p99] = [0.5, 0.99].map((part) => percentile(latencies, part).toFixed(1))
-        tell(`media: small beside large: p50 ${p50} ms, p99 ${p99} ms; large: ${inWords(answers)}`)
+        print(`media: small beside large: p50 ${p50} ms, p99 ${p99} ms; large: ${inWords(answers)}`)
       }
       const atOnce = async () => {
         await stage.clear()
         const peak = await peakOf(watched.program, async () => {
           const answers = await postMedia({ url: watched.url, count: largeAtOnce })
           refused.values.push(answers.filter(({ status }) => status !== 202).length)
-          tell(`media: at once: ${inWords(answers)}`)
+          print(`media: at once: ${inWords(answers)}`)
         })
         memory.values.push(peak.mebibytes)
-        tell(
+        print(
           `media: at once: ${peak.mebibytes.toFixed(0)} MiB, resident ${peak.residentMebibytes.toFixed(0)} MiB`,
         )
       }
@@ -102,10 +102,10 @@ async function openMediaLoad(stage: Stage, [sender]: readonly Sender[]) {
 
 async function peakOf(api: Program, work: () => Promise<void>) {
   api.signal('SIGUSR2')
-  await api.told('memory')
+  await api.logged('memory')
   await work()
   api.signal('SIGUSR2')
-  const { peakBytes, peakRssBytes } = await api.told('memory')
+  const { peakBytes, peakRssBytes } = await api.logged('memory')
   const mebibytes = (bytes: unknown) => Number(bytes) / 1024 ** 2
   return { mebibytes: mebibytes(peakBytes), residentMebibytes: mebibytes(peakRssBytes) }
 }

@@ -20,7 +20,7 @@ const leastInQueue = 0.95
 /** Memory of a send in Redis without a worker, in the ordinary queue and in the overflow. */
 export const redisMemory: Case = {
   name: 'redis-memory',
-  async measure({ runs, sizes, tell }) {
+  async measure({ runs, sizes, print }) {
     const stage = await openStage()
     try {
       const tenants = await openAccounts(stage, sizes.accounts)
@@ -32,7 +32,7 @@ export const redisMemory: Case = {
 
       const measure = (figure: Figure, queue: string, posts: () => Post[]) => async () => {
         figure.values.push(await bytesPerSend(stage, queue, posts()))
-        tell(`redis-memory: ${queue}: ${figure.values.at(-1)?.toFixed(0)} B`)
+        print(`redis-memory: ${queue}: ${figure.values.at(-1)?.toFixed(0)} B`)
       }
       const ordinary: Figure = { variant: 'a send', unit: ' B', values: [] }
       const overflow: Figure = { variant: 'a send', unit: ' B', values: [] }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { between, pick } from '../../support/random.ts'
-import { type ClientSend, requestIdsTold } from '../client-send.ts'
+import { acceptedIds, type ClientSend } from '../client-send.ts'
 import { ask, burst, load } from '../clients.ts'
 import { type Fault, lateness, uncertainAtAll, violation } from '../fault.ts'
 import { type Phase, statusesOf } from '../phase.ts'
@@ -22,11 +22,11 @@ export const apiKill: Fault = {
         await sleep(between(random, 500, 1000))
         const victim = pick(random, fleet.apis())
         const channelId = await phase.openChannel('hold')
-        const told = burst(phase, Math.max(fewestInBurst, sends / apiKills / 2), victim, channelId)
+        const answered = burst(phase, Math.max(fewestInBurst, sends / apiKills / 2), victim, channelId)
         await someRecorded(phase, channelId)
         await fleet.kill(victim)
         phase.faultsOver.push(Date.now())
-        await Promise.all([told, fleet.complete()])
+        await Promise.all([answered, fleet.complete()])
       }
     }
     await load(phase, { count: sends / 2, seconds: 4 * apiKills, during: kills() })
@@ -98,8 +98,8 @@ export const sameKey: Fault = {
     ...uncertainAtAll(findings),
     ...otherStatuses(statusesOf(phase), [202]),
     ...phase.clients
-      .filter((send) => requestIdsTold(send).length !== 1)
-      .map((send) => `key ${send.key} was told ${requestIdsTold(send).length} requestIds`),
+      .filter((send) => acceptedIds(send).length !== 1)
+      .map((send) => `key ${send.key} got ${acceptedIds(send).length} requestIds`),
     ...violation(findings.rows.length !== keys, `${findings.rows.length} sends recorded for ${keys} keys`),
     ...violation(
       phase.provider.calls.length !== keys,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
 import { eventually } from '../../support/wait.ts'
-import { requestIdsTold } from '../client-send.ts'
+import { acceptedIds } from '../client-send.ts'
 import { ask, burst, load } from '../clients.ts'
 import { type Fault, violation, violationsOf } from '../fault.ts'
 import type { Phase, PhaseRow } from '../phase.ts'
@@ -24,21 +24,22 @@ export const poison: Fault = {
   async strike(phase) {
     const channelId = await phase.openChannel('resend')
     const send = phase.newSend({ channelId })
-    const told = ask(phase, send, 'apis').then(() => requestIdsTold(send)[0])
-    const othersTold: Promise<void>[] = []
+    const poisonId = ask(phase, send, 'apis').then(() => acceptedIds(send)[0])
+    const othersAnswered: Promise<void>[] = []
     phase.provider.treat = async ({ requestId, number }) => {
-      if (requestId !== (await told)) return await sleep(number === 1 ? slowMs : 0, accepts)
-      othersTold.push(burst(phase, othersPerStart, 'balancer', channelId))
+      if (requestId !== (await poisonId)) return await sleep(number === 1 ? slowMs : 0, accepts)
+      othersAnswered.push(burst(phase, othersPerStart, 'balancer', channelId))
       await sleep(slowMs / 2)
       await killCaller(phase, requestId)
       return killsItsCaller
     }
-    await told
+    await poisonId
     const options = { count: phase.sends - 1, seconds: 50, during: gaveUp(phase), channelIds: [channelId] }
     await load(phase, options)
-    await Promise.all(othersTold)
-    phase.notes.push(`${othersInHand(phase, await told)} other sends in flight at the kills`)
-    if (othersInHand(phase, await told) === 0) phase.violations.push('only the poison was in killed hands')
+    await Promise.all(othersAnswered)
+    phase.notes.push(`${othersInFlight(phase, await poisonId)} other sends in flight at the kills`)
+    if (othersInFlight(phase, await poisonId) === 0)
+      phase.violations.push('only the poison was in flight at the kills')
   },
   mayFail: isPoison,
   reach(phase, { rows }) {
@@ -60,8 +61,8 @@ function isPoison({ clients }: Phase, { contact }: PhaseRow): boolean {
   return contact === clients[0]?.contact
 }
 
-function othersInHand({ inHandOfKilled }: Phase, poisonId: string | undefined): number {
-  return inHandOfKilled.filter(({ requestId }) => requestId !== poisonId).length
+function othersInFlight({ inFlightAtKills }: Phase, poisonId: string | undefined): number {
+  return inFlightAtKills.filter(({ requestId }) => requestId !== poisonId).length
 }
 
 async function gaveUp(phase: Phase): Promise<void> {

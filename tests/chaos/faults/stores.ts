@@ -44,11 +44,11 @@ export function storeFault(
       phase.provider.treat = slowAndOftenBusy(phase)
       const strike = async () => {
         await sleep(between(phase.random, 1000, 2000))
-        const told = burst(phase, sendsBeforeFault, 'apis')
+        const answered = burst(phase, sendsBeforeFault, 'apis')
         await sleep(between(phase.random, 10, 80))
         await outage(phase.world.servers, phase)
         phase.faultsOver.push(Date.now())
-        await Promise.all([told, sleep(1000)])
+        await Promise.all([answered, sleep(1000)])
       }
       await load(phase, {
         count: phase.sends - sendsBeforeFault,
@@ -144,7 +144,7 @@ export const postgresFaults: Fault[] = [
 
 /** Redis comes back first: its jobs' locks expire while no worker can read the claims. */
 export const bothStores: Fault = storeFault('both-stores', [202, 503], async (servers, phase) => {
-  await eventually('sends are in hand', async () => callsUnderWay(phase) > 0)
+  await eventually('sends are in flight', async () => callsUnderWay(phase) > 0)
   phase.notes.push(`${callsUnderWay(phase)} calls under way`)
   await Promise.all([servers.killRedis(), servers.crashPostgres()])
   struck(phase)

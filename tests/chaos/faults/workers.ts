@@ -20,7 +20,7 @@ const longestRetryDelayMs = 1200
 /** Sent twice: the first are being delivered when the worker freezes, the others are just being claimed. */
 const sendsBeforeFreeze = 25
 /** Enough that some are still being delivered a moment later. */
-const inHandAtFreeze = 5
+const inFlightAtFreeze = 5
 /** PostgreSQL ends a statement that a stopped process had sent. */
 const statementEndsMs = 50
 
@@ -36,30 +36,30 @@ export const workerKill: Fault = {
       const victim = youngest(world)
       await endSlowStart(world)
       const answersHeld = holdAnswers(phase)
-      const told = load(phase, {
+      const answered = load(phase, {
         count: Math.max(sendsPerKill, phase.sends / workerKills),
         seconds: burstSeconds,
         channelIds,
       })
       await eventually(
         'its slots are full',
-        async () => (await sendsInHand(world, victim)).length >= inFlight,
+        async () => (await sendsInFlight(world, victim)).length >= inFlight,
       )
       await sleep(between(random, 0, 200))
       await killWorker(phase, victim)
       answersHeld.release()
-      await told
+      await answered
     }
     await world.fleet.complete()
-    phase.notes.push(`${phase.inHandOfKilled.length} sends in flight at ${workerKills} kills`)
+    phase.notes.push(`${phase.inFlightAtKills.length} sends in flight at ${workerKills} kills`)
   },
   mayFail: hasLostEachAttempt,
   reach: (phase, findings, { workerKills }) => [
     ...violation(
-      phase.inHandOfKilled.length < workerKills * inFlight,
-      `only ${phase.inHandOfKilled.length} sends in flight at ${workerKills} kills`,
+      phase.inFlightAtKills.length < workerKills * inFlight,
+      `only ${phase.inFlightAtKills.length} sends in flight at ${workerKills} kills`,
     ),
-    ...uncertainOnlyInHand(phase, findings),
+    ...uncertainOnlyInFlight(phase, findings),
     ...slowRecovery(findings),
     ...slowResends(phase, findings),
   ],
@@ -74,22 +74,22 @@ export const workerFreeze: Fault = {
     phase.provider.treat = () => sleep(800, accepts)
     const freeze = async () => {
       await sleep(between(random, 1500, 2500))
-      const told = burst(phase, sendsBeforeFreeze)
-      const frozen = await eventually('a worker has its hands full', () => busyWorker(world))
-      const toldLate = burst(phase, sendsBeforeFreeze)
+      const answered = burst(phase, sendsBeforeFreeze)
+      const frozen = await eventually('a worker has many sends in flight', () => busyWorker(world))
+      const answeredLate = burst(phase, sendsBeforeFreeze)
       await sleep(between(random, 5, 30))
       process.kill(frozen.pid, 'SIGSTOP')
       try {
         await sleep(statementEndsMs)
-        const inFlight = await sendsInHand(world, frozen)
-        phase.notes.push(`${inFlight.length} sends in the frozen worker's hands`)
-        if (inFlight.length === 0) phase.violations.push('the frozen worker had no send in hand')
+        const inFlight = await sendsInFlight(world, frozen)
+        phase.notes.push(`${inFlight.length} sends in flight at the frozen worker`)
+        if (inFlight.length === 0) phase.violations.push('the frozen worker had no send in flight')
         await sleep(freezeSeconds * 1000)
       } finally {
         process.kill(frozen.pid, 'SIGCONT')
       }
       phase.faultsOver.push(Date.now())
-      await Promise.all([told, toldLate, sleep(2000)])
+      await Promise.all([answered, answeredLate, sleep(2000)])
     }
     await load(phase, {
       count: phase.sends - 2 * sendsBeforeFreeze,
@@ -113,13 +113,13 @@ export const workerFreeze: Fault = {
   },
 }
 
-function uncertainOnlyInHand({ inHandOfKilled }: Phase, { rows }: Findings): string[] {
-  const inFlight = new Set(inHandOfKilled.map(({ requestId }) => requestId))
+function uncertainOnlyInFlight({ inFlightAtKills }: Phase, { rows }: Findings): string[] {
+  const inFlight = new Set(inFlightAtKills.map(({ requestId }) => requestId))
   const uncertain = rows.filter(({ status }) => status === 'uncertain')
   return [
     ...violationsOf(
       uncertain.filter(({ requestId }) => !inFlight.has(requestId)),
-      'was in no killed worker’s hands',
+      'was in flight at no killed worker',
     ),
     ...violationsOf(
       uncertain.filter(({ onUncertain }) => onUncertain === 'resend'),
@@ -130,30 +130,30 @@ function uncertainOnlyInHand({ inHandOfKilled }: Phase, { rows }: Findings): str
 
 /** Whether a worker was killed at each attempt of the send, which has no attempts left then. */
 export function hasLostEachAttempt(
-  { inHandOfKilled, world }: Pick<Phase, 'inHandOfKilled'> & { world: Pick<World, 'attempts'> },
+  { inFlightAtKills, world }: Pick<Phase, 'inFlightAtKills'> & { world: Pick<World, 'attempts'> },
   { requestId, onUncertain }: Pick<PhaseRow, 'requestId' | 'onUncertain'>,
 ): boolean {
-  const lost = inHandOfKilled.filter((inHand) => inHand.requestId === requestId).length
+  const lost = inFlightAtKills.filter((one) => one.requestId === requestId).length
   return onUncertain === 'resend' && lost === world.attempts
 }
 
 /** The sends in flight at a killed worker have to be called again after the delay of a retry, while they have attempts left. */
 function slowResends(phase: Phase, { rows }: Findings): string[] {
-  const { provider, inHandOfKilled } = phase
+  const { provider, inFlightAtKills } = phase
   const resends = new Set(
     rows.flatMap((row) =>
       row.onUncertain === 'resend' && !hasLostEachAttempt(phase, row) ? row.requestId : [],
     ),
   )
   const callsOf = groupBy(provider.calls, ({ requestId }) => requestId)
-  const taken = inHandOfKilled
+  const taken = inFlightAtKills
     .filter(({ requestId }) => resends.has(requestId))
     .map(({ requestId, killedAt }) => {
       const next = callsOf.get(requestId)?.find(({ arrivedAt }) => arrivedAt > killedAt)
       return { requestId, tookMs: (next?.arrivedAt ?? Infinity) - killedAt - longestRetryDelayMs }
     })
   return [
-    ...violation(taken.length === 0, 'no killed worker had a send in hand that is to be sent again'),
+    ...violation(taken.length === 0, 'no killed worker had a send in flight that is to be sent again'),
     ...taken.flatMap(({ requestId, tookMs }) =>
       lateness(
         tookMs > recoverWithinMs,
@@ -174,9 +174,9 @@ function slowRecovery({ slowestRecoveryMs = 0 }: Findings): string[] {
 export async function killWorker(phase: Phase, worker: Member): Promise<void> {
   process.kill(worker.pid, 'SIGSTOP')
   await sleep(statementEndsMs)
-  const inFlight = await sendsInHand(phase.world, worker)
+  const inFlight = await sendsInFlight(phase.world, worker)
   const killedAt = Date.now()
-  phase.inHandOfKilled.push(...inFlight.map((requestId) => ({ requestId, killedAt })))
+  phase.inFlightAtKills.push(...inFlight.map((requestId) => ({ requestId, killedAt })))
   phase.faultsOver.push(killedAt)
   await phase.world.fleet.kill(worker)
 }
@@ -203,12 +203,12 @@ function youngest({ fleet }: World): Member {
 
 async function busyWorker(world: World): Promise<Member | undefined> {
   for (const worker of world.fleet.workers()) {
-    if ((await sendsInHand(world, worker)).length >= inHandAtFreeze) return worker
+    if ((await sendsInFlight(world, worker)).length >= inFlightAtFreeze) return worker
   }
   return undefined
 }
 
-async function sendsInHand({ db }: World, { name }: Member): Promise<string[]> {
+async function sendsInFlight({ db }: World, { name }: Member): Promise<string[]> {
   const { rows } = await db.$client.query<{ id: string }>(
     `select request_id as id from sends where status = 'sending' and finished_at is null and worker = $1`,
     [name],

@@ -11,12 +11,12 @@ function rowsOf(...results: Result[]): string[] {
     .slice(4)
 }
 
-test('what only has to be looked at is neither reached nor missed', () => {
+test('what only has to be looked at is neither met nor missed', () => {
   const rows = rowsOf({ case: 'load', measured: 'accepted', figures: [figure('64', 2000, 2100, 1900)] })
   expect(rows).toEqual(['| load | accepted: 64 2,000/s (1,900–2,100) | – | – |'])
 })
 
-test('a ratio is told to a hundredth', () => {
+test('a ratio is printed to a hundredth', () => {
   const compared = { of: figure('grown', 966), to: figure('empty', 1000), floor: 0.9, aim: 0.97 }
   expect(rowsOf(ratio('growth', 'accept', compared))[0]).toContain('ratio 0.97 (0.97–0.97)')
 })

@@ -2,13 +2,18 @@ import { expect, test } from 'vitest'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
 import {
   type CallEffect,
+  type ClientLedgerEntry,
   compareLedgers,
   type Ledgers,
   type SendRow,
-  type ToldSend,
 } from '../../chaos/ledgers.ts'
 
-const told: ToldSend = { key: 'key-1', contact: '+4915112345678', requestIds: ['send-1'], isRefused: false }
+const client: ClientLedgerEntry = {
+  key: 'key-1',
+  contact: '+4915112345678',
+  requestIds: ['send-1'],
+  isRefused: false,
+}
 const call: CallEffect = { requestId: 'send-1', contact: '+4915112345678', effect: 'accepted' }
 const row: SendRow = {
   requestId: 'send-1',
@@ -18,19 +23,19 @@ const row: SendRow = {
   onUncertain: 'hold',
 }
 const refused: CallEffect = { ...call, effect: 'refused' }
-const refusedClient: ToldSend = { ...told, requestIds: [], isRefused: true }
+const refusedClient: ClientLedgerEntry = { ...client, requestIds: [], isRefused: true }
 const unknown: CallEffect = { ...call, effect: 'unknown' }
 
 const compare = (changes: Partial<Ledgers>) =>
-  compareLedgers({ told: [told], calls: [call], rows: [row], attempts: 3, ...changes })
+  compareLedgers({ clients: [client], calls: [call], rows: [row], attempts: 3, ...changes })
 
-test('a send that was told, called once and sent is neither lost nor doubled', () => {
+test('a send that was accepted, called once and sent is neither lost nor doubled', () => {
   expect(compare({})).toEqual({ accepted: 1, lost: [], doubled: [], contradicted: [], uncertain: 0 })
 })
 
 test.each<[string, Partial<Ledgers>]>([
   ['calls that were refused before the one that counts', { calls: [refused, refused, call] }],
-  ['a client that was told the same requestId again', { told: [{ ...told, requestIds: ['send-1'] }] }],
+  ['a client that got the same requestId again', { clients: [{ ...client, requestIds: ['send-1'] }] }],
   [
     'a send that failed because its provider was not called',
     { calls: [], rows: [{ ...row, status: 'failed', failure: 'no lease; the provider was not called' }] },
@@ -39,7 +44,7 @@ test.each<[string, Partial<Ledgers>]>([
     'a send that was refused as often as it has attempts',
     { calls: [refused, refused, refused], rows: [{ ...row, status: 'failed' }] },
   ],
-  ['a client that was refused', { told: [refusedClient], calls: [], rows: [] }],
+  ['a client that was refused', { clients: [refusedClient], calls: [], rows: [] }],
   [
     'a send that was given up',
     {
@@ -48,7 +53,7 @@ test.each<[string, Partial<Ledgers>]>([
     },
   ],
   ['a repeat under resend', { calls: [unknown, call], rows: [{ ...row, onUncertain: 'resend' }] }],
-  ['a send that nobody was told of', { told: [{ ...told, requestIds: [] }] }],
+  ['a send whose client got no answer', { clients: [{ ...client, requestIds: [] }] }],
 ])('nothing is wrong with %s', (_, changes) => {
   expect(compare(changes)).toMatchObject({ lost: [], doubled: [], contradicted: [], uncertain: 0 })
 })
@@ -78,7 +83,11 @@ test.each<[string, Partial<Ledgers>, RegExp]>([
     { calls: [refused, refused, unknown], rows: [{ ...row, status: 'failed' }] },
     /refusal/,
   ],
-  ['left behind though nobody was told', { told: [], rows: [{ ...row, status: 'queued' }] }, /unfinished/],
+  [
+    'left behind though no client got an answer',
+    { clients: [], rows: [{ ...row, status: 'queued' }] },
+    /unfinished/,
+  ],
 ])('lost: %s', (_, changes, what) => {
   const { lost, doubled } = compare(changes)
   expect(lost).toEqual([{ requestId: 'send-1', what: expect.stringMatching(what) }])
@@ -89,10 +98,10 @@ test.each<[string, Partial<Ledgers>, string, RegExp]>([
   ['accepted twice', { calls: [call, call] }, 'send-1', /called 2 times/],
   ['called again after an open call', { calls: [unknown, call] }, 'send-1', /unknown, accepted/],
   ['called again although a refusal came between', { calls: [call, refused, call] }, 'send-1', /called 2/],
-  ['called twice though nobody was told', { told: [], calls: [call, call] }, 'send-1', /called 2/],
+  ['called twice though no client got an answer', { clients: [], calls: [call, call] }, 'send-1', /called 2/],
   [
-    'one key told two requestIds',
-    { told: [{ ...told, requestIds: ['send-1', 'send-2'] }] },
+    'one key with two requestIds',
+    { clients: [{ ...client, requestIds: ['send-1', 'send-2'] }] },
     'send-2',
     /key-1/,
   ],
@@ -108,11 +117,11 @@ test.each<[string, Partial<Ledgers>, string, RegExp]>([
 })
 
 test.each<[string, Partial<Ledgers>, RegExp]>([
-  ['called, and not recorded', { told: [], rows: [] }, /called, but not in the database/],
+  ['called, and not recorded', { clients: [], rows: [] }, /called, but not in the database/],
   ['called for another contact', { calls: [{ ...call, contact: '+491' }] }, /but called for \+491/],
-  ['told to another client', { told: [{ ...told, contact: '+491' }] }, /told for key key-1/],
-  ['refused, and recorded', { told: [refusedClient], calls: [] }, /refused with 503, but sent/],
-  ['refused, and called', { told: [refusedClient], rows: [] }, /refused with 503, but sent/],
+  ['accepted for another client', { clients: [{ ...client, contact: '+491' }] }, /accepted for key key-1/],
+  ['refused, and recorded', { clients: [refusedClient], calls: [] }, /refused with 503, but sent/],
+  ['refused, and called', { clients: [refusedClient], rows: [] }, /refused with 503, but sent/],
 ])('contradicted: %s', (_, changes, what) => {
   const { contradicted } = compare(changes)
   expect(contradicted).toContainEqual({ requestId: 'send-1', what: expect.stringMatching(what) })

@@ -3,7 +3,7 @@ import { hasLostEachAttempt } from '../../chaos/faults/workers.ts'
 
 const row = { requestId: 'a', onUncertain: 'resend' } as const
 const phaseOf = (...requestIds: string[]) => ({
-  inHandOfKilled: requestIds.map((requestId) => ({ requestId, killedAt: 0 })),
+  inFlightAtKills: requestIds.map((requestId) => ({ requestId, killedAt: 0 })),
   world: { attempts: 3 },
 })
 

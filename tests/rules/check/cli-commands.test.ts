@@ -32,19 +32,19 @@ test.each(commands)(
   ({ name, command }) => {
     const rows = tables.filter((line) => new RegExp(`[\`]${name}[ \`]`).test(line.split(' | ')[0] ?? ''))
     expect(rows).not.toEqual([])
-    const told = rows.join('\n').includes('#channel-options') ? tables.join('\n') : rows.join('\n')
-    expect(command.options.map(({ long }) => long).filter((long) => !told.includes(`${long}`))).toEqual([])
+    const text = rows.join('\n').includes('#channel-options') ? tables.join('\n') : rows.join('\n')
+    expect(command.options.map(({ long }) => long).filter((long) => !text.includes(`${long}`))).toEqual([])
   },
 )
 
 test('docs/reference/cli.md has no unknown command or option', () => {
   const first = tables.map((line) => line.split(' | ')[0] ?? '')
-  const told = first.flatMap((cell) =>
+  const commandsNamed = first.flatMap((cell) =>
     [...cell.matchAll(/`([a-z]+(?: [a-z]+)?)/g)].map(([, words = '']) => words),
   )
   const known = commands.map(({ name }) => name)
   expect(
-    told.filter((words) => !known.some((name) => words.startsWith(name)) && words !== 'npm run'),
+    commandsNamed.filter((words) => !known.some((name) => words.startsWith(name)) && words !== 'npm run'),
   ).toEqual([])
   const options = new Set(commands.flatMap(({ command }) => command.options.map(({ long }) => long)))
   const named = [...page.matchAll(/(?<![\w-])--[a-z]+(?:-[a-z]+)*/g)].map(([option]) => option)

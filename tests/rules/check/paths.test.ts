@@ -12,12 +12,12 @@ const files = folders.flatMap((folder) =>
 
 const isText = (file: string) => /\.(tsx?|mjs|md|sql|ya?ml)$|^(Procfile|Dockerfile|\.ci\/run)$/.test(file)
 
-/** What is to be made by whoever follows a how-to is called so; what comes from packages and folders is imported. */
+/** Files that a reader of a how-to will create have these names. */
 const madeUp = /\/(?:example|planted|x)\b/
 const named =
   /(?<![\w./:-])(?:tests|src|db|workers|docs|ops)\/[\w./-]*\.(?:tsx?|mjs|md|sql|json|ya?ml|css|png|svg|lua)\b/g
 
-/** Of code only what its comments say: elsewhere the compiler looks, or a path is one of a URL. */
+/** Of code, only the comments: the compiler checks imports, and other strings may be paths of URLs. */
 function proseOf(file: string): string {
   const text = readFileSync(file, 'utf8')
   if (!/\.(tsx?|mjs)$/.test(file)) return text

@@ -22,8 +22,8 @@ function rowsOf(head: string): string[][] {
 const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
 
 test('docs/reference/timeline.md has a row for each field of a timeline, and no other', () => {
-  const told = rowsOf('| Field | What |').flatMap(([cell]) => namesIn(cell))
-  expect(told.sort()).toEqual(Object.keys(timelineFields).sort())
+  const documented = rowsOf('| Field | What |').flatMap(([cell]) => namesIn(cell))
+  expect(documented.sort()).toEqual(Object.keys(timelineFields).sort())
 })
 
 describe('docs/reference/timeline.md has a row for each event', () => {
@@ -33,11 +33,11 @@ describe('docs/reference/timeline.md has a row for each event', () => {
     expect(rows.flatMap(([cell]) => namesIn(cell))).toEqual(names)
   })
 
-  test.each(rows)('%s: when it is recorded, and its fields', (cell, told, fields) => {
+  test.each(rows)('%s: when it is recorded, and its fields', (cell, documented, fields) => {
     const [name = ''] = namesIn(cell)
     if (!isEvent(name)) throw new Error(`${name} is none`)
     const { when } = timelineEvents[name]
-    expect(told).toContain(`${when.charAt(0).toLowerCase()}${when.slice(1, -1)}`)
+    expect(documented).toContain(`${when.charAt(0).toLowerCase()}${when.slice(1, -1)}`)
     const isField = (word: string) => names.some((event) => Object.hasOwn(timelineEvents[event].fields, word))
     expect(namesIn(fields).filter(isField).sort()).toEqual(Object.keys(timelineEvents[name].fields).sort())
   })
@@ -52,8 +52,8 @@ test("the SQL of db writes events only by `eventOf`, which the table types; each
   expect(inserts.length).toBeGreaterThan(2)
   expect(inserts.filter((sql) => !sql.includes('eventOf('))).toEqual([])
   const written = [...source.matchAll(/eventOf\([^,]*, '(\w+)'/g)].map(([, name]) => name)
-  const toldByRow: string[] = ['accepted', ...sendStatuses]
-  expect(names.filter((name) => !written.includes(name) && !toldByRow.includes(name))).toEqual([])
+  const fromRow: string[] = ['accepted', ...sendStatuses]
+  expect(names.filter((name) => !written.includes(name) && !fromRow.includes(name))).toEqual([])
 })
 
 test('the support page styles no unknown event', () => {

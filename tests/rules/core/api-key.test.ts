@@ -12,12 +12,12 @@ test('a key is omk_, 43 characters of randomness and 6 of checksum', () => {
   for (let i = 0; i < 100; i++) expect(mint()).toMatch(/^omk_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/)
 })
 
-test('no key is minted twice, and every place of its secret varies', () => {
+test('no key is minted twice, and every character of its secret varies', () => {
   const keys = Array.from({ length: 1000 }, mint)
   expect(new Set(keys).size).toBe(keys.length)
-  // 62^43 is a little more than 2^256, so the first place takes fewer letters than the others.
-  for (let place = 5; place < 47; place++) {
-    expect(new Set(keys.map((key) => key.charAt(place))).size, `place ${place}`).toBeGreaterThan(50)
+  // 62^43 is a little more than 2^256, so the first character is one of fewer letters than the others.
+  for (let index = 5; index < 47; index++) {
+    expect(new Set(keys.map((key) => key.charAt(index))).size, `character ${index}`).toBeGreaterThan(50)
   }
 })
 
@@ -32,9 +32,9 @@ test('a minted key is recognised without a query', () => {
 
 test('a change of any one character is noticed', () => {
   const key = mint()
-  for (let place = 0; place < key.length; place++) {
-    const other = letters.charAt((letters.indexOf(key.charAt(place)) + 1) % letters.length)
-    expect(wasMintedHere(key.slice(0, place) + other + key.slice(place + 1), pepper), `${place}`).toBe(false)
+  for (let index = 0; index < key.length; index++) {
+    const other = letters.charAt((letters.indexOf(key.charAt(index)) + 1) % letters.length)
+    expect(wasMintedHere(key.slice(0, index) + other + key.slice(index + 1), pepper), `${index}`).toBe(false)
   }
 })
 

@@ -69,7 +69,7 @@ interface Given {
   channel?: Partial<SendFacts['channel']>
 }
 
-function tell({ send, events = [], facts: more, channel }: Given) {
+function explained({ send, events = [], facts: more, channel }: Given) {
   const timeline = buildTimeline({ ...queued, ...send }, events, 'masked')
   return explain(timeline, { ...facts, ...more, channel: { ...facts.channel, ...channel } })
 }
@@ -82,33 +82,33 @@ const ended = (status: SendRecord['status'], given: Partial<SendRecord> = {}): P
 })
 const failed = (failure: string, given: Partial<SendRecord> = {}) => ended('failed', { failure, ...given })
 
-const story = (event: string, second: number, fields: object = {}): StoredEvent => ({
+const stored = (event: string, second: number, fields: object = {}): StoredEvent => ({
   at: at(second),
   event,
   fields: { ...fields },
 })
 const retried = [
-  story('attempt_started', 1, { attempt: 1, worker: 'w1' }),
-  story('attempt_finished', 2, {
+  stored('attempt_started', 1, { attempt: 1, worker: 'w1' }),
+  stored('attempt_finished', 2, {
     ...refused,
     outcome: 'retry_later',
     providerStatus: 429,
     providerCode: '20429',
     reason: 'Twilio: it accepts no more requests now',
   }),
-  story('retry_scheduled', 2, { reason: 'busy', nextAttemptAt: at(7).toISOString() }),
+  stored('retry_scheduled', 2, { reason: 'busy', nextAttemptAt: at(7).toISOString() }),
 ]
 
 const uncalled = [
-  story('attempt_started', 1, { attempt: 1, worker: 'w1' }),
-  story('attempt_finished', 2, { ...refused, outcome: 'not_called', providerStatus: null }),
-  story('retry_scheduled', 2, { reason: 'set PUBLIC_BASE_URL', nextAttemptAt: at(32).toISOString() }),
+  stored('attempt_started', 1, { attempt: 1, worker: 'w1' }),
+  stored('attempt_finished', 2, { ...refused, outcome: 'not_called', providerStatus: null }),
+  stored('retry_scheduled', 2, { reason: 'set PUBLIC_BASE_URL', nextAttemptAt: at(32).toISOString() }),
 ]
 
 const resent = [
-  story('attempt_started', 0, { attempt: 1, worker: 'w1' }),
-  story('attempt_finished', 0, { ...refused, outcome: 'uncertain', providerStatus: null }),
-  story('retry_scheduled', 0, { reason: 'no answer', nextAttemptAt: at(7).toISOString() }),
+  stored('attempt_started', 0, { attempt: 1, worker: 'w1' }),
+  stored('attempt_finished', 0, { ...refused, outcome: 'uncertain', providerStatus: null }),
+  stored('retry_scheduled', 0, { reason: 'no answer', nextAttemptAt: at(7).toISOString() }),
 ]
 
 describe('the summary of a send that', () => {
@@ -207,7 +207,7 @@ describe('the summary of a send that', () => {
         }),
         events: [
           ...resent,
-          story('attempt_finished', 2, {
+          stored('attempt_finished', 2, {
             ...refused,
             outcome: 'retry_later',
             providerStatus: 503,
@@ -248,7 +248,7 @@ describe('the summary of a send that', () => {
       'failed by an outcome that came late',
       {
         send: failed('busy', { attemptRecord: { ...refused, outcome: 'retry_later', late: true } }),
-        events: [story('attempt_lost', 1, { attempt: 1 }), story('uncertain', 1, { reason: 'lost' })],
+        events: [stored('attempt_lost', 1, { attempt: 1 }), stored('uncertain', 1, { reason: 'lost' })],
       },
       'bad',
       'Not delivered. Its outcome came late, so it is not tried again: busy. 1 attempt was made, at 14:00:01 UTC.',
@@ -322,7 +322,7 @@ describe('the summary of a send that', () => {
     ],
     [
       'was replayed',
-      { events: [story('replayed', 90)], facts: { nextAttemptAt: at(110) } },
+      { events: [stored('replayed', 90)], facts: { nextAttemptAt: at(110) } },
       'waiting',
       'Waiting: it was replayed, and is due at 14:01:50 UTC.',
     ],
@@ -347,13 +347,13 @@ describe('the summary of a send that', () => {
   ]
 
   test.each(states)('%s', (_name, given, tone, summary) => {
-    expect(tell(given)).toMatchObject({ tone, summary })
+    expect(explained(given)).toMatchObject({ tone, summary })
   })
 
   test.each(states)(
     '%s has a line for the customer without internals, the contact masked',
     (_name, given) => {
-      const { forCustomer } = tell(given)
+      const { forCustomer } = explained(given)
       expect(forCustomer).toContain(
         `Your text message ${requestId} to +49*********78, accepted at 2026-01-01 14:00:00 UTC,`,
       )
@@ -365,12 +365,12 @@ describe('the summary of a send that', () => {
   )
 
   test.each(states)('%s shows no whole contact', (_name, given) => {
-    expect(JSON.stringify(tell(given))).not.toMatch(/4915112345678|Ann/)
+    expect(JSON.stringify(explained(given))).not.toMatch(/4915112345678|Ann/)
   })
 })
 
 describe('what comes next of a send that', () => {
-  test.each<[string, Given, ReturnType<typeof tell>['next']]>([
+  test.each<[string, Given, ReturnType<typeof explained>['next']]>([
     ['was sent: nothing', { send: ended('sent', { attemptRecord: record }) }, undefined],
     ['failed: nothing', { send: failed('expired') }, undefined],
     [
@@ -413,7 +413,7 @@ describe('what comes next of a send that', () => {
       },
     ],
   ])('%s', (_name, given, next) => {
-    expect(tell(given).next).toEqual(next)
+    expect(explained(given).next).toEqual(next)
   })
 })
 
@@ -451,12 +451,12 @@ test.each<[string, Given, advice: Advice | undefined]>([
     },
   ],
 ])('what can be done where it %s', (_name, given, advice) => {
-  expect(tell(given).advice).toEqual(advice)
+  expect(explained(given).advice).toEqual(advice)
 })
 
 test('of an attempt that left no status, code or id there is no answer to show, not even an empty one', () => {
   const lost = { ...refused, outcome: 'uncertain', providerStatus: null, reason: 'no answer' } as const
-  const { entries } = tell({ send: ended('uncertain', { attemptRecord: lost, failure: 'no answer' }) })
+  const { entries } = explained({ send: ended('uncertain', { attemptRecord: lost, failure: 'no answer' }) })
   expect(entries.find(({ event }) => event === 'attempt_finished')).not.toHaveProperty('answer')
 })
 
@@ -479,7 +479,7 @@ describe('the gap before', () => {
       'the closing of the conversation',
       {
         send: { ...sending, claimedAt: at(42) },
-        events: [story('conversation_closed', 42, { conversationId: null })],
+        events: [stored('conversation_closed', 42, { conversationId: null })],
       },
       'conversation_closed',
       'waited 42 s in the queue',
@@ -519,7 +519,7 @@ describe('the gap before', () => {
     ],
     [
       'an attempt after a hold',
-      { send: { ...sending, claimedAt: at(90) }, events: [story('channel_held', 1, { reason: 'x' })] },
+      { send: { ...sending, claimedAt: at(90) }, events: [stored('channel_held', 1, { reason: 'x' })] },
       'attempt_started',
       'waited 1 min 29 s while the channel was held, and in the queue after that',
     ],
@@ -551,14 +551,14 @@ describe('the gap before', () => {
       'an outcome that came late',
       {
         send: ended('sent', { finishedAt: at(20), attemptRecord: { ...record, late: true } }),
-        events: [story('attempt_lost', 9, { attempt: 1 }), story('uncertain', 9, { reason: 'lost' })],
+        events: [stored('attempt_lost', 9, { attempt: 1 }), stored('uncertain', 9, { reason: 'lost' })],
       },
       'attempt_finished',
       '11 s until the outcome came, late',
     ],
     [
       'a replay',
-      { events: [story('failed', 2, { reason: 'x' }), story('replayed', 7202)] },
+      { events: [stored('failed', 2, { reason: 'x' }), stored('replayed', 7202)] },
       'replayed',
       '2 h until it was replayed',
     ],
@@ -566,7 +566,7 @@ describe('the gap before', () => {
       'the attempt of a replay in a set',
       {
         send: { ...sending, attempt: 2, claimedAt: at(30) },
-        events: [story('replayed', 10, { nextAttemptAt: at(30).toISOString() })],
+        events: [stored('replayed', 10, { nextAttemptAt: at(30).toISOString() })],
       },
       'attempt_started',
       'waited 20 s because replays are spread out',
@@ -574,7 +574,7 @@ describe('the gap before', () => {
   ]
 
   test.each(waits)('%s', (_name, given, event, gap) => {
-    const entry = tell(given).entries.findLast((one) => one.event === event)
+    const entry = explained(given).entries.findLast((one) => one.event === event)
     expect(entry).toBeDefined()
     expect(entry?.wait?.text).toBe(gap)
   })
@@ -582,8 +582,8 @@ describe('the gap before', () => {
 
 describe('of a send whose contact was erased', () => {
   const erased = { contactValue: 'erased', contactName: null, failure: null, providerMessageId: null }
-  const bones = { ...refused, providerCode: '21211' }
-  const event = [story('erased', 3602)]
+  const redacted = { ...refused, providerCode: '21211' }
+  const event = [stored('erased', 3602)]
 
   test.each<[string, Partial<SendRecord>, summary: RegExp]>([
     [
@@ -593,7 +593,7 @@ describe('of a send whose contact was erased', () => {
     ],
     [
       'refused',
-      ended('failed', { attemptRecord: bones }),
+      ended('failed', { attemptRecord: redacted }),
       /refused it: the contact has no valid phone number\. 1 attempt was made, /,
     ],
     ['expired', { status: 'failed', finishedAt: at(60) }, /^Not delivered\. No attempt was made\./],
@@ -603,27 +603,28 @@ describe('of a send whose contact was erased', () => {
       /^Not certain\. The provider may or may not have it\. 1 attempt was made, /,
     ],
   ])('the summary leaves out the reasons (%s)', (_name, send, summary) => {
-    const told = tell({ send: { ...send, ...erased }, events: event })
-    expect(told.summary).toMatch(summary)
-    expect(told.summary).toMatch(/\. Its contact and content were erased later\.$/)
-    expect(told).not.toHaveProperty('advice')
-    expect(told.forCustomer).toContain(`Your text message ${requestId}, accepted at`)
-    expect(told.entries.at(-1)).toMatchObject({
+    const explanation = explained({ send: { ...send, ...erased }, events: event })
+    expect(explanation.summary).toMatch(summary)
+    expect(explanation.summary).toMatch(/\. Its contact and content were erased later\.$/)
+    expect(explanation).not.toHaveProperty('advice')
+    expect(explanation.forCustomer).toContain(`Your text message ${requestId}, accepted at`)
+    expect(explanation.entries.at(-1)).toMatchObject({
       event: 'erased',
       text: 'Its contact and content were erased.',
     })
-    expect(told.entries.at(-1)?.wait?.text).toMatch(/ until its contact was erased$/)
-    expect(JSON.stringify(told)).not.toMatch(/: [;.]|undefined|null; /)
+    expect(explanation.entries.at(-1)?.wait?.text).toMatch(/ until its contact was erased$/)
+    expect(JSON.stringify(explanation)).not.toMatch(/: [;.]|undefined|null; /)
   })
 })
 
 describe('the entries', () => {
-  const textOf = (given: Given, event: string) => tell(given).entries.find((one) => one.event === event)?.text
+  const textOf = (given: Given, event: string) =>
+    explained(given).entries.find((one) => one.event === event)?.text
 
   test('are those of the timeline, at their moments and by their names', () => {
     const send = ended('sent', { attemptRecord: record })
     const timeline = buildTimeline({ ...queued, ...send }, retried, 'masked')
-    const { entries } = tell({ send, events: retried })
+    const { entries } = explained({ send, events: retried })
     expect(entries.map(({ at, event }) => ({ at, event }))).toEqual(
       timeline.events.map(({ at, event }) => ({ at, event })),
     )
@@ -652,13 +653,13 @@ describe('the entries', () => {
     [null, `No conversation was open; the message opened ${conversationId}.`],
     [earlier, `The open conversation ${earlier} was closed; the message opened ${conversationId}.`],
   ])('name the conversation that was closed, and the one that opened (%s)', (closed, text) => {
-    const events = [story('conversation_closed', 1, { conversationId: closed })]
+    const events = [stored('conversation_closed', 1, { conversationId: closed })]
     expect(textOf({ send: sending, events }, 'conversation_closed')).toBe(text)
     expect(textOf({ send: sending, events }, 'attempt_started')).toBe('Attempt 1 began on w1.')
   })
 
   test("show the provider's answer and its meaning, but no meaning of a success", () => {
-    const entries = tell({ send: ended('sent', { attemptRecord: record }), events: retried }).entries
+    const entries = explained({ send: ended('sent', { attemptRecord: record }), events: retried }).entries
     expect(entries.filter(({ answer }) => answer).map(({ answer }) => answer)).toEqual([
       { status: 429, code: '20429', meaning: 'it accepts no more requests now', messageId: null },
       { status: 201, code: null, meaning: null, messageId: 'SM1' },
@@ -666,7 +667,7 @@ describe('the entries', () => {
   })
 
   test('keep the name of an event that is not known yet', () => {
-    expect(textOf({ events: [story('dreamt', 1)] }, 'dreamt')).toBe('dreamt.')
+    expect(textOf({ events: [stored('dreamt', 1)] }, 'dreamt')).toBe('dreamt.')
   })
 })
 
@@ -736,8 +737,8 @@ describe('the meaning of an answer', () => {
 describe('the fault of a failure', () => {
   const byFaultOf = (fault: Fault) => ({ ...refused, outcome: 'retry_later', fault }) as const
   const attempts = (fault: Fault) => [
-    story('attempt_started', 1, { attempt: 1, worker: 'w1' }),
-    story('attempt_finished', 2, byFaultOf(fault)),
+    stored('attempt_started', 1, { attempt: 1, worker: 'w1' }),
+    stored('attempt_finished', 2, byFaultOf(fault)),
   ]
 
   test.each<[Fault, RegExp]>([
@@ -749,12 +750,14 @@ describe('the fault of a failure', () => {
     ],
     ['provider', /\(after 120 ms\)\.$/],
   ])('says whether other sends are affected: the %s', (fault, words) => {
-    const { entries } = tell({ events: attempts(fault) })
+    const { entries } = explained({ events: attempts(fault) })
     expect(entries.at(-1)?.text).toMatch(words)
   })
 
   test('does not mention other sends if the send is refused for good', () => {
-    const { entries } = tell({ send: failed('no', { attemptRecord: { ...refused, fault: 'recipient' } }) })
+    const { entries } = explained({
+      send: failed('no', { attemptRecord: { ...refused, fault: 'recipient' } }),
+    })
     expect(entries.map(({ text }) => text).join()).not.toContain('other sends')
   })
 
@@ -766,7 +769,7 @@ describe('the fault of a failure', () => {
     [undefined, 'the provider works again'],
   ])('says when a replay may succeed: %s', (fault, when) => {
     const attemptRecord = { ...refused, outcome: 'retry_later', ...(fault && { fault }) } as const
-    const { advice } = tell({ send: failed('busy (the last attempt)', { attemptRecord }) })
+    const { advice } = explained({ send: failed('busy (the last attempt)', { attemptRecord }) })
     expect(advice).toEqual({ text: `Replay it when ${when}.`, command: `replay ${requestId}` })
   })
 })
@@ -782,7 +785,7 @@ test.each([
   'the explanation says that the provider accepted the message and holds it back: %s',
   (providerCode, words) => {
     const attemptRecord = { ...record, providerStatus: 200, providerCode }
-    const { summary, entries } = tell({
+    const { summary, entries } = explained({
       send: ended('sent', { attemptRecord }),
       channel: { provider: 'whatsapp-cloud' },
     })
@@ -795,7 +798,7 @@ test.each([
 
 describe('of a send of which an attempt may have got through', () => {
   test('the customer does not read that it was not delivered, once it has failed', () => {
-    const { forCustomer, advice } = tell({
+    const { forCustomer, advice } = explained({
       send: failed('busy (the last attempt)', {
         attempt: 2,
         attemptRecord: { ...refused, attempt: 2, outcome: 'retry_later' },
@@ -807,7 +810,7 @@ describe('of a send of which an attempt may have got through', () => {
   })
 
   test('the customer reads that it may have been delivered, while the send waits', () => {
-    const { forCustomer } = tell({ send: { attempt: 1 }, events: resent })
+    const { forCustomer } = explained({ send: { attempt: 1 }, events: resent })
     expect(forCustomer).toMatch(/; an earlier attempt may have delivered it already\.$/)
   })
 })

@@ -63,8 +63,8 @@ test('a very long name of a field is cut', () => {
 test.each([
   ['a lone half', 'a\ud83d', 'a\ufffd'],
   ['a pair that the cut would halve', `${'n'.repeat(63)}😀`, `${'n'.repeat(63)}\ufffd`],
-])('a name with half a surrogate pair is printed as valid Unicode: %s', (_what, name, told) => {
-  expect(faultsOf(schema, { name: 'x', [name]: 1 })).toBe(`${told}: unknown field`)
+])('a name with half a surrogate pair is printed as valid Unicode: %s', (_what, name, printed) => {
+  expect(faultsOf(schema, { name: 'x', [name]: 1 })).toBe(`${printed}: unknown field`)
 })
 
 test('no value is ever repeated', () => {

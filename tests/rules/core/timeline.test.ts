@@ -168,8 +168,8 @@ describe('an attempt whose worker was lost', () => {
   test('and that is to be followed by another is listed once, from the stored events', () => {
     const scheduled = { at: at(9), event: 'retry_scheduled', fields: {} }
     const waiting: SendRecord = { ...claimed, status: 'queued' }
-    const told = ['accepted', 'attempt_started', 'attempt_lost', 'retry_scheduled']
-    expect(eventsOf(waiting, [...attempt, scheduled]).map(({ event }) => event)).toEqual(told)
+    const names = ['accepted', 'attempt_started', 'attempt_lost', 'retry_scheduled']
+    expect(eventsOf(waiting, [...attempt, scheduled]).map(({ event }) => event)).toEqual(names)
   })
 
   test('and ended late is listed as late, after its loss', () => {

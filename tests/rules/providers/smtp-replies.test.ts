@@ -115,8 +115,8 @@ describe('a refusal that ends with the connection', () => {
     for (const isCutOff of [true, undefined] as const) {
       if (at === 'DATA' && !isCutOff) continue
       const reply = `${code} no ann wants "Hello"`
-      const told = await send({}, [{ at, reply, ...(isCutOff && { isCutOff }) }])
-      expect(told).toEqual({ outcome, fault, reason, providerStatus: code, providerCode: undefined })
+      const result = await send({}, [{ at, reply, ...(isCutOff && { isCutOff }) }])
+      expect(result).toEqual({ outcome, fault, reason, providerStatus: code, providerCode: undefined })
     }
   })
 })
@@ -132,8 +132,8 @@ test('credentials that a server repeats are masked, in every form', async () => 
   for (const [user, pass] of logins) {
     const forms = [pass, user, base64(pass), base64(user), base64(`\0${user}\0${pass}`)]
     const reply = `500 Command unrecognized: AUTH PLAIN ${forms.join(' and ')}.`
-    const told = await send({ config: { user, pass } }, [{ at: 'AUTH', reply }])
-    expect(told).toMatchObject({
+    const result = await send({ config: { user, pass } }, [{ at: 'AUTH', reply }])
+    expect(result).toMatchObject({
       outcome: 'channel_refused',
       reason: 'the server refused the login: Command unrecognized: AUTH PLAIN … and … and … and … and ….',
     })
@@ -142,8 +142,8 @@ test('credentials that a server repeats are masked, in every form', async () => 
 
 test('an overlong answer counts as none, and is handled quickly', async () => {
   const reply = `535 ${'a'.repeat(500_000)}`
-  const { told, ...span } = await timed(async () => ({ told: await send({}, [{ at: 'AUTH', reply }]) }))
-  expect(told).toEqual({ outcome: 'retry_later', fault: 'provider', reason: 'the answer is not SMTP' })
+  const { result, ...span } = await timed(async () => ({ result: await send({}, [{ at: 'AUTH', reply }]) }))
+  expect(result).toEqual({ outcome: 'retry_later', fault: 'provider', reason: 'the answer is not SMTP' })
   expectSooner(span, 1000)
 })
 

@@ -71,8 +71,8 @@ describeProvider('smtp', async () => ({
   goodConfig: { host: 'mail.example.com', from: 'ann@example.com' },
   badConfig: { host: 'mail.example.com' },
   async arrange(behaviour, delivery) {
-    const told = fakeServers[behaviour]
-    if (told) emulator.answerNext(told)
+    const answers = fakeServers[behaviour]
+    if (answers) emulator.answerNext(answers)
     return await asDispatched({
       ...delivery,
       message: sendable(delivery.message),
@@ -547,8 +547,8 @@ describe('a reason', () => {
     // As Gmail has it: https://support.google.com/a/answer/3726730
     const reply = `535-5.7.8 Username and Password not accepted. For more information, go to
 535 5.7.8  https://support.google.com/mail/?p=BadCredentials b-7 - gsmtp`
-    const told = await send({}, [{ at: 'AUTH', reply }])
-    expect(told.outcome).toMatchObject({
+    const result = await send({}, [{ at: 'AUTH', reply }])
+    expect(result.outcome).toMatchObject({
       outcome: 'channel_refused',
       reason:
         'the server refused the login: Username and Password not accepted. For more information, go to … b-7 - gsmtp',

@@ -380,12 +380,12 @@ test.each<[number, number, string, string, Fault]>([
       providerStatus: status,
       providerCode: String(code),
     })
-    const told = JSON.stringify(outcome)
+    const printed = JSON.stringify(outcome)
     for (const secret of ['4915112345678', '15550100100', '491511234', authToken, accountSid, 'Hello']) {
-      expect(told).not.toContain(secret)
+      expect(printed).not.toContain(secret)
     }
-    if (expected === 'channel_refused') expect(told).toContain(words)
-    else expect(told).not.toContain(words)
+    if (expected === 'channel_refused') expect(printed).toContain(words)
+    else expect(printed).not.toContain(words)
   },
 )
 
@@ -448,8 +448,8 @@ test("a refusal of the credentials has Twilio's words, without what may be a num
     'reason',
     expect.stringMatching(/Authenticate: ….* by t0ken!; see page 20003$/),
   )
-  const told = JSON.stringify(outcome)
-  for (const secret of [authToken, '0a0a0a', '12345678', '1234-5678']) expect(told).not.toContain(secret)
+  const printed = JSON.stringify(outcome)
+  for (const secret of [authToken, '0a0a0a', '12345678', '1234-5678']) expect(printed).not.toContain(secret)
   const { outcome: other } = await send({}, { authToken: 't0ken!' })
   expect(JSON.stringify(other)).not.toContain('t0ken!')
 })

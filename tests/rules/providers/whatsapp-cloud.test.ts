@@ -515,7 +515,7 @@ describe('the reason', () => {
     expect(await reasonOf(answer)).toBe('WhatsApp refuses it (code 132012): Parameter format does not match')
   })
 
-  test("tells the provider's own words where it refuses the channel", async () => {
+  test("returns the provider's own words where it refuses the channel", async () => {
     const title = 'Error validating access token: Session has expired on Friday, 02-Feb-24 10:00:00 PST.'
     expect(await reasonOf(graphError(401, 190, title))).toBe(
       `WhatsApp refuses the channel (code 190): ${title}`,

@@ -23,7 +23,7 @@ test('a process that gets no CPU time stands still', async () => {
 test('a process that others leave little CPU time stands still, however short each wait is', async ({
   skip,
 }) => {
-  // Only Linux tells how long a thread has waited for a CPU.
+  // Only Linux reports how long a thread has waited for a CPU.
   if (process.platform !== 'linux') skip()
   const others = Array.from({ length: 3 * availableParallelism() }, () =>
     spawn(process.execPath, ['-e', 'for (;;);']),

@@ -126,9 +126,9 @@ test('a pid file that names an unrelated process harms neither that process nor 
   await (await startEmbedded({ folder, needs: both })).stop()
   const stranger = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
   onTestFinished(() => void stranger.kill())
-  const place = await dataFolder(folder)
-  await writeFile(join(place, 'postgres/data/postmaster.pid'), `${stranger.pid}\n`)
-  await writeFile(join(place, 'redis/redis.pid'), `${stranger.pid}\n`)
+  const data = await dataFolder(folder)
+  await writeFile(join(data, 'postgres/data/postmaster.pid'), `${stranger.pid}\n`)
+  await writeFile(join(data, 'redis/redis.pid'), `${stranger.pid}\n`)
 
   const servers = await startEmbedded({ folder, needs: both })
   expect(stranger.exitCode ?? stranger.signalCode).toBe(null)

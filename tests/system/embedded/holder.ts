@@ -1,5 +1,5 @@
 // Run as a process of its own: starts servers, says where they are in one line of JSON, and holds them until it is
-// told to stop (a line on stdin) or killed. Arguments: the checkout to load the code from, what to start, as JSON.
+// asked to stop (a line on stdin) or killed. Arguments: the checkout to load the code from, what to start, as JSON.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -22,7 +22,7 @@ test.concurrent.for(['processes', 'stores'] as const)(
     const names = groups[group].map(({ name }) => name).join(',')
     const again = `npm run chaos -- --short --seed ${short.seed} --sends ${short.sends} --faults ${names}`
     onTestFailed(() => console.error(`Again with: ${again}`))
-    const results = await runChaos({ ...short, faults: groups[group], tell: () => {} })
+    const results = await runChaos({ ...short, faults: groups[group], print: () => {} })
     const all = results.flatMap(({ fault, violations, stoodStillMs }) =>
       violations.map((what) => ({ what, stoodStillMs, line: `${fault}: ${what}` })),
     )

@@ -54,8 +54,8 @@ test.each([
     await eventually('the first is called, while others wait', async () => held.waiting === 1)
     const logged = (name: string) => service.logs.filter(({ event }) => event === name)
     const refusals = async () => {
-      const told = new RegExp(`errorstat_${code}:count=(\\d+)`).exec(await redis.info('errorstats'))
-      return Number(told?.[1] ?? 0)
+      const counted = new RegExp(`errorstat_${code}:count=(\\d+)`).exec(await redis.info('errorstats'))
+      return Number(counted?.[1] ?? 0)
     }
     await redis.call(refuse, ...how)
     held.open()

@@ -40,7 +40,7 @@ function statusOfTheTable({ request, answer }: Exchange) {
   expect([...statuses[route], ...more]).toContain(answer.status)
 }
 
-/** The document, whatever it is by, says so too: of which status which body, with which headers. */
+/** The OpenAPI document allows this status for the route, with this body and these headers. */
 function asDocumented({ request, answer, json }: Exchange) {
   validateAnswer(request.method, request.path, answer.status, json, new Headers([...answer.headers]))
 }

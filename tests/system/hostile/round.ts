@@ -102,8 +102,8 @@ async function expectNothingElse({ service }: World, acceptedIds: Set<string>, u
   expect(surplusIds.map((id) => service.logsOf(id))).toEqual([])
   expect(undecidedIds.size).toBeLessThan(acceptedIds.size / 10)
   expect(service.logs.filter(({ level }) => level !== 'info' && level !== 'warn')).toEqual([])
-  const told = service.logs.map((line) => JSON.stringify(line))
-  expect(told.filter((line) => line.includes(valueMark) || line.includes(nameMark))).toEqual([])
+  const lines = service.logs.map((line) => JSON.stringify(line))
+  expect(lines.filter((line) => line.includes(valueMark) || line.includes(nameMark))).toEqual([])
 }
 
 function shown(request: HostileRequest): string {

@@ -29,7 +29,7 @@ function run(...args: string[]) {
     env: { ...process.env, ...promtool.env },
     encoding: 'utf8',
   })
-  return { status, told: stdout + stderr }
+  return { status, printed: stdout + stderr }
 }
 
 test('promtool finds no fault in the rules, and none in the example of a scrape config', () => {
