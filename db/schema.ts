@@ -101,6 +101,8 @@ export const permits = pgTable(
     attempt: integer('attempt').notNull(),
     /** The earliest time of the call; null for at once. */
     callAt: moment('call_at'),
+    /** When the send could first have been claimed with a permit for this attempt. Null if the previous release granted it. */
+    unusedSince: moment('unused_since'),
     /** The send has to be claimed before this time. */
     validUntil: moment('valid_until').notNull(),
     /** Whether it is for a probe of an open circuit breaker. */

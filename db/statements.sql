@@ -45,7 +45,14 @@ select id as "channelId",
                  limit 1), false)) as "grantsPermits",
        case when num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 then 'none'
             when coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) then 'ordinary'
-            else 'all' end as "permitFree"
+            else 'all' end as "permitFree",
+       channels.breaker_open_until is null and coalesce((
+         select true from permits p join sends s using (request_id)
+         where p.channel_id = channels.id and (s.status = 'queued' and s.attempt = p.attempt - 1) and p.valid_until > clock_timestamp() - interval '15 s'
+           and p.unused_since < now() - $2 * interval '1 ms'
+           and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
+             and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
+         limit 1), false) as "hasUnusedPermits"
 from waiting join channels using (id)
 where not (channels.held_at is not null) and coalesce((
     select true from sends s
@@ -136,11 +143,10 @@ update channels set breaker_open_until = null, breaker_opened_at = null, breaker
 where id = $1 and breaker_open_until is not null
 returning id;
 
--- drop_dead_permits: Deletes permits that no send can use any more.
+-- drop_dead_permits: Deletes permits that no send can use any more. Unused ones are kept for a while, as evidence.
 delete from permits p
 where channel_id = any((select $1::uuid[])::uuid[]) and not exists (
-  select from sends s where s.request_id = p.request_id and ((s.status = 'sending' and s.attempt = p.attempt) or
-     (s.status = 'queued' and s.attempt = p.attempt - 1 and p.valid_until > clock_timestamp() - interval '1 s')));
+  select from sends s where s.request_id = p.request_id and ((s.status = 'sending' and s.attempt = p.attempt) or (s.status = 'queued' and s.attempt = p.attempt - 1) and p.valid_until > clock_timestamp() - interval '15 s'));
 
 -- due_sends: Lists the overdue sends of channels, page by page.
 select due.*
@@ -390,7 +396,7 @@ left_by as materialized (
   from limited cross join lateral (
     select count(*) as in_flight from permits p join sends s using (request_id)
     where p.channel_id = limited.id and ((s.status = 'sending' and s.attempt = p.attempt) or
-       (s.status = 'queued' and s.attempt = p.attempt - 1 and p.valid_until > clock_timestamp() - interval '1 s'))) now),
+       (s.status = 'queued' and s.attempt = p.attempt - 1) and p.valid_until > clock_timestamp() - interval '1 s')) now),
 -- The strictest limit counts. is_trial: the state of the provider is unknown, so the calls should tell something about it.
 available as materialized (
   select left_by.*, greatest(0, least(200, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
@@ -422,16 +428,19 @@ chosen as materialized (
       limit case when is_trial and permits > 0 then 1000 else permits end) due
     order by due.comes_last, due.next_attempt_at, due.seq
     limit permits) s),
--- A send has one permit at most, so a new one replaces an old one that can't be used any more.
+-- A send has one permit at most, so a new one replaces an old one that can't be used any more. Another one for the same
+-- attempt keeps the time since when none was used.
 granted as (
-  insert into permits (request_id, channel_id, attempt, call_at, valid_until, is_probe)
-  select request_id, id, attempt, call_at,
+  insert into permits (request_id, channel_id, attempt, call_at, unused_since, valid_until, is_probe)
+  select request_id, id, attempt, call_at, coalesce(call_at, at),
          coalesce(call_at + least($3, 0.05::float8 * rate_seconds) * interval '1 s',
                   at + $3 * interval '1 s'),
          breaker_open_until is not null
   from chosen
   on conflict (request_id) do update
     set channel_id = excluded.channel_id, attempt = excluded.attempt, call_at = excluded.call_at,
+        unused_since = case when permits.attempt = excluded.attempt then permits.unused_since
+                            else excluded.unused_since end,
         valid_until = excluded.valid_until, is_probe = excluded.is_probe),
 -- The next calls come after these. A breaker that lets a probe through waits for its result.
 moved as (
@@ -835,7 +844,7 @@ select status from s where is_recorded;
 with outcomes as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
-     "holdsChannel" boolean, "isUncounted" boolean, "sealedConfig" text)),
+     "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text)),
 -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
 ended as materialized (
   select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, o.*
@@ -849,7 +858,8 @@ written as (
   set status = e.status,
       finished_at = case when e.status <> 'queued' then e.ended_at end,
       attempt = s.attempt - case when e."isUncounted" then 1 else 0 end,
-      next_attempt_at = case when e.status = 'queued' then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
+      next_attempt_at = case when e.status = 'queued' and e."keepsDueTime" is not true
+                             then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
                              else s.next_attempt_at end,
       claimed_at = case when e.status <> 'queued' then s.claimed_at end,
       attempt_record = case when e.status <> 'queued' then e.record end,
@@ -857,9 +867,10 @@ written as (
       failure = case when e.status <> 'queued' then e.reason end
   from ended e
   where s.request_id = e.request_id
-  returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq),
+  returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
+            greatest(s.next_attempt_at, e.ended_at) as retried_at),
 retried as (
-  select e.*, null::json as loss, w.next_attempt_at,
+  select e.*, null::json as loss, w.retried_at,
          case when "holdsChannel" then ended_at end as held_at,
          case when "holdsChannel" is not true then ended_at end as scheduled_at
   from ended e join written w using (request_id)
@@ -872,7 +883,7 @@ events as (
     (2, a.ended_at, 'attempt_lost', a.loss),
     (3, a.ended_at, 'attempt_finished', a.record),
     (4, a.held_at, 'channel_held', json_build_object('reason', a.reason)),
-    (5, a.scheduled_at, 'retry_scheduled', json_build_object('reason', a.reason, 'nextAttemptAt', to_char(a.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+    (5, a.scheduled_at, 'retry_scheduled', json_build_object('reason', a.reason, 'nextAttemptAt', to_char(a.retried_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
@@ -884,7 +895,7 @@ held as (
 -- An uncounted attempt's number is used again, but its permit isn't, because the call may have been made.
 used_up as (
   delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
-select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
+select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
        extract(epoch from written.finished_at - written.accepted_at)::float8 as "tookSeconds",
        case when written.status <> 'queued' then
          (select json_build_object('requestId', next.request_id, 'overflowOf', case when next.overflow then next.channel_id end)

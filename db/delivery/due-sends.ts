@@ -16,6 +16,7 @@ import {
   permitInMs,
 } from '../readiness.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
+import { hasUnusedPermits } from './permits.ts'
 
 /** Why a send could not be claimed: when it can be claimed, or what it waits for. */
 export interface Refusal {
@@ -87,7 +88,11 @@ export interface BusyChannel {
   grantsPermits: boolean
   /** Which of its sends need no permit. */
   permitFree: 'all' | 'ordinary' | 'none'
+  /** Whether one of its sends was granted permits, and none was used: wake-ups may not reach the workers. */
+  hasUnusedPermits: boolean
 }
+
+const isOverdue = isReady("now() - $1 * interval '1 ms'")
 
 /** With `limit 1`, PostgreSQL searches the channel for one send, instead of reading all waiting ones. */
 const hasOverdue = (which = 'true') => sqlText`
@@ -95,7 +100,7 @@ const hasOverdue = (which = 'true') => sqlText`
     select true from sends s
     where s.channel_id = channels.id and s.finished_at is null
       and ${which}
-      and ${isReady("now() - $1 * interval '1 ms'")}
+      and ${isOverdue}
     limit 1), false)`
 
 /** Finds the channels one by one by the index, instead of reading all their sends. */
@@ -115,14 +120,19 @@ const busyChannelsStatement = prepared<BusyChannel>(
                  and ${hasOverdue('s.overflow')}) as "grantsPermits",
            case when ${hasLimits()} then 'none'
                 when ${isInSlowStart()} then 'ordinary'
-                else 'all' end as "permitFree"
+                else 'all' end as "permitFree",
+           ${hasUnusedPermits(isOverdue, '$2')} as "hasUnusedPermits"
     from waiting join channels using (id)
     where not ${isHeld} and ${hasOverdue()}
     order by id`,
 )
 
-export function findBusyChannels(db: Database, overdueByMs: number): Promise<BusyChannel[]> {
-  return busyChannelsStatement(db, [overdueByMs])
+/** @param unusedForMs how long a send was granted permits without a claim; longer than any permit is valid. */
+export function findBusyChannels(
+  db: Database,
+  { overdueByMs, unusedForMs }: { overdueByMs: number; unusedForMs: number },
+): Promise<BusyChannel[]> {
+  return busyChannelsStatement(db, [overdueByMs, unusedForMs])
 }
 
 /** A queued send that is overdue. */

@@ -21,10 +21,35 @@ const candidates = 1000
 /** Calls in flight, or per second. The wake-ups of channels with so few permits can use the ordinary queue. */
 const fewPermits = 16
 
+/** SQL that is true for a permit `p` whose send `s` is waiting for its attempt, and for one whose attempt is running. */
+const isUnused = `(s.status = 'queued' and s.attempt = p.attempt - 1)`
+const isInUse = `(s.status = 'sending' and s.attempt = p.attempt)`
+
 /** SQL that is true for a permit `p` of a send `s` that is in flight, is being claimed, or may still be claimed. */
 const isLive = sqlText`
-  ((s.status = 'sending' and s.attempt = p.attempt) or
-   (s.status = 'queued' and s.attempt = p.attempt - 1 and p.valid_until > clock_timestamp() - interval '1 s'))`
+  (${isInUse} or
+   ${isUnused} and p.valid_until > clock_timestamp() - interval '1 s')`
+
+/**
+ * How long after its end an unused permit is kept, as evidence that wake-ups don't reach the workers. Shorter than the time after
+ * which a worker counts as stalled, so that a single lost wake-up makes no worker unready.
+ */
+export const unusedKeptSeconds = 15
+const isEvidence = `${isUnused} and p.valid_until > clock_timestamp() - interval '${unusedKeptSeconds} s'`
+
+/**
+ * SQL that is true if a ready send of a channel was granted permits for some time, and none was used. While the breaker is open,
+ * the permits granted before can't be used.
+ *
+ * @param longestMs SQL of that time, in which at least the first of them has expired.
+ */
+export const hasUnusedPermits = (isReadySend: string, longestMs: string) => sqlText`
+  channels.breaker_open_until is null and coalesce((
+    select true from permits p join sends s using (request_id)
+    where p.channel_id = channels.id and ${isEvidence}
+      and p.unused_since < now() - ${longestMs} * interval '1 ms'
+      and ${isReadySend}
+    limit 1), false)`
 
 /**
  * SQL that is true for a send `s` whose attempt may say nothing about the provider: it has failed before, perhaps because of its
@@ -61,11 +86,11 @@ const lockStatement = prepared(
 
 const dropStatement = prepared(
   'drop_dead_permits',
-  'Deletes permits that no send can use any more.',
+  'Deletes permits that no send can use any more. Unused ones are kept for a while, as evidence.',
   sqlText`
     delete from permits p
     where ${isGiven('channel_id')} and not exists (
-      select from sends s where s.request_id = p.request_id and ${isLive})`,
+      select from sends s where s.request_id = p.request_id and (${isInUse} or ${isEvidence}))`,
 )
 
 /**
@@ -124,16 +149,19 @@ const grantStatement = prepared<GrantedPermits>(
           limit case when is_trial and permits > 0 then ${candidates} else permits end) due
         order by due.comes_last, due.next_attempt_at, due.seq
         limit permits) s),
-    -- A send has one permit at most, so a new one replaces an old one that can't be used any more.
+    -- A send has one permit at most, so a new one replaces an old one that can't be used any more. Another one for the same
+    -- attempt keeps the time since when none was used.
     granted as (
-      insert into permits (request_id, channel_id, attempt, call_at, valid_until, is_probe)
-      select request_id, id, attempt, call_at,
+      insert into permits (request_id, channel_id, attempt, call_at, unused_since, valid_until, is_probe)
+      select request_id, id, attempt, call_at, coalesce(call_at, at),
              coalesce(call_at + least($3, ${leeway}::float8 * rate_seconds) * interval '1 s',
                       at + $3 * interval '1 s'),
              breaker_open_until is not null
       from chosen
       on conflict (request_id) do update
         set channel_id = excluded.channel_id, attempt = excluded.attempt, call_at = excluded.call_at,
+            unused_since = case when permits.attempt = excluded.attempt then permits.unused_since
+                                else excluded.unused_since end,
             valid_until = excluded.valid_until, is_probe = excluded.is_probe),
     -- The next calls come after these. A breaker that lets a probe through waits for its result.
     moved as (

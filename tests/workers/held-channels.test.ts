@@ -137,7 +137,10 @@ test('the wake-up of a send on a held channel ends, and nothing wakes it again b
   await wakeUpEnded(waiting)
   const { providers, close } = openProviders(service.runtime)
   const deliver = await deliverAs(service, 'another', providers)
-  const isBusy = async () => (await findBusyChannels(db, 0)).some((one) => one.channelId === channelId)
+  const isBusy = async () =>
+    (await findBusyChannels(db, { overdueByMs: 0, unusedForMs: 10_000 })).some(
+      (one) => one.channelId === channelId,
+    )
   for (const requestId of [first, waiting]) {
     expect((await deliver(requestId)).wakeInMs).toBeUndefined()
     expect(await findRefusals(db, [requestId])).toMatchObject([{ dueInMs: null }])

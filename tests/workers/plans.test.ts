@@ -194,7 +194,7 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
 
     test('searches for due sends', async () => {
       const { channelId } = account
-      await expectFew(db, () => findBusyChannels(db, 5000))
+      await expectFew(db, () => findBusyChannels(db, { overdueByMs: 5000, unusedForMs: 10_000 }))
       const which = { channels: [{ channelId, after: undefined }], overdueByMs: 5000, limit: batch }
       await expectFew(db, () => findDueSends(db, { ...which, permitFree: 'all' }))
       await expectFew(db, () => findWaitingOverflow(db, channelId, batch))
@@ -206,6 +206,7 @@ describe.each(['force_custom_plan', 'force_generic_plan'])(
         db.$client.query('update channels set max_in_flight = $2 where id = $1', [channelId, calls])
       await limit(batch)
       await expectFew(db, () => grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 10 }))
+      await expectFew(db, () => findBusyChannels(db, { overdueByMs: 5000, unusedForMs: 0 }))
       await limit(null)
     })
 

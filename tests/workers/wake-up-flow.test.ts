@@ -15,36 +15,45 @@ import { answer } from '../support/webhook-receiver.ts'
 /** In production it is longer. */
 const stalledAfterSeconds = 1
 
-test('a worker that gets no wake-ups although sends are due is not ready, shows it in a metric, and never waits for an answer without a limit', async (context) => {
-  const stores = await freshStores()
-  const proxy = await startTcpProxy(stores.redisUrl)
-  const { service, ...traffic } = await startTraffic(context, { REDIS_URL: proxy.url }, { stores })
-  const runtime = openRuntime('worker', service.runtime.settings, service.runtime.log)
-  const flow = new WakeUpFlow(runtime.metrics, stalledAfterSeconds)
-  const readiness = new Readiness(runtime, () => flow.reasonNotReady())
-  const worker = startWorker(runtime, 'stalled', flow, { ...workerTimes, ...soonReconciled })
-  context.onTestFinished(async () => {
-    await worker.stop()
-    await runtime.close()
-    await proxy.close()
-  })
-  await worker.ready()
-  const channelId = await traffic.buildWebhook(answer(200))
-  await traffic.expectSent([await traffic.send(channelId)])
-  expect(await readiness.reasonNotReady()).toBeUndefined()
-  expect(await countedBy(runtime.metrics.wakeUpsStalled)).toBe(0)
+test.for([
+  ['without limits', {}, 'reconcile_failed'],
+  ['with a limit', { maxInFlight: 1 }, 'permit_not_woken'],
+] as const)(
+  'a worker that gets no wake-ups although sends are due is not ready, shows it in a metric, and never waits for an answer without a limit: on a channel %s',
+  async ([, limits, failure], context) => {
+    const stores = await freshStores()
+    const proxy = await startTcpProxy(stores.redisUrl)
+    const { service, ...traffic } = await startTraffic(context, { REDIS_URL: proxy.url }, { stores })
+    const runtime = openRuntime('worker', service.runtime.settings, service.runtime.log)
+    const flow = new WakeUpFlow(runtime.metrics, stalledAfterSeconds)
+    const readiness = new Readiness(runtime, () => flow.reasonNotReady())
+    const times = { ...workerTimes, ...soonReconciled, permitValidMs: 500 }
+    const worker = startWorker(runtime, 'stalled', flow, times)
+    context.onTestFinished(async () => {
+      await worker.stop()
+      await runtime.close()
+      await proxy.close()
+    })
+    await worker.ready()
+    const channelId = await traffic.buildWebhook(answer(200), limits)
+    await traffic.expectSent([await traffic.send(channelId)])
+    expect(await readiness.reasonNotReady()).toBeUndefined()
+    expect(await countedBy(runtime.metrics.wakeUpsStalled)).toBe(0)
 
-  proxy.freeze()
-  const requestId = await traffic.send(channelId)
-  const failures = () => service.logs.filter(({ event }) => event === 'reconcile_failed')
-  await eventually('the search gives up', async () => failures().length > 0)
-  expect(await readiness.reasonNotReady()).toMatch(/^Sends are due, but no wake-up has come for \d+ s\.$/)
-  await eventually('the metric', async () => (await countedBy(runtime.metrics.wakeUpsStalled)) > 1)
+    proxy.freeze()
+    const requestId = await traffic.send(channelId)
+    const failures = () => service.logs.filter(({ event }) => event === failure)
+    await eventually('the search gives up', async () => failures().length > 0)
+    await eventually('it is not ready', async () =>
+      /^Sends are due, but no wake-up has come for \d+ s\.$/.test((await readiness.reasonNotReady()) ?? ''),
+    )
+    await eventually('the metric', async () => (await countedBy(runtime.metrics.wakeUpsStalled)) > 1)
 
-  proxy.thaw()
-  await traffic.expectSent([requestId])
-  await eventually('it is ready', async () => (await readiness.reasonNotReady()) === undefined)
-  await eventually('so is the metric', async () => (await countedBy(runtime.metrics.wakeUpsStalled)) === 0)
-  // One line a reason, not one a try.
-  expect(new Set(failures().map(({ reason }) => reason)).size).toBe(failures().length)
-}, 60_000)
+    proxy.thaw()
+    await traffic.expectSent([requestId])
+    await eventually('it is ready', async () => (await readiness.reasonNotReady()) === undefined)
+    await eventually('so is the metric', async () => (await countedBy(runtime.metrics.wakeUpsStalled)) === 0)
+    // One line a reason, not one a try.
+    expect(new Set(failures().map(({ reason }) => reason)).size).toBe(failures().length)
+  },
+)

@@ -31,13 +31,11 @@ export function startReconciler(
   flow = new WakeUpFlow(runtime.metrics),
   times: WorkerTimes = workerTimes,
 ): PeriodicTask {
-  const { reconcileEveryMs: pauseMs, overdueByMs } = times
+  const { reconcileEveryMs: pauseMs, overdueByMs, permitValidMs: unusedForMs } = times
   /** For channels with more overdue sends than a pass looks at: the send after which the next pass continues. */
   const stoppedAt = new Map<string, DueSend>()
   return startPeriodicTask({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
-    const channels = await findBusyChannels(runtime.db, overdueByMs)
-    await grantPermits(permits, channels)
-    const maxSends = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
+    const channels = await findBusyChannels(runtime.db, { overdueByMs, unusedForMs })
     let restored = 0
     let foundSome = false
     // Reported at once, because the next step waits for Redis, which may be down.
@@ -45,6 +43,10 @@ export function startReconciler(
       foundSome = true
       flow.searched(true)
     }
+    // A due send of a limited channel proves nothing, since it may wait for a permit.
+    if (channels.some(({ hasUnusedPermits }) => hasUnusedPermits)) onDue()
+    await grantPermits(permits, channels)
+    const maxSends = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
     const isRead = new Set(
       channels.filter(({ permitFree }) => permitFree !== 'none').map(({ channelId }) => channelId),
     )
