@@ -20,6 +20,8 @@ export interface OutcomeRow {
   holdsChannel?: boolean
   /** Whether the attempt isn't counted, although it was begun. */
   isUncounted?: boolean
+  /** Whether the next attempt is due since this one was, so that the send stays before others. */
+  keepsDueTime?: boolean
   /** The channel's config of the attempt. A channel whose config was changed meanwhile is not held. */
   sealedConfig?: string | undefined
 }
@@ -55,7 +57,7 @@ const outcomeStatement = prepared<RecordedRow>(
     with outcomes as materialized (
       select * from json_to_recordset($1) as
         ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
-         "holdsChannel" boolean, "isUncounted" boolean, "sealedConfig" text)),
+         "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text)),
     -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
     ended as materialized (
       select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, o.*
@@ -69,7 +71,8 @@ const outcomeStatement = prepared<RecordedRow>(
       set status = e.status,
           finished_at = case when e.status <> 'queued' then e.ended_at end,
           attempt = s.attempt - case when e."isUncounted" then 1 else 0 end,
-          next_attempt_at = case when e.status = 'queued' then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
+          next_attempt_at = case when e.status = 'queued' and e."keepsDueTime" is not true
+                                 then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
                                  else s.next_attempt_at end,
           claimed_at = case when e.status <> 'queued' then s.claimed_at end,
           attempt_record = case when e.status <> 'queued' then e.record end,
@@ -77,9 +80,10 @@ const outcomeStatement = prepared<RecordedRow>(
           failure = case when e.status <> 'queued' then e.reason end
       from ended e
       where s.request_id = e.request_id
-      returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq),
+      returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
+                greatest(s.next_attempt_at, e.ended_at) as retried_at),
     retried as (
-      select e.*, null::json as loss, w.next_attempt_at,
+      select e.*, null::json as loss, w.retried_at,
              case when "holdsChannel" then ended_at end as held_at,
              case when "holdsChannel" is not true then ended_at end as scheduled_at
       from ended e join written w using (request_id)
@@ -90,7 +94,7 @@ const outcomeStatement = prepared<RecordedRow>(
         eventOf('a.held_at', 'channel_held', { reason: 'a.reason' }),
         eventOf('a.scheduled_at', 'retry_scheduled', {
           reason: 'a.reason',
-          nextAttemptAt: isoText('a.next_attempt_at'),
+          nextAttemptAt: isoText('a.retried_at'),
         }),
       )}),
     -- Not if the config was replaced meanwhile.
@@ -101,7 +105,7 @@ const outcomeStatement = prepared<RecordedRow>(
     -- An uncounted attempt's number is used again, but its permit isn't, because the call may have been made.
     used_up as (
       delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
-    select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
+    select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
            ${tookSeconds('written')},
            ${nextInLane('written')}
     from written

@@ -32,10 +32,13 @@ export type Outcome =
   | (Failure & { reason: string; retryAfterMs?: number | undefined } & ProviderAnswer)
   | ({ outcome: 'uncertain'; fault: Fault; reason: string } & ProviderAnswer)
 
-/** The outcome of an attempt: the provider's outcome, or `not_called` if the worker didn't call it. */
+/**
+ * The outcome of an attempt: the provider's outcome, or `not_called` if the worker didn't call it. With `keepsDueTime`, the send
+ * goes before those that fell due after it, as if the attempt had not been made.
+ */
 export type AttemptOutcome =
   | Outcome
-  | ({ outcome: 'not_called'; reason: string; delayMs?: number } & ProviderAnswer)
+  | ({ outcome: 'not_called'; reason: string; delayMs?: number; keepsDueTime?: true } & ProviderAnswer)
 
 export type OnUncertain = 'resend' | 'hold'
 
@@ -59,7 +62,14 @@ export type Verdict =
   | { status: 'sent' }
   | { status: 'failed'; reason: string }
   | { status: 'uncertain'; reason: string }
-  | { status: 'queued'; reason: string; delayMs: number; isUncounted?: true; holdsChannel?: true }
+  | {
+      status: 'queued'
+      reason: string
+      delayMs: number
+      isUncounted?: true
+      keepsDueTime?: true
+      holdsChannel?: true
+    }
 
 export interface RetryRules {
   /** Delays before the second, third, … attempt. There is one more attempt than delays. */
@@ -87,13 +97,11 @@ export function decide(outcome: AttemptOutcome, attempt: number, rules: RetryRul
       return decideUncertain(outcome.reason, attempt, rules)
     case 'channel_refused':
       return { status: 'queued', reason: outcome.reason, delayMs: 0, isUncounted: true, holdsChannel: true }
-    case 'not_called':
-      return {
-        status: 'queued',
-        reason: outcome.reason,
-        delayMs: outcome.delayMs ?? notCalledDelayMs,
-        isUncounted: true,
-      }
+    case 'not_called': {
+      const verdict = { status: 'queued', reason: outcome.reason, isUncounted: true } as const
+      if (outcome.keepsDueTime) return { ...verdict, delayMs: 0, keepsDueTime: true }
+      return { ...verdict, delayMs: outcome.delayMs ?? notCalledDelayMs }
+    }
     default:
       return outcome satisfies never
   }

@@ -4,9 +4,10 @@ import { holdChannel, resumeChannel, updateChannel } from '../../db/accounts/cha
 import { grantPermits } from '../../db/delivery/permits.ts'
 import { permits } from '../../db/schema.ts'
 import { claimer } from '../../workers/sends/claim.ts'
+import { tooLate } from '../../workers/sends/dispatch.ts'
 import { laneWaker } from '../../workers/sends/lanes.ts'
 import { permitGranter } from '../../workers/sends/permits.ts'
-import { rowOf } from '../support/attempts.ts'
+import { beginAttempt, endAttempt, rowOf, timelineOf } from '../support/attempts.ts'
 import { acceptBatch, manyOf } from '../support/batches.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { wakeUpOf } from '../support/queue.ts'
@@ -74,6 +75,26 @@ test('more permits are given when their time comes, without a request', async (c
   expect(await granter.request(channelId, ids[0] ?? '')).toBeDefined()
   expect((await runtime.db.select().from(permits)).length).toBeLessThan(4)
   await eventually('a permit for each', async () => (await runtime.db.select().from(permits)).length === 4)
+})
+
+test('a send that was too late for its call gets the next permit, before those that fell due after it', async (context) => {
+  const traffic = await startTraffic(context)
+  const { service } = traffic
+  const { db } = service.runtime
+  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 1, rateSeconds: 1 })
+  const [first = '', ...others] = await traffic.sendSome(channelId, 3)
+  const send = await beginAttempt(service, first, 'a')
+  expect(await endAttempt(service, send, tooLate)).toEqual({ wakeInMs: 0 })
+  const row = await rowOf(service, first)
+  expect(row).toMatchObject({ status: 'queued', attempt: 0 })
+  expect(row.nextAttemptAt.getTime()).toBeLessThan(
+    (await rowOf(service, others[0] ?? '')).nextAttemptAt.getTime(),
+  )
+  const [retry] = (await timelineOf(service, first)).events.filter(({ event }) => event === 'retry_scheduled')
+  // Its own time is over.
+  expect(retry).toMatchObject({ nextAttemptAt: retry?.at })
+  const granted = await eventually('the next permit', async () => (await db.select().from(permits))[0])
+  expect(granted.requestId).toBe(first)
 })
 
 test('if the calls in flight are the limit, no worker requests permits before one has ended', async (context) => {

@@ -10,6 +10,13 @@ import { deliveryPreparer } from './prepare-delivery.ts'
 import { type Moved, withinTimeLimit } from './time-limit.ts'
 import { traceCall } from './trace.ts'
 
+/** The send needs another permit. It gets the next one: behind all that fell due meanwhile, it would wait out their backlog. */
+export const tooLate: AttemptOutcome = {
+  outcome: 'not_called',
+  reason: "it was too late for the call by its channel's rate",
+  keepsDueTime: true,
+}
+
 const leftBehind: Outcome = {
   outcome: 'uncertain',
   fault: 'provider',
@@ -51,9 +58,7 @@ export function dispatcher(
     if ('outcome' in delivery) return delivery
     // After the fetch, which could otherwise delay the call until it comes too close to the next calls of the channel.
     const isInTime = await waitForCallTime(send)
-    if (!isInTime) {
-      return { outcome: 'not_called', reason: "it was too late for the call by its channel's rate" }
-    }
+    if (!isInTime) return tooLate
     if (!heartbeat.holdsLease()) {
       return {
         outcome: 'not_called',

@@ -13,7 +13,13 @@ import type { EnteredSend, RecordedOutcome, TimedOutcome } from './attempt.ts'
 const maxOutcomesPerFlush = 200
 
 /** Defaults of the optional fields of a verdict. */
-const verdictDefaults = { reason: undefined, delayMs: undefined, isUncounted: false, holdsChannel: false }
+const verdictDefaults = {
+  reason: undefined,
+  delayMs: undefined,
+  isUncounted: false,
+  keepsDueTime: false,
+  holdsChannel: false,
+}
 
 /** Decides the send's next state after an attempt, commits it, and logs it. */
 export function outcomeRecorder(runtime: Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>) {

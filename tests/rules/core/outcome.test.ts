@@ -174,6 +174,16 @@ describe('a call that was not made', () => {
     }
   })
 
+  test('too late for its permit, keeps the time at which its send fell due, and asks for another permit at once', () => {
+    expect(decide({ ...notCalled, keepsDueTime: true }, 1, rules())).toEqual({
+      status: 'queued',
+      reason: 'no lease',
+      delayMs: 0,
+      isUncounted: true,
+      keepsDueTime: true,
+    })
+  })
+
   test('does not hold the channel, unlike a refusal of the channel', () => {
     expect(decide(notCalled, 1, rules())).not.toHaveProperty('holdsChannel')
     expect(decide({ outcome: 'channel_refused', fault: 'sender', reason: 'gone' }, 1, rules())).toMatchObject(

@@ -5,7 +5,6 @@ import { leeway, permitsDuringSlowStart } from '../../../../db/delivery/permits.
 import { headStartMs, slowStartAfterSeconds } from '../../../../db/readiness.ts'
 import { replaysPerSecond } from '../../../../db/support/replays.ts'
 import { maxMediaBytes } from '../../../../src/core/message-body.ts'
-import { notCalledDelayMs } from '../../../../src/core/outcome.ts'
 import { lastTag } from '../../../../src/queue/fair-order.ts'
 import { longestWaitForMemoryMs, memoryBudget } from '../../../../workers/providers/fetch-media.ts'
 import { keptForOrdinary } from '../../../../workers/queue-worker.ts'
@@ -36,7 +35,6 @@ quotes('explanation/delivery', [
   // Channels with limits
   `their wake-ups, ${headStartMs} ms before the moment`,
   `distance between calls: S / N and ${percent(leeway)} more. A call may be late by ${percent(leeway)} of S`,
-  `gets another permit about ${seconds(notCalledDelayMs)} later`,
   `about ${percent(1 - leeway)} of the rate can be used`,
   `\`${calls.limit}/${calls.seconds}\` is a call every ${(calls.seconds * (1 + leeway)) / calls.limit} s`,
   `An unclaimed one expires after ${seconds(permitValidMs)}`,
