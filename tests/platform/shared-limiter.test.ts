@@ -80,7 +80,7 @@ test('a limit that is lowered below what is used up refuses, and counts nothing 
 })
 
 test('a Redis that has lost its scripts continues to count', async () => {
-  // Of its own: to others it would be a fault.
+  // A Redis for this test alone: its outage would fail other tests.
   const { redisUrl, stop } = await startEmbedded({ needs: { postgres: false, redis: true } })
   onTestFinished(stop)
   const { redis, createLimiter } = await openLimiters(redisUrl)

@@ -259,7 +259,7 @@ describe('where an SDK is loaded', () => {
     }
     await flushSpans()
     expect(flushed).toBe(1)
-    // As the SDK registers itself that was installed in a folder of its own.
+    // As an SDK registers itself that is installed in its own folder.
     trace.disable()
     anotherApi().trace.setGlobalTracerProvider(provider)
     await flushSpans()

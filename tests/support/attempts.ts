@@ -108,7 +108,7 @@ export function received(service: TestService, requestId: string) {
   return db.select().from(sandboxMessages).where(eq(sandboxMessages.requestId, requestId))
 }
 
-/** The row of a send as it stands after some time, without what led there. */
+/** The row of a send in a later state, without the steps that lead there. */
 export function buildSendRow(
   account: Account,
   changes: Partial<typeof sends.$inferInsert> = {},

@@ -7,11 +7,11 @@ import type { TestService } from './service.ts'
 
 export type BatchedSend = Pick<NewSend, 'accountId' | 'channelId'> & Partial<NewSend>
 
-/** So many sends of one channel, each to a contact of its own. */
+/** `count` sends of one channel, each to another contact. */
 export const manyOf = (count: number, { accountId, channelId }: BatchedSend): BatchedSend[] =>
   Array.from({ length: count }, () => ({ accountId, channelId }))
 
-/** So many sends of one channel, all to one contact. */
+/** `count` sends of one channel, all to one contact. */
 export function laneOf(count: number, { accountId, channelId }: BatchedSend): BatchedSend[] {
   const contact = { type: 'phone', value: newContact() } as const
   return Array.from({ length: count }, () => ({ accountId, channelId, contact }))

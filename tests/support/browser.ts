@@ -20,7 +20,7 @@ export interface WatchedPage {
   expectNothingOdd(): void
 }
 
-/** A page of these origins, in a context of its own, watched all along. */
+/** A page in its own browser context. Every request and message of it is watched. */
 export async function openPage(
   browser: Browser,
   origins: string[],

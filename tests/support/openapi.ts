@@ -17,7 +17,7 @@ export const documentSettings = readSettings(undefined, {
 export const document = openApiDocument(documentSettings)
 
 const schemas: Record<string, JsonSchema> = document.components.schemas
-/** What is open to clients, who have to expect new fields, is closed here: an undocumented field is a fault. */
+/** Clients have to expect new fields, so the document allows them. Here an undocumented field is a fault. */
 const sealed = Object.fromEntries(
   Object.entries(schemas).map(([name, schema]) => [
     name,

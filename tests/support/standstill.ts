@@ -1,21 +1,21 @@
-// The clock itself, whatever time a test makes up.
+// The real clock, also where a test uses fake timers.
 import { existsSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { expect } from 'vitest'
 
-/** How long some work took, and for how much of that this process was not let run. */
+/** How long some work took, and for how much of that this process got no CPU. */
 export interface Span {
   tookMs: number
   stoodStillMs: number
 }
 
 const tickMs = 10
-/** Shorter gaps are those of timers. */
+/** Timers alone make gaps up to this long. */
 const leastGapMs = 50
-/** Shorter waits for a CPU are those of every process. */
+/** Every process waits up to this long for a CPU now and then. */
 const leastWaitMs = 1
 
-/** In which this process was not let run for so long. */
+/** When, and for how long, this process got no CPU. */
 const standstills: { from: number; to: number; ms: number }[] = []
 
 /**
@@ -38,7 +38,7 @@ function now() {
 const mainThread = `/proc/self/task/${process.pid}/schedstat`
 const hasThreadTimes = existsSync(mainThread)
 
-/** Of the main thread, if the system has it: V8's other threads compile and collect garbage while that one is not let run. */
+/** Of the main thread, if the system has it: V8's other threads compile and collect garbage while that one gets no CPU. */
 function mainThreadTimes(): { cpuMs: number; waitMs: number } {
   if (hasThreadTimes) {
     const [cpu = 0, wait = 0] = readFileSync(mainThread, 'utf8').split(' ').map(Number)

@@ -22,7 +22,7 @@ const worker = 'plans'
 /** PostgreSQL compares their costs with that of one for all. */
 const plansBeforeOneIsKept = 5
 const batch = 50
-/** Of each of a batch: itself, what stands before it, and each again where its row is written. */
+/** For each send of a batch: its row, the one before it in its lane, and both again where a row is written. */
 const maxRowsPerSend = 8
 
 let service: TestService

@@ -43,7 +43,7 @@ test.each(ours)('the docs describe $name', ({ name, type, labelNames, processes 
   if (row?.unit === 'seconds') expect(name).toMatch(/_seconds$/)
 })
 
-/** Labels that could name somebody, or have a value for each. */
+/** Such labels could name a person, or make a series for each. */
 test('no label is an id, a contact or free text', () => {
   const labels = new Set(ours.flatMap(({ labelNames }) => labelNames))
   expect([...labels].sort()).toEqual([

@@ -9,7 +9,7 @@ const contact = { value: '+4915112345678' }
 const message = { type: 'media', media: { mediaType: 'image', mediaUrl: url } }
 const account = { accountSid: `AC${'0a'.repeat(16)}`, authToken: 'token', from: '+15550100100' }
 
-/** Node compiles what is called often, and takes other ways then. */
+/** Often enough that Node.js compiles the function, which may then behave differently. */
 const times = 20_000
 
 test.each([

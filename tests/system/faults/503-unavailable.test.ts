@@ -21,7 +21,7 @@ import { freshStores } from '../../support/stores.ts'
 import { closedPort, startSilentServer, startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { eventually } from '../../support/wait.ts'
 
-/** On stores that work: to build what is needed, and to see what was recorded. */
+/** A service with working stores: builds accounts, and reads what was recorded. */
 let healthy: TestService
 let account: Account
 

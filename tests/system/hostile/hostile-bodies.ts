@@ -7,7 +7,7 @@ import { maxBodyBytes } from './world.ts'
 /** Part of every name of an unknown field: it may come back in an answer, and must be in no log line. */
 export const nameMark = 'n4me'
 
-/** Between these two, JSON of its own stands in for a string. */
+/** A string between these two marks is replaced by raw JSON. */
 const rawStart = '\ue000'
 const rawEnd = '\ue001'
 const raw = (json: string) => rawStart + json + rawEnd

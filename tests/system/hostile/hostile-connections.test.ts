@@ -17,7 +17,7 @@ const usual = { ...timeouts, lingerMs: 100 }
 const forHeads = { ...usual, headersMs: 500 }
 const forBodies = { ...usual, bodyGraceMs: 500 }
 let service: TestService
-/** Each is withShortTimeouts in one thing only: with all else a machine that stands still is borne. */
+/** Each has one short timeout. The others stay long, so that a slow machine doesn't exceed them. */
 let withShortHeadTimeouts: TestService
 let withShortBodyTimeouts: TestService
 let account: Account
@@ -49,7 +49,7 @@ async function open({ url }: TestService = service) {
   return {
     socket,
     answers: () => answersIn(Buffer.concat(parts)),
-    /** After the server has let go of it altogether, and not only of its own side: who writes then learns of it. */
+    /** Once the server has closed both directions, so that a write of the client fails. */
     closed: () =>
       eventually('the end of the connection', async () => {
         if (ended && !socket.destroyed) socket.write('x')

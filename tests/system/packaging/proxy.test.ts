@@ -85,7 +85,7 @@ async function startProxy(): Promise<void> {
   await eventually('the proxy', answers, withinMs)
 }
 
-/** An API in a container of its own, as far as an address of its own makes one. */
+/** An API at its own address, like one in its own container. */
 async function startApi(address: string): Promise<ServiceProcess> {
   const environment = {
     ...testSecrets,

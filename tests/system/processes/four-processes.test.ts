@@ -28,7 +28,7 @@ beforeAll(async () => {
     ...testSecrets,
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_SIZE: '4',
-    // On a busy machine Redis would else be taken for hanging, and stood in for.
+    // Otherwise, on a busy machine, Redis would count as hanging, and each process would count by itself.
     REDIS_URL: withTimeouts(redis.url),
     HOST: '127.0.0.1',
     PORT: '0',

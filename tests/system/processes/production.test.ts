@@ -93,7 +93,7 @@ test('the built API and worker deliver a send that the built admin process shows
   }
 }, 60_000)
 
-/** Large enough to be parsed in the thread, which is a file of its own in the build. */
+/** The body is large enough for the parser thread, whose file has to be in the build. */
 async function sendTo(url: string, { apiKey, channelId }: Seed): Promise<string> {
   const message = { type: 'text', text: { value: 'Hello' } }
   // The first one of a process may be a 503 on a slow machine.

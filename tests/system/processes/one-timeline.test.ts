@@ -82,13 +82,13 @@ async function grepped(requestId: string): Promise<LogLine[]> {
   return lines().sort((one, other) => String(one.time).localeCompare(String(other.time)))
 }
 
-/** What stands in a page after a term of its lists of facts. */
+/** The text of a term in the page's lists of facts. */
 function factIn(html: string, name: string): string {
   const [, fact = ''] = new RegExp(`<dt>${name}</dt><dd>(.*?)</dd>`, 's').exec(html) ?? []
   return fact.replace(/<[^>]+>/g, '').trim()
 }
 
-interface Told {
+interface Views {
   logs: LogLine[]
   api: Timeline
   trace: Timeline
@@ -97,7 +97,7 @@ interface Told {
   text: string
 }
 
-async function askAll(requestId: string): Promise<Told> {
+async function askAll(requestId: string): Promise<Views> {
   const api = await finishedTimeline(service, requestId, account.apiKey)
   const [logs, cli, page] = await Promise.all([
     grepped(requestId),
@@ -107,15 +107,15 @@ async function askAll(requestId: string): Promise<Told> {
   return { logs, api, trace: JSON.parse(cli.stdout), html: page.html, text: page.text }
 }
 
-/** All four ways agree. */
-function expectOneTimeline({ logs, api, trace, html, text }: Told): Explanation {
-  const { contact, ...told } = api
-  expect({ ...trace, contact }).toEqual({ ...told, contact })
+/** Log, API, `trace` and support page agree. */
+function expectOneTimeline({ logs, api, trace, html, text }: Views): Explanation {
+  const { contact, ...rest } = api
+  expect({ ...trace, contact }).toEqual({ ...rest, contact })
 
-  const story = explanationOf(api.events, api.conversationId)
+  const explanation = explanationOf(api.events, api.conversationId)
   const joined = logs.find(({ event }) => event === 'attempt_started')?.conversationId as string
-  expect(explanationOf(logs, joined)).toEqual(story)
-  expect(story).toMatchObject({
+  expect(explanationOf(logs, joined)).toEqual(explanation)
+  expect(explanation).toMatchObject({
     status: api.status,
     attempts: api.attempts,
     providerMessageId: api.providerMessageId,
@@ -124,21 +124,21 @@ function expectOneTimeline({ logs, api, trace, html, text }: Told): Explanation 
   expect(/<span class="state (\w+)"/.exec(html)?.[1]).toBe(api.status)
   expect(factIn(html, 'Attempts')).toBe(String(api.attempts))
   expect(factIn(html, 'Conversation')).toContain(api.conversationId)
-  if (story.providerMessageId !== null) expect(text).toContain(story.providerMessageId)
-  if (story.closedConversationId !== null)
-    expect(factIn(html, 'Closed conversation')).toBe(story.closedConversationId)
+  if (explanation.providerMessageId !== null) expect(text).toContain(explanation.providerMessageId)
+  if (explanation.closedConversationId !== null)
+    expect(factIn(html, 'Closed conversation')).toBe(explanation.closedConversationId)
   const shown = [...html.matchAll(/<li class="entry (\w+)"><time datetime="([^"]+)"/g)]
   expect(shown.map(([, event, at]) => ({ event, at }))).toEqual(
     api.events.map(({ event, at }) => ({ event, at })),
   )
   expectSameTimes(logs, api)
-  return story
+  return explanation
 }
 
 /** A line is written when its event is in the database, so a little later, and by another process's clock. */
 function expectSameTimes(logs: LogLine[], { events }: Timeline): void {
-  for (const [place, { at, event }] of events.entries()) {
-    const apartMs = Date.parse(String(logs[place]?.time)) - Date.parse(at)
+  for (const [index, { at, event }] of events.entries()) {
+    const apartMs = Date.parse(String(logs[index]?.time)) - Date.parse(at)
     expect(Math.abs(apartMs), `${event} at ${at}, logged ${apartMs} ms later`).toBeLessThan(5000)
   }
 }
@@ -156,15 +156,15 @@ test('a send that closes a conversation: logs, trace, API and page agree, from i
   const body = { ...textBody('Hello again', contact), closeConversation: true }
   const requestId = await accept(service, channel, body)
 
-  const story = expectOneTimeline(await askAll(requestId))
-  expect(story).toMatchObject({
+  const explanation = expectOneTimeline(await askAll(requestId))
+  expect(explanation).toMatchObject({
     status: 'sent',
     attempts: 1,
     providerMessageId: 'received-1',
     closedConversationId: conversationId,
   })
-  expect(story.conversationId).not.toBe(conversationId)
-  expect(story.events).toEqual([
+  expect(explanation.conversationId).not.toBe(conversationId)
+  expect(explanation.events).toEqual([
     'accepted',
     'conversation_closed',
     'attempt_started',
@@ -176,18 +176,18 @@ test('a send that closes a conversation: logs, trace, API and page agree, from i
 
 test('a send that is retried: all show both attempts', async () => {
   const requestId = await accept(service, await channelTo(failingOnce()), textBody())
-  const story = expectOneTimeline(await askAll(requestId))
-  expect(story).toMatchObject({ status: 'sent', attempts: 2, providerMessageId: 'received-1' })
-  expect(story.answers.map(({ providerStatus }) => providerStatus)).toEqual([503, 200])
-  expect(story.events).toContain('retry_scheduled')
+  const explanation = expectOneTimeline(await askAll(requestId))
+  expect(explanation).toMatchObject({ status: 'sent', attempts: 2, providerMessageId: 'received-1' })
+  expect(explanation.answers.map(({ providerStatus }) => providerStatus)).toEqual([503, 200])
+  expect(explanation.events).toContain('retry_scheduled')
   expect(receiver.callsOf(requestId)).toHaveLength(2)
 })
 
 test('a send that is refused: all show that it failed, and why', async () => {
   const requestId = await accept(service, await channelTo(answer(422)), textBody())
-  const told = await askAll(requestId)
-  expect(expectOneTimeline(told)).toMatchObject({ status: 'failed', attempts: 1, providerMessageId: null })
-  const reason = told.api.events.at(-1)?.reason
-  expect(told.logs.at(-1)).toMatchObject({ event: 'failed', reason })
-  expect(told.text).toContain(reason)
+  const views = await askAll(requestId)
+  expect(expectOneTimeline(views)).toMatchObject({ status: 'failed', attempts: 1, providerMessageId: null })
+  const reason = views.api.events.at(-1)?.reason
+  expect(views.logs.at(-1)).toMatchObject({ event: 'failed', reason })
+  expect(views.text).toContain(reason)
 })
