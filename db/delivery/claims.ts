@@ -3,8 +3,8 @@ import type { Message } from '../../src/core/message.ts'
 import { newId } from '../../src/core/new-id.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
+import { isFree, isLimited, isReady } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
-import { isFree, isLimited, isReady } from '../readiness.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** A send that this worker has claimed, with everything for the call to its provider except the bytes of its media. */

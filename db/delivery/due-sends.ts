@@ -1,8 +1,6 @@
 import { NIL } from 'uuid'
 import type { WakeUp } from '../../src/core/send-job.ts'
 import { overflowOf } from '../admission/quota.ts'
-import type { Database } from '../client.ts'
-import { isUnfinished, laneOf } from '../lanes.ts'
 import {
   hasLimits,
   isBehind,
@@ -14,7 +12,9 @@ import {
   isQueued,
   isReady,
   permitInMs,
-} from '../readiness.ts'
+} from '../claim-rule.ts'
+import type { Database } from '../client.ts'
+import { isUnfinished, laneOf } from '../lanes.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { hasUnusedPermits } from './permits.ts'
 

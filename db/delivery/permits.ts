@@ -1,6 +1,6 @@
 import { overflowOf } from '../admission/quota.ts'
+import { hasLimits, isBehind, isHeld, isInSlowStart, isLimited, isReady, isUsable } from '../claim-rule.ts'
 import { type Database, inTransaction } from '../client.ts'
-import { hasLimits, isBehind, isHeld, isInSlowStart, isLimited, isReady, isUsable } from '../readiness.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** Few, so that a provider that doesn't answer occupies few of the slots for the overflow of all accounts. */

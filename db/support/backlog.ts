@@ -1,6 +1,6 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
+import { hasLimits, isDue, isHeadOfAll, isHeld, isQueued } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
-import { hasLimits, isDue, isHeadOfAll, isHeld, isQueued } from '../readiness.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /** The unfinished work of the whole service. Read from the indexes of unfinished sends, so its cost doesn't grow with history. */

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { holdChannel, listChannels, updateChannel } from '../../db/accounts/channels.ts'
-import { expireSends } from '../../db/expiry.ts'
+import { expireSends } from '../../db/delivery/expiry.ts'
 import { sends } from '../../db/schema.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import {

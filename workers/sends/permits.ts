@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
+import { headStartMs } from '../../db/claim-rule.ts'
 import { grantPermits, type Permit } from '../../db/delivery/permits.ts'
-import { headStartMs } from '../../db/readiness.ts'
 import { logFault } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { findMediaContent } from '../../db/support/sends.ts'
+import { findMediaContent } from '../../db/delivery/media.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { ProviderRules } from '../../src/core/provider.ts'

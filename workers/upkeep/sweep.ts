@@ -1,7 +1,7 @@
 import { failSendsOfDeletedChannels } from '../../db/accounts/deleted-channels.ts'
+import { expireSends } from '../../db/delivery/expiry.ts'
 import { findLostClaims, giveUpClaims, type LostClaim, type Sweeper } from '../../db/delivery/lost-claims.ts'
 import { findDeadWorkers, forgetDeadWorkers } from '../../db/delivery/workers.ts'
-import { expireSends } from '../../db/expiry.ts'
 import { retentionTrims } from '../../db/support/retention.ts'
 import { decideLoss } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'

@@ -1,4 +1,4 @@
-import { findMedia } from '../../../db/support/sends.ts'
+import { findMedia } from '../../../db/delivery/media.ts'
 import { withCommonName } from '../../core/media-content.ts'
 import { readMediaToken } from '../../core/media-link.ts'
 import { canBeRecordId } from '../../core/record-id.ts'

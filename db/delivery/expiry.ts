@@ -1,6 +1,6 @@
-import { ownReasons } from '../src/core/own-reasons.ts'
-import type { Database } from './client.ts'
-import { failQueued } from './delivery/fail-queued.ts'
+import { ownReasons } from '../../src/core/own-reasons.ts'
+import type { Database } from '../client.ts'
+import { failQueued } from './fail-queued.ts'
 
 const expireStatement = failQueued(
   'expire_sends',
