@@ -1,3 +1,4 @@
+import { headStartMs, slowStartAfterSeconds } from '../src/core/delivery-times.ts'
 import { isUnfinished } from './lanes.ts'
 import { sqlText } from './statement.ts'
 
@@ -41,8 +42,6 @@ export const isHeadOfAll = `(s.lane is null or s.seq = min(s.seq) over (partitio
 export const hasLimits = (channels = 'channels') =>
   `num_nonnulls(${channels}.rate_calls, ${channels}.max_in_flight, ${channels}.breaker_open_until) > 0`
 
-export const slowStartAfterSeconds = 10
-
 /** No send of the channel's overflow got an answer lately, so its overflow needs permits. */
 export const isInSlowStart = (channels = 'channels') =>
   `coalesce(${channels}.answered_at < ${now} - interval '${slowStartAfterSeconds} s', true)`
@@ -56,9 +55,6 @@ export const isLimited = (channels = 'channels') => sqlText`
 export const isUsable = sqlText`
   p.request_id = s.request_id and p.attempt = s.attempt + 1
   and p.valid_until > ${now}`
-
-/** A send is woken this long before its call, so that it is prepared in time. */
-export const headStartMs = 100
 
 /** Time until the wake-up by its permit, which also has to suit the channel's circuit breaker; null if it has none. */
 export const permitInMs = sqlText`

@@ -16,13 +16,16 @@ export const eventOf = <Name extends TimelineEventName>(
   fields: FieldsInSql<Name> | string,
 ) => `${at}, '${name}', ${typeof fields === 'string' ? fields : fieldsOf(name, fields)}`
 
+/** SQL of the event that ended the send of an attempt `a`, with its columns `status` and `failure`. The event has the status's name. */
+export const endOf = (at: string) => `${at}, a.status, ${fieldsOf('failed', { reason: 'a.failure' })}`
+
 /**
  * SQL that moves attempts from their sends' rows to send_events, as the events that the timeline derived from the row until then
  * (`latestAttempt` in src/core/timeline.ts), so that the row can hold the next attempt.
  *
  * @param attempts a relation with `request_id`, `attempt`, `worker`, `claimed_at` (null if the row keeps the claim), `ended_at`,
  *   `record` (null if the attempt was lost) and `loss` (the fields of `attempt_lost`, or null).
- * @param then the following events, each made by `eventOf`, over the columns of an attempt `a`. An event with a null time is
+ * @param then the following events, each made by `eventOf` or `endOf`, over the columns of an attempt `a`. An event with a null time is
  *   left out.
  */
 export const attemptsToEvents = (attempts: string, ...then: string[]) => sqlText`

@@ -1,9 +1,7 @@
+import { breakerFirstSeconds, breakerLongestSeconds } from '../../src/core/delivery-times.ts'
 import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { failQueued } from './fail-queued.ts'
-
-export const firstSeconds = 10
-export const longestSeconds = 300
 
 const openStatement = prepared<{ openSeconds: number }>(
   'open_breaker',
@@ -12,9 +10,9 @@ const openStatement = prepared<{ openSeconds: number }>(
     update channels
     set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breaker_opened_at, clock_timestamp()),
         breaker_open_until = clock_timestamp() +
-          least(${longestSeconds}, ${firstSeconds} * 2 ^ least(breaker_openings, 10)) * interval '1 s'
+          least(${breakerLongestSeconds}, ${breakerFirstSeconds} * 2 ^ least(breaker_openings, 10)) * interval '1 s'
     where id = $1 and (breaker_open_until is null or $2)
-    returning least(${longestSeconds}, ${firstSeconds} * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds"`,
+    returning least(${breakerLongestSeconds}, ${breakerFirstSeconds} * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds"`,
 )
 
 /**

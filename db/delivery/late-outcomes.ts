@@ -1,6 +1,6 @@
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
-import { attemptsToEvents, fieldsOf } from '../events.ts'
+import { attemptsToEvents, endOf, fieldsOf } from '../events.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { isErased, redactedFields } from '../support/erase.ts'
 import { claimIsLost } from './lost-claims.ts'
@@ -54,10 +54,7 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
       select request_id, attempt, worker, null, ended_at, record, null, null, null
       from s where not is_settled and not is_recorded and not exists (select from same_event)),
     events as (
-      ${attemptsToEvents(
-        'moved',
-        `case when a.loss is not null then a.ended_at end, a.status, ${fieldsOf('failed', { reason: 'a.failure' })}`,
-      )})
+      ${attemptsToEvents('moved', endOf('case when a.loss is not null then a.ended_at end'))})
     select status from written
     union all
     select status from s where is_recorded`,

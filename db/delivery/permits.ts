@@ -1,3 +1,4 @@
+import { grantAheadSeconds, startSeconds, unusedKeptSeconds } from '../../src/core/delivery-times.ts'
 import { overflowOf } from '../admission/quota.ts'
 import { hasLimits, isBehind, isHeld, isInSlowStart, isLimited, isReady, isUsable } from '../claim-rule.ts'
 import { type Database, inTransaction } from '../client.ts'
@@ -5,10 +6,6 @@ import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** Few, so that a provider that doesn't answer occupies few of the slots for the overflow of all accounts. */
 export const permitsDuringSlowStart = 4
-/** How far ahead the permits of a rate are granted, so that their sends reach the worker in time. */
-const grantAheadSeconds = 1
-/** Delay of the first call after a pause, so that its send can reach the worker. */
-const startSeconds = 0.05
 /** How late a call may be, as a share of the rate's period. The spacing of calls is wider by the same share. */
 export const leeway = 0.05
 const maxPermitsAtOnce = 200
@@ -30,11 +27,7 @@ const isLive = sqlText`
   (${isInUse} or
    ${isUnused} and p.valid_until > clock_timestamp() - interval '1 s')`
 
-/**
- * How long after its end an unused permit is kept, as evidence that wake-ups don't reach the workers. Shorter than the time after
- * which a worker counts as stalled, so that a single lost wake-up makes no worker unready.
- */
-export const unusedKeptSeconds = 15
+/** SQL that is true for an unused permit `p` of a send `s` that has ended not long ago, or not yet. */
 const isEvidence = `${isUnused} and p.valid_until > clock_timestamp() - interval '${unusedKeptSeconds} s'`
 
 /**

@@ -1,6 +1,6 @@
 import type { Database } from '../client.ts'
 import { claimIsLost } from '../delivery/lost-claims.ts'
-import { attemptsToEvents, eventOf, fieldsOf } from '../events.ts'
+import { attemptsToEvents, endOf, eventOf, fieldsOf } from '../events.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 
 /** The states of sends that may be replayed. */
@@ -40,7 +40,7 @@ export const replaying = (chosen: string, before: string) => sqlText`
   events as (
     ${attemptsToEvents(
       'due',
-      `a.ended_at, a.status, ${fieldsOf('failed', { reason: 'a.failure' })}`,
+      endOf('a.ended_at'),
       eventOf('a.replayed_at', 'replayed', { nextAttemptAt: isoText('a.due_at') }),
     )}),
   replayed as (

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { allowNextProbe, closeBreaker, failWaiting, openBreaker } from '../../db/delivery/breakers.ts'
+import { leastWaitSeconds, longestFailureGapMs } from '../../src/core/delivery-times.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
@@ -10,13 +11,10 @@ import type { EnteredSend, TimedOutcome } from './attempt.ts'
 import { slowStartEnder } from './slow-start.ts'
 import type { Queues } from './wake.ts'
 
-/** A channel counts as failing after this many failed calls in a row, over at least `failingForMs`. */
-export const maxFailures = 5
+/** A channel's breaker opens after this many failed calls in a row, over at least `failingForMs`. */
+export const failuresToOpen = 5
 const watchedChannels = 10_000
-/** Failures further apart than this don't count as "in a row". */
-const longestGapMs = 60_000
 const pageSize = 1000
-export const leastWaitSeconds = 600
 
 interface Streak {
   failures: number
@@ -35,7 +33,7 @@ export function channelBreakers(
   { failingForMs }: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {
   const { db, log, metrics, settings } = runtime
-  const streaks = new LRUCache<string, Streak>({ max: watchedChannels, ttl: longestGapMs })
+  const streaks = new LRUCache<string, Streak>({ max: watchedChannels, ttl: longestFailureGapMs })
   const open = retryUntilAvailable(log, (which: { channelId: string; isAgain: boolean }) =>
     openBreaker(db, which),
   )
@@ -90,7 +88,7 @@ const longer = (streak: Streak | undefined, since: number): Streak => ({
 })
 
 const isFailing = ({ failures, since }: Streak, failingForMs: number) =>
-  failures >= maxFailures && performance.now() - since >= failingForMs
+  failures >= failuresToOpen && performance.now() - since >= failingForMs
 
 /** What an outcome says about the channel's provider; undefined if nothing. */
 function healthOf(outcome: AttemptOutcome): 'alive' | 'failing' | undefined {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { headStartMs } from '../../db/claim-rule.ts'
 import { grantPermits, type Permit } from '../../db/delivery/permits.ts'
+import { headStartMs, noPermitsForMs, probeMarginSeconds } from '../../src/core/delivery-times.ts'
 import { logFault } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
@@ -9,9 +9,6 @@ import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type Queues, tolerantWaker } from './wake.ts'
 
 const maxChannelsPerBatch = 100
-export const probeMarginSeconds = 15
-/** After a channel had no free permits, requests within this time are answered together, at its end. */
-const fullForMs = 100
 const watchedChannels = 10_000
 
 /** Grants permits to the sends of limited channels (docs/explanation/delivery.md#channels-with-limits). */
@@ -38,7 +35,7 @@ export function permitGranter(
   { permitValidMs }: Pick<WorkerTimes, 'permitValidMs'> = workerTimes,
 ): Permits {
   const { db, log, settings } = runtime
-  const full = new LRUCache<string, true>({ max: watchedChannels, ttl: fullForMs })
+  const full = new LRUCache<string, true>({ max: watchedChannels, ttl: noPermitsForMs })
   const timers = new Map<string, NodeJS.Timeout>()
   let isStopped = false
   const grantTimes = {
@@ -90,7 +87,7 @@ export function permitGranter(
     async request(channelId, requestId) {
       if (full.has(channelId)) {
         // Another worker may return a permit at this moment, without seeing the send that was just refused here.
-        if (!timers.has(channelId)) schedule(channelId, fullForMs)
+        if (!timers.has(channelId)) schedule(channelId, noPermitsForMs)
         return undefined
       }
       const { permits } = await channels.add(channelId)

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { findWaitingOverflow, noteAnswer } from '../../db/delivery/slow-start.ts'
+import { answersNotedEveryMs } from '../../src/core/delivery-times.ts'
 import { logWarning } from '../../src/platform/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import { type Queues, wake } from './wake.ts'
 
-const notedEveryMs = 3000
 const watchedChannels = 10_000
 /** Limit of the sends woken at the end of a slow start. The reconciler finds the others. */
 const maxWoken = 1000
@@ -18,7 +18,7 @@ const maxWoken = 1000
  */
 export function slowStartEnder(runtime: Queues & Needs<'db' | 'log'>) {
   const { db, log } = runtime
-  const noted = new LRUCache<string, true>({ max: watchedChannels, ttl: notedEveryMs })
+  const noted = new LRUCache<string, true>({ max: watchedChannels, ttl: answersNotedEveryMs })
   const note = retryUntilAvailable(log, (channelId: string) => noteAnswer(db, channelId))
 
   return async (channelId: string): Promise<void> => {

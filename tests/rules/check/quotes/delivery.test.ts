@@ -1,14 +1,20 @@
 import { quotaPerAccount, quotaPerChannel } from '../../../../db/admission/quota.ts'
-import { headStartMs, slowStartAfterSeconds } from '../../../../db/claim-rule.ts'
 import { givesUpAfterMs } from '../../../../db/client.ts'
-import { firstSeconds, longestSeconds } from '../../../../db/delivery/breakers.ts'
 import { leeway, permitsDuringSlowStart } from '../../../../db/delivery/permits.ts'
 import { replaysPerSecond } from '../../../../db/support/replays.ts'
+import {
+  breakerFirstSeconds,
+  breakerLongestSeconds,
+  headStartMs,
+  leastWaitSeconds,
+  probeMarginSeconds,
+  slowStartAfterSeconds,
+} from '../../../../src/core/delivery-times.ts'
 import { maxMediaBytes } from '../../../../src/core/message-body.ts'
 import { lastTag } from '../../../../src/queue/fair-order.ts'
 import { longestWaitForMemoryMs, memoryBudget } from '../../../../workers/providers/fetch-media.ts'
 import { keptForOrdinary } from '../../../../workers/queue-worker.ts'
-import { leastWaitSeconds, maxFailures } from '../../../../workers/sends/breaker.ts'
+import { failuresToOpen } from '../../../../workers/sends/breaker.ts'
 import {
   firstDelayMs,
   lateMediaKept,
@@ -17,7 +23,6 @@ import {
   shareOfAll,
   waitInSlotMs,
 } from '../../../../workers/sends/fetch-media.ts'
-import { probeMarginSeconds } from '../../../../workers/sends/permits.ts'
 import { slowestBytesPerSecond } from '../../../../workers/sends/time-limit.ts'
 import { sendsPerPass } from '../../../../workers/upkeep/reconcile.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
@@ -42,12 +47,12 @@ quotes('explanation/delivery', [
   `locks the channels' rows for up to ${seconds(givesUpAfterMs)}`,
   // Circuit breakers
   `each attempt up to ${PROVIDER_TIMEOUT_SECONDS} s of a slot`,
-  `${maxFailures} failures of the provider in a row, over at least ${seconds(failingForMs)}`,
-  `open for ${firstSeconds} s, then after each failed probe for twice as long, at most ${longestSeconds / 60} minutes`,
+  `${failuresToOpen} failures of the provider in a row, over at least ${seconds(failingForMs)}`,
+  `open for ${breakerFirstSeconds} s, then after each failed probe for twice as long, at most ${breakerLongestSeconds / 60} minutes`,
   `within \`PROVIDER_TIMEOUT_SECONDS\` and ${probeMarginSeconds} s, another send may try`,
   `together (${totalRetryDelay} by default;`,
   `at least ${leastWaitSeconds / 60} minutes`,
-  `On a quiet channel, ${maxFailures} failures of one send's retries`,
+  `On a quiet channel, ${failuresToOpen} failures of one send's retries`,
   // Fairness
   `within its account's quota?<br>${quotaPerChannel} a channel, ${quotaPerAccount} in all`,
   `a quota of ${quotaPerChannel} sends for each of its channels, and ${quotaPerAccount} in all`,

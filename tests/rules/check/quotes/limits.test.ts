@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { idempotencyKeptHours } from '../../../../db/admission/idempotency-keys.ts'
 import { quotaPerAccount, quotaPerChannel } from '../../../../db/admission/quota.ts'
-import { firstSeconds, longestSeconds } from '../../../../db/delivery/breakers.ts'
 import { defaultReplayLimit, replaysPerSecond } from '../../../../db/support/replays.ts'
 import { processedBytes, receivedBytes, smallBytes } from '../../../../src/api/body/large/large-bodies.ts'
 import { timeouts } from '../../../../src/api/client-timeouts.ts'
+import { breakerFirstSeconds, breakerLongestSeconds } from '../../../../src/core/delivery-times.ts'
 import { maxFaults } from '../../../../src/core/faults.ts'
 import { maxDepth, maxFields } from '../../../../src/core/json-limits.ts'
 import { maxMediaBytes } from '../../../../src/core/message-body.ts'
 import { longestRetryAfterMs, maxLosses } from '../../../../src/core/outcome.ts'
 import { memoryBudget } from '../../../../workers/providers/fetch-media.ts'
 import { keptForOrdinary } from '../../../../workers/queue-worker.ts'
-import { maxFailures } from '../../../../workers/sends/breaker.ts'
+import { failuresToOpen } from '../../../../workers/sends/breaker.ts'
 import { shareOfAccount, shareOfAll } from '../../../../workers/sends/fetch-media.ts'
 import { pageSize } from '../../../../workers/upkeep/sweep.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
@@ -45,9 +45,9 @@ const limits: [what: string, limit: string][] = [
   ["a worker's lease", seconds(workerTimes.leaseMs)],
   [
     'failures that open a circuit breaker',
-    `${maxFailures} in a row, over ${seconds(workerTimes.failingForMs)}`,
+    `${failuresToOpen} in a row, over ${seconds(workerTimes.failingForMs)}`,
   ],
-  ['time that it stays open', `${firstSeconds} s to ${longestSeconds / 60} min`],
+  ['time that it stays open', `${breakerFirstSeconds} s to ${breakerLongestSeconds / 60} min`],
   ['a replayed set', `${defaultReplayLimit} sends, ${replaysPerSecond} due each second`],
   [
     'a send with its timeline, its media and what the sandbox received of it',

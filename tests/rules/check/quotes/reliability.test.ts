@@ -7,7 +7,7 @@ import { stopWithinMs } from '../../../../src/platform/process.ts'
 import { failuresToOpen, tryAgainAfterMs } from '../../../../src/platform/redis-breaker.ts'
 import { silentForMs } from '../../../../src/platform/redis-watchdog.ts'
 import { queryTimeoutMs } from '../../../../src/runtime.ts'
-import { maxFailures } from '../../../../workers/sends/breaker.ts'
+import { failuresToOpen as callsToOpen } from '../../../../workers/sends/breaker.ts'
 import { tryAgainAfterMs as workerTriesAgainAfterMs } from '../../../../workers/steady-worker.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import { quotes, seconds, word } from './quote.ts'
@@ -34,7 +34,7 @@ quotes('explanation/reliability', [
   `waits ${seconds(silentForMs)} for the answer`,
   `workers try it every ${workerTriesAgainAfterMs} ms`,
   `after ${seconds(queryTimeoutMs.api)} in an API, ${seconds(queryTimeoutMs.worker)} in a worker, ${seconds(beatTimeoutMs)} for its heartbeat`,
-  `after ${maxFailures} failures in a row the channel's [breaker]`,
+  `after ${callsToOpen} failures in a row the channel's [breaker]`,
   `after ${word(maxLosses)} workers it is given up`,
   `A request waits at most ${seconds(answerWithinMs)} for both stores together`,
   `After ${failuresToOpen} failures in a row an API process doesn't ask Redis for ${seconds(tryAgainAfterMs)}`,
