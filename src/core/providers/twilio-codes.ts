@@ -7,7 +7,7 @@ export const twilioCodes: CodeTable = {
   20005: {
     outcome: 'channel_refused',
     fault: 'sender',
-    meaning: 'the account is not active: it has no funds left, or was never activated',
+    meaning: 'the account is not active (it has no funds left, or was never activated)',
   },
   20006: {
     outcome: 'channel_refused',

@@ -23,7 +23,7 @@ const secret = z.union([oneSecret, z.array(oneSecret).refine(isOneOrTwo, 'has to
 })
 
 const ownMeanings: Record<number, string> = {
-  401: 'the receiver does not accept the signature: its secret or its clock differs',
+  401: 'the receiver does not accept the signature (its secret or its clock differs)',
   410: 'the receiver accepts no more messages from this channel',
 }
 

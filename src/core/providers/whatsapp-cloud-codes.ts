@@ -83,7 +83,7 @@ export const whatsAppCodes: CodeTable = {
   131026: {
     outcome: 'rejected',
     fault: 'recipient',
-    meaning: 'the contact cannot be reached: no WhatsApp, its terms not accepted, or too old a version',
+    meaning: 'the contact cannot be reached (no WhatsApp, its terms not accepted, or too old a version)',
   },
   131030: {
     outcome: 'rejected',
@@ -190,7 +190,7 @@ export const whatsAppCodes: CodeTable = {
   132069: {
     outcome: 'retry_later',
     fault: 'message',
-    meaning: 'the flow in the template is throttled: 10 messages an hour',
+    meaning: 'the flow in the template is throttled to 10 messages an hour',
   },
   133010: {
     outcome: 'channel_refused',

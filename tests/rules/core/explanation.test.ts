@@ -721,7 +721,7 @@ describe('the meaning of an answer', () => {
       'webhook',
       401,
       undefined,
-      'the receiver does not accept the signature: its secret or its clock differs',
+      'the receiver does not accept the signature (its secret or its clock differs)',
     ],
     ['webhook', 404, undefined, 'the address that was called does not exist'],
     ['twilio', 503, undefined, 'it is out of service or overloaded'],
