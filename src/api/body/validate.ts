@@ -1,5 +1,5 @@
 import { zValidator } from '@hono/zod-validator'
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler, Next } from 'hono'
 import { type ApiEnv, factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { type LargeBodies, smallBytes } from './large/large-bodies.ts'
@@ -29,29 +29,38 @@ export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodie
     },
     { validationFunction: parseBody },
   ) as unknown as MiddlewareHandler<ApiEnv>
-  return factory.createMiddleware(async (c, next) => {
-    const body = c.get('body')
-    if (lengthOf(body) > smallBytes) {
-      const resumeIdleTimeout = pauseIdleTimeout(c.env.incoming)
-      const continueWith = (parsed: Parsed) => {
-        if ('fault' in parsed) throw refusal(parsed)
-        c.set('request', parsed.request)
-        return next()
-      }
-      await large.parse(body, form, c.get('caller').accountId, continueWith).finally(resumeIdleTimeout)
-      return
-    }
-    const read = textOf(joined(body))
+  const parseHere = async (c: Context<ApiEnv>, next: Next) => {
+    const read = textOf(joined(c.get('body')))
     if ('fault' in read) throw refusal(read)
-    // Hono's validator reads the text from here. Its own decoding would replace invalid UTF-8 by U+FFFD.
-    c.req.bodyCache.text = Promise.resolve(read.text) as unknown as string
+    setText(c, read.text)
     await bySchema(c, async () => {
       // After the schema, which names the field that is too deep. It only passes if the field is given twice, the last time valid.
       if (read.isTooDeep) throw refusal(tooDeep)
       c.set('request', c.req.valid('json' as never))
       await next()
     })
-  })
+  }
+  const parseInThread = async (c: Context<ApiEnv>, next: Next) => {
+    const resumeIdleTimeout = pauseIdleTimeout(c.env.incoming)
+    const continueWith = (parsed: Parsed) => {
+      if ('fault' in parsed) throw refusal(parsed)
+      c.set('request', parsed.request)
+      return next()
+    }
+    const { accountId } = c.get('caller')
+    await large.parse(c.get('body'), form, accountId, continueWith).finally(resumeIdleTimeout)
+  }
+  return factory.createMiddleware((c, next) =>
+    lengthOf(c.get('body')) > smallBytes ? parseInThread(c, next) : parseHere(c, next),
+  )
+}
+
+/**
+ * Sets the text that Hono's validator parses, where Hono keeps the text of a body that was read before. The body was read in
+ * pieces by `readBody`; Hono's own decoding would replace invalid UTF-8 by U+FFFD.
+ */
+function setText({ req }: Context<ApiEnv>, text: string): void {
+  req.bodyCache.text = Promise.resolve(text) as unknown as string
 }
 
 const refusal = ({ fault, reason }: BodyFault) => new ApiError(400, fault, {}, reason)
