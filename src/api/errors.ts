@@ -67,7 +67,7 @@ export function answerError(c: Context<ApiEnv>, error: Error, log: Logger): Resp
 export function asApiError(error: Error): ApiError {
   if (error instanceof ApiError) return error
   // Hono's validator throws it if the body is no JSON; its own text names no field.
-  if (error instanceof HTTPException) return new ApiError(400, notJson.fault)
+  if (error instanceof HTTPException) return new ApiError(400, notJson.issue)
   if (
     error instanceof DeadlinePassed ||
     error instanceof NotAcquired ||

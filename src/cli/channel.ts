@@ -11,7 +11,7 @@ import {
 } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { addressFault } from '../core/config-address.ts'
-import { describeFaults, describeIssue } from '../core/faults.ts'
+import { describeIssue, describeIssues } from '../core/issues.ts'
 import { type Ordering, orderings } from '../core/lane.ts'
 import type { OnUncertain } from '../core/outcome.ts'
 import { heldByOperator } from '../core/own-reasons.ts'
@@ -210,7 +210,7 @@ function seal(
   const key = setting('CREDENTIALS_KEY')
   const parsed = providerRules[provider].config.safeParse(config, { error: describeIssue })
   if (!parsed.success) {
-    throw new CliError(`Fix --config for ${provider}: ${describeFaults(parsed.error.issues)}`)
+    throw new CliError(`Fix --config for ${provider}: ${describeIssues(parsed.error.issues)}`)
   }
   const fault = addressFault(parsed.data, setting('ALLOWED_PRIVATE_NETWORKS'))
   if (fault) throw new CliError(`Fix --config for ${provider}: ${fault}`)

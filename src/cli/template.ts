@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { findProvider } from '../../db/accounts/channels.ts'
 import { listTemplates, setTemplate } from '../../db/accounts/templates.ts'
 import type { Database } from '../../db/client.ts'
-import { describeFaults, describeIssue } from '../core/faults.ts'
+import { describeIssue, describeIssues } from '../core/issues.ts'
 import { type ProviderName, providerRules } from '../core/providers/index.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { type Answerer, CliError } from './answer.ts'
@@ -30,7 +30,7 @@ export function templateCommands(program: Command, answer: Answerer): void {
           error: describeIssue,
         })
         if (!parsed.success) {
-          throw new CliError(`Fix --definition for ${provider}: ${describeFaults(parsed.error.issues)}`)
+          throw new CliError(`Fix --definition for ${provider}: ${describeIssues(parsed.error.issues)}`)
         }
         await setTemplate(db, { channelId, name, definition: parsed.data as object })
         return { channelId, name }

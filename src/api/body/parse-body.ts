@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer'
-import { describeFaults, describeIssue } from '../../core/faults.ts'
+import { describeIssue, describeIssues } from '../../core/issues.ts'
 import { limitJson, maxDepth, maxFields } from '../../core/json-limits.ts'
 import type { Network } from '../../core/public-address.ts'
 import { type SendRequest, sendRequestSchemas } from '../../core/send-request.ts'
@@ -9,46 +9,46 @@ export type BodySchemas = ReturnType<typeof sendRequestSchemas>
 export type BodyForm = keyof BodySchemas
 
 /** Why a body is refused. */
-export interface BodyFault {
+export interface BodyIssue {
   /** The message for the client. */
-  fault: string
-  /** The reason for the log, if `fault` contains text of the client. */
+  issue: string
+  /** The reason for the log, if `issue` contains text of the client. */
   reason?: string
 }
 
-export type Parsed = { request: SendRequest } | BodyFault
+export type Parsed = { request: SendRequest } | BodyIssue
 
-export const notJson = { fault: 'body: not valid JSON' }
-export const tooDeep = { fault: `body: nested deeper than ${maxDepth}` }
+export const notJson = { issue: 'body: not valid JSON' }
+export const tooDeep = { issue: `body: nested deeper than ${maxDepth}` }
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The text of a body. If it is nested too deep, its fields are checked first, because their faults are more specific. */
-export function textOf(bytes: Buffer): { text: string; isTooDeep: boolean } | BodyFault {
+/** The text of a body. If it is nested too deep, its fields are checked first, because their issues are more specific. */
+export function textOf(bytes: Buffer): { text: string; isTooDeep: boolean } | BodyIssue {
   const limited = limitJson(bytes)
-  if (!limited) return { fault: `body: more than ${maxFields} fields and items` }
-  if (limited.json.length === 0) return { fault: 'body: is empty; send a JSON object' }
+  if (!limited) return { issue: `body: more than ${maxFields} fields and items` }
+  if (limited.json.length === 0) return { issue: 'body: is empty; send a JSON object' }
   const text = decode(limited.json)
-  return text === undefined ? { fault: 'body: not valid UTF-8' } : { text, isTooDeep: limited.isTooDeep }
+  return text === undefined ? { issue: 'body: not valid UTF-8' } : { text, isTooDeep: limited.isTooDeep }
 }
 
 /** Parses with our messages. Synchronous, because zod compiles its parsers only for that. */
 export const parseBody = (schema: BodySchemas[BodyForm], value: unknown) =>
   schema.safeParse(value, { error: describeIssue })
 
-export function faultOf({ issues }: { issues: Parameters<typeof describeFaults>[0] }): Required<BodyFault> {
-  return { fault: describeFaults(issues), reason: describeFaults(issues, 'unnamed') }
+export function issueOf({ issues }: { issues: Parameters<typeof describeIssues>[0] }): Required<BodyIssue> {
+  return { issue: describeIssues(issues), reason: describeIssues(issues, 'unnamed') }
 }
 
-/** Creates the parser of bodies, which names every fault of their form and fields (docs/reference/api.md#body). */
+/** Creates the parser of bodies, which names every issue of their form and fields (docs/reference/api.md#body). */
 export function bodyParser(allowedPrivateNetworks: readonly Network[]) {
   const schemas = sendRequestSchemas(allowedPrivateNetworks)
   return (bytes: Buffer, form: BodyForm): Parsed => {
     const body = textOf(bytes)
-    if ('fault' in body) return body
+    if ('issue' in body) return body
     const json = parse(body.text)
     if (!json) return notJson
     const { success, data, error } = parseBody(schemas[form], json.value)
-    if (!success) return faultOf(error)
+    if (!success) return issueOf(error)
     return body.isTooDeep ? tooDeep : { request: data }
   }
 }

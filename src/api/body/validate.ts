@@ -4,10 +4,10 @@ import { type ApiEnv, factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { type LargeBodies, smallBytes } from './large/large-bodies.ts'
 import {
-  type BodyFault,
   type BodyForm,
+  type BodyIssue,
   type BodySchemas,
-  faultOf,
+  issueOf,
   type Parsed,
   parseBody,
   textOf,
@@ -25,13 +25,13 @@ export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodie
     'json',
     schemas[form],
     (result) => {
-      if (!result.success) throw refusal(faultOf(result.error))
+      if (!result.success) throw refusal(issueOf(result.error))
     },
     { validationFunction: parseBody },
   ) as unknown as MiddlewareHandler<ApiEnv>
   const parseHere = async (c: Context<ApiEnv>, next: Next) => {
     const read = textOf(joined(c.get('body')))
-    if ('fault' in read) throw refusal(read)
+    if ('issue' in read) throw refusal(read)
     setText(c, read.text)
     await bySchema(c, async () => {
       // After the schema, which names the field that is too deep. It only passes if the field is given twice, the last time valid.
@@ -43,7 +43,7 @@ export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodie
   const parseInThread = async (c: Context<ApiEnv>, next: Next) => {
     const resumeIdleTimeout = pauseIdleTimeout(c.env.incoming)
     const continueWith = (parsed: Parsed) => {
-      if ('fault' in parsed) throw refusal(parsed)
+      if ('issue' in parsed) throw refusal(parsed)
       c.set('request', parsed.request)
       return next()
     }
@@ -63,4 +63,4 @@ function setText({ req }: Context<ApiEnv>, text: string): void {
   req.bodyCache.text = Promise.resolve(text) as unknown as string
 }
 
-const refusal = ({ fault, reason }: BodyFault) => new ApiError(400, fault, {}, reason)
+const refusal = ({ issue, reason }: BodyIssue) => new ApiError(400, issue, {}, reason)

@@ -1,6 +1,6 @@
-import { describeFaults, describeIssue } from '../../core/faults.ts'
-import { providerFault } from '../../core/provider-faults.ts'
+import { describeIssue, describeIssues } from '../../core/issues.ts'
 import { providerRules } from '../../core/providers/index.ts'
+import { sendIssue } from '../../core/send-issue.ts'
 import { sendRequestSchemas } from '../../core/send-request.ts'
 import { variableFaults } from '../../core/template.ts'
 import { notReadyReasons } from '../../platform/readiness.ts'
@@ -49,10 +49,10 @@ export function refusalsOfSend(
   const limit = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
   return {
     ...withKey('messages:send'),
-    missing: { summary: 'Fields are missing', error: faultsOf(endpoint, {}) },
-    faulty: { summary: 'Fields are invalid or unknown', error: faultsOf(endpoint, faultyBody) },
-    incompatible: { summary: 'Content of another type', error: faultsOf(endpoint, incompatibleBody) },
-    notJson: { summary: 'The body is not JSON', error: new ApiError(400, notJson.fault) },
+    missing: { summary: 'Fields are missing', error: issuesOf(endpoint, {}) },
+    faulty: { summary: 'Fields are invalid or unknown', error: issuesOf(endpoint, faultyBody) },
+    incompatible: { summary: 'Content of another type', error: issuesOf(endpoint, incompatibleBody) },
+    notJson: { summary: 'The body is not JSON', error: new ApiError(400, notJson.issue) },
     tooLarge: { summary: 'The body is too large', error: tooLarge(settings.MAX_BODY_BYTES) },
     noFlow: { summary: 'The flow does not exist, or belongs to another account', error: flowNotFound() },
     tooMuchForChannel: {
@@ -93,7 +93,7 @@ export const refusalsOfReadiness = (): Refusals => ({
 
 const { contact, message } = exampleBodies.text.value
 
-/** A body with typical faults: a mistyped name, and media without content. */
+/** A body with typical issues: a mistyped name, and media without content. */
 export const faultyBody = {
   channelId: '',
   contact,
@@ -107,10 +107,10 @@ export const incompatibleBody = {
   message: { ...message, template: { name: 'welcome' } },
 }
 
-function faultsOf(endpoint: 'channelInBody' | 'channelInPath', body: object): ApiError {
+function issuesOf(endpoint: 'channelInBody' | 'channelInPath', body: object): ApiError {
   const { success, error } = sendRequestSchemas([])[endpoint].safeParse(body, { error: describeIssue })
-  if (success) throw new Error('The example of a faulty body has no fault')
-  return new ApiError(400, describeFaults(error.issues))
+  if (success) throw new Error('The example of a faulty body has no issue')
+  return new ApiError(400, describeIssues(error.issues))
 }
 
 const aPhone = { type: 'phone', value: '+4915112345678' } as const
@@ -120,7 +120,7 @@ function tooLongForItsChannel(): ApiError {
   if (!rules) throw new Error('There is no provider')
   const value = 'a'.repeat(rules.maxTextCharacters + 1)
   const send = { contact: aPhone, message: { type: 'text', text: { value } }, hasPublicUrl: true } as const
-  return new ApiError(400, providerFault(rules, send) ?? '')
+  return new ApiError(400, sendIssue(rules, send) ?? '')
 }
 
 function wrongVariables(): ApiError {

@@ -1,6 +1,6 @@
 import type { Channel } from '../../../db/accounts/channels.ts'
 import { findTemplate } from '../../../db/accounts/templates.ts'
-import { joinFaults } from '../../core/faults.ts'
+import { joinIssues } from '../../core/issues.ts'
 import type { Message } from '../../core/message.ts'
 import type { ProviderRules } from '../../core/provider.ts'
 import { providerRules } from '../../core/providers/index.ts'
@@ -34,7 +34,7 @@ export function templateApplier({ db }: Needs<'db'>) {
     )
     if (faults.length > 0) {
       // The log gets no keys, because they are text of the client.
-      throw new ApiError(400, joinFaults(faults), {}, 'message.template.variables: not those of the template')
+      throw new ApiError(400, joinIssues(faults), {}, 'message.template.variables: not those of the template')
     }
     return definition ? { type: 'template', template: { name, variables, definition } } : message
   }

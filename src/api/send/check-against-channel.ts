@@ -1,9 +1,9 @@
 import type { Channel } from '../../../db/accounts/channels.ts'
 import { isOwnFlow } from '../../../db/accounts/flows.ts'
 import type { ProviderRules } from '../../core/provider.ts'
-import { providerFault } from '../../core/provider-faults.ts'
 import { providerRules } from '../../core/providers/index.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
+import { sendIssue } from '../../core/send-issue.ts'
 import type { SendRequest } from '../../core/send-request.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
@@ -27,7 +27,7 @@ export function channelChecker({ db, settings }: Needs<'db', 'PUBLIC_BASE_URL'>)
       if (!isOwn) throw flowNotFound()
     }
     const rules: ProviderRules = providerRules[channel.provider]
-    const fault = providerFault(rules, { ...request, hasPublicUrl })
-    if (fault) throw new ApiError(400, fault)
+    const issue = sendIssue(rules, { ...request, hasPublicUrl })
+    if (issue) throw new ApiError(400, issue)
   }
 }

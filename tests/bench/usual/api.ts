@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { v7 as uuidv7 } from 'uuid'
 import { hashApiKey } from '../../../src/core/api-key.ts'
-import { describeFaults } from '../../../src/core/faults.ts'
+import { describeIssues } from '../../../src/core/issues.ts'
 import { keyPrefix, queueName } from '../../../src/core/send-job.ts'
 import { sendRequestSchemas } from '../../../src/core/send-request.ts'
 import { readSettings } from '../../../src/platform/settings.ts'
@@ -54,7 +54,7 @@ async function authenticate(...[request, response, next]: Parameters<RequestHand
 async function send(...[request, response]: Parameters<RequestHandler>): Promise<void> {
   const { requestId, caller } = response.locals
   const parsed = channelInBody.safeParse(request.body)
-  if (!parsed.success) return refuse(response, 400, describeFaults(parsed.error.issues))
+  if (!parsed.success) return refuse(response, 400, describeIssues(parsed.error.issues))
   const { channelId = '', contact, message } = parsed.data
 
   const channel = await findChannel(pool, channelId, caller.accountId)

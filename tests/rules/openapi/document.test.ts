@@ -2,8 +2,8 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
 import { exampleBodies } from '../../../src/api/openapi/examples.ts'
 import type { JsonSchema } from '../../../src/api/openapi/json-schema.ts'
-import { describeFaults, describeIssue } from '../../../src/core/faults.ts'
 import { parseIdempotencyKey } from '../../../src/core/idempotency-key.ts'
+import { describeIssue, describeIssues } from '../../../src/core/issues.ts'
 import { sendRequestSchemas } from '../../../src/core/send-request.ts'
 import { parseTraceparent } from '../../../src/core/traceparent.ts'
 import { document, faultBy } from '../../support/openapi.ts'
@@ -284,7 +284,7 @@ describe.each([
         for (const value of [...(values[path] ?? []), ...(path === '' ? [] : odd)]) {
           const body = withValue({ ...inBody, ...base }, path.split('.').filter(Boolean), value)
           const { error } = schemas[endpoint].safeParse(body, { error: describeIssue })
-          const faults = (error?.issues ?? []).map((issue) => describeFaults([issue]))
+          const faults = (error?.issues ?? []).map((issue) => describeIssues([issue]))
           const isSaid = faults.some((fault) => !beyondJsonSchema.some((words) => words.test(fault)))
           const documented = faultBy(schema, body)
           seen.add(documented === undefined ? 'taken' : 'refused')

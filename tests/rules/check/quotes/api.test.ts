@@ -3,8 +3,8 @@ import { smallBytes } from '../../../../src/api/body/large/large-bodies.ts'
 import { timeouts } from '../../../../src/api/client-timeouts.ts'
 import { keepAliveTimeoutMs, maxPipelined } from '../../../../src/api/listen.ts'
 import { maxEmailLength, maxLocalLength } from '../../../../src/core/email.ts'
-import { maxFaults } from '../../../../src/core/faults.ts'
 import { maxKeyLength } from '../../../../src/core/idempotency-key.ts'
+import { maxIssues } from '../../../../src/core/issues.ts'
 import { maxDepth, maxFields } from '../../../../src/core/json-limits.ts'
 import { maxMediaBytes } from '../../../../src/core/message-body.ts'
 import { maxPhoneLength } from '../../../../src/core/phone.ts'
@@ -14,7 +14,7 @@ import { grouped, kibibytes, mebibytes, quotes, seconds, settings } from './quot
 quotes('reference/api', [
   `at most ${grouped(settings.MAX_BODY_BYTES)} bytes (${mebibytes(settings.MAX_BODY_BYTES)})`,
   `at most ${grouped(maxFields)} fields and items, and nothing deeper than ${maxDepth} objects or lists`,
-  `faulty field by its path, the first ${maxFaults} of them`,
+  `faulty field by its path, the first ${maxIssues} of them`,
   `${providerRules.twilio.maxTextCharacters} on a channel of \`twilio\``,
   `The value has at most ${maxPhoneLength} characters`,
   `at most ${maxEmailLength} characters, at most ${maxLocalLength} of them before the \`@\``,

@@ -6,7 +6,7 @@ import { defaultReplayLimit, replaysPerSecond } from '../../../../db/support/rep
 import { processedBytes, receivedBytes, smallBytes } from '../../../../src/api/body/large/large-bodies.ts'
 import { timeouts } from '../../../../src/api/client-timeouts.ts'
 import { breakerFirstSeconds, breakerLongestSeconds } from '../../../../src/core/delivery-times.ts'
-import { maxFaults } from '../../../../src/core/faults.ts'
+import { maxIssues } from '../../../../src/core/issues.ts'
 import { maxDepth, maxFields } from '../../../../src/core/json-limits.ts'
 import { maxMediaBytes } from '../../../../src/core/message-body.ts'
 import { longestRetryAfterMs, maxLosses } from '../../../../src/core/outcome.ts'
@@ -25,7 +25,7 @@ const limits: [what: string, limit: string][] = [
   ['body of a request', `${grouped(settings.MAX_BODY_BYTES)} bytes (${mebibytes(settings.MAX_BODY_BYTES)})`],
   ['media as base64, decoded', `${grouped(maxMediaBytes)} bytes (${mebibytes(maxMediaBytes)})`],
   ['fields and items of a body', `${grouped(maxFields)}, and ${maxDepth} levels deep`],
-  ['faulty fields that a 400 names', `${maxFaults}`],
+  ['faulty fields that a 400 names', `${maxIssues}`],
   ['requests of an account', `${settings.RATE_LIMIT_POINTS} in ${settings.RATE_LIMIT_WINDOW_SECONDS} s`],
   ['requests with faulty keys from one address', `${settings.AUTH_FAILURE_LIMIT} in 60 s`],
   ['sends in flight of a worker', `${WORKER_CONCURRENCY}`],

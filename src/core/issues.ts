@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-export const maxFaults = 10
+export const maxIssues = 10
 const maxNameLength = 64
 
 /** Replaces zod's messages that don't tell a client what to do. Never repeats a value. */
@@ -22,31 +22,31 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
  *
  * @param unknownFields whether to repeat the names of unknown fields, which a client can choose freely.
  */
-export function describeFaults(
+export function describeIssues(
   issues: readonly z.core.$ZodIssue[],
   unknownFields: 'named' | 'unnamed' = 'named',
 ): string {
   const namesOf = (issue: z.core.$ZodIssue) => (issue.code === 'unrecognized_keys' ? issue.keys : [''])
   const count = issues.reduce((sum, issue) => sum + namesOf(issue).length, 0)
-  // Cut before rendering, because a hostile body has millions of faults.
-  const faults = issues.slice(0, maxFaults).flatMap((issue) => {
+  // Cut before rendering, because a hostile body has millions of issues.
+  const lines = issues.slice(0, maxIssues).flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return [`${fieldPath(issue.path)}: ${issue.message}`]
-    return issue.keys.slice(0, maxFaults).map((key) => {
+    return issue.keys.slice(0, maxIssues).map((key) => {
       const path = unknownFields === 'named' ? [...issue.path, key] : issue.path
       return `${fieldPath(path)}: unknown field`
     })
   })
-  return joinFaults(faults, count)
+  return joinIssues(lines, count)
 }
 
 /**
- * The first faults on one line, and the number of further ones.
+ * The first issues on one line, and the number of further ones.
  *
- * @param count the number of all faults, if `faults` doesn't contain all.
+ * @param count the number of all issues, if `lines` doesn't contain all.
  */
-export function joinFaults(faults: readonly string[], count = faults.length): string {
-  const more = count > maxFaults ? [`and ${count - maxFaults} more faults`] : []
-  return [...faults.slice(0, maxFaults), ...more].join('; ')
+export function joinIssues(lines: readonly string[], count = lines.length): string {
+  const more = count > maxIssues ? [`and ${count - maxIssues} more faults`] : []
+  return [...lines.slice(0, maxIssues), ...more].join('; ')
 }
 
 function fieldPath(path: readonly PropertyKey[]): string {

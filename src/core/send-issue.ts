@@ -15,7 +15,7 @@ export interface GivenSend {
 }
 
 /** Why the provider can't take the send, with the field's path; undefined if it can (docs/reference/providers.md). */
-export function providerFault(rules: ProviderRules, send: GivenSend): string | undefined {
+export function sendIssue(rules: ProviderRules, send: GivenSend): string | undefined {
   const { contact, message } = send
   if (!rules.contactTypes.includes(contact.type)) {
     return `contact.type: this channel reaches ${rules.contactTypes.join(' and ')} contacts only`

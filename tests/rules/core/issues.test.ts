@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { describeFaults, describeIssue } from '../../../src/core/faults.ts'
+import { describeIssue, describeIssues } from '../../../src/core/issues.ts'
 
-function faultsOf(schema: z.ZodType, value: unknown): string {
+function issuesOf(schema: z.ZodType, value: unknown): string {
   const result = schema.safeParse(value, { error: describeIssue })
-  return result.success ? 'none' : describeFaults(result.error.issues)
+  return result.success ? 'none' : describeIssues(result.error.issues)
 }
 
 const schema = z.strictObject({
@@ -30,13 +30,13 @@ test.each([
   ['an unknown field', { name: 'x', other: 1 }, 'other: unknown field'],
   ['an unknown field further in', { name: 'x', list: [{ key: '', x: 1 }] }, 'list[0].x: unknown field'],
   ['two unknown fields', { name: 'x', b: 1, a: 1 }, 'b: unknown field; a: unknown field'],
-])('%s', (_what, value, faults) => {
-  expect(faultsOf(schema, value)).toBe(faults)
+])('%s', (_what, value, issues) => {
+  expect(issuesOf(schema, value)).toBe(issues)
 })
 
-test('all faults are in one line, each with its path', () => {
+test('all issues are in one line, each with its path', () => {
   const value = { name: 1, kind: 2, list: [{}], other: 1 }
-  expect(faultsOf(schema, value).split('; ')).toEqual([
+  expect(issuesOf(schema, value).split('; ')).toEqual([
     'name: has to be a string',
     'kind: has to be one of a, b',
     'list[0].key: required',
@@ -44,30 +44,30 @@ test('all faults are in one line, each with its path', () => {
   ])
 })
 
-test('of very many faults ten are listed, with the number of the others', () => {
+test('of very many issues ten are listed, with the number of the others', () => {
   const value = { name: 'x', ...Object.fromEntries(Array.from({ length: 25 }, (_, i) => [`f${i}`, 1])) }
-  const faults = faultsOf(schema, value).split('; ')
-  expect(faults).toHaveLength(11)
-  expect(faults.at(-1)).toBe('and 15 more faults')
+  const issues = issuesOf(schema, value).split('; ')
+  expect(issues).toHaveLength(11)
+  expect(issues.at(-1)).toBe('and 15 more faults')
 })
 
-test('ten faults are all listed', () => {
+test('ten issues are all listed', () => {
   const value = { name: 'x', ...Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`f${i}`, 1])) }
-  expect(faultsOf(schema, value).split('; ')).toHaveLength(10)
+  expect(issuesOf(schema, value).split('; ')).toHaveLength(10)
 })
 
 test('a very long name of a field is cut', () => {
-  expect(faultsOf(schema, { name: 'x', ['n'.repeat(1000)]: 1 })).toBe(`${'n'.repeat(64)}: unknown field`)
+  expect(issuesOf(schema, { name: 'x', ['n'.repeat(1000)]: 1 })).toBe(`${'n'.repeat(64)}: unknown field`)
 })
 
 test.each([
   ['a lone half', 'a\ud83d', 'a\ufffd'],
   ['a pair that the cut would halve', `${'n'.repeat(63)}😀`, `${'n'.repeat(63)}\ufffd`],
 ])('a name with half a surrogate pair is printed as valid Unicode: %s', (_what, name, printed) => {
-  expect(faultsOf(schema, { name: 'x', [name]: 1 })).toBe(`${printed}: unknown field`)
+  expect(issuesOf(schema, { name: 'x', [name]: 1 })).toBe(`${printed}: unknown field`)
 })
 
 test('no value is ever repeated', () => {
   const value = { name: ['hunter2'], kind: 'hunter2', list: 'hunter2' }
-  expect(faultsOf(schema, value)).not.toContain('hunter2')
+  expect(issuesOf(schema, value)).not.toContain('hunter2')
 })
