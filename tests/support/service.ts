@@ -13,6 +13,7 @@ import { createQueue } from '../../src/queue/queue.ts'
 import { openRuntime, type Runtime } from '../../src/runtime.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { type WorkerTimes, workerTimes } from '../../workers/worker-times.ts'
+import { emptyStores, noteObjects } from './empty-stores.ts'
 import { IdleServices } from './idle-services.ts'
 import { freshStores, type Stores } from './stores.ts'
 import { eventually } from './wait.ts'
@@ -62,10 +63,12 @@ export interface TestService {
 }
 
 const idle = new IdleServices<TestService>()
+/** Of services that were stopped. To create stores takes longer than to empty them. */
+const idleStores: Stores[] = []
 
 /**
  * An API in this process, with stores of its own; a test starts workers when it needs them. Services with usual settings
- * are reused by later tests, with emptied stores.
+ * are reused by later tests, with emptied stores; of others, only the stores are.
  *
  * @param settings by their names in the environment, over defaults that suit tests.
  * @param stores if another service uses them too, or the test changes their schema.
@@ -78,17 +81,30 @@ export async function startTestService(
 ): Promise<TestService> {
   const isUsual = Object.keys(settings).every((name) => name === 'ALLOWED_PRIVATE_NETWORKS')
   if (stores || timeouts !== production || !isUsual) {
-    return await startOwn(settings, stores ?? (await freshStores()), timeouts)
+    return stores ? await startOwn(settings, stores, timeouts) : await startOnIdleStores(settings, timeouts)
   }
-  const service = idle.take(settings) ?? (await startOwn(settings, await freshStores(), timeouts))
-  await idle.note(service)
+  const service = idle.take(settings) ?? (await startOnIdleStores(settings, timeouts))
   return { ...service, stop: once(() => idle.giveBack(service, settings)) }
+}
+
+async function startOnIdleStores(
+  settings: Record<string, string>,
+  timeouts: typeof production,
+): Promise<TestService> {
+  const stores = idleStores.pop() ?? (await freshStores())
+  const service = await startOwn(settings, stores, timeouts, async () => {
+    await emptyStores(service.runtime)
+    idleStores.push(stores)
+  })
+  await noteObjects(service.runtime)
+  return service
 }
 
 async function startOwn(
   settings: Record<string, string>,
   own: Stores,
   timeouts: typeof production,
+  giveBackStores = async () => {},
 ): Promise<TestService> {
   const logs: LogLine[] = []
   const log = createLogger('info', collect(logs))
@@ -144,6 +160,7 @@ async function startOwn(
       await stopWorkers()
       await stopListening(server, { askAgainMs: 0 })
       await api.close()
+      await giveBackStores()
       await runtime.close()
     }),
   }

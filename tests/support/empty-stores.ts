@@ -1,0 +1,52 @@
+import { getTableName, isTable } from 'drizzle-orm'
+import * as schema from '../../db/schema.ts'
+import type { Runtime } from '../../src/runtime.ts'
+
+const tables = Object.values(schema).filter(isTable).map(getTableName)
+/** Rows that were deleted, by database. They take space, and time of scans, until a truncation. */
+const deleted = new Map<string, number>()
+const enoughToTruncate = 2000
+
+let objects: unknown
+
+/** Remembers the objects of a database that no test has used yet. */
+export async function noteObjects({ db }: Pick<Runtime, 'db'>): Promise<void> {
+  objects ??= await objectsIn(db)
+}
+
+/** @throws if their schema isn't as it was: a test that changes it needs stores of its own. */
+export async function emptyStores({ db, redis }: Pick<Runtime, 'db' | 'redis'>): Promise<void> {
+  await Promise.all([deleteRows(db), redis.flushdb()])
+  if ((await objectsIn(db)) !== objects)
+    throw new Error('A test that changes the schema needs stores of its own')
+}
+
+/**
+ * Deletes, because to truncate is to create a file for each table and index, and to remove one. Waits for statements that
+ * still run, as a truncation does.
+ */
+async function deleteRows({ $client }: Runtime['db']): Promise<void> {
+  const name = `${$client.options.connectionString}`
+  const results: unknown = await $client.query(`
+    begin; lock table ${tables} in access exclusive mode; set local session_replication_role = replica;
+    ${tables.map((table) => `delete from ${table};`).join(' ')}
+    commit`)
+  const rows = (results as { rowCount: number | null }[]).reduce(
+    (sum, { rowCount }) => sum + (rowCount ?? 0),
+    0,
+  )
+  const since = (deleted.get(name) ?? 0) + rows
+  deleted.set(name, since < enoughToTruncate ? since : 0)
+  if (since >= enoughToTruncate) await $client.query(`truncate ${tables}`)
+}
+
+/** All objects that aren't PostgreSQL's own, in one text. */
+async function objectsIn({ $client }: Runtime['db']): Promise<unknown> {
+  const { rows } = await $client.query(`
+    select string_agg(name, ' ' order by name) as names from (
+      select concat_ws(':', relname, reloptions) as name from pg_class where oid > 16383
+      union all select attrelid::regclass || '.' || attname from pg_attribute where attrelid > 16383
+      union all select tgname from pg_trigger
+      union all select proname from pg_proc where oid > 16383) objects`)
+  return rows[0].names
+}
