@@ -397,7 +397,7 @@ left_by as materialized (
     select count(*) as in_flight from permits p join sends s using (request_id)
     where p.channel_id = limited.id and ((s.status = 'sending' and s.attempt = p.attempt) or
        (s.status = 'queued' and s.attempt = p.attempt - 1) and p.valid_until > clock_timestamp() - interval '1 s')) now),
--- The strictest limit counts. is_trial: the state of the provider is unknown, so the calls should tell something about it.
+-- The strictest limit counts. is_trial: the state of the provider is unknown, and the calls should show it.
 available as materialized (
   select left_by.*, greatest(0, least(200, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
          coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
@@ -451,7 +451,7 @@ moved as (
   from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
   where channels.id = last.id
   returning channels.id, next_call_at)
--- When more permits may be free: if the breaker is open, when it lets a probe through; if one pass couldn't grant all, at once;
+-- When more permits may be free: if the breaker is open, when it lets a probe through; if one transaction couldn't grant all, at once;
 -- if the rate was used up, a little before its next call.
 select available.id as "channelId",
        coalesce(json_agg(json_build_object(

@@ -10,7 +10,7 @@ export const permitsDuringSlowStart = 4
 export const leeway = 0.05
 const maxPermitsAtOnce = 200
 /**
- * While the state of the provider is unknown, a call should tell something about it. So a probe, and the calls of a slow start,
+ * While the state of the provider is unknown, a call should show it. So a probe, and the calls of a slow start,
  * are chosen from this many due sends, with those first whose result depends only on the provider.
  */
 const candidates = 1000
@@ -118,7 +118,7 @@ const grantStatement = prepared<GrantedPermits>(
       from limited cross join lateral (
         select count(*) as in_flight from permits p join sends s using (request_id)
         where p.channel_id = limited.id and ${isLive}) now),
-    -- The strictest limit counts. is_trial: the state of the provider is unknown, so the calls should tell something about it.
+    -- The strictest limit counts. is_trial: the state of the provider is unknown, and the calls should show it.
     available as materialized (
       select left_by.*, greatest(0, least(${maxPermitsAtOnce}, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
              coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
@@ -165,7 +165,7 @@ const grantStatement = prepared<GrantedPermits>(
       from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
       where channels.id = last.id
       returning channels.id, next_call_at)
-    -- When more permits may be free: if the breaker is open, when it lets a probe through; if one pass couldn't grant all, at once;
+    -- When more permits may be free: if the breaker is open, when it lets a probe through; if one transaction couldn't grant all, at once;
     -- if the rate was used up, a little before its next call.
     select available.id as "channelId",
            coalesce(json_agg(json_build_object(

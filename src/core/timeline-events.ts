@@ -6,7 +6,9 @@ const attempt = z.int().min(1).describe('The number of the attempt, from 1.')
 const reason = z
   .string()
   .nullable()
-  .describe('For people; the wording may change. Null or absent after the contact was erased.')
+  .describe(
+    'For people: rely only on `given up` at its beginning and `(the last attempt)` at its end. Null or absent after the contact was erased.',
+  )
 const nextAttemptAt = moment.describe('The time of the next attempt, in UTC.')
 
 const outcome = choice<AttemptOutcome['outcome']>('The outcome of the attempt', {
