@@ -23,6 +23,24 @@ export function prepared<Result extends QueryResultRow>(name: string, purpose: s
 }
 
 /**
+ * Names for the parameters of a statement that has so many that their numbers say nothing.
+ *
+ * @param meanings of each parameter, in the order of their numbers: by its name, what it is.
+ */
+export function namedParameters<Name extends string>(meanings: Record<Name, string>) {
+  const names = Object.keys(meanings) as Name[]
+  const numbers = names.map((name, index) => [name, `$${index + 1}`] as const)
+  return {
+    /** SQL of each parameter. */
+    sql: Object.fromEntries(numbers) as Record<Name, string>,
+    /** A comment for the statement: what each number is. */
+    comment: numbers.map(([name, number]) => `-- ${number}: ${meanings[name]}`).join('\n'),
+    /** The values in the order of their numbers. */
+    valuesOf: (given: Record<Name, unknown>): unknown[] => names.map((name) => given[name]),
+  }
+}
+
+/**
  * SQL without the indentation of the code around it. Each inserted fragment is indented like its line, or further if it isn't the
  * first on its line, so that the whole statement is readable in db/statements.sql and in PostgreSQL's log.
  */

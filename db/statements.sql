@@ -149,6 +149,7 @@ where channel_id = any((select $1::uuid[])::uuid[]) and not exists (
   select from sends s where s.request_id = p.request_id and ((s.status = 'sending' and s.attempt = p.attempt) or (s.status = 'queued' and s.attempt = p.attempt - 1) and p.valid_until > clock_timestamp() - interval '15 s'));
 
 -- due_sends: Lists the overdue sends of channels, page by page.
+-- $1: the channels, each with the send after which its page begins; $2: for how many ms overdue; $3: how many of each.
 select due.*
 from json_to_recordset($1) as asked ("channelId" uuid, "dueAt" timestamptz, "requestId" uuid)
 cross join lateral (
@@ -166,6 +167,7 @@ cross join lateral (
   limit $3) due;
 
 -- due_sends_in_quota: Like due_sends, without the overflow.
+-- $1: the channels, each with the send after which its page begins; $2: for how many ms overdue; $3: how many of each.
 select due.*
 from json_to_recordset($1) as asked ("channelId" uuid, "dueAt" timestamptz, "requestId" uuid)
 cross join lateral (
@@ -184,8 +186,10 @@ cross join lateral (
   limit $3) due;
 
 -- enter_conversations: Closes, opens and joins the conversations of claimed sends.
+-- The given sends, each with an id for a conversation that it may open.
 with given as materialized (
   select * from json_to_recordset($1) as e ("requestId" uuid, "claimId" uuid, "newId" uuid)),
+-- Their rows, and whether the claim still holds.
 entries as materialized (
   select s.request_id, s.account_id, s.contact_type, s.contact_value, s.close_conversation, s.conversation_id,
          given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
@@ -200,13 +204,14 @@ entering as materialized (
       and c.contact_value = e.contact_value and c.closed_at is null
     limit 1) open on true
   where e.conversation_id is null),
--- A conversation that another transaction closes meanwhile is no longer open when it is locked.
+-- The conversations to close, locked. One that another transaction closes meanwhile is no longer open when it is locked.
 to_close as materialized (
   select c.id, e.request_id
   from entering e join conversations c on c.id = e.open_id and c.closed_at is null
   where e.close_conversation
   order by c.account_id, c.contact_type, c.contact_value
   for no key update of c),
+-- Those that are closed here, and by which send.
 closed as (
   update conversations c set closed_at = now(), closed_by = t.request_id
   from to_close t
@@ -223,12 +228,14 @@ opened as (
   order by account_id, contact_type, contact_value
   on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
   returning id),
+-- The conversation that each send joins: its own new one, or the open one. Null if it has to wait for the next round.
 entered as (
   select e.*, coalesce(opened.id, case when not e.close_conversation then e.open_id end) as joined_id,
          closed.id as closed_id
   from entering e
     left join opened on opened.id = e.new_id
     left join closed on closed.request_id = e.request_id),
+-- An attempt counts as begun when its conversation is closed.
 joined as (
   update sends s
   set conversation_id = e.joined_id,
@@ -236,6 +243,7 @@ joined as (
   from entered e
   where s.request_id = e.request_id and e.joined_id is not null
   returning s.request_id, s.conversation_id, e.closed_id, s.claim_id is not distinct from e."claimId" as holds_claim),
+-- The timeline of a send says what it closed.
 events as (
   insert into send_events (request_id, at, event, fields)
   select request_id, now(), 'conversation_closed', json_build_object('conversationId', closed_id)
@@ -251,6 +259,7 @@ select e.request_id, e.conversation_id, (
 from entries e where e.conversation_id is not null;
 
 -- expire_sends: Fails queued sends that have expired.
+-- $1: how many.
 update sends s
 set status = 'failed', failure = 'expired', finished_at = clock_timestamp(), claimed_at = null, claim_id = null
 from (select request_id from sends
@@ -262,6 +271,7 @@ where s.request_id = chosen.request_id
 returning s.request_id as "requestId";
 
 -- fail_waiting: Fails sends of a channel that have been due for too long while its provider kept failing.
+-- $1: how many; $2: the channel; $3: how many seconds are too long; $4: the reason.
 update sends s
 set status = 'failed', failure = $4, finished_at = clock_timestamp(), claimed_at = null, claim_id = null
 from (select request_id from sends
@@ -274,6 +284,7 @@ where s.request_id = chosen.request_id
 returning s.request_id as "requestId";
 
 -- fail_waiting_of_deleted: Fails the waiting sends of deleted channels.
+-- $1: how many.
 update sends s
 set status = 'failed', failure = 'its channel was deleted', finished_at = clock_timestamp(), claimed_at = null, claim_id = null
 from (select request_id from sends
@@ -302,6 +313,7 @@ where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($
   and created_at >= clock_timestamp() - interval '24 hours';
 
 -- find_lost_claims: Finds claims that no worker will end, because their worker is dead or has dropped them.
+-- $1: how many; $2: the sweeping worker; $3: its sends in flight; $4: until when it may sweep.
 select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
        s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
        channels.on_uncertain as "onUncertain", (s.conversation_id is not null) as "mayHaveCalled"
@@ -323,6 +335,8 @@ cross join lateral (
 delete from workers where name = any($1) and alive_until < clock_timestamp();
 
 -- give_up_claims: Ends lost claims: uncertain, failed or queued again, as decided for each.
+-- $1: what was decided about each claim; $2: the sweeping worker; $3: its sends in flight; $4: until when it may sweep.
+-- The given decisions.
 with given_up as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
@@ -336,6 +350,7 @@ lost as materialized (
        (s.worker = $2 and s.request_id <> all($3::uuid[]) and s.claimed_at < clock_timestamp() - interval '1 minutes'))
   order by s.request_id
   for no key update of s),
+-- The sends' next states. An attempt without a call is undone.
 written as (
   update sends s
   set status = lost.status, losses = s.losses + 1,
@@ -358,6 +373,7 @@ removed as (
          case when lost.status = 'queued' then ended_at end as scheduled_at
   from lost join written w using (request_id)
   where lost.status = 'queued' or not "mayHaveCalled"),
+-- Their events.
 events as (
   insert into send_events (request_id, at, event, fields)
   select a.request_id, e.at, e.event, e.fields
@@ -373,7 +389,7 @@ select request_id as "requestId", case when status = 'queued' then next_attempt_
 from written;
 
 -- grant_permits: Grants the free permits of channels to their due sends.
--- $1: the channels; $2: how long a breaker waits for the result of its probe, $3: how long a permit is valid, in seconds.
+-- $1: the channels; $2: how long a breaker waits for the result of its probe; $3: how long a permit is valid, in seconds.
 -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
 with limited as materialized (
   select *, num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 as has_limits,
@@ -496,6 +512,7 @@ keyed as (
     set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
     where kept.created_at < clock_timestamp() - interval '24 hours'
   returning request_id),
+-- Those without a key, and those that got theirs.
 admitted as (
   select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
 -- The lane of each, and whether it is beyond its channel's quota.
@@ -520,6 +537,7 @@ ordered as (
          "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted),
+-- In the order in which they were given.
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, contact_type, contact_value, contact_name,
@@ -593,6 +611,7 @@ keyed as (
     set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
     where kept.created_at < clock_timestamp() - interval '24 hours'
   returning request_id),
+-- Those without a key, and those that got theirs.
 admitted as (
   select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
 -- The lane of each, and whether it is beyond its channel's quota.
@@ -617,6 +636,7 @@ ordered as (
          "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
              > 100 - coalesce("usedByAccount", 0) as overflow
   from counted),
+-- In the order in which they were given.
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, contact_type, contact_value, contact_name,
@@ -629,6 +649,7 @@ recorded as (
   from ordered
   order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf", behind is not null as "isBehind", accepted_at),
+-- $2 is the content of the media.
 stored as (
   insert into media (request_id, content) select "requestId", $2 from recorded)
 select "requestId", "overflowOf", "isBehind"
@@ -795,6 +816,13 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
      from permits p where p.request_id = s.request_id) end as "tooLateInMs";
 
 -- record_late_outcome: Records the outcome of an attempt whose claim was given up.
+-- $1: the send
+-- $2: the claim of the attempt
+-- $3: the outcome
+-- $4: the provider's id of the message
+-- $5: the send's new state; null if the late outcome is uncertain too
+-- $6: why it failed
+-- The send, locked, with the outcome as it may be recorded, and what becomes of it.
 with s as (
   select *, clock_timestamp() as ended_at,
          case when s.contact_value = 'erased' then (select json_object_agg(key, case when key in ('conversationId','attempt','worker','outcome','fault','durationMs','providerStatus','providerCode','nextAttemptAt','late') then value else 'null' end)
@@ -805,11 +833,13 @@ with s as (
          $5::text is not null and claim_id = $2 and (s.claimed_at is not null and s.attempt_record is null) and
            (status = 'uncertain' or $5 = 'sent') as is_settled
   from sends s where request_id = $1 for no key update),
+-- An event of this outcome that was recorded before.
 same_event as (
   select from send_events e join s using (request_id)
   where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
 -- Messages that the sandbox stored for an erased send meanwhile.
 erased_messages as (delete from sandbox_messages m using s where m.request_id = s.request_id and s.contact_value = 'erased'),
+-- The send's new state.
 written as (
   update sends
   set status = $5, failure = s.reason, attempt_record = s.record, finished_at = s.ended_at,
@@ -825,6 +855,7 @@ moved as (
   union all
   select request_id, attempt, worker, null, ended_at, record, null, null, null
   from s where not is_settled and not is_recorded and not exists (select from same_event)),
+-- Its event.
 events as (
   insert into send_events (request_id, at, event, fields)
   select a.request_id, e.at, e.event, e.fields
@@ -841,6 +872,7 @@ union all
 select status from s where is_recorded;
 
 -- record_outcomes: Records the outcomes of attempts, and finds the next send of each lane.
+-- The given outcomes and verdicts.
 with outcomes as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
@@ -852,7 +884,7 @@ ended as materialized (
   where s.request_id = any(array(select "requestId" from outcomes)) and s.status = 'sending' and s.claim_id = o."claimId"
   order by s.request_id
   for no key update of s),
--- The row of a send that is retried loses the attempt, which is moved to send_events.
+-- The sends' next states. The row of a send that is retried loses the attempt, which is moved to send_events.
 written as (
   update sends s
   set status = e.status,
@@ -869,12 +901,14 @@ written as (
   where s.request_id = e.request_id
   returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
             greatest(s.next_attempt_at, e.ended_at) as retried_at),
+-- The attempts that are no longer in their rows.
 retried as (
   select e.*, null::json as loss, w.retried_at,
          case when "holdsChannel" then ended_at end as held_at,
          case when "holdsChannel" is not true then ended_at end as scheduled_at
   from ended e join written w using (request_id)
   where e.status = 'queued'),
+-- Their events.
 events as (
   insert into send_events (request_id, at, event, fields)
   select a.request_id, e.at, e.event, e.fields
@@ -887,7 +921,7 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- Not if the config was replaced meanwhile.
+-- Holds the channels that their provider refused; not if the config was replaced meanwhile.
 held as (
   update channels set held_at = now(), held_reason = refusal.reason
   from (select distinct on (channel_id) channel_id, reason, "sealedConfig" from ended where "holdsChannel") refusal
@@ -948,12 +982,14 @@ from sends s join channels on channels.id = s.channel_id
 where s.request_id = any((select $1::uuid[])::uuid[]);
 
 -- replay_send: Queues a failed or uncertain send again.
-with chosen as materialized (
+with -- The sends to replay, locked.
+  chosen as materialized (
     select s.* from sends s
     where s.request_id = $1 and (s.status = any('{failed,uncertain}') and s.failure is not null and
        (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
        exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
     for no key update of s),
+  -- When each falls due, and its last attempt.
   due as (
     select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
            case when (s.claimed_at is not null and s.attempt_record is null)
@@ -961,6 +997,7 @@ with chosen as materialized (
            clock_timestamp() + (0 + row_number() over (order by seq) - 1)
              / 20::float8 * interval '1 s' as due_at
     from chosen s),
+  -- The events of that attempt, and of the replay.
   events as (
     insert into send_events (request_id, at, event, fields)
     select a.request_id, e.at, e.event, e.fields
@@ -973,6 +1010,7 @@ with chosen as materialized (
     ) as e (position, at, event, fields)
     where e.at is not null and e.fields is not null
     order by a.request_id, e.position),
+  -- The sends begin a new series of retries, and expire by their channel's present setting.
   replayed as (
     update sends s
     set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
@@ -986,16 +1024,28 @@ with chosen as materialized (
 select seq from replayed;
 
 -- replay_sends: Queues a page of a set of failed or uncertain sends again.
--- $13: how many of the set were replayed before.
+-- $1: the channel
+-- $2: the states
+-- $3: accepted at this time or later
+-- $4: accepted before this time
+-- $5: a part of the reason
+-- $6: the contact
+-- $7: ended by this time
+-- $8: whether expired ones are included
+-- $9: whether refused ones are included
+-- $10: after this seq
+-- $11: up to this seq
+-- $12: how many to replay
+-- $13: how many of the set were replayed before
 with
--- $1: the channel; $2: states; $3, $4: accepted from, and before; $5: a part of the reason; $6: the contact; $7: ended by;
--- $8, $9: whether expired and refused ones are included; $10, $12: after, and up to this seq; $11: how many to replay.
+-- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
 page as materialized (
   select s.request_id, s.seq,
          ((s.status = any($2) and s.failure is not null and
             (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
             exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
-         and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
+         and ($3::timestamptz is null or s.accepted_at >= $3)
+         and ($4::timestamptz is null or s.accepted_at < $4)
          and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
          and ($6::text is null or s.contact_value = $6)
          and ($7::timestamptz is null or s.finished_at <= $7)) as is_in_set,
@@ -1003,22 +1053,26 @@ page as materialized (
               when ((s.attempt_record is null and s.failure = 'expired') or
                  coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end as skipped_as
   from sends s
-  where s.channel_id = $1 and s.failure is not null and s.seq > $10::bigint and s.seq <= $12::bigint
+  where s.channel_id = $1 and s.failure is not null
+    and s.seq > $10::bigint and s.seq <= $11::bigint
   order by s.seq limit 2000),
+-- The sends to replay, locked.
 chosen as materialized (
   select s.* from sends s
   where s.request_id = any(array(select request_id from page where is_in_set and skipped_as is null))
     and ((s.status = any($2) and s.failure is not null and
          (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
          exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
-      and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
+      and ($3::timestamptz is null or s.accepted_at >= $3)
+      and ($4::timestamptz is null or s.accepted_at < $4)
       and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
       and ($6::text is null or s.contact_value = $6)
       and ($7::timestamptz is null or s.finished_at <= $7))
     and case when coalesce(s.attempt_record->>'outcome' = 'rejected', false) and not $9 then 'refused'
            when ((s.attempt_record is null and s.failure = 'expired') or
               coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end is null
-  order by s.seq limit $11 for no key update of s skip locked),
+  order by s.seq limit $12 for no key update of s skip locked),
+-- When each falls due, and its last attempt.
 due as (
   select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
          case when (s.claimed_at is not null and s.attempt_record is null)
@@ -1026,6 +1080,7 @@ due as (
          clock_timestamp() + ($13::bigint + row_number() over (order by seq) - 1)
            / 20::float8 * interval '1 s' as due_at
   from chosen s),
+-- The events of that attempt, and of the replay.
 events as (
   insert into send_events (request_id, at, event, fields)
   select a.request_id, e.at, e.event, e.fields
@@ -1038,6 +1093,7 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
+-- The sends begin a new series of retries, and expire by their channel's present setting.
 replayed as (
   update sends s
   set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
@@ -1048,11 +1104,12 @@ replayed as (
   from due join channels on channels.id = due.channel_id
   where s.request_id = due.request_id
   returning s.seq)
+-- If the limit is reached, sends after the last replayed one aren't counted.
 select (select count(*) from replayed)::int as replayed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
        max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq", count(*) = 2000 as "isMore"
-from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) from replayed) < $11 as is_passed
+from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) from replayed) < $12 as is_passed
       from page) page;
 
 -- retire_worker: Ends the lease of a worker that has stopped.
@@ -1107,6 +1164,7 @@ select count(*)::int as trimmed from trimmed;
 -- trim_media: Deletes a page of rows past their retention.
 with trimmed as (
   delete from media t using (
+    -- $1: the retention; $2: how many; $3: the providers that fetch media by links; $4: how long a link is valid.
     select m.request_id from media m join sends s on s.request_id = m.request_id
     join channels c on c.id = s.channel_id
     where m.request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
@@ -1131,15 +1189,27 @@ trimmed as (delete from sends s using old where s.request_id = old.request_id re
 select count(*)::int as trimmed from trimmed;
 
 -- try_replay: Counts what replay_sends would do, without doing it.
+-- $1: the channel
+-- $2: the states
+-- $3: accepted at this time or later
+-- $4: accepted before this time
+-- $5: a part of the reason
+-- $6: the contact
+-- $7: ended by this time
+-- $8: whether expired ones are included
+-- $9: whether refused ones are included
+-- $10: after this seq
+-- $11: up to this seq
+-- $12: how many to replay
 with
--- $1: the channel; $2: states; $3, $4: accepted from, and before; $5: a part of the reason; $6: the contact; $7: ended by;
--- $8, $9: whether expired and refused ones are included; $10, $12: after, and up to this seq; $11: how many to replay.
+-- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
 page as materialized (
   select s.request_id, s.seq,
          ((s.status = any($2) and s.failure is not null and
             (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
             exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
-         and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
+         and ($3::timestamptz is null or s.accepted_at >= $3)
+         and ($4::timestamptz is null or s.accepted_at < $4)
          and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
          and ($6::text is null or s.contact_value = $6)
          and ($7::timestamptz is null or s.finished_at <= $7)) as is_in_set,
@@ -1147,15 +1217,18 @@ page as materialized (
               when ((s.attempt_record is null and s.failure = 'expired') or
                  coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end as skipped_as
   from sends s
-  where s.channel_id = $1 and s.failure is not null and s.seq > $10::bigint and s.seq <= $12::bigint
+  where s.channel_id = $1 and s.failure is not null
+    and s.seq > $10::bigint and s.seq <= $11::bigint
   order by s.seq limit 2000),
+-- Those that would be replayed.
 replayed as (
-  select seq from page where is_in_set and skipped_as is null order by seq limit $11)
+  select seq from page where is_in_set and skipped_as is null order by seq limit $12)
+-- If the limit is reached, sends after the last replayed one aren't counted.
 select (select count(*) from replayed)::int as replayed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
        max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq", count(*) = 2000 as "isMore"
-from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) from replayed) < $11 as is_passed
+from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) from replayed) < $12 as is_passed
       from page) page;
 
 -- waiting_overflow: Lists the due sends of a channel’s overflow.

@@ -132,9 +132,11 @@ const recording = sqlText`
       set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
       where kept.created_at < clock_timestamp() - interval '${idempotencyKeptHours} hours'
     returning request_id),
+  -- Those without a key, and those that got theirs.
   admitted as (
     select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
   ${ordered('admitted')},
+  -- In the order in which they were given.
   recorded as (
     ${insertSendsFrom}
     from ordered
@@ -166,6 +168,7 @@ const insertWithMediaStatement = prepared<RecordedSend>(
   sqlText`
     with
     ${recording},
+    -- $2 is the content of the media.
     stored as (
       insert into media (request_id, content) select "requestId", $2 from recorded)
     ${recordedInTime}`,

@@ -40,8 +40,10 @@ const enterStatement = prepared<Entered>(
   'enter_conversations',
   'Closes, opens and joins the conversations of claimed sends.',
   sqlText`
+    -- The given sends, each with an id for a conversation that it may open.
     with given as materialized (
       select * from json_to_recordset($1) as e ("requestId" uuid, "claimId" uuid, "newId" uuid)),
+    -- Their rows, and whether the claim still holds.
     entries as materialized (
       select s.request_id, s.account_id, s.contact_type, s.contact_value, s.close_conversation, s.conversation_id,
              given."newId" as new_id, given."claimId", s.claim_id is not distinct from given."claimId" as holds_claim
@@ -56,13 +58,14 @@ const enterStatement = prepared<Entered>(
           and c.contact_value = e.contact_value and c.closed_at is null
         limit 1) open on true
       where e.conversation_id is null),
-    -- A conversation that another transaction closes meanwhile is no longer open when it is locked.
+    -- The conversations to close, locked. One that another transaction closes meanwhile is no longer open when it is locked.
     to_close as materialized (
       select c.id, e.request_id
       from entering e join conversations c on c.id = e.open_id and c.closed_at is null
       where e.close_conversation
       order by c.account_id, c.contact_type, c.contact_value
       for no key update of c),
+    -- Those that are closed here, and by which send.
     closed as (
       update conversations c set closed_at = now(), closed_by = t.request_id
       from to_close t
@@ -79,12 +82,14 @@ const enterStatement = prepared<Entered>(
       order by account_id, contact_type, contact_value
       on conflict (account_id, contact_type, contact_value) where closed_at is null do nothing
       returning id),
+    -- The conversation that each send joins: its own new one, or the open one. Null if it has to wait for the next round.
     entered as (
       select e.*, coalesce(opened.id, case when not e.close_conversation then e.open_id end) as joined_id,
              closed.id as closed_id
       from entering e
         left join opened on opened.id = e.new_id
         left join closed on closed.request_id = e.request_id),
+    -- An attempt counts as begun when its conversation is closed.
     joined as (
       update sends s
       set conversation_id = e.joined_id,
@@ -92,6 +97,7 @@ const enterStatement = prepared<Entered>(
       from entered e
       where s.request_id = e.request_id and e.joined_id is not null
       returning s.request_id, s.conversation_id, e.closed_id, s.claim_id is not distinct from e."claimId" as holds_claim),
+    -- The timeline of a send says what it closed.
     events as (
       insert into send_events (request_id, at, event, fields)
       select request_id, ${eventOf('now()', 'conversation_closed', { conversationId: 'closed_id' })}

@@ -149,6 +149,7 @@ const dueSends = (name: string, purpose: string, which: string) =>
     name,
     purpose,
     sqlText`
+      -- $1: the channels, each with the send after which its page begins; $2: for how many ms overdue; $3: how many of each.
       select due.*
       from json_to_recordset($1) as asked ("channelId" uuid, "dueAt" timestamptz, "requestId" uuid)
       cross join lateral (

@@ -7,12 +7,14 @@ import { prepared, sqlText } from '../statement.ts'
  * @param purpose one sentence, for db/statements.sql.
  * @param failure SQL of the reason.
  * @param which SQL condition on the unfinished sends.
+ * @param parameters what its parameters are, if it has some.
  */
-export const failQueued = (name: string, purpose: string, failure: string, which: string) =>
+export const failQueued = (name: string, purpose: string, failure: string, which: string, parameters = '') =>
   prepared<{ requestId: string }>(
     name,
     purpose,
     sqlText`
+      -- $1: how many${parameters}.
       update sends s
       set status = 'failed', failure = ${failure}, finished_at = clock_timestamp(), claimed_at = null, claim_id = null
       from (select request_id from sends

@@ -1,7 +1,7 @@
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, endOf, fieldsOf } from '../events.ts'
-import { prepared, sqlText } from '../statement.ts'
+import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { isErased, redactedFields } from '../support/erase.ts'
 import { claimIsLost } from './lost-claims.ts'
 
@@ -14,6 +14,16 @@ export interface LateOutcome {
   verdict: { status: 'sent' } | { status: 'failed'; reason: string } | undefined
 }
 
+const late = namedParameters({
+  requestId: 'the send',
+  claimId: 'the claim of the attempt',
+  record: 'the outcome',
+  messageId: "the provider's id of the message",
+  status: "the send's new state; null if the late outcome is uncertain too",
+  reason: 'why it failed',
+})
+const given = late.sql
+
 /**
  * An uncertain send takes the late verdict. A send that waits for its next attempt, or was given up, takes only a success, which
  * makes further attempts unnecessary. Any other send, such as one that another attempt has ended, stays unchanged; the late attempt
@@ -24,23 +34,27 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
   'record_late_outcome',
   'Records the outcome of an attempt whose claim was given up.',
   sqlText`
+    ${late.comment}
+    -- The send, locked, with the outcome as it may be recorded, and what becomes of it.
     with s as (
       select *, clock_timestamp() as ended_at,
-             case when ${isErased} then ${redactedFields('$3::json')} else $3::json end as record,
-             case when not ${isErased} then $4 end as message_id,
-             case when not ${isErased} then $6 end as reason,
-             claim_id = $2 and attempt_record is not null as is_recorded,
-             $5::text is not null and claim_id = $2 and ${claimIsLost} and
-               (status = 'uncertain' or $5 = 'sent') as is_settled
-      from sends s where request_id = $1 for no key update),
+             case when ${isErased} then ${redactedFields(`${given.record}::json`)} else ${given.record}::json end as record,
+             case when not ${isErased} then ${given.messageId} end as message_id,
+             case when not ${isErased} then ${given.reason} end as reason,
+             claim_id = ${given.claimId} and attempt_record is not null as is_recorded,
+             ${given.status}::text is not null and claim_id = ${given.claimId} and ${claimIsLost} and
+               (status = 'uncertain' or ${given.status} = 'sent') as is_settled
+      from sends s where request_id = ${given.requestId} for no key update),
+    -- An event of this outcome that was recorded before.
     same_event as (
       select from send_events e join s using (request_id)
       where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
     -- Messages that the sandbox stored for an erased send meanwhile.
     erased_messages as (delete from sandbox_messages m using s where m.request_id = s.request_id and ${isErased}),
+    -- The send's new state.
     written as (
       update sends
-      set status = $5, failure = s.reason, attempt_record = s.record, finished_at = s.ended_at,
+      set status = ${given.status}, failure = s.reason, attempt_record = s.record, finished_at = s.ended_at,
           provider_message_id = s.message_id,
           claimed_at = case when s.status <> 'queued' then s.claimed_at end
       from s where sends.request_id = s.request_id and s.is_settled
@@ -53,6 +67,7 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
       union all
       select request_id, attempt, worker, null, ended_at, record, null, null, null
       from s where not is_settled and not is_recorded and not exists (select from same_event)),
+    -- Its event.
     events as (
       ${attemptsToEvents('moved', endOf('case when a.loss is not null then a.ended_at end'))})
     select status from written
@@ -63,17 +78,16 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
 /** @returns the new state of the send; undefined if it stays unchanged. */
 export async function recordLateOutcome(
   db: Database,
-  late: LateOutcome,
+  { requestId, claimId, record, verdict }: LateOutcome,
 ): Promise<'sent' | 'failed' | undefined> {
-  const { requestId, claimId, record, verdict } = late
-  const reason = verdict?.status === 'failed' ? verdict.reason : null
-  const [row] = await lateStatement(db, [
+  const values = late.valuesOf({
     requestId,
     claimId,
-    JSON.stringify(record),
-    record.providerMessageId,
-    verdict?.status ?? null,
-    reason,
-  ])
+    record: JSON.stringify(record),
+    messageId: record.providerMessageId,
+    status: verdict?.status ?? null,
+    reason: verdict?.status === 'failed' ? verdict.reason : null,
+  })
+  const [row] = await lateStatement(db, values)
   return row?.status
 }

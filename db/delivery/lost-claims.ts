@@ -56,6 +56,7 @@ const findStatement = prepared<LostClaim>(
   'find_lost_claims',
   'Finds claims that no worker will end, because their worker is dead or has dropped them.',
   sqlText`
+    -- $1: how many; $2: the sweeping worker; $3: its sends in flight; $4: until when it may sweep.
     select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
            s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
            channels.on_uncertain as "onUncertain", ${mayHaveCalled} as "mayHaveCalled"
@@ -88,6 +89,8 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
   'give_up_claims',
   'Ends lost claims: uncertain, failed or queued again, as decided for each.',
   sqlText`
+    -- $1: what was decided about each claim; $2: the sweeping worker; $3: its sends in flight; $4: until when it may sweep.
+    -- The given decisions.
     with given_up as materialized (
       select * from json_to_recordset($1) as
         ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
@@ -99,6 +102,7 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
         and ${isOrphaned}
       order by s.request_id
       for no key update of s),
+    -- The sends' next states. An attempt without a call is undone.
     written as (
       update sends s
       set status = lost.status, losses = s.losses + 1,
@@ -121,6 +125,7 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
              case when lost.status = 'queued' then ended_at end as scheduled_at
       from lost join written w using (request_id)
       where lost.status = 'queued' or not "mayHaveCalled"),
+    -- Their events.
     events as (
       ${attemptsToEvents(
         'removed',

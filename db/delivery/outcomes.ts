@@ -54,6 +54,7 @@ const outcomeStatement = prepared<RecordedRow>(
   'record_outcomes',
   'Records the outcomes of attempts, and finds the next send of each lane.',
   sqlText`
+    -- The given outcomes and verdicts.
     with outcomes as materialized (
       select * from json_to_recordset($1) as
         ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
@@ -65,7 +66,7 @@ const outcomeStatement = prepared<RecordedRow>(
       where ${isOneOf('s.request_id', 'outcomes')} and s.status = 'sending' and s.claim_id = o."claimId"
       order by s.request_id
       for no key update of s),
-    -- The row of a send that is retried loses the attempt, which is moved to send_events.
+    -- The sends' next states. The row of a send that is retried loses the attempt, which is moved to send_events.
     written as (
       update sends s
       set status = e.status,
@@ -82,12 +83,14 @@ const outcomeStatement = prepared<RecordedRow>(
       where s.request_id = e.request_id
       returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
                 greatest(s.next_attempt_at, e.ended_at) as retried_at),
+    -- The attempts that are no longer in their rows.
     retried as (
       select e.*, null::json as loss, w.retried_at,
              case when "holdsChannel" then ended_at end as held_at,
              case when "holdsChannel" is not true then ended_at end as scheduled_at
       from ended e join written w using (request_id)
       where e.status = 'queued'),
+    -- Their events.
     events as (
       ${attemptsToEvents(
         'retried',
@@ -97,7 +100,7 @@ const outcomeStatement = prepared<RecordedRow>(
           nextAttemptAt: isoText('a.retried_at'),
         }),
       )}),
-    -- Not if the config was replaced meanwhile.
+    -- Holds the channels that their provider refused; not if the config was replaced meanwhile.
     held as (
       update channels set held_at = now(), held_reason = refusal.reason
       from (select distinct on (channel_id) channel_id, reason, "sealedConfig" from ended where "holdsChannel") refusal

@@ -95,7 +95,7 @@ const grantStatement = prepared<GrantedPermits>(
   'grant_permits',
   'Grants the free permits of channels to their due sends.',
   sqlText`
-    -- $1: the channels; $2: how long a breaker waits for the result of its probe, $3: how long a permit is valid, in seconds.
+    -- $1: the channels; $2: how long a breaker waits for the result of its probe; $3: how long a permit is valid, in seconds.
     -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
     with limited as materialized (
       select *, ${hasLimits()} as has_limits,

@@ -1,6 +1,6 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { Database } from '../client.ts'
-import { prepared, sqlText } from '../statement.ts'
+import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { canBeReplayed, type ReplayableStatus, replaying } from './replays.ts'
 
 /** A set of a channel's failed or uncertain sends. Absent filters match all. */
@@ -42,6 +42,25 @@ export interface Trial extends ReplayedSet {
 /** Sends looked at by one statement, which has to end within the connection's time-out. */
 const pageSize = 2000
 
+const ofSet = {
+  channelId: 'the channel',
+  statuses: 'the states',
+  since: 'accepted at this time or later',
+  until: 'accepted before this time',
+  reason: 'a part of the reason',
+  contactValue: 'the contact',
+  endedBy: 'ended by this time',
+  includeExpired: 'whether expired ones are included',
+  includeRefused: 'whether refused ones are included',
+  after: 'after this seq',
+  lastSeq: 'up to this seq',
+  limit: 'how many to replay',
+}
+const trial = namedParameters(ofSet)
+const replay = namedParameters({ ...ofSet, before: 'how many of the set were replayed before' })
+/** The parameters that both statements have. */
+const given = trial.sql
+
 const isRefused = "coalesce(s.attempt_record->>'outcome' = 'rejected', false)"
 const isExpired = sqlText`
   ((s.attempt_record is null and s.failure = '${ownReasons.expired}') or
@@ -49,35 +68,35 @@ const isExpired = sqlText`
 
 /** SQL of the reason why a send `s` is skipped; null if it isn't. Of the stored reasons it compares only `ownReasons.expired`. */
 const skippedAs = sqlText`
-  case when ${isRefused} and not $9 then 'refused'
-       when ${isExpired} and not $8 then 'expired' end`
+  case when ${isRefused} and not ${given.includeRefused} then 'refused'
+       when ${isExpired} and not ${given.includeExpired} then 'expired' end`
 
 const isInSet = sqlText`
-  (${canBeReplayed('$2')}
-  and ($3::timestamptz is null or s.accepted_at >= $3) and ($4::timestamptz is null or s.accepted_at < $4)
-  and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
-  and ($6::text is null or s.contact_value = $6)
-  and ($7::timestamptz is null or s.finished_at <= $7))`
+  (${canBeReplayed(given.statuses)}
+  and (${given.since}::timestamptz is null or s.accepted_at >= ${given.since})
+  and (${given.until}::timestamptz is null or s.accepted_at < ${given.until})
+  and (${given.reason}::text is null or position(lower(${given.reason}) in lower(s.failure)) > 0)
+  and (${given.contactValue}::text is null or s.contact_value = ${given.contactValue})
+  and (${given.endedBy}::timestamptz is null or s.finished_at <= ${given.endedBy}))`
 
-/** The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time. */
 const page = sqlText`
-  -- $1: the channel; $2: states; $3, $4: accepted from, and before; $5: a part of the reason; $6: the contact; $7: ended by;
-  -- $8, $9: whether expired and refused ones are included; $10, $12: after, and up to this seq; $11: how many to replay.
+  -- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
   page as materialized (
     select s.request_id, s.seq,
            ${isInSet} as is_in_set,
            ${skippedAs} as skipped_as
     from sends s
-    where s.channel_id = $1 and s.failure is not null and s.seq > $10::bigint and s.seq <= $12::bigint
+    where s.channel_id = ${given.channelId} and s.failure is not null
+      and s.seq > ${given.after}::bigint and s.seq <= ${given.lastSeq}::bigint
     order by s.seq limit ${pageSize})`
 
-/** If the limit is reached, sends after the last replayed one aren't counted. */
 const counted = sqlText`
+  -- If the limit is reached, sends after the last replayed one aren't counted.
   select (select count(*) from replayed)::int as replayed,
          count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
          count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
          max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq", count(*) = ${pageSize} as "isMore"
-  from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) from replayed) < $11 as is_passed
+  from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) from replayed) < ${given.limit} as is_passed
         from page) page`
 
 interface PageResult {
@@ -95,16 +114,16 @@ const toReplay = sqlText`
   where s.request_id = any(array(select request_id from page where is_in_set and skipped_as is null))
     and ${isInSet}
     and ${skippedAs} is null
-  order by s.seq limit $11 for no key update of s skip locked`
+  order by s.seq limit ${given.limit} for no key update of s skip locked`
 
 const replayStatement = prepared<PageResult>(
   'replay_sends',
   'Queues a page of a set of failed or uncertain sends again.',
   sqlText`
-    -- $13: how many of the set were replayed before.
+    ${replay.comment}
     with
     ${page},
-    ${replaying(toReplay, '$13::bigint')}
+    ${replaying(toReplay, `${replay.sql.before}::bigint`)}
     ${counted}`,
 )
 
@@ -112,40 +131,50 @@ const tryStatement = prepared<PageResult>(
   'try_replay',
   'Counts what replay_sends would do, without doing it.',
   sqlText`
+    ${trial.comment}
     with
     ${page},
+    -- Those that would be replayed.
     replayed as (
-      select seq from page where is_in_set and skipped_as is null order by seq limit $11)
+      select seq from page where is_in_set and skipped_as is null order by seq limit ${given.limit})
     ${counted}`,
 )
 
 /** Queues the sends of a set again, except those that were erased or whose media is no longer kept. */
 export async function replaySends(db: Database, set: ReplaySet): Promise<ReplayedSet> {
   const { replayed, skipped } = await goThrough(set, (values, before) =>
-    replayStatement(db, [...values, before]),
+    replayStatement(db, replay.valuesOf({ ...values, before })),
   )
   return { replayed, skipped }
 }
 
 /** Counts what `replaySends` would do, without doing it. */
 export function tryReplay(db: Database, set: ReplaySet): Promise<Trial> {
-  return goThrough(set, (values) => tryStatement(db, values))
+  return goThrough(set, (values) => tryStatement(db, trial.valuesOf(values)))
 }
 
 const greatestSeq = String(2n ** 63n - 1n)
 
-/** @param nextPage called with the statement's values, and the number of sends of the set replayed so far. */
+/** @param nextPage called with the values of `given`, and the number of sends of the set replayed so far. */
 async function goThrough(
   set: ReplaySet,
-  nextPage: (values: unknown[], before: number) => Promise<PageResult[]>,
+  nextPage: (values: Record<keyof typeof given, unknown>, before: number) => Promise<PageResult[]>,
 ): Promise<Trial> {
   const { since = null, until = null, reason = null, contactValue = null, endedBy = null } = set
   const { includeExpired = false, includeRefused = false, lastSeq = greatestSeq } = set
-  const filters = [set.channelId, [set.status], since, until, reason, contactValue, endedBy]
+  const filters = {
+    channelId: set.channelId,
+    statuses: [set.status],
+    since,
+    until,
+    reason,
+    contactValue,
+    endedBy,
+  }
   const total: Trial = { replayed: 0, skipped: { expired: 0, refused: 0 }, lastSeq: undefined }
   for (let after: string | null = '-1'; after !== null && total.replayed < set.limit; ) {
-    const left = set.limit - total.replayed
-    const values = [...filters, includeExpired, includeRefused, after, left, lastSeq]
+    const limit = set.limit - total.replayed
+    const values = { ...filters, includeExpired, includeRefused, after, lastSeq, limit }
     const [page]: PageResult[] = await nextPage(values, total.replayed)
     total.replayed += page?.replayed ?? 0
     total.skipped.expired += page?.expired ?? 0

@@ -28,8 +28,10 @@ const foundWithinSeconds = 30
  * @param before SQL of the number of sends of the same set replayed so far.
  */
 export const replaying = (chosen: string, before: string) => sqlText`
+  -- The sends to replay, locked.
   chosen as materialized (
     ${chosen}),
+  -- When each falls due, and its last attempt.
   due as (
     select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
            case when ${claimIsLost}
@@ -37,12 +39,14 @@ export const replaying = (chosen: string, before: string) => sqlText`
            clock_timestamp() + (${before} + row_number() over (order by seq) - 1)
              / ${replaysPerSecond}::float8 * interval '1 s' as due_at
     from chosen s),
+  -- The events of that attempt, and of the replay.
   events as (
     ${attemptsToEvents(
       'due',
       endOf('a.ended_at'),
       eventOf('a.replayed_at', 'replayed', { nextAttemptAt: isoText('a.due_at') }),
     )}),
+  -- The sends begin a new series of retries, and expire by their channel's present setting.
   replayed as (
     update sends s
     set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,

@@ -47,6 +47,7 @@ const trimMediaStatement = trimPage(
   'media',
   'request_id',
   sqlText`
+    -- $1: the retention; $2: how many; $3: the providers that fetch media by links; $4: how long a link is valid.
     select m.request_id from media m join sends s on s.request_id = m.request_id
     join channels c on c.id = s.channel_id
     where ${madeBefore('m.request_id')} and s.finished_at < now() - $1::interval

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import '../../../db/admission/accepts.ts'
 import { fieldsAndTypes, fieldTypes } from '../../../db/admission/new-send.ts'
 import { statements } from '../../../db/statement.ts'
@@ -9,11 +9,14 @@ const header = `-- The service's prepared statements, as PostgreSQL gets them. W
 -- their sources are the files of db/ that call \`prepared\`.
 `
 
-test('db/statements.sql shows the prepared statements as they are; `npm run statements` writes it', async () => {
+beforeAll(async () => {
   const files = readdirSync('db', { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.ts'),
   )
   for (const file of files) await import(/* @vite-ignore */ resolve('db', file))
+})
+
+test('db/statements.sql shows the prepared statements as they are; `npm run statements` writes it', async () => {
   const names = [...statements.keys()].sort()
   const shown = names.map((name) => {
     const { purpose, text } = statements.get(name) ?? { purpose: '', text: '' }
@@ -21,6 +24,37 @@ test('db/statements.sql shows the prepared statements as they are; `npm run stat
   })
   expect(names).toContain('claim_sends')
   await expect(header + shown.join('')).toMatchFileSnapshot('../../../db/statements.sql')
+})
+
+/** A statement with more lines doesn't fit a screen. */
+const screen = 40
+const partsOf = (lines: readonly string[]) =>
+  lines.flatMap((line, index) => {
+    const [, part] = /^(?:with )?(\w+) as (?:materialized )?\(/.exec(line) ?? []
+    return part === undefined ? [] : [{ part, isExplained: lines[index - 1]?.startsWith('-- ') ?? false }]
+  })
+
+test('a statement that doesn’t fit a screen says what each of its parts is for', () => {
+  const long = [...statements].filter(([, { text }]) => text.split('\n').length > screen)
+  expect(long.map(([name]) => name)).toContain('grant_permits')
+  const unexplained = long.flatMap(([name, { text }]) => {
+    const parts = partsOf(text.split('\n'))
+    expect(parts.length).toBeGreaterThan(1)
+    return parts.filter(({ isExplained }) => !isExplained).map(({ part }) => `${name}: ${part}`)
+  })
+  expect(unexplained).toEqual([])
+})
+
+test('a statement with three parameters or more says what each one is', () => {
+  const unnamed = [...statements].flatMap(([name, { text }]) => {
+    const parameters = [...new Set(text.match(/\$\d+/g))]
+    const comments = text.split('\n').filter((line) => line.trim().startsWith('-- '))
+    const isNamed = (parameter: string) => comments.some((line) => line.includes(`${parameter}: `))
+    return parameters.length < 3
+      ? []
+      : parameters.filter((one) => !isNamed(one)).map((one) => `${name}: ${one}`)
+  })
+  expect(unnamed).toEqual([])
 })
 
 test.each(Object.keys(fieldTypes))('a new send’s %s is used by the statement that records it', (field) => {
