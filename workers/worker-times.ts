@@ -1,4 +1,4 @@
-/** The times by which a worker goes. They are no settings, since promises hang on them; only tests pass shorter ones. */
+/** A worker's times. They are no settings, because the documented promises depend on them; only tests pass shorter ones. */
 export const workerTimes = {
   /** After this long without a heartbeat, a worker counts as dead, and its claims as lost. */
   leaseMs: 8000,

@@ -129,7 +129,7 @@ test('however many scrapes come, the stores are queried once in a few seconds', 
   await admin.stop()
 })
 
-/** Takes connections, and never says a word. */
+/** Accepts connections, and never writes anything. */
 async function openSilentServer(): Promise<Server & { port: number }> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => sockets.add(socket.on('error', () => {})))

@@ -48,7 +48,7 @@ async function finished(body: object): Promise<string> {
   return requestId
 }
 
-/** A send that stays on its way. */
+/** A send that waits, because its channel is held. */
 const waiting = (contact = newContact()) =>
   accept(service, { ...account, channelId: heldChannelId }, textBody('Hello', contact))
 

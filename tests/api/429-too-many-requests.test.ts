@@ -246,7 +246,7 @@ describe('an address whose keys keep failing', () => {
     onTestFinished(() => silent.close())
     const databaseUrl = `postgres://u:p@127.0.0.1:${silent.port}/x`
     const at = await startedFor({ AUTH_FAILURE_LIMIT: '2', DATABASE_URL: databaseUrl }, await freshStores())
-    // Which asks what time it is as soon as it begins.
+    // It reads PostgreSQL's clock when it begins.
     at.api.clock.stop()
     await eventually('the clock', async () => silent.asked() === 1)
     expect(await times(6, () => failing(at))).toEqual([401, 401, 429, 429, 429, 429])

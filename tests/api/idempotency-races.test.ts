@@ -200,7 +200,7 @@ test('a 503 whose send was recorded after all: the retry is its replay, and ther
   const apart = await startTestService({}, await freshStores())
   onTestFinished(() => apart.stop())
   const slow = await buildAccount(apart)
-  // As if the answer to the commit were lost.
+  // Simulates that the answer to the commit is lost.
   await apart.runtime.db.$client.query(`
     create function dawdle() returns trigger as 'begin perform pg_sleep(1.5); return null; end' language plpgsql;
     create trigger dawdle after insert on sends execute function dawdle()`)

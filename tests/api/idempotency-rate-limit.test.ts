@@ -30,7 +30,7 @@ const at = (index: number) => services[index % services.length] as TestService
 
 const tenAMinute = () => buildAccount(service, { rateLimit: { points: 10, seconds: 60 } })
 
-/** Requests with one key that all have looked for it in vain before one is recorded. */
+/** Requests with one key, none of which finds it, because all look it up before one is recorded. */
 function race(account: Account, count: number, key = newKey()): Promise<Answer[]> {
   const requests = Array.from({ length: count }, (_, i) => () => postKeyed(at(i), account, key, sameBody()))
   return raceToInsert(service, account, requests)

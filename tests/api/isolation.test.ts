@@ -64,7 +64,7 @@ async function answerTo(method: string, path: string, body?: object, headers = '
     .replace(/;r=\d+;t=\d+/, '')
 }
 
-/** What else a request may ask of a channel that isn't the caller's. */
+/** Further parts of a request to a channel of another account. */
 const bodies: [string, () => object][] = [
   ['a text', () => sameBody()],
   ['a contact that it does not take', () => sameBody('x', 'ann@example.com')],

@@ -32,7 +32,7 @@ export function postKeyedInBody(service: TestService, account: Sender, key: stri
   })
 }
 
-/** @returns the id of the accepted send, which must not be a replay. */
+/** @returns the id of the accepted send. The answer must not be a repeat. */
 export function expectAccepted(answer: Answer): string {
   expect(answer.status, JSON.stringify(answer.body)).toBe(202)
   expect(answer.body).toStrictEqual({ requestId: expect.stringMatching(requestIdForm) })
@@ -48,7 +48,7 @@ export function expectReplay(answer: Answer, requestId: string): void {
   expect(answer.headers.get('Idempotent-Replayed')).toBe('true')
 }
 
-/** Of answers to one key: exactly one is the first one's, all others are replays of it. */
+/** Of the answers to one key, exactly one is the first, and all others repeat it. */
 export function expectOneSend(answers: Answer[]): string {
   const firsts = answers.filter(({ headers }) => headers.get('Idempotent-Replayed') === null)
   expect(firsts.map(({ status, body }) => [status, body.message])).toEqual([[202, undefined]])
@@ -105,7 +105,7 @@ export async function holdInserts(service: TestService): Promise<{ release(): Pr
   return { release: endedOnce(client) }
 }
 
-/** At the test's end at the latest, or what it holds would be in the way of the next try. */
+/** At the end of the test at the latest: the next try needs what it holds. */
 function endedOnce(client: pg.Client): () => Promise<void> {
   let ended: Promise<void> | undefined
   const end = () => {
@@ -116,7 +116,7 @@ function endedOnce(client: pg.Client): () => Promise<void> {
   return end
 }
 
-/** Less than a request may wait to be recorded. */
+/** Shorter than the time that a request may wait to be recorded. */
 const longestHoldMs = 600
 
 /**

@@ -16,7 +16,7 @@ import { waitingForLocks } from '../support/stores.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
 
-/** As it goes with its send in one statement, and as it is copied before it. */
+/** Small media is in one statement with its send; large media is copied before it. */
 const small = Buffer.from('content')
 const large = Buffer.alloc(1_000_000, 'content')
 const bothKinds = [

@@ -66,7 +66,7 @@ function runsOf(text: string): number {
   return Number(text)
 }
 
-/** By default all. */
+/** All by default. */
 function chosenBenchmarks(names: readonly string[]): Benchmark[] {
   const known = Object.keys(benchmarks)
   return (names.length === 0 ? known : names).map((name) => {

@@ -15,7 +15,7 @@ export interface ProviderCall {
   /** The number of the call for its send, from 1. */
   number: number
   arrivedAt: number
-  /** The name of its treatment. */
+  /** The name of what is changed. */
   treatment: string
   effect: Effect
   answeredAt: number | undefined

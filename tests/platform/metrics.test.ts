@@ -34,7 +34,7 @@ afterAll(() => service.stop())
 
 type Count = () => Promise<number>
 
-/** How much more each of them is after the work than before. */
+/** By how much the work raises each of them. */
 async function gains(counts: Record<string, Count>, work: () => Promise<unknown>) {
   const read = async () =>
     Object.fromEntries(

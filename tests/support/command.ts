@@ -4,12 +4,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { eventually } from './wait.ts'
 
-/** For a start, on a machine that has much else to do. */
+/** Long enough for a start on a busy machine. */
 const withinMs = 60_000
 
 /** A command as a person or a supervisor starts it. */
 export interface Command {
-  /** All it printed. */
+  /** All its output. */
   output(): string
   /** Waits for a log line, by its event. */
   logged(event: string): Promise<Record<string, unknown>>
@@ -89,7 +89,7 @@ function descendantsOf(pid: number): number[] {
   return children.flatMap((child) => [child, ...descendantsOf(child)])
 }
 
-/** One that has ended, and that its new parent hasn't looked after yet, doesn't count. */
+/** A process that has ended, but whose parent hasn't read its exit status yet, doesn't count. */
 function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))

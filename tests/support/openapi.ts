@@ -30,7 +30,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true })
 addFormats.default(ajv)
 ajv.addSchema({ ...document, components: { ...document.components, schemas: sealed } }, 'openapi')
 
-/** What is wrong with a value by a schema of the document; undefined where nothing is. */
+/** The fault of a value by a schema of the document; undefined if it has none. */
 export function faultBy(schemaName: string, value: unknown): string | undefined {
   const validate = ajv.getSchema(`openapi#/components/schemas/${schemaName}`)
   if (!validate) throw new Error(`The document has no schema ${schemaName}`)

@@ -18,7 +18,7 @@ import { IdleServices } from './idle-services.ts'
 import { freshStores, type Stores } from './stores.ts'
 import { eventually } from './wait.ts'
 
-/** Of the right lengths, and public: for tests only. */
+/** Of the right lengths. Anyone can read them here: for tests only. */
 export const testSecrets = {
   CREDENTIALS_KEY: Buffer.alloc(32, 7).toString('base64'),
   API_KEY_PEPPER: 'a pepper for tests, long enough to be one',
@@ -63,7 +63,7 @@ export interface TestService {
 }
 
 const idle = new IdleServices<TestService>()
-/** Of services that were stopped. To create stores takes longer than to empty them. */
+/** Stores of services that were stopped: to create new ones takes longer than to empty these. */
 const idleStores: Stores[] = []
 
 /**

@@ -2,7 +2,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 const tickMs = 20
 
-/** A TCP proxy to a port of this machine that carries so many bytes a second there, and what comes back at once. */
+/** A TCP proxy to a port of this machine. It forwards this many bytes a second, and answers without delay. */
 export async function openSlowLine(toPort: number, bytesPerSecond: number) {
   const sockets = new Set<Socket>()
   const server = createServer({ highWaterMark: 1024 * 1024 }, (from) => {

@@ -16,7 +16,7 @@ export interface TcpProxy {
    * @returns how many it swallows.
    */
   swallowOpen(): number
-  /** From now on what it carries takes so much longer, each way. */
+  /** From now on delays what it carries by this time, each way. */
   delay(ms: number): void
   /** Freezes for a while as soon as a client sends bytes that hold `text`. */
   stallOnce(text: string, forMs: number): void

@@ -232,7 +232,7 @@ test.concurrent('channel resume closes it, and all waiting sends go', async (con
   expect(await traffic.channelRow(channelId)).toMatchObject({ breakerOpenUntil: null, breakerOpenings: 0 })
 })
 
-/** Whether a worker's circuit breaker is open after such outcomes, each of a call that took so long. */
+/** Whether a worker's circuit breaker is open after these outcomes of calls of this duration. */
 async function opensAfter(traffic: Traffic, outcomes: AttemptOutcome[], durationMs = 6000) {
   const channelId = await traffic.buildWebhook(accepting)
   const [requestId = ''] = await traffic.sendSome(channelId, 1)

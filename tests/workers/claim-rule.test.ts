@@ -25,7 +25,7 @@ interface Ids {
   channel: string
 }
 
-/** What can be in the way of a send: in SQL, how it gets there and how it goes. */
+/** Obstacles of a send: the SQL that puts each in its way, and the SQL that removes it. */
 const obstacles = {
   channel_deleted: {
     put: ({ channel }: Ids) =>

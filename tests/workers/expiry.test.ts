@@ -36,7 +36,7 @@ async function withExpiry(expireAfterSeconds: number | null, onUncertain: 'hold'
   return { ...account, channelId }
 }
 
-/** Lets the waiting time of the send be over. */
+/** Makes the send expire. */
 async function overdue(requestId: string): Promise<void> {
   const past = sql`clock_timestamp() - interval '1 ms'`
   await service.runtime.db.update(sends).set({ expiresAt: past }).where(eq(sends.requestId, requestId))
@@ -158,7 +158,7 @@ const shown = async (channelId: string) =>
 const update = (channelId: string, ...options: string[]) =>
   runCli(service, 'channel', 'update', channelId, ...options)
 
-/** Accepts know of a change of the channel within seconds. */
+/** Accepts follow a change of the channel within seconds. */
 const acceptedWith = (by: Account, isMeant: (waitingMs: number | undefined) => boolean) =>
   eventually('a send with the new waiting time', async () => {
     const requestId = await accept(service, by, textBody())

@@ -72,7 +72,7 @@ test('a send whose accept overlapped with the end of the one before it, with nei
   const contact = newContact()
   const first = await traffic.send(channelId, contact)
   const attempt = await beginAttempt(service, first, 'busy')
-  // The statement that records the end sees what there is when it begins, and has to wait for this lock.
+  // The statement that records the end sees only rows from before it began, and has to wait for this lock.
   const locking = await $client.connect()
   await locking.query('begin')
   await locking.query('select from sends where request_id = $1 for update', [first])

@@ -82,7 +82,7 @@ test('the wake-up of a send behind another ends, and only the end of that other 
   await traffic.startWorkers('a')
   const isQueued = async (id: string) => (await wakeUpOf(service, id)) !== undefined
   await eventually('no wake-up left', async () => !(await isQueued(first)) && !(await isQueued(second)))
-  // Ten passes of the reconciler.
+  // Ten runs of the reconciler.
   for (let i = 0; i < 40; i++) {
     expect(await isQueued(second)).toBe(false)
     await sleep(50)

@@ -73,7 +73,7 @@ test.each<[string, (worker: string) => Promise<unknown>]>([
 test('a worker whose lease ran out after its claim makes no call: the attempt does not count, and is made again', async () => {
   const requestId = await acceptText()
   const late = { ...(await livingWorker(service, 'late')), holdsLease: () => false }
-  // More often than there are attempts.
+  // More failures than there are attempts.
   const beDue = () =>
     service.runtime.db
       .update(sends)

@@ -27,7 +27,7 @@ import { finishedTimeline, startTestService, type TestService } from '../support
 import { eventually } from '../support/wait.ts'
 
 let service: TestService
-/** Its channel holds. */
+/** On a channel with `hold`. */
 let account: Account
 /** The same, with a channel that resends. */
 let resending: Account

@@ -54,7 +54,7 @@ test("media of one account that hang delay nobody else's mails, with media or wi
   for (const requestId of sent) {
     expect((await finishedTimeline(service, requestId, other.apiKey)).status).toBe('sent')
   }
-  // Those that hung in the beginning hang still: no other send waited for their end.
+  // The calls that hung from the beginning still hang: no other send waited for them.
   expect(asked() - sent.length / 2).toBe(maxOfAccount)
   const { rows } = await service.runtime.db.$client.query(
     'select count(*)::int as count from sends where request_id = any($1) and attempt > 1',

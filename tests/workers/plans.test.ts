@@ -60,7 +60,7 @@ async function growWaiting(db: Database): Promise<void> {
   await grow(db, 1000, '1', { overflow: 'true' })
 }
 
-/** A history that PostgreSQL has counted while nothing was unfinished, and what waits since. */
+/** Finished sends, of which PostgreSQL has statistics, and sends that have been added since. */
 async function growStale(db: Database): Promise<void> {
   await grow(db, 20_000, 'n % 5000', { status: `'sent'`, finished_at: 'now()' })
   await db.$client.query('vacuum analyze sends')
@@ -135,7 +135,7 @@ describe('a cached plan', () => {
   test.each([
     ['never counted', 0, ''],
     ['never counted, with few sends', 50, ''],
-    // One index has grown a level by then, and others haven't.
+    // By then one index has one more level than the others.
     ['never counted, with some sends', 250, ''],
     ['counted while empty', 0, 'vacuum analyze sends'],
     ['counted with 50 sends', 50, 'vacuum analyze sends'],

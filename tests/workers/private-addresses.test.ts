@@ -122,7 +122,7 @@ const mediaOf = (mediaUrl: string, contact = newContact()) => ({
   message: { type: 'media', media: { mediaType: 'document', mediaUrl } },
 })
 
-/** Has a media sent whose provider fetches it, and waits for what becomes of it. */
+/** Sends media that the provider fetches, and waits for the end of the send. */
 async function mailWith(mediaUrl: string, by = allowing, owner = account): Promise<Timeline> {
   const { accountId, apiKey } = owner
   const channelId = await buildProviderChannel(by, accountId, 'smtp', emulators.smtp.config)

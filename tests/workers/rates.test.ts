@@ -46,7 +46,7 @@ test('permits are given in the order of accept, each for its own time, and no se
   expect(given.flatMap(([channel]) => channel?.permits ?? [])).toHaveLength(rows.length)
   expect(rows.length).toBeLessThan(12 + (Date.now() - askedAt) / 105)
   const moments = rows.map(({ callAt }) => Number(callAt))
-  // There is time to claim the first one.
+  // Long enough to claim the first one.
   expect(moments[0]).toBeGreaterThan(askedAt + 40)
   expect(Math.min(...moments.slice(1).map((at, i) => at - (moments[i] ?? 0)))).toBeGreaterThan(100)
 })
@@ -159,7 +159,7 @@ test('retries count, too: each needs a permit of its own', async (context) => {
 })
 
 test.concurrent.for([
-  // So long a time that a busy machine misses no permit: they are valid for a share of it.
+  // A long period: permits are valid for a share of it, so that a busy machine misses none.
   ['a raised rate', { rateCalls: 60_000, rateSeconds: 60 }],
   ['no rate any more', { rateCalls: null, rateSeconds: null }],
 ] as const)('%s takes effect for the sends that wait already', async ([, change], context) => {

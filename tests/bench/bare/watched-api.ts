@@ -11,7 +11,7 @@ setInterval(() => {
 
 await import('../../../src/server.ts')
 
-// Otherwise this signal would end it.
+// Otherwise this signal would end the process.
 process.removeAllListeners('SIGUSR2')
 process.on('SIGUSR2', () => {
   console.log(JSON.stringify({ event: 'memory', peakBytes, peakRssBytes }))

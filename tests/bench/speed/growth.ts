@@ -13,7 +13,7 @@ import { warmUpSeconds } from './sizes.ts'
 const connections = 64
 const bounds = { floor: 0.9, aim: 0.97 }
 
-/** The cost of a month of past sends, and of sends that wait for a retry, for new ones. */
+/** What a month of past sends, and sends that wait for a retry, cost new sends. */
 export const growth: Case = {
   name: 'growth',
   async measure(conditions) {

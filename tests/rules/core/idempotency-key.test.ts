@@ -211,7 +211,7 @@ test.each(prints)('the fingerprint of %s differs from all others', (name, print)
   expect(prints.filter(([, other]) => other === print).map(([other]) => other)).toEqual([name])
 })
 
-/** As they were before: a key lives for 24 hours, and a repeat may come to a later release than its first request. */
+/** Fingerprints of an earlier release: a key is kept for 24 hours, and a repeat may come after an upgrade. */
 const kept: [string, object, string][] = [
   ['a text', text, 'e214052e871500be8e1254ede633453a3da2b1da734c56e0bbdcaa0e97842f8e'],
   [

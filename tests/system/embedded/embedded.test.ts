@@ -343,7 +343,7 @@ async function read({ databaseUrl = '', redisUrl = '' }: Urls) {
   ]
 }
 
-/** Returns whether the two that answer there now still do: once a port is free, another process may take it. */
+/** Returns whether the same two processes still answer there: another process may take a port that became free. */
 async function watch({ databaseUrl, redisUrl }: Required<Urls>) {
   const postgres = await startTimeOf(databaseUrl)
   const redis = await runIdOf(redisUrl)

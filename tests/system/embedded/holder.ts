@@ -19,7 +19,7 @@ await servers.stop()
 clearInterval(hold)
 process.stdin.destroy()
 
-/** As if the reaper had been killed together with us. */
+/** Simulates a reaper that was killed together with this process. */
 async function startUnwatched(name: string) {
   const folder = await dataFolder(name)
   const reaper = { watch() {}, forget() {}, async close() {} }

@@ -81,7 +81,7 @@ test("a worker counts others as dead only when its own beats have gone through f
     servers.thawPostgres()
   }
   const thawedAt = Date.now()
-  // As if their beats hadn't gone through either.
+  // Simulates that their heartbeats failed too.
   for (const worker of ['neighbour', 'survivor']) await lapse(service, worker)
   await eventually('the lease again', async () => observed.holdsLease())
   expect(observed.maySweep()).toBe(false)

@@ -161,7 +161,7 @@ describe.each([
     await start('worker', aheadMs)
     const dated = await sendBy(
       later((_request, response) => {
-        // A receiver whose own clock is three hours off.
+        // The receiver's own clock is three hours off.
         const date = dateIn(3 * hourMs)
         response.writeHead(429, { date, 'retry-after': dateIn(3 * hourMs + waitMs) }).end()
       }),

@@ -59,7 +59,7 @@ async function sendLargest(name: ProviderName, provider: Provider, config: objec
 
 function expectSentSlowly({ outcome, tookMs }: Awaited<ReturnType<typeof sendLargest>>) {
   expect(outcome).toMatchObject({ outcome: 'sent' })
-  // Or the line was not slow, and nothing was seen.
+  // Otherwise the line was not slow, and the test showed nothing.
   expect(tookMs).toBeGreaterThan(timeoutMs)
 }
 

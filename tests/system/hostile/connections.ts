@@ -74,7 +74,7 @@ function answerOn(socket: Socket, request: Buffer, isBodyless: boolean): Promise
   })
 }
 
-/** The answer, once it is there as a whole. */
+/** The answer, once all of it has arrived. */
 function parse(received: Buffer, isBodyless: boolean): RawAnswer | undefined {
   const end = received.indexOf('\r\n\r\n')
   if (end < 0) return undefined

@@ -96,7 +96,7 @@ const faultsToReach = [
   /^This is not a valid HTTP request/,
 ]
 
-/** PeriodicTask that sent nothing but garbage, or nothing but good sends, would prove little. */
+/** A run that sent nothing but garbage, or nothing but good sends, would prove little. */
 export function expectCovered({ statuses, faults, accepted }: Coverage) {
   const total = [...statuses.values()].reduce((sum, count) => sum + count, 0)
   expect((statuses.get(202) ?? 0) / total).toBeGreaterThan(leastAcceptedShare)

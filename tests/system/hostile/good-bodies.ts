@@ -20,7 +20,7 @@ export const bodySchemas: Record<Endpoint, JsonSchema> = {
   channelInPath: jsonSchemaOf(schemas.channelInPath),
 }
 
-/** Of these a text that is otherwise good holds one at times: where a field lets it through, nothing else hides that. */
+/** Sometimes put into a text that is valid otherwise, so that no other fault hides a field that accepts it. */
 export const oddEnds = [
   '\0',
   '\ud800',

@@ -34,7 +34,7 @@ const manyFields = (count: number) => raw(`{${Array.from({ length: count }, (_, 
 
 const nested = (depth: number, open = '[', close = ']') => raw(open.repeat(depth) + close.repeat(depth))
 
-/** What `JSON.stringify` would never write. */
+/** Text that `JSON.stringify` would never write. */
 const rawJson = fc.oneof(
   fc.constantFrom('1e999', '-1e999', '1e-999', '-0', '0.10e+1', '123456789012345678901234567890').map(raw),
   fc

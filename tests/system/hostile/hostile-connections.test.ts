@@ -236,7 +236,7 @@ describe('memory', () => {
   const collectGarbage = garbageCollector()
   const held = async () => {
     collectGarbage()
-    // Buffers are given back beside the collection, and those that they held by the next one.
+    // Buffers are freed in parallel with the collection, and what they referred to by the next one.
     await sleep(20)
     collectGarbage()
     const { heapUsed, external } = process.memoryUsage()

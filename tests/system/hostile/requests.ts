@@ -14,7 +14,7 @@ export interface HostileRequest {
   body: Buffer | undefined
   /** Without a Content-Length. */
   isChunked: boolean
-  /** Sent once more when it has been answered. */
+  /** Whether the request is sent once more after its answer. */
   isRepeated: boolean
 }
 

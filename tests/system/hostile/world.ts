@@ -13,7 +13,7 @@ export interface World {
   flowId: string
   /** A send that is there from the start. */
   requestId: string
-  /** Other keys of the account than the good one. */
+  /** Keys of the account that lack a permission or are no longer valid. */
   keys: { readOnly: string; sendOnly: string; expired: string; revoked: string }
   stranger: { apiKey: string; channelId: string; flowId: string }
 }
