@@ -710,6 +710,9 @@ returning request_id as "requestId", case when sends.overflow then sends.channel
 -- lock_channels: Locks the channels whose permits are about to be granted.
 select from channels where id = any((select $1::uuid[])::uuid[]) order by id for no key update;
 
+-- media_content: Reads the content of media.
+select content from media where request_id = $1;
+
 -- next_probe: Allows another probe of an open circuit breaker at once.
 update channels set breaker_open_until = clock_timestamp() where id = $1 and breaker_open_until is not null;
 

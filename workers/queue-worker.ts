@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DelayedError, type Job } from 'bullmq'
-import pLimit from 'p-limit'
 import { keyPrefix, overflowQueueName, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
 import { logFault } from '../src/platform/logger.ts'
 import { leaveNothing } from '../src/queue/queue.ts'
@@ -9,6 +8,7 @@ import type { NextWakeUp } from './sends/attempt.ts'
 import type { InFlight } from './sends/in-flight.ts'
 import { laneWaker } from './sends/lanes.ts'
 import type { Queues } from './sends/wake.ts'
+import { type QueueKind, type Slot, Slots } from './slots.ts'
 import { SteadyWorker, tryAgainAfterMs } from './steady-worker.ts'
 import { queueFaults } from './upkeep/queue-faults.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
@@ -16,8 +16,6 @@ import { type WorkerTimes, workerTimes } from './worker-times.ts'
 /** Practically unlimited: PostgreSQL counts how often a send's worker was lost, not BullMQ. */
 const maxStalls = 1_000_000
 const wakeAfterFaultMs = 1_000
-/** Share of the slots that the overflow queue can't use, so that a long backlog of one account leaves slots to the others. */
-export const keptForOrdinary = 0.6
 
 export interface QueueWorker {
   ready(): Promise<unknown>
@@ -31,29 +29,34 @@ export interface QueueWorker {
  */
 export function startQueueWorker(
   runtime: Queues & Needs<'db' | 'log' | 'metrics', 'WORKER_CONCURRENCY'>,
-  deliver: (requestId: string) => Promise<NextWakeUp>,
+  deliver: (requestId: string, slot: Slot) => Promise<NextWakeUp>,
   inFlight: InFlight,
   times: WorkerTimes = workerTimes,
 ): QueueWorker {
   const { log, metrics, redis, settings } = runtime
   const lanes = laneWaker(runtime)
   const faults = queueFaults(log)
-  const slots = settings.WORKER_CONCURRENCY
-  metrics.slots.set(slots)
-  const onSlot = pLimit(slots)
+  const maxInFlight = settings.WORKER_CONCURRENCY
+  metrics.slots.set(maxInFlight)
+  const slots = new Slots(maxInFlight)
+  metrics.beforeScrape.push(() => {
+    metrics.overflowLimit.set(Math.floor(slots.overflowLimit))
+    metrics.atWork.set({ queue: queueName }, slots.atWork('ordinary'))
+    metrics.atWork.set({ queue: overflowQueueName }, slots.atWork('overflow'))
+  })
   let isStopping = false
-  const processJob = async (job: Job<SendJob>, token?: string): Promise<NextWakeUp> => {
+  const processJob = async (job: Job<SendJob>, slot: Slot, token?: string): Promise<NextWakeUp> => {
     const { requestId } = sendJobSchema.parse(job.data)
     // It waited for a slot until now. Leave it to another worker.
     if (isStopping) return await wakeAgain(job, 0, token)
-    const next = await deliver(requestId).catch((error: unknown): NextWakeUp => {
+    const next = await deliver(requestId, slot).catch((error: unknown): NextWakeUp => {
       logFault(log, 'wake_up_failed', error, { requestId })
       return { wakeInMs: wakeAfterFaultMs }
     })
     if (next.wakeInMs === undefined) return next
     return await wakeAgain(job, next.wakeInMs, token)
   }
-  const start = (name: string, concurrency: number) => {
+  const start = (name: string, kind: QueueKind, concurrency: number) => {
     const options = {
       connection: redis,
       prefix: keyPrefix,
@@ -64,7 +67,8 @@ export function startQueueWorker(
       runRetryDelay: tryAgainAfterMs,
       ...leaveNothing,
     }
-    const process = (job: Job<SendJob>, token?: string) => onSlot(() => processJob(job, token))
+    const process = (job: Job<SendJob>, token?: string) =>
+      slots.run(kind, (slot) => processJob(job, slot, token))
     const worker = new SteadyWorker(name, process, options, faults.taken)
     // The connection logs its own errors, once per outage.
     worker.on('error', (error) => redis.status === 'ready' && faults.log(error))
@@ -77,13 +81,14 @@ export function startQueueWorker(
     return worker
   }
   const workers = [
-    start(queueName, slots),
-    start(overflowQueueName, slots - Math.floor(slots * keptForOrdinary)),
+    start(queueName, 'ordinary', maxInFlight),
+    start(overflowQueueName, 'overflow', slots.maxOverflow),
   ]
   return {
     ready: () => Promise.all(workers.map((worker) => worker.waitUntilReady())),
     async stop() {
       isStopping = true
+      slots.open()
       const closed = Promise.all(workers.map((worker) => worker.close()))
       await inFlight.ended()
       // All outcomes are in PostgreSQL. If Redis is down and the jobs stay, the next worker finds that nothing is left to do.

@@ -21,9 +21,3 @@ export async function findMedia(
   if (row?.message.type !== 'media') return undefined
   return { content: row.content, sizeBytes: row.sizeBytes, description: row.message.media }
 }
-
-/** The bytes of a send's media, for its call to the provider; undefined if they are no longer kept. */
-export async function findMediaContent(db: Database, requestId: string): Promise<Buffer | undefined> {
-  const [row] = await db.select({ content: media.content }).from(media).where(eq(media.requestId, requestId))
-  return row?.content
-}

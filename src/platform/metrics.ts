@@ -16,6 +16,8 @@ export function createMetrics(kind: ProcessKind) {
   const shownBy = (...kinds: ProcessKind[]) => definitions(kinds.includes(kind) ? [registry] : [])
   const metrics = {
     registry,
+    /** Called at each scrape, by those who know a gauge's value without counting along. */
+    beforeScrape: [] as (() => void)[],
     ...storeMetrics(shownBy('api', 'worker', 'admin')),
     ...roundTripMetrics(shownBy('api', 'worker')),
     ...apiMetrics(shownBy('api')),
@@ -155,6 +157,25 @@ function workerMetrics({ counter, gauge, histogram }: Definitions) {
   return {
     inFlight: gauge('outbound_sends_in_flight', 'Sends that the worker is processing.'),
     slots: gauge('outbound_worker_slots', 'Sends that the worker may process at the same time.'),
+    atWork: gauge(
+      'outbound_sends_at_work',
+      'Sends in flight that the worker claims or whose outcome it records, without those that wait for their provider.',
+      'queue',
+    ),
+    overflowLimit: gauge(
+      'outbound_overflow_work_limit',
+      'Sends up to which the worker works on the overflow: it rises while nobody else sends, and falls with each send of others.',
+    ),
+    providerConnections: gauge(
+      'outbound_provider_connections',
+      'Open HTTP connections to providers.',
+      'state',
+    ),
+    maxToOneOrigin: gauge(
+      'outbound_provider_connections_one_origin',
+      'Open HTTP connections to the origin that has the most of them.',
+    ),
+    mediaMemory: gauge('outbound_media_memory_bytes', 'Content of media reserved for sends in flight.'),
     wakeUpsStalled: gauge(
       'outbound_wake_ups_stalled_seconds',
       'How long sends have been due while the worker was idle and got no wake-up.',

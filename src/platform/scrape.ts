@@ -13,6 +13,7 @@ export async function scrape(
   metrics.maxConnections.set(options.max ?? 0)
   metrics.waitingForConnection.set(waitingCount)
   metrics.redisConnected.set(redis.status === 'ready' ? 1 : 0)
+  for (const collect of metrics.beforeScrape) collect()
   metrics.faults.reset()
   for (const [level, count] of Object.entries(faultCounts(log))) metrics.faults.inc({ level }, count)
   return { contentType: metrics.registry.contentType, text: await metrics.registry.metrics() }

@@ -6,6 +6,8 @@ interface Request {
   owner: string
 }
 
+export type Release = (keptUnits?: number) => void
+
 interface Waiter extends Request {
   acquire: () => void
   giveUp: (reason: unknown) => void
@@ -52,10 +54,10 @@ export class Semaphore {
   /**
    * @param within milliseconds.
    * @param signal aborted when the units are no longer needed.
-   * @returns a function that releases the units; calling it again does nothing.
+   * @returns a function that releases the units, or all but some of them; calling it again does nothing.
    * @throws NotAcquired after `within`, or the signal's reason if the signal is aborted first.
    */
-  async acquire(request: Request, within: number, signal?: AbortSignal): Promise<() => void> {
+  async acquire(request: Request, within: number, signal?: AbortSignal): Promise<Release> {
     signal?.throwIfAborted()
     if (this.#queue.length === 0 && this.#isGrantable(request)) return this.#grant(request)
     return await new Promise((resolve, reject) => {
@@ -95,13 +97,13 @@ export class Semaphore {
     return new NotAcquired(this.#options.refusal)
   }
 
-  #grant({ units, owner }: Request): () => void {
+  #grant({ units, owner }: Request): Release {
     this.#add(owner, units)
-    let isHeld = true
-    return () => {
-      if (!isHeld) return
-      isHeld = false
-      this.#add(owner, -units)
+    let held = units
+    return (kept = 0) => {
+      if (kept >= held) return
+      this.#add(owner, kept - held)
+      held = kept
       this.#serveQueue()
     }
   }

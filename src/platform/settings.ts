@@ -67,7 +67,7 @@ const environment = z.object({
   RATE_LIMIT_WINDOW_SECONDS: whole(1, 86_400).default(60),
   AUTH_FAILURE_LIMIT: whole(1, 1_000_000_000).default(100),
   MAX_BODY_BYTES: whole(1024, 268_435_456).default(26_214_400),
-  WORKER_CONCURRENCY: whole(1, 10_000).default(50),
+  WORKER_CONCURRENCY: whole(1, 10_000).default(1000),
   PROVIDER_TIMEOUT_SECONDS: whole(1, 25).default(15),
   DATABASE_POOL_SIZE: whole(1, 1000).default(10),
   RETRY_DELAYS_SECONDS: z

@@ -27,6 +27,8 @@ export interface Findings {
   /** The conditions of the measurement, as text. */
   conditions: string
   results: Result[]
+  /** In Mermaid, for the docs. */
+  charts?: string[]
 }
 
 export interface Benchmark {

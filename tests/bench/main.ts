@@ -7,9 +7,12 @@ import { fairness } from './fairness/index.ts'
 import { buildPrograms, profileInto } from './program.ts'
 import { report } from './report.ts'
 import { roundTrip } from './round-trip.ts'
+import { soak } from './soak/index.ts'
 import { speed } from './speed/index.ts'
 
-const benchmarks: Record<string, Benchmark> = { speed, fairness, 'round-trip': roundTrip }
+const benchmarks: Record<string, Benchmark> = { speed, fairness, 'round-trip': roundTrip, soak }
+/** It takes half an hour by itself. */
+const onlyByName = ['soak']
 
 const options = {
   runs: { type: 'string' },
@@ -69,7 +72,8 @@ function runsOf(text: string): number {
 /** All by default. */
 function chosenBenchmarks(names: readonly string[]): Benchmark[] {
   const known = Object.keys(benchmarks)
-  return (names.length === 0 ? known : names).map((name) => {
+  const byDefault = known.filter((name) => !onlyByName.includes(name))
+  return (names.length === 0 ? byDefault : names).map((name) => {
     const benchmark = known.includes(name) && benchmarks[name]
     if (!benchmark) throw new UsageError(`No benchmark is called ${name}. There is ${known.join(', ')}.`)
     return benchmark

@@ -18,12 +18,13 @@ export interface ProviderCall {
 
 /**
  * A webhook receiver in a separate process, which keeps every call in memory. A channel's URL determines the answers:
- * `/accept/…`, `/hang/…`, `/after/MS/…`, `/fail-once/SHARE/…`, which answers 503 to the first call of that share of the sends, or
- * `/limit-contacts/PREFIX/…`, a WhatsApp API that has had too many messages for contacts with this prefix. The rest of the path
- * distinguishes channels. Media at `/media/unavailable` answers 503, at `/media/hang` never. It is also a mail server.
+ * `/accept/…`, `/discard/…`, which drops the body unread, `/hang/…`, `/after/MS/…`, `/fail-once/SHARE/…`, which answers 503 to the
+ * first call of that share of the sends, or `/limit-contacts/PREFIX/…`, a WhatsApp API that has had too many messages for contacts
+ * with this prefix. The rest of the path distinguishes channels. Media at `/media/unavailable` answers 503, at `/media/hang`
+ * never. It is also a mail server.
  *
- * `GET /calls` and `GET /count` return the calls, optionally of one `path` and without one `exceptContact`. `DELETE /calls`
- * removes them.
+ * `GET /calls` and `GET /count` return the calls, optionally of one `path` and without one `exceptContact`. `GET /take` also
+ * removes them; `DELETE /calls` forgets as well which sends have failed.
  */
 const calls: ProviderCall[] = []
 const failed = new Set<string>()
@@ -45,6 +46,7 @@ const pairRateLimit = JSON.stringify({ error: { message: 'Pair rate limit hit', 
 async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const arrivedAt = nowMs()
   const path = request.url ?? ''
+  if (path.startsWith('/discard/')) return discard(request, response, { arrivedAt, path })
   const body = JSON.parse(await text(request))
   const contact: string = body.contact?.value ?? body.to
   const requestId: string = body.requestId ?? body.biz_opaque_callback_data
@@ -60,6 +62,20 @@ async function take(request: IncomingMessage, response: ServerResponse): Promise
   }
   call.status = treatment === 'fail-once' && failsNow(requestId, Number(amount)) ? 503 : 200
   response.writeHead(call.status).end('{}')
+}
+
+/** Large media would take the provider longer than the worker. */
+function discard(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { arrivedAt, path }: Pick<ProviderCall, 'arrivedAt' | 'path'>,
+): void {
+  request.resume()
+  request.on('end', () => {
+    const requestId = String(request.headers['webhook-id'])
+    calls.push({ requestId, path, contact: '', arrivedAt, status: 200 })
+    response.end('{}')
+  })
 }
 
 /** The last digits of a send's id are random: they decide whether it belongs to the share. */
@@ -81,6 +97,10 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     calls.length = 0
     failed.clear()
     response.end('{}')
+    return
+  }
+  if (pathname === '/take') {
+    response.end(JSON.stringify(calls.splice(0)))
     return
   }
   const path = searchParams.get('path')

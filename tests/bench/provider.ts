@@ -20,6 +20,8 @@ export interface Provider {
   count(choice?: Choice): Promise<number>
   /** Waits until it got this many calls, or until the time-out. @returns whether it got them. */
   gets(count: number, choice: Choice, withinMs: number): Promise<boolean>
+  /** Returns the calls and forgets them, but not which sends have failed. */
+  takeCalls(): Promise<ProviderCall[]>
   forget(): Promise<void>
   close(): Promise<void>
 }
@@ -46,6 +48,7 @@ export function openProvider({ ready }: Program): Provider {
       }
       return false
     },
+    takeCalls: async () => (await ask('GET', '/take', {})) as ProviderCall[],
     forget: async () => {
       await ask('DELETE', '/calls')
     },

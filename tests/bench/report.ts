@@ -13,5 +13,6 @@ export function report(findings: readonly Findings[]): string {
       isReached === undefined ? '–' : isAimReached ? 'aim' : isReached ? 'yes' : 'no',
     ])
   const table = markdownTable(['case', 'measured', 'target', 'met'], rows)
-  return [...findings.map(({ conditions }) => conditions), table].join('\n\n')
+  const charts = findings.flatMap((one) => one.charts ?? [])
+  return [...findings.map(({ conditions }) => conditions), table, ...charts].join('\n\n')
 }

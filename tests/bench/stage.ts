@@ -32,7 +32,8 @@ export interface Stage {
   /** Starts another program, which ends with the stage. */
   start(name: keyof typeof programs, more?: Record<string, string>): Promise<Program>
   openAccount(): Promise<Tenant>
-  startWorkers(count: number, program?: WorkerProgram): Promise<void>
+  /** @param path that a bare worker calls: it reads no channels. */
+  startWorkers(count: number, program?: WorkerProgram, path?: string): Promise<void>
   killWorker(worker: Program): Promise<void>
   /** Ends the workers and removes all sends, so that each measurement begins in the same state. Accounts and channels stay. */
   clear(): Promise<void>
@@ -44,7 +45,7 @@ export interface StartedApi {
   program: Program
 }
 
-type WorkerProgram = 'worker' | 'plainWorker' | 'usualWorker' | 'bareWorker'
+export type WorkerProgram = 'worker' | 'plainWorker' | 'usualWorker' | 'bareWorker'
 type ApiProgram = 'api' | 'usualApi' | 'recordlessApi' | 'watchedApi' | 'echo'
 
 /** An account without an effective rate limit. */
@@ -129,8 +130,8 @@ async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>>
     startApi,
     start,
     openAccount: () => openAccount({ runtime: { db, settings } }, provider),
-    async startWorkers(count, program = 'worker') {
-      const more = program === 'bareWorker' ? { PUBLIC_BASE_URL: provider.urlOf('') } : {}
+    async startWorkers(count, program = 'worker', path = '/accept/bare') {
+      const more = program === 'bareWorker' ? { PUBLIC_BASE_URL: provider.urlOf(path) } : {}
       const started = Array.from({ length: count }, () => start(program, more))
       for (const worker of await Promise.all(started)) workers.add(worker)
     },

@@ -4,11 +4,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { parseNetwork } from '../../src/core/public-address.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
-import { createMediaFetcher } from '../../workers/providers/fetch-media.ts'
+import { createMediaFetcher } from '../../workers/providers/media-fetcher.ts'
 import type { Delivery, Provider } from '../../workers/providers/provider.ts'
 import type { EnteredSend } from '../../workers/sends/attempt.ts'
 import { dispatcher } from '../../workers/sends/dispatch.ts'
 import { accept, buildAccount } from '../support/builders.ts'
+import { buildEnteredSend } from '../support/entered-sends.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { alikeProviders } from '../support/providers.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -22,33 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-function buildSend(changes: Partial<EnteredSend> = {}): EnteredSend {
-  const channelId = uuidv7()
-  return {
-    requestId: uuidv7(),
-    accountId: uuidv7(),
-    channelId,
-    contact: { type: 'phone', value: '+4915112345678' },
-    message: { type: 'text', text: { value: 'Hello' } },
-    flowId: null,
-    closeConversation: false,
-    conversationId: uuidv7(),
-    attempt: 1,
-    attemptsBeforeReplay: 0,
-    worker: 'a',
-    claimId: uuidv7(),
-    traceparent: null,
-    provider: 'sandbox',
-    sealedConfig: sealConfig({}, channelId, service.runtime.settings.CREDENTIALS_KEY),
-    onUncertain: 'hold',
-    isLimited: false,
-    isOverflow: false,
-    isProbe: false,
-    callInMs: null,
-    tooLateInMs: null,
-    ...changes,
-  }
-}
+const buildSend = (changes?: Partial<EnteredSend>) => buildEnteredSend(service, changes)
 
 async function dispatchBy(send: Provider['send'], changes: Partial<EnteredSend> = {}) {
   const heartbeat = await livingWorker(service, 'a')

@@ -48,13 +48,24 @@ export interface HttpClient {
    * @param moved called with the number of bytes of a large body, as they are written.
    */
   post(request: HttpRequest, signal: AbortSignal, moved?: Moved): Promise<HttpResult>
+  connections(): Connections
   /** Waits for current calls to end. */
   close(): Promise<void>
+}
+
+/** How many are open. */
+export interface Connections {
+  inUse: number
+  idle: number
+  /** To the origin that has the most. */
+  toOneOrigin: number
 }
 
 export interface HttpClientOptions extends ConnectorOptions {
   /** PostgreSQL's clock, because this machine's may be wrong. */
   nowMs?: () => number
+  /** To one origin, at most: as many as calls are in flight. Default: unlimited. */
+  maxConnections?: number
 }
 
 const maxAnswerBytes = 64 * 1024
@@ -66,9 +77,11 @@ export const userAgent = 'outbound-messaging-api'
  * number. It follows no redirects, and connects only to allowed addresses.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { nowMs = Date.now } = options
+  const { nowMs = Date.now, maxConnections = null } = options
   const agent = new Agent({
     connect: guardedConnector(options),
+    // undici opens another one for a call that begins in the moment in which a connection becomes free.
+    connections: maxConnections,
     // If a connection fails, undici repeats the calls that were pipelined behind the failed one. So none is pipelined.
     pipelining: 1,
     maxResponseSize: maxAnswerBytes,
@@ -79,6 +92,19 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   })
   return {
     post: (request, signal, moved = () => {}) => exchange(agent, request, signal, { moved, nowMs }),
+    connections() {
+      const origins = Object.values(agent.stats).map(({ running, connected }) => ({
+        inUse: running,
+        open: Number(connected),
+      }))
+      const inUse = origins.reduce((sum, origin) => sum + origin.inUse, 0)
+      const open = origins.reduce((sum, origin) => sum + origin.open, 0)
+      return {
+        inUse,
+        idle: Math.max(0, open - inUse),
+        toOneOrigin: Math.max(0, ...origins.map((one) => one.open)),
+      }
+    },
     close: () => agent.close(),
   }
 }

@@ -3,8 +3,8 @@ import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Settings } from '../../src/platform/settings.ts'
 import type { Runtime } from '../../src/runtime.ts'
 import { traceHttp } from '../sends/trace.ts'
-import { createMediaFetcher } from './fetch-media.ts'
 import { createHttpClient } from './http.ts'
+import { createMediaFetcher } from './media-fetcher.ts'
 import type { Provider } from './provider.ts'
 import { sandbox } from './sandbox.ts'
 import { smtp } from './smtp.ts'
@@ -27,12 +27,20 @@ export interface OpenProviders {
 export function openProviders({
   db,
   clock,
+  metrics,
   settings,
-}: Pick<Runtime, 'db' | 'clock' | 'settings'>): OpenProviders {
+}: Pick<Runtime, 'db' | 'clock' | 'metrics' | 'settings'>): OpenProviders {
   const nowMs = () => clock.nowMs()
   const allowedPrivateNetworks = settings.ALLOWED_PRIVATE_NETWORKS
-  const http = traceHttp(createHttpClient({ allowedPrivateNetworks, nowMs }))
+  const maxConnections = settings.WORKER_CONCURRENCY
+  const http = traceHttp(createHttpClient({ allowedPrivateNetworks, nowMs, maxConnections }))
   const media = createMediaFetcher({ allowedPrivateNetworks })
+  metrics.beforeScrape.push(() => {
+    const { inUse, idle, toOneOrigin } = http.connections()
+    metrics.providerConnections.set({ state: 'in_use' }, inUse)
+    metrics.providerConnections.set({ state: 'idle' }, idle)
+    metrics.maxToOneOrigin.set(toOneOrigin)
+  })
   return {
     providers: {
       sandbox: sandbox(db),

@@ -3,6 +3,7 @@ import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { WebhookConfig } from '../../src/core/providers/webhook.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
 import { activeTraceparent } from '../../src/platform/tracing.ts'
+import { type EncodedBody, withBase64 } from './body-pieces.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { jsonFieldsOf } from './json-fields.ts'
 import type { Delivery, Provider } from './provider.ts'
@@ -41,10 +42,12 @@ function signedRequest(delivery: Delivery<WebhookConfig>, nowMs: number): HttpRe
   const { requestId, config } = delivery
   const traceparent = activeTraceparent() ?? delivery.traceparent
   const timestamp = Math.floor(nowMs / 1000)
-  const body = Buffer.from(JSON.stringify(payloadOf(delivery)))
+  const body = bodyOf(delivery)
   const signatures = [config.secret].flat().map((secret) => {
     const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
-    return `v1,${createHmac('sha256', key).update(`${requestId}.${timestamp}.`).update(body).digest('base64')}`
+    const signature = createHmac('sha256', key).update(`${requestId}.${timestamp}.`)
+    for (const piece of Buffer.isBuffer(body) ? [body] : body.pieces()) signature.update(piece)
+    return `v1,${signature.digest('base64')}`
   })
   return {
     url: config.url,
@@ -57,6 +60,20 @@ function signedRequest(delivery: Delivery<WebhookConfig>, nowMs: number): HttpRe
     },
     body,
   }
+}
+
+/** Content of this size is encoded while it is signed, and again while it is written. */
+const largeBytes = 256 * 1024
+const noContent = '"base64":""'
+
+function bodyOf(delivery: Delivery<WebhookConfig>): Buffer | EncodedBody {
+  const { mediaContent } = delivery
+  if (!mediaContent || mediaContent.length < largeBytes)
+    return Buffer.from(JSON.stringify(payloadOf(delivery)))
+  const around = JSON.stringify(payloadOf({ ...delivery, mediaContent: Buffer.alloc(0) }))
+  // Within a text of the message, its quotes would be escaped.
+  const at = around.indexOf(noContent) + noContent.length - 1
+  return withBase64(around.slice(0, at), mediaContent, around.slice(at))
 }
 
 function payloadOf(delivery: Delivery<WebhookConfig>) {

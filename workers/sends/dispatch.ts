@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttemptOutcome, Outcome } from '../../src/core/outcome.ts'
 import { logEvent, logFault } from '../../src/platform/logger.ts'
+import type { Reservation } from '../../src/platform/memory-budget.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { Providers } from '../providers/index.ts'
 import type { Heartbeat } from '../upkeep/heartbeat.ts'
 import type { EnteredSend, TimedOutcome } from './attempt.ts'
 import { mediaFetching } from './fetch-media.ts'
+import { openMediaMemory } from './media-memory.ts'
 import { deliveryPreparer } from './prepare-delivery.ts'
+import { PutOffs } from './put-off.ts'
 import { type Moved, withinTimeLimit } from './time-limit.ts'
 import { traceCall } from './trace.ts'
 
@@ -34,15 +37,19 @@ export function dispatcher(
 ) {
   const { settings, log, metrics } = runtime
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
-  const prepare = deliveryPreparer(runtime)
-  const withMedia = mediaFetching(runtime, providers)
+  const putOffs = new PutOffs()
+  const prepare = deliveryPreparer(runtime, putOffs)
+  const withMedia = mediaFetching(runtime, providers, putOffs)
+  const mediaMemory = openMediaMemory()
+  metrics.beforeScrape.push(() => metrics.mediaMemory.set(mediaMemory.usedBytes))
 
   return async (send: EnteredSend): Promise<TimedOutcome> => {
     const { attempt, worker, conversationId } = send
     logEvent(log, send.requestId, 'attempt_started', { attempt, worker, conversationId })
     // The duration doesn't include the wait for the call's window.
     const startedAt = Math.max(performance.now(), send.callAt ?? 0)
-    const outcome = await callOnce(send)
+    const memory = mediaMemory.reservationFor(send.accountId)
+    const outcome = await callOnce(send, memory).finally(memory.release)
     const durationMs = Math.max(0, performance.now() - startedAt)
     const { provider } = send
     metrics.dispatches.inc({ provider, outcome: outcome.outcome })
@@ -50,11 +57,11 @@ export function dispatcher(
     return { outcome, durationMs: Math.round(durationMs) }
   }
 
-  async function callOnce(send: EnteredSend): Promise<AttemptOutcome> {
+  async function callOnce(send: EnteredSend, memory: Reservation): Promise<AttemptOutcome> {
     const { requestId } = send
-    const prepared = await prepare(send)
+    const prepared = await prepare(send, memory)
     if ('outcome' in prepared) return prepared
-    const delivery = await withMedia(send, prepared)
+    const delivery = await withMedia(send, prepared, memory)
     if ('outcome' in delivery) return delivery
     // After the fetch, which could otherwise delay the call until it comes too close to the next calls of the channel.
     const isInTime = await waitForCallTime(send)

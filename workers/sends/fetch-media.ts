@@ -4,12 +4,15 @@ import type { MediaDescription } from '../../src/core/message.ts'
 import { maxMediaBytes } from '../../src/core/message-body.ts'
 import { mimetypeFault } from '../../src/core/mimetype-fault.ts'
 import type { AttemptOutcome, Outcome } from '../../src/core/outcome.ts'
+import type { Reservation } from '../../src/platform/memory-budget.ts'
 import { NotAcquired, Semaphore } from '../../src/platform/semaphore.ts'
 import type { Needs } from '../../src/runtime.ts'
-import type { MediaFetcher } from '../providers/fetch-media.ts'
-import { type FetchedMedia, notInTime } from '../providers/media-answer.ts'
+import { type FetchedMedia, noMemory, notInTime } from '../providers/media-answer.ts'
+import type { MediaFetcher, MediaLink } from '../providers/media-fetcher.ts'
 import type { Delivery, Provider } from '../providers/provider.ts'
 import type { EnteredSend } from './attempt.ts'
+import { isReserved } from './media-memory.ts'
+import { PutOffs } from './put-off.ts'
 import { withinTimeLimit } from './time-limit.ts'
 
 /**
@@ -20,8 +23,6 @@ export const shareOfAccount = 0.2
 export const shareOfAll = 0.6
 /** How long a send waits in its slot for a permit to fetch, before it goes back to the queue. */
 export const waitInSlotMs = 200
-export const firstDelayMs = 1000
-export const longestDelayMs = 60_000
 const watchedSends = 10_000
 /** Media that arrived after the window of the call, on a channel with a rate. The next attempt takes it from here. */
 export const lateMediaKept = { maxSize: 4 * maxMediaBytes, ttl: 600_000 }
@@ -38,6 +39,8 @@ interface Taken {
 type Fetch = (
   send: Pick<EnteredSend, 'requestId' | 'accountId' | 'provider' | 'tooLateAt'>,
   delivery: Delivery<unknown>,
+  /** For the content; released when the attempt has ended. */
+  memory: Reservation,
 ) => Promise<Delivery<unknown> | AttemptOutcome>
 
 /**
@@ -50,6 +53,7 @@ type Fetch = (
 export function mediaFetching(
   { settings }: Needs<never, 'PROVIDER_TIMEOUT_SECONDS' | 'WORKER_CONCURRENCY'>,
   providers: Readonly<Record<string, Provider>>,
+  putOffs = new PutOffs(),
 ): Fetch {
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
   const part = (share: number) => Math.max(1, Math.floor(settings.WORKER_CONCURRENCY * share))
@@ -59,24 +63,20 @@ export function mediaFetching(
     alwaysGrantsFirst: true,
   })
   const queues = fetchQueues(permits)
-  const delays = new LRUCache<string, number>({ max: watchedSends })
   const lateMedia = new LRUCache<string, Taken>({
     ...lateMediaKept,
     sizeCalculation: ({ content }) => Math.max(1, content.length),
   })
-  const putOff = (requestId: string, reason: string): AttemptOutcome => {
-    const delayMs = delays.get(requestId) ?? firstDelayMs
-    delays.set(requestId, Math.min(2 * delayMs, longestDelayMs))
-    return { outcome: 'not_called', reason, delayMs }
-  }
   const take = async (
     { requestId, accountId }: Pick<EnteredSend, 'requestId' | 'accountId'>,
     fetcher: MediaFetcher,
     media: MediaDescription,
+    memory: Reservation,
   ): Promise<Taken | AttemptOutcome> => {
     const release = queues.isStuck(accountId) ? undefined : await permitOf(permits, accountId)
-    if (!release) return putOff(requestId, permits.holdsShare(accountId) ? accountIsBusy : workerIsBusy)
-    const link = { url: media.mediaUrl ?? '', owner: accountId }
+    if (!release)
+      return putOffs.putOff(requestId, permits.holdsShare(accountId) ? accountIsBusy : workerIsBusy)
+    const link = { url: media.mediaUrl ?? '', memory }
     queues.moved(accountId)
     const fetched = await fetchInTime(fetcher, link, timeoutMs).finally(() => {
       release()
@@ -84,18 +84,23 @@ export function mediaFetching(
     })
     if (fetched.kind === 'put_off') {
       const { reason, delayMs } = fetched
-      return delayMs === undefined ? putOff(requestId, reason) : { outcome: 'not_called', reason, delayMs }
+      return delayMs === undefined
+        ? putOffs.putOff(requestId, reason)
+        : { outcome: 'not_called', reason, delayMs }
     }
-    delays.delete(requestId)
+    putOffs.forget(requestId)
     return await mediaOf(media, fetched)
   }
 
-  return async (send, delivery) => {
+  return async (send, delivery, memory) => {
     const { media: fetcher } = providers[send.provider] ?? {}
     const { message } = delivery
     if (!fetcher || message.type !== 'media' || delivery.mediaContent) return delivery
     const { requestId, tooLateAt = Number.POSITIVE_INFINITY } = send
-    const taken = lateMedia.get(requestId) ?? (await take(send, fetcher, message.media))
+    const late = lateMedia.get(requestId)
+    if (late && !(await isReserved(memory, late.content.length)))
+      return putOffs.putOff(requestId, noMemory.reason)
+    const taken = late ?? (await take(send, fetcher, message.media, memory))
     if ('outcome' in taken) return taken
     if (performance.now() < tooLateAt) lateMedia.delete(requestId)
     else lateMedia.set(requestId, taken)
@@ -123,7 +128,7 @@ async function permitOf(permits: Semaphore, owner: string): Promise<(() => void)
   })
 }
 
-const fetchInTime = (fetcher: MediaFetcher, media: { url: string; owner: string }, timeoutMs: number) =>
+const fetchInTime = (fetcher: MediaFetcher, media: MediaLink, timeoutMs: number) =>
   withinTimeLimit<FetchedMedia>(timeoutMs, (signal, moved) => fetcher.fetch(media, signal, moved), notInTime)
 
 /** Checks fetched media against its declared type, as the API does with base64 content. */

@@ -1,16 +1,18 @@
 import { LRUCache } from 'lru-cache'
-import { findMediaContent } from '../../db/delivery/media.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { ProviderRules } from '../../src/core/provider.ts'
 import { providerRules } from '../../src/core/providers/index.ts'
 import { openConfig } from '../../src/core/sealed-config.ts'
 import { logFault } from '../../src/platform/logger.ts'
+import type { Reservation } from '../../src/platform/memory-budget.ts'
 import { credentialsKeys } from '../../src/platform/settings.ts'
 import type { Needs } from '../../src/runtime.ts'
+import { noMemory } from '../providers/media-answer.ts'
 import type { Delivery } from '../providers/provider.ts'
-import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { EnteredSend } from './attempt.ts'
+import { mediaLoader } from './load-media.ts'
+import type { PutOffs } from './put-off.ts'
 
 const cachedConfigs = 10_000
 /** Leaves time for a worker with the right settings to claim the send, or for an operator to correct them. */
@@ -25,16 +27,16 @@ const noContent = 'the worker could not read the media; see dispatch_fault in it
  *
  * @returns the delivery; or the result of the attempt, if the provider must not be called.
  */
-export function deliveryPreparer({
-  db,
-  settings,
-  log,
-}: Needs<'db' | 'log', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS' | 'PUBLIC_BASE_URL'>) {
-  const findContent = retryUntilAvailable(log, (requestId: string) => findMediaContent(db, requestId))
+export function deliveryPreparer(
+  runtime: Needs<'db' | 'log', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS' | 'PUBLIC_BASE_URL'>,
+  putOffs: PutOffs,
+) {
+  const { settings, log } = runtime
+  const load = mediaLoader(runtime)
   const configOf = configOpener(credentialsKeys(settings))
 
-  return async (send: EnteredSend): Promise<Delivery<unknown> | AttemptOutcome> => {
-    const { requestId, message, provider } = send
+  return async (send: EnteredSend, memory: Reservation): Promise<Delivery<unknown> | AttemptOutcome> => {
+    const { requestId, accountId, message, provider } = send
     const { fetchesMedia }: ProviderRules = providerRules[provider]
     let missing = noConfig
     try {
@@ -45,7 +47,10 @@ export function deliveryPreparer({
       missing = noPublicUrl
       if (fetchesMedia && !settings.PUBLIC_BASE_URL) throw new Error(noPublicUrl)
       missing = noContent
-      const mediaContent = await findContent(requestId)
+      const { sizeBytes } = message.media
+      const mediaContent = await load({ requestId, accountId, sizeBytes }, memory)
+      if (mediaContent === 'no_memory') return putOffs.putOff(requestId, noMemory.reason)
+      putOffs.forget(requestId)
       if (mediaContent) return { ...send, config, mediaContent }
       return { outcome: 'rejected', fault: 'message', reason: ownReasons.mediaGone }
     } catch (error) {

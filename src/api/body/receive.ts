@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Reservation } from '../../platform/memory-budget.ts'
 import type { ClientTimeouts } from '../client-timeouts.ts'
 import { ApiError } from '../errors.ts'
-import { type Reservation, smallBytes } from './large/large-bodies.ts'
+import { smallBytes } from './large/large-bodies.ts'
 import { Pieces } from './pieces.ts'
 
 const checksPerGrace = 10

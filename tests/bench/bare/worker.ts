@@ -8,14 +8,15 @@ import { leaveNothing } from '../../../src/queue/queue.ts'
 /** The cost of BullMQ and HTTP alone: each job is an unrecorded call to the provider at PUBLIC_BASE_URL. */
 const settings = readSettings()
 const concurrency = settings.WORKER_CONCURRENCY
-const pool = new Pool(String(settings.PUBLIC_BASE_URL), { connections: concurrency })
+const url = new URL(String(settings.PUBLIC_BASE_URL))
+const pool = new Pool(url.origin, { connections: concurrency })
 
 const worker = new Worker<SendJob>(
   queueName,
   async ({ data: { requestId } }) => {
     const { body } = await pool.request({
       method: 'POST',
-      path: '/accept/bare',
+      path: url.pathname,
       headers: { 'content-type': 'application/json', 'webhook-id': requestId },
       body: JSON.stringify({
         requestId,

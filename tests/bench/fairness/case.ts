@@ -12,5 +12,8 @@ export interface Case {
   name: string
   /** The criterion, as text. */
   reach: string
-  measure(stage: Stage, conditions: Conditions): Promise<Pick<Result, 'measured' | 'figures' | 'isReached'>>
+  measure(
+    stage: Stage,
+    conditions: Conditions,
+  ): Promise<Pick<Result, 'measured' | 'figures' | 'isReached' | 'isAimReached'>>
 }

@@ -2,6 +2,7 @@ import type { Benchmark, Result } from '../benchmark.ts'
 import { measureCapacity } from '../capacity.ts'
 import { openStage } from '../stage.ts'
 import { backlog } from './backlog.ts'
+import { besideFlood } from './beside-flood.ts'
 import type { Case, Conditions } from './case.ts'
 import { faulty } from './faulty.ts'
 import { flood } from './flood.ts'
@@ -11,7 +12,7 @@ import { order } from './order.ts'
 import { price } from './price.ts'
 import { full, quick } from './sizes.ts'
 
-const cases: readonly Case[] = [backlog, flood, hung, ...faulty, order, lane, price]
+const cases: readonly Case[] = [backlog, flood, hung, ...besideFlood, ...faulty, order, lane, price]
 
 /** The effect of one account, channel or contact on the others, and the cost of their separation. */
 export const fairness: Benchmark = {

@@ -5,11 +5,24 @@ import { dispatch } from './dispatch.ts'
 import { growth, growthCurve } from './growth.ts'
 import { latency } from './latency.ts'
 import { load } from './load.ts'
+import { lone } from './lone.ts'
 import { media } from './media.ts'
+import { mediaDispatch } from './media-dispatch.ts'
 import { redisMemory } from './redis-memory.ts'
 import { full, quick } from './sizes.ts'
 
-const cases: readonly Case[] = [accept, dispatch, latency, redisMemory, media, growth, growthCurve, load]
+const cases: readonly Case[] = [
+  accept,
+  dispatch,
+  lone,
+  latency,
+  redisMemory,
+  media,
+  mediaDispatch,
+  growth,
+  growthCurve,
+  load,
+]
 
 /** The speed of the service, compared with the usual implementation and with its parts alone. */
 export const speed: Benchmark = {

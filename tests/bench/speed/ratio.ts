@@ -18,9 +18,14 @@ export function ratioOf({ of, to }: Compared): Figure {
   return { variant: 'ratio', unit: '', values }
 }
 
-/** The median of the runs' ratios counts. */
-export function ratio(name: string, measured: string, { of, to, floor, aim }: Bounds & Compared): Result {
+/** The median of the runs' ratios counts. Without bounds it is there to be looked at. */
+export function ratio(
+  name: string,
+  measured: string,
+  { of, to, floor, aim }: Partial<Bounds> & Compared,
+): Result {
   const figure = ratioOf({ of, to })
+  if (floor === undefined || aim === undefined) return { case: name, measured, figures: [of, to, figure] }
   const isSmallerBetter = aim < floor
   const judged = reached(median(figure.values), { floor, aim }, isSmallerBetter)
   return { case: name, measured, figures: [of, to, figure], ...judged }
@@ -29,6 +34,16 @@ export function ratio(name: string, measured: string, { of, to, floor, aim }: Bo
 /** A single figure; less is better. */
 export function atMost(name: string, measured: string, figure: Figure, bounds: Bounds): Result {
   return { case: name, measured, figures: [figure], ...reached(median(figure.values), bounds, true) }
+}
+
+/** A figure of which more is better, and others beside it to compare with. */
+export function atLeast(
+  name: string,
+  measured: string,
+  figures: [Figure, ...Figure[]],
+  bounds: Bounds,
+): Result {
+  return { case: name, measured, figures, ...reached(median(figures[0].values), bounds, false) }
 }
 
 function reached(value: number, { floor, aim }: Bounds, isSmallerBetter: boolean) {

@@ -9,12 +9,15 @@ export interface Sizes {
   sendsOfEach: number
   /** Channels per account in cases with a worker, so that there are enough sends to warm it up. */
   channelsOfEach: number
+  /** Of an account that has the worker for itself. */
+  lone: number
   finished: number
   /** Finished sends in the smaller histories of the curve. */
   lessFinished: readonly number[]
   waiting: number
   /** Sends for measurements of memory. */
   queued: number
+  mediaAtOnce: number
 }
 
 /** Seconds of warm-up of an API under load. */
@@ -26,10 +29,12 @@ export const full: Sizes = {
   accounts: 2000,
   sendsOfEach: 15,
   channelsOfEach: 2,
+  lone: 20_000,
   finished: 5_000_000,
   lessFinished: [100_000, 1_000_000],
   waiting: 100_000,
   queued: 50_000,
+  mediaAtOnce: 500,
 }
 
 export const quick: Sizes = {
@@ -38,8 +43,10 @@ export const quick: Sizes = {
   accounts: 1000,
   sendsOfEach: 10,
   channelsOfEach: 1,
+  lone: 5000,
   finished: 100_000,
   lessFinished: [10_000],
   waiting: 5000,
   queued: 5000,
+  mediaAtOnce: 60,
 }

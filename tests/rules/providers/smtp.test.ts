@@ -8,11 +8,12 @@ import { smtp as rules, type SmtpConfig } from '../../../src/core/providers/smtp
 import { parseNetwork } from '../../../src/core/public-address.ts'
 import type { MailPart } from '../../../src/dev/emulators/mail-part.ts'
 import { openSmtpEmulator, type SmtpAnswer, type SmtpEmulator } from '../../../src/dev/emulators/smtp.ts'
-import { createMediaFetcher } from '../../../workers/providers/fetch-media.ts'
+import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
 import type { Delivery } from '../../../workers/providers/provider.ts'
 import { smtp } from '../../../workers/providers/smtp.ts'
 import { composeMail } from '../../../workers/providers/smtp-mail.ts'
 import { mediaFetching } from '../../../workers/sends/fetch-media.ts'
+import { openMediaMemory } from '../../../workers/sends/media-memory.ts'
 import { cert, key } from '../../support/certificate.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { samples } from '../../support/media-samples.ts'
@@ -103,7 +104,11 @@ const fetchedFor = (delivery: Delivery<unknown>, withinMs: number) =>
   mediaFetching(
     { settings: { PROVIDER_TIMEOUT_SECONDS: withinMs / 1000, WORKER_CONCURRENCY: 10 } },
     { smtp: smtp(media) },
-  )({ requestId: delivery.requestId, accountId: 'an account', provider: 'smtp' }, delivery)
+  )(
+    { requestId: delivery.requestId, accountId: 'an account', provider: 'smtp' },
+    delivery,
+    openMediaMemory().reservationFor('an account'),
+  )
 
 interface Attempt extends Partial<Delivery<unknown>> {
   config?: Partial<SmtpConfig>

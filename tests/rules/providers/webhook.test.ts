@@ -174,6 +174,24 @@ test.each<[string, Partial<Delivery<unknown>>, object]>([
   expect(calls[0]?.body).toBe(JSON.stringify(expected))
 })
 
+test.each([256 * 1024 - 1, 256 * 1024, 1_000_001, 16 * 1024 * 1024])(
+  'content of %i bytes arrives whole, in base64 and signed, whatever its caption says',
+  async (bytes) => {
+    const content = Buffer.alloc(bytes, 'outbound')
+    const described = { ...media, caption: '"base64":""' }
+    const { calls } = await open()(accept, {
+      message: { type: 'media', media: { ...described, sizeBytes: bytes } },
+      mediaContent: content,
+    })
+    const [call] = calls
+    expect(call?.isVerified).toBe(true)
+    expect(call?.headers['content-length']).toBe(String(call?.body.length))
+    const { base64, ...rest } = JSON.parse(call?.body ?? '').message.media
+    expect(rest).toEqual(described)
+    expect(base64 === content.toString('base64')).toBe(true)
+  },
+)
+
 test.each<[string, Partial<Delivery<unknown>>]>([
   [
     'a registered template',

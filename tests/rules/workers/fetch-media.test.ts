@@ -4,9 +4,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { maxMediaBytes } from '../../../src/core/message-body.ts'
 import { smtp as rules } from '../../../src/core/providers/smtp.ts'
 import { parseNetwork } from '../../../src/core/public-address.ts'
-import { createMediaFetcher } from '../../../workers/providers/fetch-media.ts'
+import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
 import { mediaFetching } from '../../../workers/sends/fetch-media.ts'
+import { openMediaMemory } from '../../../workers/sends/media-memory.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
+import { withMemory } from '../../support/fetching.ts'
 import { expectSooner, spanBetween } from '../../support/standstill.ts'
 import { eventually } from '../../support/wait.ts'
 import {
@@ -19,6 +21,7 @@ import {
 
 let files: WebhookReceiver
 const fetcher = createMediaFetcher({ allowedPrivateNetworks: [parseNetwork('127.0.0.0/8')] })
+const budget = openMediaMemory()
 
 beforeAll(async () => {
   files = await openWebhookReceiver()
@@ -35,10 +38,12 @@ function startFetching(timeoutSeconds: number) {
   const fetchFor = mediaFetching({ settings }, { smtp: provider })
   return (accountId: string, mediaUrl: string, requestId = uuidv7(), tooLateAt = Infinity) => {
     const message = { type: 'media', media: { mediaType: 'document', mediaUrl } } as const
+    const memory = budget.reservationFor(accountId)
     return fetchFor(
       { requestId, accountId, provider: 'smtp', tooLateAt },
       buildDelivery(rules, {}, { message }),
-    )
+      memory,
+    ).finally(memory.release)
   }
 }
 
@@ -125,7 +130,7 @@ test("media that find no memory because others' don't come are no fault of the m
   })
   const before = files.calls.length
   const holding = ['a', 'b'].flatMap((owner) =>
-    Array.from({ length: 4 }, () => fetcher.fetch({ url, owner }, over.signal)),
+    Array.from({ length: 4 }, () => withMemory(fetcher, budget).fetch({ url, owner }, over.signal)),
   )
   await eventually('all were asked for', async () => files.calls.length === before + 8)
   const requestId = uuidv7()

@@ -96,7 +96,10 @@ test('a send moves the counters of every process that handles it', async () => {
   expect(took).toBeLessThan(30)
   expect(worker.value('outbound_claim_batch_sends_sum')).toBeGreaterThanOrEqual(2)
   expect(worker.value('outbound_outcome_batch_sends_sum')).toBe(2)
-  expect(worker.value('outbound_worker_slots')).toBe(50)
+  expect(worker.value('outbound_worker_slots')).toBe(1000)
+  expect(worker.value('outbound_overflow_work_limit')).toBe(4)
+  expect(worker.value('outbound_sends_at_work')).toBe(0)
+  expect(worker.value('outbound_media_memory_bytes')).toBe(0)
 
   const api = await scrapeAt(metricsUrls.api)
   const route = '/v1/channels/:channelId/messages'

@@ -1,5 +1,5 @@
 import { extname } from 'node:path'
-import { Semaphore } from '../../../platform/semaphore.ts'
+import { MemoryBudget, type Reservation } from '../../../platform/memory-budget.ts'
 import type { Settings } from '../../../platform/settings.ts'
 import { Thread } from '../../../platform/thread.ts'
 import type { ClientTimeouts } from '../../client-timeouts.ts'
@@ -19,12 +19,7 @@ export const processedBytes = 48 * mebibyte
 /** After this long, parsing counts as hung. */
 const parsedWithinMs = 10_000
 
-/** The part of the memory budget for one body; empty until `reserve`. */
-export interface Reservation {
-  /** @throws NotAcquired, which is answered with 503, if none is free in time; the signal's reason if it is aborted first. */
-  reserve(bytes: number, signal: AbortSignal): Promise<void>
-  release(): void
-}
+const refusal = 'the memory budget for large bodies stayed full for too long'
 
 export type LargeBodies = ReturnType<typeof openLargeBodies>
 
@@ -36,8 +31,10 @@ export function openLargeBodies(
   settings: Pick<Settings, 'MAX_BODY_BYTES' | 'ALLOWED_PRIVATE_NETWORKS'>,
   { queuedMs }: ClientTimeouts,
 ) {
-  const received = memoryBudget(Math.max(receivedBytes, settings.MAX_BODY_BYTES))
-  const processed = memoryBudget(Math.max(processedBytes, settings.MAX_BODY_BYTES))
+  const budget = (bytes: number) =>
+    new MemoryBudget({ bytes: Math.max(bytes, settings.MAX_BODY_BYTES), waitMs: queuedMs, refusal })
+  const received = budget(receivedBytes)
+  const processed = budget(processedBytes)
   const parserOptions: ParserOptions = {
     allowedPrivateNetworks: settings.ALLOWED_PRIVATE_NETWORKS.map(([base, bits]) => `${base}/${bits}`),
   }
@@ -48,15 +45,8 @@ export function openLargeBodies(
   })
 
   return {
-    reservationFor(owner: string): Reservation {
-      let release = () => {}
-      return {
-        async reserve(bytes, signal) {
-          release = await received.acquire({ units: bytes, owner }, queuedMs, signal)
-        },
-        release: () => release(),
-      }
-    },
+    /** For a body, from the start of receiving it until it is answered. Too little memory in time is answered with 503. */
+    reservationFor: (owner: string): Reservation => received.reservationFor(owner),
     /**
      * Parses a body in the thread, to which its pieces are moved, then runs the rest of the request. Waits while too many
      * bytes are being processed.
@@ -67,7 +57,8 @@ export function openLargeBodies(
       owner: string,
       rest: (parsed: Parsed) => Promise<void>,
     ) {
-      const release = await processed.acquire({ units: lengthOf(pieces), owner }, queuedMs)
+      const memory = processed.reservationFor(owner)
+      await memory.reserve(lengthOf(pieces))
       try {
         const parsed = await thread.run(
           { pieces, form },
@@ -79,18 +70,10 @@ export function openLargeBodies(
         if (asApiError(error as Error).statusCode === 503) processed.refuseWaiting()
         throw error
       } finally {
-        release()
+        memory.release()
       }
     },
   }
-}
-
-function memoryBudget(bytes: number): Semaphore {
-  return new Semaphore({
-    units: bytes,
-    unitsOfOwner: bytes / 2,
-    refusal: 'the memory budget for large bodies stayed full for too long',
-  })
 }
 
 /** The thread's module next to this one: `.ts` as source, `.js` in the build. */

@@ -12,25 +12,26 @@ import {
 } from '../../../../src/core/delivery-times.ts'
 import { maxMediaBytes } from '../../../../src/core/message-body.ts'
 import { lastTag } from '../../../../src/queue/fair-order.ts'
-import { longestWaitForMemoryMs, memoryBudget } from '../../../../workers/providers/fetch-media.ts'
-import { keptForOrdinary } from '../../../../workers/queue-worker.ts'
+import * as overflowLimit from '../../../../workers/overflow-limit.ts'
 import { failuresToOpen } from '../../../../workers/sends/breaker.ts'
 import {
-  firstDelayMs,
   lateMediaKept,
-  longestDelayMs,
   shareOfAccount,
   shareOfAll,
   waitInSlotMs,
 } from '../../../../workers/sends/fetch-media.ts'
+import { maxReads } from '../../../../workers/sends/load-media.ts'
+import { longestWaitForMemoryMs, mediaBytesInFlight } from '../../../../workers/sends/media-memory.ts'
+import { firstDelayMs, longestDelayMs } from '../../../../workers/sends/put-off.ts'
 import { slowestBytesPerSecond } from '../../../../workers/sends/time-limit.ts'
+import { keptShare, maxOrdinaryWork } from '../../../../workers/slots.ts'
 import { sendsPerPass } from '../../../../workers/upkeep/reconcile.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import { grouped, mebibytes, percent, quotes, seconds, settings, totalRetryDelay } from './quote.ts'
 
 const { PROVIDER_TIMEOUT_SECONDS } = settings
 const { leaseMs, sweepEveryMs, permitValidMs, failingForMs } = workerTimes
-const overflowShare = percent(1 - keptForOrdinary)
+const overflowShare = percent(1 - keptShare)
 const calls = { limit: 600, seconds: 60 }
 
 quotes('explanation/delivery', [
@@ -57,14 +58,20 @@ quotes('explanation/delivery', [
   `within its account's quota?<br>${quotaPerChannel} a channel, ${quotaPerAccount} in all`,
   `a quota of ${quotaPerChannel} sends for each of its channels, and ${quotaPerAccount} in all`,
   `overflow -- at most ${overflowShare} --> slots`,
-  `uses at most ${overflowShare} of its slots for the overflow`,
   `So ${permitsDuringSlowStart} calls of a channel's overflow are in flight at a time`,
   `After ${slowStartAfterSeconds} s without an answer it is ${permitsDuringSlowStart} again`,
   `While an account's ${quotaPerChannel} sends in a channel wait`,
-  `the slots of a worker, ${quotaPerChannel} sends for each channel, and ${overflowShare} by the overflow`,
+  `others have ${percent(keptShare)} of the slots`,
+  `fill the slots of a worker, ${quotaPerChannel} sends for each channel`,
   `hold permits, and the ${permitsDuringSlowStart} calls of its slow start`,
   `up to ${grouped(sendsPerPass)} due sends at a time`,
   `Tags end** at ${grouped(lastTag)}`,
+  // Slots
+  `\`WORKER_CONCURRENCY\` slots (${settings.WORKER_CONCURRENCY})`,
+  `The overflow uses at most ${overflowShare} of the slots`,
+  `at most ${maxOrdinaryWork} sends of the ordinary queue at a time`,
+  `raises it by 1/${1 / overflowLimit.raisedBy}, up to ${overflowLimit.maxWork}`,
+  `halves it, down to ${overflowLimit.minWork}`,
   // Time limits
   `\`PROVIDER_TIMEOUT_SECONDS\` (${PROVIDER_TIMEOUT_SECONDS}) after its last bytes have moved`,
   `${1_000_000 / slowestBytesPerSecond} s for each megabyte that has moved (${(slowestBytesPerSecond * 8) / 1_000_000} Mbit/s)`,
@@ -72,8 +79,10 @@ quotes('explanation/delivery', [
   `use at most ${percent(shareOfAccount)} of the slots, and those of all accounts ${percent(shareOfAll)}`,
   `a send waits up to ${waitInSlotMs} ms in its slot`,
   `tried again after ${[1, 2, 4].map((times) => seconds(firstDelayMs * times)).join(', ')}, … up to ${seconds(longestDelayMs)}`,
-  `at most ${mebibytes(memoryBudget.units)} of a worker, and ${mebibytes(memoryBudget.unitsOfOwner)} for one account`,
   `or else ${mebibytes(maxMediaBytes)}, is reserved`,
-  `Without free memory within ${seconds(longestWaitForMemoryMs)}`,
   `for ${lateMediaKept.ttl / 60_000} minutes, at most ${mebibytes(lateMediaKept.maxSize)} in all`,
+  // Memory for media
+  `at most ${mebibytes(mediaBytesInFlight)} of a worker, and ${mebibytes(mediaBytesInFlight / 2)} for one account`,
+  `Without free memory within ${seconds(longestWaitForMemoryMs)}`,
+  `At most ${maxReads} of the worker's connections`,
 ])

@@ -10,10 +10,11 @@ import { maxIssues } from '../../../../src/core/issues.ts'
 import { maxDepth, maxFields } from '../../../../src/core/json-limits.ts'
 import { maxMediaBytes } from '../../../../src/core/message-body.ts'
 import { longestRetryAfterMs, maxLosses } from '../../../../src/core/outcome.ts'
-import { memoryBudget } from '../../../../workers/providers/fetch-media.ts'
-import { keptForOrdinary } from '../../../../workers/queue-worker.ts'
+import * as overflowLimit from '../../../../workers/overflow-limit.ts'
 import { failuresToOpen } from '../../../../workers/sends/breaker.ts'
-import { shareOfAccount, shareOfAll } from '../../../../workers/sends/fetch-media.ts'
+import { lateMediaKept, shareOfAccount, shareOfAll } from '../../../../workers/sends/fetch-media.ts'
+import { mediaBytesInFlight } from '../../../../workers/sends/media-memory.ts'
+import { keptShare, maxOrdinaryWork } from '../../../../workers/slots.ts'
 import { pageSize } from '../../../../workers/upkeep/sweep.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import { grouped, kibibytes, mebibytes, percent, quotes, retryDelays, seconds, settings } from './quote.ts'
@@ -29,7 +30,11 @@ const limits: [what: string, limit: string][] = [
   ['requests of an account', `${settings.RATE_LIMIT_POINTS} in ${settings.RATE_LIMIT_WINDOW_SECONDS} s`],
   ['requests with faulty keys from one address', `${settings.AUTH_FAILURE_LIMIT} in 60 s`],
   ['sends in flight of a worker', `${WORKER_CONCURRENCY}`],
-  ['share of them from the overflow', percent(1 - keptForOrdinary)],
+  ['share of them from the overflow', percent(1 - keptShare)],
+  [
+    'sends that a worker works on itself, without those that wait for their provider',
+    `${maxOrdinaryWork} of each queue, [${overflowLimit.minWork} at least]`,
+  ],
   [
     'share of them that fetch media: of one account, of all',
     `${percent(shareOfAccount)}, ${percent(shareOfAll)}`,
@@ -69,7 +74,6 @@ quotes('reference/limits', [
   `Bodies of more than ${kibibytes(smallBytes)} share a memory budget`,
   `| ${mebibytes(receivedBytes)}, of which ${mebibytes(receivedBytes / 2)} for an account; \`MAX_BODY_BYTES\` if that is more | they wait and aren't read on; after ${seconds(timeouts.queuedMs)} they are a 503`,
   `| ${mebibytes(processedBytes)}, of which ${mebibytes(processedBytes / 2)} for an account`,
-  `Media that is being fetched takes at most ${mebibytes(memoryBudget.units)}`,
-  `\`smtp\` holds up to ${mebibytes(maxMediaBytes)} per send in flight`,
-  `with ${WORKER_CONCURRENCY} in flight up to ${mebibytes(WORKER_CONCURRENCY * maxMediaBytes)}`,
+  `and ${mebibytes(mediaBytesInFlight)} for [content of media]`,
+  `takes up to ${mebibytes(lateMediaKept.maxSize)} more`,
 ])

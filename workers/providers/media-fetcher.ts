@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher } from 'undici'
 import { maxMediaBytes } from '../../src/core/message-body.ts'
-import { NotAcquired, Semaphore } from '../../src/platform/semaphore.ts'
+import type { Reservation } from '../../src/platform/memory-budget.ts'
+import { NotAcquired } from '../../src/platform/semaphore.ts'
 import type { Moved } from '../sends/time-limit.ts'
 import { addressNotAllowed, type ConnectorOptions, guardedConnector } from './guarded-connector.ts'
 import { describe, userAgent } from './http.ts'
@@ -17,8 +18,8 @@ import {
 
 export interface MediaLink {
   url: string
-  /** The account, which has a share of the memory budget. */
-  owner: string
+  /** For the content. The caller releases it, after the call to the provider. */
+  memory: Pick<Reservation, 'reserve' | 'shrinkTo'>
 }
 
 export interface MediaFetcher {
@@ -36,15 +37,10 @@ export interface MediaFetcher {
 
 const longestIdleMs = 10_000
 
-/** Bytes of media being fetched, for all accounts and for one. Beyond it, responses stay unread in the network. */
-export const memoryBudget = { units: 8 * maxMediaBytes, unitsOfOwner: 4 * maxMediaBytes }
-/** After this the send goes back to the queue, instead of keeping a slot and an open connection while it waits. */
-export const longestWaitForMemoryMs = 5000
 const firstBytes = 64 * 1024
 
 /** Fetches media for providers that take no links: only from allowed addresses, and without following redirects. */
-export function createMediaFetcher(options: ConnectorOptions & { waitForMemoryMs?: number }): MediaFetcher {
-  const { waitForMemoryMs = longestWaitForMemoryMs } = options
+export function createMediaFetcher(options: ConnectorOptions): MediaFetcher {
   const agent = new Agent({
     connect: guardedConnector(options),
     pipelining: 1,
@@ -55,34 +51,31 @@ export function createMediaFetcher(options: ConnectorOptions & { waitForMemoryMs
     headersTimeout: 0,
     bodyTimeout: 0,
   })
-  const memory = new Semaphore(memoryBudget)
   const putOffs = new Set<() => void>()
   let isStopped = false
   return {
-    async fetch({ url, owner }, signal, moved = () => {}) {
+    async fetch({ url, memory }, signal, moved = () => {}) {
       if (isStopped) return stopping
       const over = new AbortController()
-      let release = () => {}
       let putOff = () => {}
       let isWaitingForMemory = false
       const reserve = async (bytes: number) => {
         isWaitingForMemory = true
-        const acquired = await memory.acquire({ units: bytes, owner }, waitForMemoryMs, over.signal)
+        await memory.reserve(bytes, over.signal)
         isWaitingForMemory = false
-        if (over.signal.aborted) acquired()
-        else release = acquired
       }
       const onTimeOver = () => (isWaitingForMemory ? noMemory : notInTime)
       try {
-        return await get(agent, new URL(url), { signal, onTimeOver }, (end) => {
+        const fetched = await get(agent, new URL(url), { signal, onTimeOver }, (end) => {
           putOff = () => end(stopping)
           putOffs.add(putOff)
           return answerReader(end, reserve, moved)
         })
+        memory.shrinkTo(fetched.kind === 'media' ? fetched.content.length : 0)
+        return fetched
       } finally {
         putOffs.delete(putOff)
         over.abort()
-        release()
       }
     },
     stop() {

@@ -1,8 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parseNetwork } from '../../../src/core/public-address.ts'
-import { createMediaFetcher, type MediaFetcher } from '../../../workers/providers/fetch-media.ts'
+import type { MemoryBudget } from '../../../src/platform/memory-budget.ts'
 import type { ConnectorOptions } from '../../../workers/providers/guarded-connector.ts'
+import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
+import { openMediaMemory } from '../../../workers/sends/media-memory.ts'
+import { withMemory } from '../../support/fetching.ts'
 import { expectSooner, timed } from '../../support/standstill.ts'
 import { eventually } from '../../support/wait.ts'
 import {
@@ -30,13 +33,13 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-const fetchers: MediaFetcher[] = []
+const fetchers: ReturnType<typeof withMemory>[] = []
 afterEach(async () => {
   await Promise.all(fetchers.splice(0).map((fetcher) => fetcher.close()))
 })
 
-function open(changes: Partial<Parameters<typeof createMediaFetcher>[0]> = {}): MediaFetcher {
-  const fetcher = createMediaFetcher({ allowedPrivateNetworks: loopback, ...changes })
+function open(changes: Partial<ConnectorOptions> = {}, memory?: MemoryBudget) {
+  const fetcher = withMemory(createMediaFetcher({ allowedPrivateNetworks: loopback, ...changes }), memory)
   fetchers.push(fetcher)
   return fetcher
 }
@@ -305,7 +308,7 @@ describe('memory', () => {
   })
 
   test('a fetch that waits too long for memory is put off, long before its time is over', async () => {
-    const fetcher = open({ waitForMemoryMs: 200 })
+    const fetcher = open({}, openMediaMemory(200))
     const { url, asked, answerAll } = holdBack()
     const held = Array.from({ length: 4 }, () => fetcher.fetch({ url, owner }, AbortSignal.timeout(20_000)))
     await eventually('4 were asked for', async () => asked.count === 4)

@@ -1,0 +1,59 @@
+import { Semaphore } from './semaphore.ts'
+
+/** The part of a memory budget that one piece of work uses; empty until `reserve`. */
+export interface Reservation {
+  /** @throws NotAcquired if too little is free in time; the signal's reason if it is aborted first. */
+  reserve(bytes: number, signal?: AbortSignal): Promise<void>
+  /** Gives back what was reserved beyond so many bytes. */
+  shrinkTo(bytes: number): void
+  /** Ends the work's use of the budget: a `reserve` that still waits is granted nothing. */
+  release(): void
+}
+
+export interface MemoryBudgetOptions {
+  bytes: number
+  /** How long a piece of work waits for its part. */
+  waitMs: number
+  /** The message of a refusal. */
+  refusal?: string
+}
+
+/**
+ * Bounds the bytes that are in memory at the same time. An owner may use half of them: one account's large media doesn't keep
+ * the others' out.
+ */
+export class MemoryBudget {
+  readonly #semaphore: Semaphore
+  readonly #waitMs: number
+
+  constructor({ bytes, waitMs, ...rest }: MemoryBudgetOptions) {
+    this.#semaphore = new Semaphore({ units: bytes, unitsOfOwner: bytes / 2, ...rest })
+    this.#waitMs = waitMs
+  }
+
+  get usedBytes(): number {
+    return this.#semaphore.takenUnits
+  }
+
+  reservationFor(owner: string): Reservation {
+    let isOver = false
+    let give = (_keptBytes?: number) => {}
+    return {
+      reserve: async (bytes, signal) => {
+        const acquired = await this.#semaphore.acquire({ units: bytes, owner }, this.#waitMs, signal)
+        if (isOver) acquired()
+        else give = acquired
+      },
+      shrinkTo: (bytes) => give(bytes),
+      release: () => {
+        isOver = true
+        give()
+      },
+    }
+  }
+
+  /** Fails all that wait with NotAcquired. */
+  refuseWaiting(): void {
+    this.#semaphore.refuseWaiting()
+  }
+}

@@ -1,0 +1,36 @@
+import { v7 as uuidv7 } from 'uuid'
+import { sealConfig } from '../../src/core/sealed-config.ts'
+import type { EnteredSend } from '../../workers/sends/attempt.ts'
+import type { TestService } from './service.ts'
+
+/** A text that a worker has claimed, and that is in its conversation. */
+export function buildEnteredSend(
+  { runtime }: Pick<TestService, 'runtime'>,
+  changes: Partial<EnteredSend> = {},
+): EnteredSend {
+  const channelId = uuidv7()
+  return {
+    requestId: uuidv7(),
+    accountId: uuidv7(),
+    channelId,
+    contact: { type: 'phone', value: '+4915112345678' },
+    message: { type: 'text', text: { value: 'Hello' } },
+    flowId: null,
+    closeConversation: false,
+    conversationId: uuidv7(),
+    attempt: 1,
+    attemptsBeforeReplay: 0,
+    worker: 'a',
+    claimId: uuidv7(),
+    traceparent: null,
+    provider: 'sandbox',
+    sealedConfig: sealConfig({}, channelId, runtime.settings.CREDENTIALS_KEY),
+    onUncertain: 'hold',
+    isLimited: false,
+    isOverflow: false,
+    isProbe: false,
+    callInMs: null,
+    tooLateInMs: null,
+    ...changes,
+  }
+}

@@ -1,0 +1,19 @@
+import type { MediaFetcher } from '../../workers/providers/media-fetcher.ts'
+import { openMediaMemory } from '../../workers/sends/media-memory.ts'
+import type { Moved } from '../../workers/sends/time-limit.ts'
+
+/** A fetcher with a worker's memory budget, whose content is no longer needed as soon as it has come. */
+export function withMemory(fetcher: MediaFetcher, budget = openMediaMemory()) {
+  return {
+    async fetch({ url, owner }: { url: string; owner: string }, signal: AbortSignal, moved?: Moved) {
+      const memory = budget.reservationFor(owner)
+      try {
+        return await fetcher.fetch({ url, memory }, signal, moved)
+      } finally {
+        memory.release()
+      }
+    },
+    stop: () => fetcher.stop(),
+    close: () => fetcher.close(),
+  }
+}

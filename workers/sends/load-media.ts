@@ -1,0 +1,36 @@
+import { readMedia } from '../../db/delivery/media-content.ts'
+import type { Reservation } from '../../src/platform/memory-budget.ts'
+import { NotAcquired, Semaphore } from '../../src/platform/semaphore.ts'
+import type { Needs } from '../../src/runtime.ts'
+import { retryUntilAvailable } from '../retry-until-available.ts'
+import { longestWaitForMemoryMs } from './media-memory.ts'
+
+/** So many of the worker's connections to PostgreSQL read media at a time; the others are for claims and outcomes. */
+export const maxReads = 4
+
+interface StoredMedia {
+  requestId: string
+  accountId: string
+  sizeBytes: number
+}
+
+/**
+ * Loads the content of media that was sent as base64, when there is memory for it.
+ *
+ * @returns undefined if it was removed, `no_memory` if none became free in time.
+ */
+export function mediaLoader({ db, log }: Needs<'db' | 'log'>) {
+  const reads = new Semaphore({ units: maxReads, unitsOfOwner: maxReads })
+  const read = retryUntilAvailable(log, (media: StoredMedia) => readMedia(db, media))
+
+  return async (media: StoredMedia, memory: Reservation): Promise<Buffer | undefined | 'no_memory'> => {
+    try {
+      await memory.reserve(media.sizeBytes)
+      const release = await reads.acquire({ units: 1, owner: media.accountId }, longestWaitForMemoryMs)
+      return await read(media).finally(release)
+    } catch (error) {
+      if (error instanceof NotAcquired) return 'no_memory'
+      throw error
+    }
+  }
+}

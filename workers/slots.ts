@@ -1,0 +1,155 @@
+import { OverflowLimit } from './overflow-limit.ts'
+
+/** The queue from which a wake-up came. */
+export type QueueKind = 'ordinary' | 'overflow'
+
+/** A send's part of the worker, from its wake-up until its outcome is recorded. */
+export interface Slot {
+  /** Call it when the send is claimed. */
+  claimedFor(accountId: string): void
+  /** Waits for the provider: until it answers, the worker has nothing to do for the send. */
+  whileWaiting<Result>(wait: () => Promise<Result>): Promise<Result>
+}
+
+/** Share of the slots that each queue has for itself, so that slow calls of one leave slots to the other. */
+export const keptShare = 0.05
+/** Sends of the ordinary queue that the worker works on at a time. With more, batches get no cheaper. */
+export const maxOrdinaryWork = 256
+
+interface Part {
+  /** Sends that hold a slot. */
+  inFlight: number
+  /** Those of them that don't wait for their provider. */
+  atWork: number
+  /** Wake-ups that wait for a slot. */
+  waiting: (() => void)[]
+}
+
+const emptyPart = (): Part => ({ inFlight: 0, atWork: 0, waiting: [] })
+
+/**
+ * The slots of a worker, which both queues share (docs/explanation/delivery.md#slots). What a send takes of the worker itself,
+ * its claim and its outcome, is bounded apart from the wait for its provider, which costs next to nothing. A backlog may use all
+ * slots but a few; the ordinary queue comes first wherever both wait.
+ */
+export class Slots {
+  /** How many sends of the overflow may be in flight. */
+  readonly maxOverflow: number
+  readonly #maxInFlight: number
+  readonly #keptForOverflow: number
+  readonly #parts: Record<QueueKind, Part> = { ordinary: emptyPart(), overflow: emptyPart() }
+  /** Accounts with overflow in flight, and how many sends of it. */
+  readonly #overflowOf = new Map<string, number>()
+  readonly #limit = new OverflowLimit()
+  #isOpen = false
+
+  /** @param maxInFlight how many sends may be in flight. */
+  constructor(maxInFlight: number) {
+    this.#maxInFlight = maxInFlight
+    this.maxOverflow = Math.max(1, maxInFlight - Math.ceil(maxInFlight * keptShare))
+    this.#keptForOverflow = Math.floor(maxInFlight * keptShare)
+  }
+
+  /** The sends of the overflow that the worker may work on now. */
+  get overflowLimit(): number {
+    return this.#limit.current
+  }
+
+  atWork(queue: QueueKind): number {
+    return this.#parts[queue].atWork
+  }
+
+  /** Runs the work as soon as there is a slot for it. */
+  async run<Result>(queue: QueueKind, work: (slot: Slot) => Promise<Result>): Promise<Result> {
+    const part = this.#parts[queue]
+    if (part.waiting.length > 0 || !this.#mayStart(queue)) {
+      await new Promise<void>((resolve) => part.waiting.push(resolve))
+    } else {
+      begin(part)
+    }
+    let account: string | undefined
+    const claimedFor = (accountId: string) => {
+      account = accountId
+      if (queue === 'overflow') this.#countOverflow(accountId, 1)
+      else if (!this.#overflowOf.has(accountId)) this.#limit.lower()
+    }
+    try {
+      return await work({ claimedFor, whileWaiting: (wait) => this.#whileWaiting(part, wait) })
+    } finally {
+      if (queue === 'overflow' && this.#isLimiting()) this.#limit.raise()
+      if (queue === 'overflow' && account !== undefined) this.#countOverflow(account, -1)
+      part.inFlight--
+      part.atWork--
+      this.#startNext()
+    }
+  }
+
+  /** Lets all start that wait. */
+  open(): void {
+    this.#isOpen = true
+    this.#startNext()
+  }
+
+  async #whileWaiting<Result>(part: Part, wait: () => Promise<Result>): Promise<Result> {
+    part.atWork--
+    this.#startNext()
+    try {
+      return await wait()
+    } finally {
+      // Whatever else there is to do: an outcome is never put off.
+      part.atWork++
+    }
+  }
+
+  #mayStart(queue: QueueKind): boolean {
+    if (this.#isOpen) return true
+    const { ordinary, overflow } = this.#parts
+    const inFlight = ordinary.inFlight + overflow.inFlight
+    const unusedByOverflow = Math.max(0, this.#keptForOverflow - overflow.inFlight)
+    if (queue === 'ordinary') {
+      const keptFree = overflow.waiting.length > 0 ? unusedByOverflow : 0
+      return inFlight < this.#maxInFlight - keptFree && ordinary.atWork < maxOrdinaryWork
+    }
+    if (inFlight >= this.#maxInFlight) return false
+    if (
+      unusedByOverflow === 0 &&
+      (inFlight >= this.maxOverflow || overflow.inFlight >= this.#maxOverflowNow())
+    )
+      return false
+    if (overflow.atWork < this.#limit.min) return true
+    return ordinary.waiting.length === 0 && ordinary.atWork + overflow.atWork < this.#limit.current
+  }
+
+  /** The more slots the ordinary queue uses, the more are kept free for it. */
+  #maxOverflowNow(): number {
+    const { ordinary } = this.#parts
+    return Math.max(this.#limit.min, this.maxOverflow - 2 * ordinary.inFlight)
+  }
+
+  /** Whether the overflow would use more than its limit. */
+  #isLimiting(): boolean {
+    const { ordinary, overflow } = this.#parts
+    return overflow.waiting.length > 0 && ordinary.atWork + overflow.atWork >= this.#limit.current
+  }
+
+  #startNext(): void {
+    for (const queue of ['ordinary', 'overflow'] as const) {
+      const part = this.#parts[queue]
+      while (part.waiting.length > 0 && this.#mayStart(queue)) {
+        begin(part)
+        part.waiting.shift()?.()
+      }
+    }
+  }
+
+  #countOverflow(accountId: string, by: 1 | -1): void {
+    const count = (this.#overflowOf.get(accountId) ?? 0) + by
+    if (count > 0) this.#overflowOf.set(accountId, count)
+    else this.#overflowOf.delete(accountId)
+  }
+}
+
+function begin(part: Part): void {
+  part.inFlight++
+  part.atWork++
+}
