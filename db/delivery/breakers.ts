@@ -49,7 +49,7 @@ const nextProbeStatement = prepared<{ id: string }>(
   `update channels set breaker_open_until = clock_timestamp() where id = $1 and breaker_open_until is not null`,
 )
 
-/** Allows another probe at once, after one that did not reach the provider. */
+/** Allows another probe at once, after one that said nothing about the provider, for example because it made no call. */
 export async function allowNextProbe(db: Database, channelId: string): Promise<void> {
   await nextProbeStatement(db, [channelId])
 }
