@@ -54,7 +54,7 @@ export function openProviders({
   }
 }
 
-/** Makes links to the media of sends. Without PUBLIC_BASE_URL, the dispatcher doesn't call a provider that needs one. */
+/** Makes links to the media of sends. Without PUBLIC_BASE_URL, a provider that needs one isn't called (workers/sends/prepare-delivery.ts). */
 function mediaLinks({ PUBLIC_BASE_URL, CREDENTIALS_KEY }: Settings, nowMs: () => number) {
   return (requestId: string) => {
     if (!PUBLIC_BASE_URL) throw new Error('Set PUBLIC_BASE_URL: links to media need it')

@@ -1,11 +1,10 @@
-import type { ClaimedSend } from '../../db/delivery/claims.ts'
 import { type Entered, type Entry, enterConversations } from '../../db/delivery/conversations.ts'
 import { isRowFault } from '../../db/errors.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
-import type { EnteredSend } from './attempt.ts'
+import type { EnteredSend, OwnSend } from './attempt.ts'
 
 const maxSendsPerEntry = 200
 
@@ -22,7 +21,7 @@ export function conversationCloser({ db, log }: Needs<'db' | 'log'>) {
     isItemsFault: isRowFault,
     flush: retryUntilAvailable(log, (batch) => enterConversations(db, batch)),
   })
-  return async (send: ClaimedSend): Promise<EnteredSend | undefined> => {
+  return async (send: OwnSend): Promise<EnteredSend | undefined> => {
     const { requestId, conversationId } = send
     if (conversationId !== null) return { ...send, conversationId }
     const entered = await entries.add(send)

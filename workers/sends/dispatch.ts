@@ -20,7 +20,7 @@ export const tooLate: AttemptOutcome = {
   keepsDueTime: true,
 }
 
-const leftBehind: Outcome = {
+const noAnswer: Outcome = {
   outcome: 'uncertain',
   fault: 'provider',
   reason: 'the provider did not answer in time',
@@ -31,7 +31,14 @@ const leftBehind: Outcome = {
  * given up this worker's claims.
  */
 export function dispatcher(
-  runtime: Needs<'db' | 'log' | 'metrics' | 'settings'>,
+  runtime: Needs<
+    'db' | 'log' | 'metrics',
+    | 'PROVIDER_TIMEOUT_SECONDS'
+    | 'WORKER_CONCURRENCY'
+    | 'CREDENTIALS_KEY'
+    | 'CREDENTIALS_KEY_PREVIOUS'
+    | 'PUBLIC_BASE_URL'
+  >,
   providers: Providers,
   heartbeat: Pick<Heartbeat, 'holdsLease'>,
 ) {
@@ -75,7 +82,7 @@ export function dispatcher(
     try {
       const call = (signal: AbortSignal, moved: Moved) =>
         providers[send.provider].send(delivery, signal, moved)
-      return await traceCall(send, () => withinTimeLimit(timeoutMs, call, leftBehind))
+      return await traceCall(send, () => withinTimeLimit(timeoutMs, call, noAnswer))
     } catch (error) {
       logFault(log, 'dispatch_fault', error, { requestId })
       return {

@@ -32,7 +32,7 @@ export async function withinTimeLimit<Result>(
   const after = (ms: number, then: () => void) => {
     timer = setTimeout(then, ms)
   }
-  const isIgnored = new Promise<Result>((resolve) => {
+  const timeOver = new Promise<Result>((resolve) => {
     const end = () => {
       abort.abort()
       after(timeToHeedMs, () => resolve(ignored))
@@ -50,7 +50,7 @@ export async function withinTimeLimit<Result>(
     moved.forMs = sinceStartMs()
   }
   try {
-    return await Promise.race([work(abort.signal, onMoved), isIgnored])
+    return await Promise.race([work(abort.signal, onMoved), timeOver])
   } finally {
     clearTimeout(timer)
   }

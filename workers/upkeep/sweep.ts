@@ -23,7 +23,8 @@ export const pageSize = 500
  * @param inFlight the sends that this worker is processing.
  */
 export function startSweeps(
-  runtime: Queues & Needs<'db' | 'log' | 'metrics' | 'settings'>,
+  runtime: Queues &
+    Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS' | 'RETENTION_DAYS' | 'MEDIA_RETENTION_HOURS'>,
   heartbeat: Pick<Heartbeat, 'worker' | 'maySweep' | 'sweepsUntil'>,
   inFlight: () => string[],
   { sweepEveryMs }: Pick<WorkerTimes, 'sweepEveryMs'> = workerTimes,
