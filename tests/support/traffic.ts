@@ -1,13 +1,14 @@
-import { eq } from 'drizzle-orm'
+import { eq, inArray } from 'drizzle-orm'
 import { expect } from 'vitest'
 import type { ChannelFields } from '../../db/accounts/channels.ts'
-import { channels } from '../../db/schema.ts'
+import { channels, sends } from '../../db/schema.ts'
 import { readSettings } from '../../src/platform/settings.ts'
 import type { WorkerTimes } from '../../workers/worker-times.ts'
 import { type Account, accept, buildAccount, buildWebhookChannel, newContact, textBody } from './builders.ts'
 import { finishedTimeline, startTestService, type TestService, type WorkerOptions } from './service.ts'
 import { expectSooner, type Span, StoodStill, spanBetween } from './standstill.ts'
 import type { Stores } from './stores.ts'
+import { eventually } from './wait.ts'
 import { type Behaviour, openWebhookReceiver, type WebhookCall } from './webhook-receiver.ts'
 
 interface Test {
@@ -89,8 +90,10 @@ function trafficOn(
     sendLane: (channelId: string, count: number, contact = newContact()) =>
       sendEach(channelId, count, () => contact),
     ended,
+    allEnded: (requestIds: readonly string[]) => endedRows(service, requestIds),
     async expectSent(requestIds: readonly string[], attempts = 1): Promise<void> {
-      for (const id of requestIds) expect(await ended(id)).toMatchObject({ status: 'sent', attempts })
+      for (const row of await endedRows(service, requestIds))
+        expect(row).toEqual({ requestId: row.requestId, status: 'sent', attempts })
     },
     callsOf,
     /** Of which sends the calls were, in the order in which they came. */
@@ -101,6 +104,38 @@ function trafficOn(
       return row
     },
   }
+}
+
+/**
+ * Waits until all have ended, and returns their rows: to request the timeline of each takes longer than to send them. Otherwise fails with the log lines of those that haven't, and of faults.
+ */
+async function endedRows({ runtime, logs }: TestService, requestIds: readonly string[]) {
+  const found = () =>
+    runtime.db
+      .select({
+        requestId: sends.requestId,
+        status: sends.status,
+        attempts: sends.attempt,
+        at: sends.finishedAt,
+      })
+      .from(sends)
+      .where(inArray(sends.requestId, [...requestIds]))
+  let waiting: string[] = []
+  const rows = await eventually(
+    'the end of all',
+    async () => {
+      const rows = await found()
+      const ended = new Set(rows.filter(({ at }) => at).map(({ requestId }) => requestId))
+      waiting = requestIds.filter((id) => !ended.has(id))
+      return waiting.length === 0 && rows
+    },
+    80_000,
+  ).catch((error: Error) => {
+    const lines = logs.filter(({ requestId = '', level }) => waiting.includes(requestId) || level !== 'info')
+    error.message += lines.map((line) => `\n${JSON.stringify(line)}`).join('')
+    throw error
+  })
+  return rows.map(({ at, ...row }) => row)
 }
 
 /** How much longer one call may take to the receiver than another one, on a busy machine. */

@@ -13,7 +13,7 @@ import { accept as accepting, type Behaviour, delay, failingOnce, gate } from '.
 
 /** A service for several senders, whose workers have so many slots. */
 async function startService(test: TestContext, concurrency: number, settings: Record<string, string> = {}) {
-  const { service, receiver, orderOf } = await startTraffic(test, {
+  const { service, receiver, orderOf, expectSent } = await startTraffic(test, {
     WORKER_CONCURRENCY: String(concurrency),
     PROVIDER_TIMEOUT_SECONDS: '25',
     ...settings,
@@ -33,6 +33,7 @@ async function startService(test: TestContext, concurrency: number, settings: Re
     /** The ids of the calls until now. */
     called: () => receiver.calls.map(({ headers }) => String(headers['webhook-id'])),
     calledOf: orderOf,
+    expectSent,
     allCalled: (requestIds: readonly string[]) =>
       eventually(
         'a call for each',
@@ -225,7 +226,7 @@ test('a worker that stops begins no more calls, and leaves waiting wake-ups in t
 })
 
 test('retried sends of the overflow return to it, and are sent', async (context) => {
-  const { service, buildSender } = await startService(context, 10, { RETRY_DELAYS_SECONDS: '2' })
+  const { service, buildSender, expectSent } = await startService(context, 10, { RETRY_DELAYS_SECONDS: '2' })
   const sender = await buildSender(failingOnce())
   await service.startWorker()
   const ids = await acceptBatch(service, manyOf(30, sender))
@@ -233,21 +234,17 @@ test('retried sends of the overflow return to it, and are sent', async (context)
     'retries in the overflow',
     async () => (await service.runtime.overflow.getDelayedCount()) > 0,
   )
-  for (const id of ids) {
-    expect(await finishedTimeline(service, id, sender.apiKey)).toMatchObject({ status: 'sent', attempts: 2 })
-  }
+  await expectSent(ids, 2)
 })
 
 test('when Redis is flushed while both queues hold wake-ups, all are sent, once', async (context) => {
-  const { service, buildSender, called, calledOf } = await startService(context, 10)
+  const { service, buildSender, called, calledOf, expectSent } = await startService(context, 10)
   const sender = await buildSender(delay(20, accepting))
   const ids = await acceptBatch(service, manyOf(100, sender))
   const worker = await service.startWorker()
   await eventually('some are sent', async () => called().length > 20)
   await service.runtime.redis.flushdb()
-  for (const id of ids) {
-    expect(await finishedTimeline(service, id, sender.apiKey)).toMatchObject({ status: 'sent', attempts: 1 })
-  }
+  await expectSent(ids)
   expect(calledOf(ids).toSorted()).toEqual(ids.toSorted())
   await worker.stop()
 })

@@ -128,7 +128,7 @@ test('fifty contacts with ten sends each, three workers and a provider that some
   await traffic.startWorkers('a', 'b', 'c')
   const contacts = Array.from({ length: 50 }, newContact)
   const lanes = await Promise.all(contacts.map((contact) => traffic.sendLane(channelId, 10, contact)))
-  for (const id of lanes.flat()) expect(await traffic.ended(id)).toMatchObject({ status: 'sent' })
+  for (const row of await traffic.allEnded(lanes.flat())) expect(row).toMatchObject({ status: 'sent' })
   for (const lane of lanes) {
     // A retried one is called again before the next one is called.
     expect(traffic.orderOf(lane).filter((id, index, all) => id !== all[index - 1])).toEqual(lane)
