@@ -1,31 +1,49 @@
-import { rm } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { startReaper, startRedis } from '../../src/dev/embedded/index.ts'
+import { type Reaper, startReaper, startRedis } from '../../src/dev/embedded/index.ts'
 import { temporaryFolder } from '../../src/dev/embedded/temporary-folder.ts'
 import { startMigratedPostgres } from './migrated-postgres.ts'
+import type { Servers } from './servers.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** A server whose database `postgres` is migrated, to be copied for each test file. */
-    postgresUrl: string
-    redisUrl: string
+    /** Where the URLs of the servers are written when they are ready, or why they aren't. */
+    serversFile: string
   }
 }
 
-/** One PostgreSQL and one Redis for a test run; every test file gets a database of its own in both. */
+/**
+ * One PostgreSQL and one Redis for a test run; every test file gets a database of its own in both. They start while the
+ * first test files are imported (servers.ts).
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await temporaryFolder()
   const reaper = startReaper()
-  const [postgres, redis] = await Promise.all([
-    startMigratedPostgres(folder, reaper),
-    startRedis({ folder: join(folder, 'redis'), reaper, folderToRemove: folder }),
-  ])
-  project.provide('postgresUrl', postgres.url)
-  project.provide('redisUrl', redis.url)
+  const file = join(folder, 'servers.json')
+  project.provide('serversFile', file)
+  const started = start(folder, reaper)
+  const noted = started.then(
+    ([postgres, redis]) => note(file, { postgresUrl: postgres.url, redisUrl: redis.url }),
+    (error: Error) => note(file, { fault: `${error.stack}` }),
+  )
   return async () => {
-    await Promise.all([postgres.stop(), redis.stop()])
+    await noted
+    await started.then((servers) => Promise.all(servers.map((server) => server.stop())))
     await rm(folder, { recursive: true, force: true })
     await reaper.close()
   }
+}
+
+function start(folder: string, reaper: Reaper) {
+  return Promise.all([
+    startMigratedPostgres(folder, reaper),
+    startRedis({ folder: join(folder, 'redis'), reaper, folderToRemove: folder }),
+  ])
+}
+
+/** Renamed when it is complete: a test may look at any time. */
+async function note(file: string, servers: Servers): Promise<void> {
+  await writeFile(`${file}.partial`, JSON.stringify(servers))
+  await rename(`${file}.partial`, file)
 }

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { v7 as uuidv7 } from 'uuid'
-import { inject } from 'vitest'
+import { testServers } from './servers.ts'
 
 export interface Stores {
   databaseUrl: string
@@ -22,7 +22,7 @@ export async function freshStores(): Promise<Stores> {
 }
 
 async function freshDatabase(): Promise<string> {
-  const url = new URL(inject('postgresUrl'))
+  const url = new URL((await testServers()).postgresUrl)
   const name = `test_${uuidv7().replaceAll('-', '')}`
   const template = url.pathname.slice(1)
   // A template must not be in use, not even by this connection.
@@ -38,7 +38,7 @@ async function freshDatabase(): Promise<string> {
 
 /** Database 0 only counts which ones are taken. */
 async function freshRedis(): Promise<string> {
-  const url = new URL(inject('redisUrl'))
+  const url = new URL((await testServers()).redisUrl)
   const redis = new Redis(url.href)
   const index = await redis.incr('databases-taken')
   const [, databases] = (await redis.config('GET', 'databases')) as [string, string]

@@ -6,10 +6,11 @@ import { homedir, tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { type Copy, DockerfileParser, type From } from 'dockerfile-ast'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { startReaper } from '../../../src/dev/embedded/index.ts'
 import { portToKeep } from '../../support/port.ts'
+import { testServers } from '../../support/servers.ts'
 import { testSecrets } from '../../support/service.ts'
 import { freshStores } from '../../support/stores.ts'
 import { eventually } from '../../support/wait.ts'
@@ -110,7 +111,7 @@ function run(command: string, cwd: string): void {
 }
 
 async function emptyDatabase(): Promise<string> {
-  const url = new URL(inject('postgresUrl'))
+  const url = new URL((await testServers()).postgresUrl)
   const client = new pg.Client({ connectionString: url.href.replace(/\/[^/]*$/, '/template1') })
   await client.connect()
   await client.query('create database image_by_hand template template0')

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Seed, seedDemoAccount } from '../../../src/dev/seed.ts'
+import { testServers } from '../../support/servers.ts'
 import { testSecrets } from '../../support/service.ts'
 import { freshStores } from '../../support/stores.ts'
 import { eventually } from '../../support/wait.ts'
@@ -29,7 +30,7 @@ beforeAll(async () => {
 }, 120_000)
 
 async function emptyDatabase(): Promise<string> {
-  const url = new URL(inject('postgresUrl'))
+  const url = new URL((await testServers()).postgresUrl)
   const client = new pg.Client({ connectionString: url.href.replace(/\/[^/]*$/, '/template1') })
   await client.connect()
   await client.query('create database production template template0')
