@@ -15,6 +15,8 @@ export interface Result {
 
 export interface BenchmarkOptions {
   runs: number
+  /** How long to run the benchmark of a long load, if not as long as usual. */
+  minutes: number | undefined
   /** Smaller sizes, for a trial. */
   isQuick: boolean
   /** Whether the case of this name is selected. */

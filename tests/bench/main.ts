@@ -18,6 +18,7 @@ const options = {
   runs: { type: 'string' },
   only: { type: 'string' },
   quick: { type: 'boolean', default: false },
+  minutes: { type: 'string' },
   profile: { type: 'string' },
   out: { type: 'string', default: join(tmpdir(), 'outbound-bench.json') },
 } as const
@@ -34,7 +35,8 @@ try {
 
 async function main(): Promise<number> {
   const { values, positionals } = readArguments()
-  const runs = runsOf(values.runs ?? (values.quick ? '1' : '5'))
+  const runs = wholeOf('--runs', values.runs ?? (values.quick ? '1' : '5'))
+  const minutes = values.minutes === undefined ? undefined : wholeOf('--minutes', values.minutes)
   const chosen = chosenBenchmarks(positionals)
   const names = chosen.flatMap((benchmark) => benchmark.names)
   const only = chosenCases(values.only, names)
@@ -44,7 +46,7 @@ async function main(): Promise<number> {
   const findings: Findings[] = []
   for (const benchmark of chosen.filter((one) => one.names.some((name) => only.includes(name)))) {
     const isChosen = (name: string) => only.includes(name)
-    findings.push(await benchmark.run({ runs, isQuick: values.quick, isChosen, print }))
+    findings.push(await benchmark.run({ runs, minutes, isQuick: values.quick, isChosen, print }))
   }
   console.log(`\n${report(findings)}\n`)
   const machine = { cores: cpus().length, node: process.version }
@@ -64,8 +66,8 @@ function readArguments() {
   }
 }
 
-function runsOf(text: string): number {
-  if (!/^[1-9]\d{0,2}$/.test(text)) throw new UsageError('--runs has to be a whole number from 1 to 999')
+function wholeOf(option: string, text: string): number {
+  if (!/^[1-9]\d{0,2}$/.test(text)) throw new UsageError(`${option} has to be a whole number from 1 to 999`)
   return Number(text)
 }
 

@@ -22,8 +22,9 @@ const flat = { factor: 1.3, marginMs: 10, marginMebibytes: 50 }
 /** Half an hour of a mixed load: whether latency and memory stay as they are, and nothing is left behind. */
 export const soak: Benchmark = {
   names: ['soak'],
-  async run({ isQuick, print }) {
-    const sizes = isQuick ? quick : full
+  async run({ isQuick, minutes, print }) {
+    const usual = isQuick ? quick : full
+    const sizes = { ...usual, minutes: minutes ?? usual.minutes }
     const { dispatch, whole } = await measureCapacity(sizes.capacity)
     const perSecond = Math.min(dispatch, whole) * shareOfCapacity
     print(`soak: ${dispatch.toFixed(0)}/s dispatched, ${whole.toFixed(0)}/s accepted and dispatched`)
