@@ -5,6 +5,8 @@ import { percentile } from '../figures.ts'
 import type { Accepted } from '../post.ts'
 import type { Stage } from '../stage.ts'
 
+/** After this long a call without an accept is a retry: the answer to its client may be read late. */
+const retryAfterMs = 60_000
 const largestLogBytes = 64 * 1024 * 1024
 
 /** What was measured in one part of the time. */
@@ -61,9 +63,8 @@ export class Watch {
       }
       seen.add(requestId)
     }
-    // Those left are retries.
     for (const [requestId, arrivedAt] of this.#early) {
-      if (nowMs() - arrivedAt > 2000) this.#early.delete(requestId)
+      if (nowMs() - arrivedAt > retryAfterMs) this.#early.delete(requestId)
     }
   }
 
