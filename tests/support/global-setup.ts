@@ -25,11 +25,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const started = start(folder, reaper)
   const noted = started.then(
     ([postgres, redis]) => note(file, { postgresUrl: postgres.url, redisUrl: redis.url }),
-    (error: Error) => note(file, { fault: `${error.stack}` }),
+    ({ message }: Error) => note(file, { fault: message }),
   )
   return async () => {
     await noted
-    await started.then((servers) => Promise.all(servers.map((server) => server.stop())))
+    // The tests fail by the fault. The reaper stops a server that was started nevertheless.
+    const servers = await started.catch(() => [])
+    await Promise.all(servers.map((server) => server.stop()))
     await rm(folder, { recursive: true, force: true })
     await reaper.close()
   }
