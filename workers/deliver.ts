@@ -9,12 +9,9 @@ import type { Permits } from './sends/permits.ts'
 import { outcomeRecorder } from './sends/record-outcome.ts'
 import { traceAttempt } from './sends/trace.ts'
 import { nextWaker } from './sends/wake-next.ts'
-import type { Slot } from './slots.ts'
+import { type Slot, unlimitedSlot } from './slots.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
-
-/** Of a worker that bounds nothing. */
-const unlimited: Slot = { claimedFor: () => {}, whileWaiting: (wait) => wait() }
 
 interface Advanced {
   next: NextWakeUp
@@ -41,20 +38,19 @@ export function deliverer(
   const wakeNext = nextWaker(runtime, permits, times)
 
   const advance = async (requestId: string, slot: Slot): Promise<Advanced> => {
-    const claimed = await claim(requestId)
+    const claimed = await claim(requestId, slot)
     if ('next' in claimed) return claimed
-    slot.claimedFor(claimed.send.accountId)
     return await traceAttempt(claimed.send, async () => {
       const send = await closeConversation(claimed.send)
       // The claim was given up meanwhile. The send may be due again, with no other wake-up than this one.
       if (!send) return { next: { wakesLaneHead: true } }
-      const outcome = await slot.whileWaiting(() => dispatch(send))
+      const outcome = await dispatch(send, slot)
       const recorded = await recordOutcome(send, outcome)
       return { next: { wakeInMs: recorded.delayMs }, recorded }
     })
   }
 
-  return async (requestId: string, slot: Slot = unlimited): Promise<NextWakeUp> => {
+  return async (requestId: string, slot: Slot = unlimitedSlot): Promise<NextWakeUp> => {
     const { next, recorded } = await inFlight.track(requestId, advance(requestId, slot))
     if (recorded) await wakeNext(recorded)
     return next

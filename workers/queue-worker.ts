@@ -67,8 +67,10 @@ export function startQueueWorker(
       runRetryDelay: tryAgainAfterMs,
       ...leaveNothing,
     }
-    const process = (job: Job<SendJob>, token?: string) =>
-      slots.run(kind, (slot) => processJob(job, slot, token))
+    const process = async (job: Job<SendJob>, token?: string) => {
+      const slot = await slots.acquire(kind)
+      return await processJob(job, slot, token).finally(slot.release)
+    }
     const worker = new SteadyWorker(name, process, options, faults.taken)
     // The connection logs its own errors, once per outage.
     worker.on('error', (error) => redis.status === 'ready' && faults.log(error))

@@ -7,9 +7,19 @@ export type QueueKind = 'ordinary' | 'overflow'
 export interface Slot {
   /** Call it when the send is claimed. */
   claimedFor(accountId: string): void
-  /** Waits for the provider: until it answers, the worker has nothing to do for the send. */
-  whileWaiting<Result>(wait: () => Promise<Result>): Promise<Result>
+  /** The send waits for its provider: until `resumeWork`, the worker has nothing to do for it. */
+  pauseWork(): void
+  /** Whatever else there is to do: an outcome is never put off. */
+  resumeWork(): void
 }
+
+/** A slot to give back. */
+export interface HeldSlot extends Slot {
+  release(): void
+}
+
+/** Of a worker that limits nothing. */
+export const unlimitedSlot: Slot = { claimedFor: () => {}, pauseWork: () => {}, resumeWork: () => {} }
 
 /** Share of the slots that each queue has for itself, so that slow calls of one leave slots to the other. */
 export const keptShare = 0.05
@@ -59,8 +69,8 @@ export class Slots {
     return this.#parts[queue].atWork
   }
 
-  /** Runs the work as soon as there is a slot for it. */
-  async run<Result>(queue: QueueKind, work: (slot: Slot) => Promise<Result>): Promise<Result> {
+  /** Waits until there is a slot for a send of the queue. */
+  async acquire(queue: QueueKind): Promise<HeldSlot> {
     const part = this.#parts[queue]
     if (part.waiting.length > 0 || !this.#mayStart(queue)) {
       await new Promise<void>((resolve) => part.waiting.push(resolve))
@@ -68,19 +78,30 @@ export class Slots {
       begin(part)
     }
     let account: string | undefined
-    const claimedFor = (accountId: string) => {
-      account = accountId
-      if (queue === 'overflow') this.#countOverflow(accountId, 1)
-      else if (!this.#overflowOf.has(accountId)) this.#limit.lower()
+    let isPaused = false
+    const setPaused = (paused: boolean) => {
+      if (paused !== isPaused) part.atWork += paused ? -1 : 1
+      isPaused = paused
     }
-    try {
-      return await work({ claimedFor, whileWaiting: (wait) => this.#whileWaiting(part, wait) })
-    } finally {
-      if (queue === 'overflow' && this.#isLimiting()) this.#limit.raise()
-      if (queue === 'overflow' && account !== undefined) this.#countOverflow(account, -1)
-      part.inFlight--
-      part.atWork--
-      this.#startNext()
+    return {
+      claimedFor: (accountId) => {
+        account = accountId
+        if (queue === 'overflow') this.#countOverflow(accountId, 1)
+        else if (!this.#overflowOf.has(accountId)) this.#limit.lower()
+      },
+      pauseWork: () => {
+        setPaused(true)
+        this.#startNext()
+      },
+      resumeWork: () => setPaused(false),
+      release: () => {
+        setPaused(false)
+        if (queue === 'overflow' && this.#isLimiting()) this.#limit.raise()
+        if (queue === 'overflow' && account !== undefined) this.#countOverflow(account, -1)
+        part.inFlight--
+        part.atWork--
+        this.#startNext()
+      },
     }
   }
 
@@ -88,17 +109,6 @@ export class Slots {
   open(): void {
     this.#isOpen = true
     this.#startNext()
-  }
-
-  async #whileWaiting<Result>(part: Part, wait: () => Promise<Result>): Promise<Result> {
-    part.atWork--
-    this.#startNext()
-    try {
-      return await wait()
-    } finally {
-      // Whatever else there is to do: an outcome is never put off.
-      part.atWork++
-    }
   }
 
   #mayStart(queue: QueueKind): boolean {

@@ -6,6 +6,7 @@ import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
+import { type Slot, unlimitedSlot } from '../slots.ts'
 import type { NextWakeUp, OwnSend } from './attempt.ts'
 import type { Permits } from './permits.ts'
 
@@ -71,9 +72,11 @@ export function claimer(
     if (wakeInMs === 0) return await claim(requestId)
     return { next: { wakeInMs, wakesLaneHead: wakeInMs === undefined } }
   }
-  return async (requestId: string): Promise<Claimed> => {
+  return async (requestId: string, slot: Slot = unlimitedSlot): Promise<Claimed> => {
     const claimed = await claim(requestId)
-    if ('send' in claimed && isFirstSinceReplay(claimed.send)) logEvent(log, requestId, 'replayed', {})
+    if ('next' in claimed) return claimed
+    slot.claimedFor(claimed.send.accountId)
+    if (isFirstSinceReplay(claimed.send)) logEvent(log, requestId, 'replayed', {})
     return claimed
   }
 }

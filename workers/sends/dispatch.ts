@@ -4,6 +4,7 @@ import { logEvent, logFault } from '../../src/platform/logger.ts'
 import type { Reservation } from '../../src/platform/memory-budget.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { Providers } from '../providers/index.ts'
+import { type Slot, unlimitedSlot } from '../slots.ts'
 import type { Heartbeat } from '../upkeep/heartbeat.ts'
 import type { EnteredSend, TimedOutcome } from './attempt.ts'
 import { mediaFetching } from './fetch-media.ts'
@@ -50,7 +51,12 @@ export function dispatcher(
   const mediaMemory = openMediaMemory()
   metrics.beforeScrape.push(() => metrics.mediaMemory.set(mediaMemory.usedBytes))
 
-  return async (send: EnteredSend): Promise<TimedOutcome> => {
+  return async (send: EnteredSend, slot: Slot = unlimitedSlot): Promise<TimedOutcome> => {
+    slot.pauseWork()
+    return await dispatch(send).finally(slot.resumeWork)
+  }
+
+  async function dispatch(send: EnteredSend): Promise<TimedOutcome> {
     const { attempt, worker, conversationId } = send
     logEvent(log, send.requestId, 'attempt_started', { attempt, worker, conversationId })
     // The duration doesn't include the wait for the call's window.

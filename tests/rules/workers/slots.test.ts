@@ -1,7 +1,7 @@
 import { setImmediate as endOfTick } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { maxWork, minWork, raisedBy } from '../../../workers/overflow-limit.ts'
-import { type QueueKind, type Slot, Slots } from '../../../workers/slots.ts'
+import { type QueueKind, Slots } from '../../../workers/slots.ts'
 
 /** What a send does in its slot, step by step as the test wants it. */
 interface Trial {
@@ -36,18 +36,26 @@ function begin(slots: Slots, queue: QueueKind, account = 'flooder'): Trial {
       await endOfTick()
     },
   }
-  void slots.run(queue, async (slot: Slot) => {
+  const useSlot = async () => {
+    const slot = await slots.acquire(queue)
     trial.hasSlot = true
     await called
     slot.claimedFor(account)
-    await slot.whileWaiting(() => answered)
+    slot.pauseWork()
+    await answered
+    slot.resumeWork()
     await ended
-  })
+    slot.release()
+  }
+  void useSlot()
   return trial
 }
 
-const beginMany = (slots: Slots, count: number, queue: QueueKind, account?: string) =>
-  Array.from({ length: count }, () => begin(slots, queue, account))
+async function beginMany(slots: Slots, count: number, queue: QueueKind, account?: string): Promise<Trial[]> {
+  const trials = Array.from({ length: count }, () => begin(slots, queue, account))
+  await endOfTick()
+  return trials
+}
 
 const withSlot = (trials: readonly Trial[]) => trials.filter(({ hasSlot }) => hasSlot)
 
@@ -62,25 +70,25 @@ async function callAll(trials: readonly Trial[]): Promise<void> {
 
 /** So many sends of a backlog end one after the other while others of it wait, so that the limit rises. */
 async function raise(slots: Slots, ends: number): Promise<Trial[]> {
-  const trials = beginMany(slots, ends + 2 * maxWork, 'overflow')
+  const trials = await beginMany(slots, ends + 2 * maxWork, 'overflow')
   for (let i = 0; i < ends; i++) await trials[i]?.end()
   return trials
 }
 
 test('slow calls of a backlog use all slots but a twentieth, which sends of others get at once', async () => {
   const slots = new Slots(100)
-  const backlog = beginMany(slots, 200, 'overflow')
+  const backlog = await beginMany(slots, 200, 'overflow')
   await callAll(backlog)
   expect(withSlot(backlog)).toHaveLength(95)
-  const others = beginMany(slots, 10, 'ordinary', 'other')
+  const others = await beginMany(slots, 10, 'ordinary', 'other')
   expect(withSlot(others)).toHaveLength(5)
 })
 
 test('the slots of calls that end go to others first, until the others have all that they need', async () => {
   const slots = new Slots(100)
-  const backlog = beginMany(slots, 200, 'overflow')
+  const backlog = await beginMany(slots, 200, 'overflow')
   await callAll(backlog)
-  const others = beginMany(slots, 20, 'ordinary', 'other')
+  const others = await beginMany(slots, 20, 'ordinary', 'other')
   await callAll(others)
   const called = withSlot(backlog)
   for (const trial of called.slice(0, 15)) await trial.end()
@@ -91,21 +99,21 @@ test('the slots of calls that end go to others first, until the others have all 
 
 test('the more slots others use, the more are kept free for them', async () => {
   const slots = new Slots(1000)
-  await callAll(beginMany(slots, 100, 'ordinary', 'other'))
-  const backlog = beginMany(slots, 1000, 'overflow')
+  await callAll(await beginMany(slots, 100, 'ordinary', 'other'))
+  const backlog = await beginMany(slots, 1000, 'overflow')
   await callAll(backlog)
   expect(withSlot(backlog)).toHaveLength(750)
-  const more = beginMany(slots, 150, 'ordinary', 'other')
+  const more = await beginMany(slots, 150, 'ordinary', 'other')
   await callAll(more)
   expect(withSlot(more)).toHaveLength(150)
 })
 
 test('slow calls of others leave a twentieth of the slots to a backlog that waits', async () => {
   const slots = new Slots(100)
-  const others = beginMany(slots, 200, 'ordinary', 'other')
+  const others = await beginMany(slots, 200, 'ordinary', 'other')
   await callAll(others)
   expect(withSlot(others)).toHaveLength(100)
-  const backlog = beginMany(slots, 20, 'overflow')
+  const backlog = await beginMany(slots, 20, 'overflow')
   for (const trial of withSlot(others).slice(0, 20)) await trial.end()
   await callAll(backlog)
   await callAll(others)
@@ -115,7 +123,7 @@ test('slow calls of others leave a twentieth of the slots to a backlog that wait
 
 test('a send that waits for its provider takes none of the work that the worker does at a time', async () => {
   const slots = new Slots(1000)
-  const backlog = beginMany(slots, 100, 'overflow')
+  const backlog = await beginMany(slots, 100, 'overflow')
   expect(withSlot(backlog)).toHaveLength(minWork)
   for (const trial of withSlot(backlog)) trial.call()
   await endOfTick()
@@ -129,9 +137,9 @@ test('a send that waits for its provider takes none of the work that the worker 
 
 test('work on the ordinary queue is bounded, too, and starts before any on a backlog', async () => {
   const slots = new Slots(1000)
-  const ordinary = beginMany(slots, 300, 'ordinary', 'other')
+  const ordinary = await beginMany(slots, 300, 'ordinary', 'other')
   expect(withSlot(ordinary)).toHaveLength(256)
-  const backlog = beginMany(slots, 100, 'overflow')
+  const backlog = await beginMany(slots, 100, 'overflow')
   expect(withSlot(backlog)).toHaveLength(minWork)
   for (let i = 0; i < 44; i++) await ordinary[i]?.end()
   expect(withSlot(ordinary)).toHaveLength(300)
@@ -149,7 +157,7 @@ test('the work on a backlog grows with each send that ends while others of it wa
 
 test('it does not grow while calls are slow, so that the bound on work is not reached', async () => {
   const slots = new Slots(100)
-  const backlog = beginMany(slots, 200, 'overflow')
+  const backlog = await beginMany(slots, 200, 'overflow')
   await callAll(backlog)
   for (const trial of withSlot(backlog).slice(0, 50)) {
     await trial.end()
@@ -175,15 +183,23 @@ test("each send of another account halves it, down to a bound; the backlog's own
 
 test.for([1, 2, 5, 30])('of %i slots a backlog takes all but one or two, and one at least', async (count) => {
   const slots = new Slots(count)
-  const backlog = beginMany(slots, 100, 'overflow')
+  const backlog = await beginMany(slots, 100, 'overflow')
   await callAll(backlog)
   expect(withSlot(backlog)).toHaveLength(Math.max(1, count - Math.ceil(count / 20)))
 })
 
 test('when the worker stops, nothing waits for a slot any more', async () => {
   const slots = new Slots(2)
-  const trials = [...beginMany(slots, 10, 'ordinary'), ...beginMany(slots, 10, 'overflow')]
+  const trials = [...(await beginMany(slots, 10, 'ordinary')), ...(await beginMany(slots, 10, 'overflow'))]
   slots.open()
   await endOfTick()
   expect(withSlot(trials)).toHaveLength(20)
+})
+
+test('a slot that is given back while its send waits for the provider counts as given back once', async () => {
+  const slots = new Slots(100)
+  const slot = await slots.acquire('ordinary')
+  slot.pauseWork()
+  slot.release()
+  expect(slots.atWork('ordinary')).toBe(0)
 })
