@@ -25,7 +25,7 @@ test('the commands of one turn of the event loop are written together, also afte
   }
 })
 
-test.each(['', '?commandTimeout=20'])(
+test.each(['', '?commandTimeout=200'])(
   'the admin process gives up what Redis does not answer%s',
   async (ofUrl) => {
     const { redisUrl } = await freshStores()
