@@ -1,5 +1,5 @@
 import { headStartMs, slowStartAfterSeconds } from '../src/core/delivery-times.ts'
-import { isUnfinished } from './lanes.ts'
+import { isUnfinished } from './lane-rule.ts'
 import { sqlText } from './statement.ts'
 
 /*

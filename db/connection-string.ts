@@ -7,7 +7,7 @@ const files = ['sslrootcert', 'sslcert', 'sslkey']
 const system = 'system'
 
 /** What is wrong with the TLS parameters of a PostgreSQL URL; undefined if nothing is. */
-export function sslFault(url: string): string | undefined {
+export function sslIssue(url: string): string | undefined {
   const { searchParams } = new URL(url)
   const mode = searchParams.get('sslmode')
   if (mode !== null && !sslModes.includes(mode))

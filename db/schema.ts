@@ -212,7 +212,7 @@ export const sends = pgTable(
   // 70 % (migration 0009): a claim that finds no space on its row's page writes to all indexes.
   (table) => [
     index('sends_waiting').on(table.channelId, table.nextAttemptAt).where(sql`finished_at is null`),
-    // With an expression of their own, see db/lanes.ts.
+    // With an expression of their own, see db/lane-rule.ts.
     index('sends_in_quota')
       .on(table.accountId, table.channelId)
       .where(sql`coalesce(finished_at, 'infinity') = 'infinity' and not overflow`),

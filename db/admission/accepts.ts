@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { type Database, givesUpAfterMs, inTransaction, type Transaction } from '../client.ts'
-import { isUnfinished } from '../lanes.ts'
+import { isUnfinished } from '../lane-rule.ts'
 import { media } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { copyMedia } from './copy-media.ts'

@@ -14,7 +14,7 @@ import {
   permitInMs,
 } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
-import { isUnfinished, laneOf } from '../lanes.ts'
+import { isUnfinished, laneOf } from '../lane-rule.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 import { hasUnusedPermits } from './permits.ts'
 

@@ -3,7 +3,7 @@ import type { AttemptRecord, SendStatus } from '../../src/core/timeline.ts'
 import { overflowOf } from '../admission/quota.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, eventOf } from '../events.ts'
-import { laneOf } from '../lanes.ts'
+import { laneOf } from '../lane-rule.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
 import { claimIsLost } from './lost-claims.ts'
 

@@ -3,7 +3,7 @@ import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/timeline.ts'
 import { isInSlowStart } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
-import { isUnfinished } from '../lanes.ts'
+import { isUnfinished } from '../lane-rule.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { findSend } from './sends.ts'
 

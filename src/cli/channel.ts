@@ -10,7 +10,7 @@ import {
   updateChannel,
 } from '../../db/accounts/channels.ts'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
-import { addressFault } from '../core/config-address.ts'
+import { addressIssue } from '../core/config-address.ts'
 import { describeIssue, describeIssues } from '../core/issues.ts'
 import { type Ordering, orderings } from '../core/lane.ts'
 import type { OnUncertain } from '../core/outcome.ts'
@@ -212,7 +212,7 @@ function seal(
   if (!parsed.success) {
     throw new CliError(`Fix --config for ${provider}: ${describeIssues(parsed.error.issues)}`)
   }
-  const fault = addressFault(parsed.data, setting('ALLOWED_PRIVATE_NETWORKS'))
-  if (fault) throw new CliError(`Fix --config for ${provider}: ${fault}`)
+  const issue = addressIssue(parsed.data, setting('ALLOWED_PRIVATE_NETWORKS'))
+  if (issue) throw new CliError(`Fix --config for ${provider}: ${issue}`)
   return sealConfig(parsed.data, channelId, key)
 }

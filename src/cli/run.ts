@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { DrizzleQueryError } from 'drizzle-orm'
 import { isUnavailable } from '../../db/errors.ts'
-import { settingFault } from '../platform/start-fault.ts'
+import { settingIssue } from '../platform/start-issue.ts'
 import { accountCommands } from './account.ts'
 import { answerer, type Terminal } from './answer.ts'
 import { channelCommands } from './channel.ts'
@@ -65,11 +65,11 @@ function oneLine(error: unknown): string {
     return 'The database has no schema yet; run: npm run migrate'
   if (/(database|role) .* does not exist|authentication failed/.test(message))
     return `${message}; check DATABASE_URL`
-  const fault = settingFault(error)
-  if (fault === undefined && isUnavailable(error))
+  const issue = settingIssue(error)
+  if (issue === undefined && isUnavailable(error))
     return 'PostgreSQL does not answer; check DATABASE_URL and that it runs'
   return (
-    (fault ?? message)
+    (issue ?? message)
       .replace(/^error: /, '')
       // The value of a mistyped option may be a credential.
       .replace(/^(unknown option '[^=']*)=.*'/s, "$1'")

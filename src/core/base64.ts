@@ -11,29 +11,29 @@ const carriageReturn = 0x0d
 /** The accepted form, as far as a linear-time pattern can express it: not the number of digits. */
 export const base64Pattern = `^(?:${dataUrl.source.slice(1).replace('(;base64)?', ';base64')})?${String.raw`[A-Za-z0-9+/\r\n]*[A-Za-z0-9+/][\r\n]*(?:=[\r\n]*){0,2}$`}`
 
-export type Decoded = { content: Buffer; mimetype: string | undefined } | { fault: string }
+export type Decoded = { content: Buffer; mimetype: string | undefined } | { issue: string }
 
 /** Decodes the `base64` field: standard alphabet, line breaks ignored, padding optional, or all of that in a `data:` URL. */
 export function decodeBase64(value: string, maxBytes: number): Decoded {
   const url = value.startsWith('data:') ? dataUrl.exec(value.slice(0, longestDataUrlHead)) : undefined
   if (url === null || (url && !url[2]))
-    return { fault: 'a data: URL has to be of the form data:<type>;base64,<content>' }
+    return { issue: 'a data: URL has to be of the form data:<type>;base64,<content>' }
   const encoded = withoutLineBreaks(url ? value.slice(url[0].length) : value)
   const padding = encoded.endsWith('==') ? 2 : encoded.endsWith('=') ? 1 : 0
   const digits = encoded.slice(0, encoded.length - padding)
   const content = Buffer.from(digits, 'base64')
-  if (!isEncodedAs(content, digits)) return { fault: 'not base64 (standard alphabet, line breaks allowed)' }
-  if (digits.length === 0) return { fault: 'is empty' }
+  if (!isEncodedAs(content, digits)) return { issue: 'not base64 (standard alphabet, line breaks allowed)' }
+  if (digits.length === 0) return { issue: 'is empty' }
   if (digits.length % 4 === 1 || (padding > 0 && encoded.length % 4 !== 0))
-    return { fault: 'not base64 (cut off, or a character too many)' }
-  if (content.length > maxBytes) return { fault: `more than ${maxBytes} bytes when decoded` }
+    return { issue: 'not base64 (cut off, or a character too many)' }
+  if (content.length > maxBytes) return { issue: `more than ${maxBytes} bytes when decoded` }
   return { content, mimetype: url?.[1] || undefined }
 }
 
 /**
  * Decodes base64 given as bytes, with a tenth of the work of `decodeBase64`, which needs a string.
  *
- * @returns undefined unless it is valid base64 in one line; `decodeBase64` then names the fault.
+ * @returns undefined unless it is valid base64 in one line; `decodeBase64` then names the issue.
  */
 export function decodeDigits(encoded: Buffer): Buffer | undefined {
   const padding = encoded.at(-1) !== equals ? 0 : encoded.at(-2) !== equals ? 1 : 2

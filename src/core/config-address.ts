@@ -8,7 +8,7 @@ const urlFields = ['url', 'baseUrl']
  * Why workers would not call an address in a provider's config: it is an IP address that is not public. The address of a host
  * name is checked only when it is called.
  */
-export function addressFault(config: object, allowedPrivateNetworks: readonly Network[]): string | undefined {
+export function addressIssue(config: object, allowedPrivateNetworks: readonly Network[]): string | undefined {
   for (const [field, value] of Object.entries(config)) {
     const url = urlFields.includes(field) && typeof value === 'string' ? parseUrl(value) : undefined
     const address = url && unreachableAddress(url, allowedPrivateNetworks)

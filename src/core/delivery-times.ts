@@ -1,6 +1,6 @@
 /*
- * How long sends wait for their channel (docs/explanation/delivery.md): the times that are in statements, and those that go with
- * them. No test waits for them. The times of a worker, which tests shorten, are in workers/worker-times.ts.
+ * How long sends wait for their channel, or for means of the worker (docs/explanation/delivery.md). No test waits for these times.
+ * Those that tests shorten are in workers/worker-times.ts.
  */
 
 /** A send is woken this long before the call of its permit, so that it is prepared in time. */
@@ -31,3 +31,15 @@ export const breakerLongestSeconds = 300
 export const probeMarginSeconds = 15
 /** Sends aren't failed for a provider that stays away before they have waited for this long, however short their retries are. */
 export const leastWaitSeconds = 600
+
+/** How long a send waits in its slot for a permit to fetch media, before it goes back to the queue. */
+export const waitInSlotMs = 200
+/** How long a send waits in its slot for memory for its media, before it goes back to the queue. */
+export const longestWaitForMemoryMs = 5000
+/** How long media is kept that arrived too late for the call of its attempt. */
+export const lateMediaKeptMs = 600_000
+/** How long a send is put off for which this worker has no means now: at first; then for twice as long each time. */
+export const firstPutOffMs = 1000
+export const longestPutOffMs = 60_000
+/** Leaves time for a worker with the right settings to claim the send, or for an operator to correct them. */
+export const otherWorkerDelayMs = 30_000

@@ -25,10 +25,10 @@ export const optional = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((value) => value ?? undefined)
 
 /**
- * For checks of a whole object. zod would skip them if a field is faulty, and a client would learn of its faults one at a time.
+ * For checks of a whole object. zod would skip them if a field has an issue, and a client would learn of its issues one at a time.
  * Such a check has to cope with fields that are missing or have another type.
  */
-export const besideOtherFaults = {
+export const besideOtherIssues = {
   when: ({ value }: { value: unknown }) =>
     typeof value === 'object' && value !== null && !Array.isArray(value),
 }

@@ -30,7 +30,7 @@ export async function recognise(content: Uint8Array): Promise<string | undefined
  * Why content can't have a media type; undefined if it can. Unrecognised content passes, except as an image, which every
  * provider has to be able to show (docs/reference/api.md#media).
  */
-export function contentFault(mediaType: MediaType, contentType: string | undefined): string | undefined {
+export function contentIssue(mediaType: MediaType, contentType: string | undefined): string | undefined {
   if (mediaType === 'document') return undefined
   if (!contentType) return mediaType === 'image' ? 'is not recognised as an image' : undefined
   if (contentType.startsWith(`${mediaType}/`)) return undefined

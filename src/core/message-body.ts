@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { base64Pattern, decodeBase64 } from './base64.ts'
-import { besideOtherFaults, characters, optional, singleLine, string } from './fields.ts'
+import { besideOtherIssues, characters, optional, singleLine, string } from './fields.ts'
 import { type Message, mediaTypes, messageTypes } from './message.ts'
 import { parseUrl } from './parse-url.ts'
 import { type Network, unreachableAddress } from './public-address.ts'
@@ -14,7 +14,7 @@ export interface MessageContent {
 /** Limit of media sent as base64, or fetched to be sent as an attachment (docs/reference/api.md#media). */
 export const maxMediaBytes = 16 * 1024 * 1024
 const maxUrlLength = 2048
-/** `urlFault`, as far as a pattern can express it. */
+/** `urlIssue`, as far as a pattern can express it. */
 const urlPattern = String.raw`^[Hh][Tt][Tt][Pp][Ss]?://(?![^/?#]*@)[^\s\u0000-\u001f\u007f-\u009f\ud800-\udfff]+$`
 const maxMimetypeLength = 255
 
@@ -88,7 +88,7 @@ const base64 = z
   .transform((value, context) => {
     const decoded = decodeBase64(value, maxMediaBytes)
     if ('content' in decoded) return decoded
-    context.addIssue({ code: 'custom', message: decoded.fault })
+    context.addIssue({ code: 'custom', message: decoded.issue })
     return z.NEVER
   })
 
@@ -99,7 +99,7 @@ const typeOfDataUrl = (mimetype: string | undefined) =>
 const mediaUrl = (allowedPrivateNetworks: readonly Network[]) =>
   string
     .superRefine((url, context) => {
-      const message = urlFault(url, allowedPrivateNetworks)
+      const message = urlIssue(url, allowedPrivateNetworks)
       if (message) context.addIssue({ code: 'custom', message })
     })
     .meta({
@@ -127,7 +127,7 @@ const media = (allowedPrivateNetworks: readonly Network[]) =>
       const given = (name: string) => context.issues.some(({ path }) => path?.[0] === name)
       if (fields.base64 || fields.mediaUrl || given('base64') || given('mediaUrl')) return
       context.addIssue({ code: 'custom', message: 'send base64 or mediaUrl' })
-    }, besideOtherFaults)
+    }, besideOtherIssues)
     .transform(({ base64: decoded, ...description }) => ({
       description: {
         ...description,
@@ -163,9 +163,9 @@ export function messageSchema<Fields extends z.ZodRawShape>(
       (given: { type?: unknown; text?: unknown; template?: unknown; media?: unknown }, context) => {
         const selected = messageTypes.find((type) => type === given.type)
         if (!selected) return
-        const isFaulty = (type: string) => context.issues.some(({ path }) => path?.[0] === type)
+        const hasIssue = (type: string) => context.issues.some(({ path }) => path?.[0] === type)
         for (const type of messageTypes) {
-          if (type === selected && !given[type] && !isFaulty(type)) {
+          if (type === selected && !given[type] && !hasIssue(type)) {
             context.addIssue({ code: 'custom', path: [type], message: 'required' })
           } else if (type !== selected && given[type]) {
             context.addIssue({
@@ -176,7 +176,7 @@ export function messageSchema<Fields extends z.ZodRawShape>(
           }
         }
       },
-      besideOtherFaults,
+      besideOtherIssues,
     )
 }
 
@@ -193,7 +193,7 @@ export function contentOf(fields: {
   throw new Error('A message without content passed its schema')
 }
 
-function urlFault(value: string, allowedPrivateNetworks: readonly Network[]): string | undefined {
+function urlIssue(value: string, allowedPrivateNetworks: readonly Network[]): string | undefined {
   if (value.length > maxUrlLength) return `at most ${maxUrlLength} characters`
   // Checked here because the URL parser would drop white space and add a missing slash, but the given text is stored.
   if (!/^https?:\/\/[^\s\p{Cc}]+$/iu.test(value))

@@ -10,11 +10,11 @@ export interface TemplateRules {
   /** The keys of the variables that a send has to give, no more and no less. */
   variablesOf(definition: object): string[]
   /** Why an unregistered template can't be sent by its name; undefined if it can. */
-  unregisteredFault?(name: string): string | undefined
+  unregisteredIssue?(name: string): string | undefined
   /** Why an unregistered template can't have a variable of this key; undefined if it can. */
-  unregisteredKeyFault?(key: string): string | undefined
+  unregisteredKeyIssue?(key: string): string | undefined
   /** Why a variable can't have this value; undefined if it can. Without a definition, the template is unregistered. */
-  valueFault?(variable: TemplateVariable, definition: object | undefined): string | undefined
+  valueIssue?(variable: TemplateVariable, definition: object | undefined): string | undefined
 }
 
 /** A provider's limits for one media type. */

@@ -32,12 +32,12 @@ export function sendIssue(rules: ProviderRules, send: GivenSend): string | undef
   if (hasContent && rules.fetchesMedia && !send.hasPublicUrl) {
     return 'message.media.base64: this channel takes media by mediaUrl only, since PUBLIC_BASE_URL is not set'
   }
-  const fault = rules.media && mediaFault(media, rules.media[media.mediaType], send.contentType)
-  if (fault || !hasContent || !rules.fetchesMedia || media.mimetype !== undefined) return fault
+  const issue = rules.media && mediaIssue(media, rules.media[media.mediaType], send.contentType)
+  if (issue || !hasContent || !rules.fetchesMedia || media.mimetype !== undefined) return issue
   return 'message.media.mimetype: required for this content, whose type is not recognised'
 }
 
-function mediaFault(
+function mediaIssue(
   media: MediaDescription,
   limits: MediaLimits,
   contentType: string | undefined,
@@ -48,10 +48,10 @@ function mediaFault(
   if (sizeBytes > maxBytes) {
     return `message.media.base64: ${sizeBytes} bytes; at most ${maxBytes} of ${mediaType} on this channel`
   }
-  return mimetypeFault(media, limits, contentType)
+  return mimetypeIssue(media, limits, contentType)
 }
 
-function mimetypeFault(
+function mimetypeIssue(
   { mediaType, mimetype, sizeBytes }: MediaDescription,
   { mimetypes, base64Mimetypes = mimetypes }: MediaLimits,
   contentType: string | undefined,

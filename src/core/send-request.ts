@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Contact, type ContactType, contactKinds, contactTypes, defaultContactType } from './contact.ts'
-import { besideOtherFaults, optional, singleLine, string } from './fields.ts'
+import { besideOtherIssues, optional, singleLine, string } from './fields.ts'
 import type { Message } from './message.ts'
 import { contentOf, messageSchema } from './message-body.ts'
 import type { Network } from './public-address.ts'
@@ -46,11 +46,11 @@ const contact = z
     name: optional(singleLine(0, 256).describe('The name of the contact.')),
   })
   .superRefine(({ value, type = defaultContactType }, context) => {
-    const isFaulty = context.issues.some(({ path }) => path?.[0] === 'value' || path?.[0] === 'type')
-    if (isFaulty || contactKinds[type].parse(value) !== undefined) return
+    const hasIssue = context.issues.some(({ path }) => path?.[0] === 'value' || path?.[0] === 'type')
+    if (hasIssue || contactKinds[type].parse(value) !== undefined) return
     const message = `has to be ${contactKinds[type].wanted}`
     context.addIssue({ code: 'custom', path: ['value'], message })
-  }, besideOtherFaults)
+  }, besideOtherIssues)
   .transform(
     ({ value, type = defaultContactType, name }): Contact => ({ type, value: normalised(type, value), name }),
   )
@@ -78,11 +78,11 @@ export function sendRequestSchemas(allowedPrivateNetworks: readonly Network[]) {
   return {
     channelInBody: z
       .strictObject({ channelId, ...fields })
-      .superRefine(sameInBothPlaces, besideOtherFaults)
+      .superRefine(sameInBothPlaces, besideOtherIssues)
       .transform(toSendRequest),
     channelInPath: z
       .strictObject(fields)
-      .superRefine(sameInBothPlaces, besideOtherFaults)
+      .superRefine(sameInBothPlaces, besideOtherIssues)
       .transform(toSendRequest),
   }
 }

@@ -14,15 +14,15 @@ export function renderTemplate(text: string, variables: readonly TemplateVariabl
 }
 
 /**
- * The faults of a send's variables, with their paths: missing ones, unknown ones, and values that the template can't take.
+ * The issues of a send's variables, with their paths: missing ones, unknown ones, and values that the template can't take.
  *
  * @param needed the template's keys; undefined if only the provider knows them.
  */
-export function variableFaults(
+export function variableIssues(
   needed: readonly string[] | undefined,
   given: readonly TemplateVariable[],
-  valueFault: (variable: TemplateVariable) => string | undefined = () => undefined,
-  unregisteredKeyFault: (key: string) => string | undefined = () => undefined,
+  valueIssue: (variable: TemplateVariable) => string | undefined = () => undefined,
+  unregisteredKeyIssue: (key: string) => string | undefined = () => undefined,
 ): string[] {
   const keys = given.map(({ key }) => key)
   const missing = needed?.filter((key) => !keys.includes(key)) ?? []
@@ -33,16 +33,16 @@ export function variableFaults(
       if (needed?.includes(variable.key) === false) {
         return [`${path}.key: the template has no variable ${variable.key}`]
       }
-      const keyFault = needed ? undefined : unregisteredKeyFault(variable.key)
-      if (keyFault) return [`${path}.key: ${keyFault}`]
-      const fault = valueFault(variable)
-      return fault ? [`${path}.value: ${fault}`] : []
+      const keyIssue = needed ? undefined : unregisteredKeyIssue(variable.key)
+      if (keyIssue) return [`${path}.key: ${keyIssue}`]
+      const issue = valueIssue(variable)
+      return issue ? [`${path}.value: ${issue}`] : []
     }),
   ]
 }
 
 /** Why WhatsApp, by whatever provider, can't take a variable's value; undefined if it can. */
-export function whatsAppValueFault(value: string): string | undefined {
+export function whatsAppValueIssue(value: string): string | undefined {
   if (value === '') return 'is empty, which this channel does not accept in a template'
   if (!/[\n\r\t]| {5}/.test(value)) return undefined
   return 'contains a line break, a tab or more than four spaces in a row, which this channel does not accept in a template'

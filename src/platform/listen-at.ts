@@ -14,14 +14,14 @@ export class ListenFault extends Error {
 
   constructor({ host, port, settings }: ListenAt, { code, message }: NodeJS.ErrnoException) {
     const at = `${host}:${port}`
-    const isPortFault = code === 'EADDRINUSE' || code === 'EACCES'
+    const isPortTaken = code === 'EADDRINUSE' || code === 'EACCES'
     const advice: Record<string, string> = {
       EADDRINUSE: `something listens at ${at} already; stop it, or set ${settings.port} to a free port`,
       EACCES: `this user may not listen at ${at}; set ${settings.port} to a port above 1023`,
     }
     const otherwise = `can't listen at ${at}; set ${settings.host} to an address of this machine, e.g. 127.0.0.1`
     super(
-      `${isPortFault ? settings.port : settings.host}: ${advice[code ?? ''] ?? otherwise} (${code ?? message})`,
+      `${isPortTaken ? settings.port : settings.host}: ${advice[code ?? ''] ?? otherwise} (${code ?? message})`,
     )
     this.code = code
   }

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import closeWithGrace from 'close-with-grace'
 import { type Logger, logFault } from './logger.ts'
 import type { ProcessKind } from './metrics.ts'
-import { startFault } from './start-fault.ts'
+import { startIssue } from './start-issue.ts'
 import { flushSpans } from './tracing.ts'
 
 /** SIGHUP comes when the terminal closes; systemd may send it in addition to SIGTERM. */
@@ -35,7 +35,7 @@ export async function runProcess(main: () => Promise<void>): Promise<void> {
   try {
     await main()
   } catch (error) {
-    const text = startFault(error)
+    const text = startIssue(error)
     process.stderr.write(`${text}\n`)
     // Open connections would keep the process alive.
     process.exit(1)

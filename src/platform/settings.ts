@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sslFault } from '../../db/connection-string.ts'
+import { sslIssue } from '../../db/connection-string.ts'
 import { parseUrl } from '../core/parse-url.ts'
 import { isLoopback, parseNetwork } from '../core/public-address.ts'
 
@@ -36,8 +36,8 @@ const environment = z.object({
     ['postgres:', 'postgresql:'],
     'postgres://user:password@localhost:5432/outbound',
   ).superRefine((text, context) => {
-    const fault = parseUrl(text) && sslFault(text)
-    if (fault) context.addIssue({ code: 'custom', message: fault })
+    const issue = parseUrl(text) && sslIssue(text)
+    if (issue) context.addIssue({ code: 'custom', message: issue })
   }),
   REDIS_URL: url(['redis:', 'rediss:'], 'redis://localhost:6379'),
   CREDENTIALS_KEY: z
@@ -98,26 +98,26 @@ export class SettingsError extends Error {}
  * Reads the settings; called once, when a process starts. An empty value counts as unset.
  *
  * @param names the settings that this process needs; default: all.
- * @param faultsTogether returns the faults of settings that are valid alone, but not together.
- * @throws SettingsError with all faults at once.
+ * @param issuesTogether returns the issues of settings that are valid alone, but not together.
+ * @throws SettingsError with all issues at once.
  */
 export function readSettings<const Names extends readonly Name[] = readonly Name[]>(
   names: Names = settingNames as unknown as Names,
   variables: Variables = environmentVariables,
-  faultsTogether: (set: Variables) => string[] = () => [],
+  issuesTogether: (set: Variables) => string[] = () => [],
 ): Pick<Settings, Names[number]> {
   const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
   const schema = z.object(Object.fromEntries(names.map((name) => [name, environment.shape[name]])))
   const result = schema.safeParse(set)
-  const faults = result.error?.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`) ?? []
+  const issues = result.error?.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`) ?? []
   if (names.includes('CREDENTIALS_KEY_PREVIOUS') && isRotatedToItself(set)) {
-    faults.push(
+    issues.push(
       'CREDENTIALS_KEY_PREVIOUS is the same as CREDENTIALS_KEY; set it to the former key, or unset it',
     )
   }
-  faults.push(...faultsTogether(set))
-  if (result.success && faults.length === 0) return result.data as Pick<Settings, Names[number]>
-  const lines = faults.map((fault) => `  ${fault}`)
+  issues.push(...issuesTogether(set))
+  if (result.success && issues.length === 0) return result.data as Pick<Settings, Names[number]>
+  const lines = issues.map((issue) => `  ${issue}`)
   throw new SettingsError(`These settings can't be used; fix them and start again:\n${lines.join('\n')}`)
 }
 

@@ -49,8 +49,10 @@ declare module 'ioredis' {
 
 export interface SharedLimiter {
   useUp(key: string): Promise<Count>
-  /** @param points to refund; 0 only reads the count. */
-  refund(key: string, points: 0 | 1): Promise<Count>
+  /** Takes one use back. */
+  refund(key: string): Promise<Count>
+  /** Counts no use. */
+  read(key: string): Promise<Count>
 }
 
 /**
@@ -89,7 +91,8 @@ export function sharedLimiters({ redis, throughBreaker }: Pick<Clients, 'redis' 
     }
     return {
       useUp: (key) => count((limiter) => consume(limiter, key)),
-      refund: (key, points) => count((limiter) => limiter.reward(key, points)),
+      refund: (key) => count((limiter) => limiter.reward(key, 1)),
+      read: (key) => count((limiter) => limiter.reward(key, 0)),
     }
   }
 }

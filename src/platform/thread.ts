@@ -58,9 +58,9 @@ export class Thread<Input, Output> {
   #start(): Promise<Worker> {
     const worker = startWorker(this.#file, this.#options)
     return new Promise((resolve, reject) => {
-      let fault: NodeJS.ErrnoException | undefined
+      let failure: NodeJS.ErrnoException | undefined
       worker.on('error', (error: Error) => {
-        fault = error
+        failure = error
       })
       worker.on('message', (reply: Reply<Output>) => {
         if (reply === 'loaded') resolve(worker)
@@ -69,7 +69,7 @@ export class Thread<Input, Output> {
       })
       worker.on('exit', (code) => {
         this.#loaded = undefined
-        const lost = new ThreadLost(`the thread ended by ${fault?.code ?? fault?.name ?? `exit ${code}`}`)
+        const lost = new ThreadLost(`the thread ended by ${failure?.code ?? failure?.name ?? `exit ${code}`}`)
         reject(lost)
         this.#task?.reject(lost)
       })

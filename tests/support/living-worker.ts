@@ -1,4 +1,4 @@
-import { beat } from '../../db/delivery/workers.ts'
+import { beat } from '../../db/delivery/leases.ts'
 import type { Heartbeat } from '../../workers/upkeep/heartbeat.ts'
 import type { TestService } from './service.ts'
 

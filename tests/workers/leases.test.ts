@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beat, findDeadWorkers, forgetDeadWorkers, retire } from '../../db/delivery/leases.ts'
 import { findLostClaims } from '../../db/delivery/lost-claims.ts'
-import { beat, findDeadWorkers, forgetDeadWorkers, retire } from '../../db/delivery/workers.ts'
 import { sends, workers } from '../../db/schema.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beat } from '../../db/delivery/leases.ts'
 import { findLostClaims, giveUpClaims } from '../../db/delivery/lost-claims.ts'
-import { beat } from '../../db/delivery/workers.ts'
 import { sends } from '../../db/schema.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'

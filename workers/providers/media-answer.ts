@@ -30,7 +30,7 @@ type Headers = Record<string, string | string[] | undefined>
 const passingStatuses = [408, 425, 429]
 
 /** Why a response is unusable, by its status and headers; undefined if it isn't. */
-export function faultOf(status: number, headers: Headers): FetchedMedia | undefined {
+export function whyUnusable(status: number, headers: Headers): FetchedMedia | undefined {
   if (status >= 500 || passingStatuses.includes(status)) {
     return { kind: 'failed', reason: `the server of the media answered ${status}` }
   }

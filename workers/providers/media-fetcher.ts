@@ -7,13 +7,13 @@ import { addressNotAllowed, type ConnectorOptions, guardedConnector } from './gu
 import { describe, userAgent } from './http.ts'
 import {
   type FetchedMedia,
-  faultOf,
   headerOf,
   mimetypeOf,
   noMemory,
   notInTime,
   stopping,
   tooLarge,
+  whyUnusable,
 } from './media-answer.ts'
 
 export interface MediaLink {
@@ -87,7 +87,7 @@ export function createMediaFetcher(options: ConnectorOptions): MediaFetcher {
 }
 
 /**
- * Ends the call and its connection at the first fault, without reading the rest. Makes no call if the signal is aborted
+ * Ends the call and its connection at the first failure, without reading the rest. Makes no call if the signal is aborted
  * already.
  */
 function get(
@@ -146,8 +146,8 @@ function answerReader(
   return {
     onResponseStart(controller, status, headers) {
       if (status < 200) return
-      const fault = faultOf(status, headers)
-      if (fault) return end(fault)
+      const unusable = whyUnusable(status, headers)
+      if (unusable) return end(unusable)
       mimetype = mimetypeOf(headers)
       const length = Number(headerOf(headers, 'content-length')) || undefined
       controller.pause()

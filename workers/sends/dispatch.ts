@@ -7,7 +7,7 @@ import type { Providers } from '../providers/index.ts'
 import { type Slot, unlimitedSlot } from '../slots.ts'
 import type { Heartbeat } from '../upkeep/heartbeat.ts'
 import type { EnteredSend, TimedOutcome } from './attempt.ts'
-import { mediaFetching } from './fetch-media.ts'
+import { linkedMediaFetcher } from './fetch-media.ts'
 import { openMediaMemory } from './media-memory.ts'
 import { deliveryPreparer } from './prepare-delivery.ts'
 import { PutOffs } from './put-off.ts'
@@ -47,7 +47,7 @@ export function dispatcher(
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
   const putOffs = new PutOffs()
   const prepare = deliveryPreparer(runtime, putOffs)
-  const withMedia = mediaFetching(runtime, providers, putOffs)
+  const withMedia = linkedMediaFetcher(runtime, providers, putOffs)
   const mediaMemory = openMediaMemory()
   metrics.beforeScrape.push(() => metrics.mediaMemory.set(mediaMemory.usedBytes))
 

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import { contentFault, recognise, typeOfContent } from '../../src/core/media-content.ts'
+import { lateMediaKeptMs, waitInSlotMs } from '../../src/core/delivery-times.ts'
+import { contentIssue, recognise, typeOfContent } from '../../src/core/media-content.ts'
 import type { MediaDescription } from '../../src/core/message.ts'
 import { maxMediaBytes } from '../../src/core/message-body.ts'
-import { mimetypeFault } from '../../src/core/mimetype-fault.ts'
+import { mimetypeIssue } from '../../src/core/mimetype-issue.ts'
 import type { AttemptOutcome, Outcome } from '../../src/core/outcome.ts'
 import type { Reservation } from '../../src/platform/memory-budget.ts'
 import { NotAcquired, Semaphore } from '../../src/platform/semaphore.ts'
@@ -21,11 +22,9 @@ import { withinTimeLimit } from './time-limit.ts'
  */
 export const shareOfAccount = 0.2
 export const shareOfAll = 0.6
-/** How long a send waits in its slot for a permit to fetch, before it goes back to the queue. */
-export const waitInSlotMs = 200
 const watchedSends = 10_000
 /** Media that arrived after the window of the call, on a channel with a rate. The next attempt takes it from here. */
-export const lateMediaKept = { maxSize: 4 * maxMediaBytes, ttl: 600_000 }
+export const lateMediaBytes = 4 * maxMediaBytes
 
 const accountIsBusy = 'its account has reached its limit of concurrent media fetches'
 const workerIsBusy = 'the worker has reached its limit of concurrent media fetches'
@@ -50,7 +49,7 @@ type Fetch = (
  *
  * @returns the delivery with the content; or the result of the attempt, if the provider must not be called.
  */
-export function mediaFetching(
+export function linkedMediaFetcher(
   { settings }: Needs<never, 'PROVIDER_TIMEOUT_SECONDS' | 'WORKER_CONCURRENCY'>,
   providers: Readonly<Record<string, Provider>>,
   putOffs = new PutOffs(),
@@ -64,7 +63,8 @@ export function mediaFetching(
   })
   const queues = fetchQueues(permits)
   const lateMedia = new LRUCache<string, Taken>({
-    ...lateMediaKept,
+    maxSize: lateMediaBytes,
+    ttl: lateMediaKeptMs,
     sizeCalculation: ({ content }) => Math.max(1, content.length),
   })
   const take = async (
@@ -141,11 +141,11 @@ async function mediaOf(
   const { content, mimetype: served } = fetched
   const { mediaType, mimetype: declared } = described
   const recognised = await recognise(content)
-  const fault = contentFault(mediaType, recognised)
-  if (fault) return refused(`the content of the mediaUrl ${fault}`)
-  const contradiction = declared && mimetypeFault(declared, recognised)
+  const issue = contentIssue(mediaType, recognised)
+  if (issue) return refused(`the content of the mediaUrl ${issue}`)
+  const contradiction = declared && mimetypeIssue(declared, recognised)
   if (contradiction) return refused(`the mimetype ${contradiction}`)
-  const trusted = served && !mimetypeFault(served, recognised) ? served : undefined
+  const trusted = served && !mimetypeIssue(served, recognised) ? served : undefined
   const mimetype = declared ?? trusted ?? typeOfContent(mediaType, recognised)
   return { media: { ...described, mimetype }, content }
 }

@@ -1,11 +1,10 @@
+import { longestWaitForMemoryMs } from '../../src/core/delivery-times.ts'
 import { maxMediaBytes } from '../../src/core/message-body.ts'
 import { MemoryBudget, type Reservation } from '../../src/platform/memory-budget.ts'
 import { NotAcquired } from '../../src/platform/semaphore.ts'
 
 /** Content of media, from before it is loaded until its call has ended. Beyond it, sends wait with nothing loaded. */
 export const mediaBytesInFlight = 8 * maxMediaBytes
-/** After this the send goes back to the queue, instead of keeping a slot while it waits. */
-export const longestWaitForMemoryMs = 5000
 
 export function openMediaMemory(waitMs = longestWaitForMemoryMs): MemoryBudget {
   return new MemoryBudget({ bytes: mediaBytesInFlight, waitMs })

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { otherWorkerDelayMs } from '../../src/core/delivery-times.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { ProviderRules } from '../../src/core/provider.ts'
@@ -15,8 +16,6 @@ import { mediaLoader } from './load-media.ts'
 import type { PutOffs } from './put-off.ts'
 
 const cachedConfigs = 10_000
-/** Leaves time for a worker with the right settings to claim the send, or for an operator to correct them. */
-export const otherWorkerDelayMs = 30_000
 const noConfig =
   "the worker could not open the channel's config; set its CREDENTIALS_KEY to the key that sealed it (dispatch_fault in its log says more)"
 const noPublicUrl = 'the provider fetches media from this service: set PUBLIC_BASE_URL for the worker too'

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache'
+import { firstPutOffMs, longestPutOffMs } from '../../src/core/delivery-times.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 
-export const firstDelayMs = 1000
-export const longestDelayMs = 60_000
 const watchedSends = 10_000
 
 /** Sends that go back to the queue because this worker has no means for them now: each time for twice as long. */
@@ -10,8 +9,8 @@ export class PutOffs {
   readonly #delays = new LRUCache<string, number>({ max: watchedSends })
 
   putOff(requestId: string, reason: string): AttemptOutcome {
-    const delayMs = this.#delays.get(requestId) ?? firstDelayMs
-    this.#delays.set(requestId, Math.min(2 * delayMs, longestDelayMs))
+    const delayMs = this.#delays.get(requestId) ?? firstPutOffMs
+    this.#delays.set(requestId, Math.min(2 * delayMs, longestPutOffMs))
     return { outcome: 'not_called', reason, delayMs }
   }
 

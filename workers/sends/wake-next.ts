@@ -3,9 +3,9 @@ import type { Needs } from '../../src/runtime.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { RecordedOutcome } from './attempt.ts'
 import { channelBreakers } from './breaker.ts'
-import { laneWaker } from './lanes.ts'
 import type { Permits } from './permits.ts'
 import type { Queues } from './wake.ts'
+import { laneWaker } from './wake-lane.ts'
 
 /**
  * Wakes the sends that waited for this attempt: for the breaker of its channel, for its permit, or behind it in its lane. This

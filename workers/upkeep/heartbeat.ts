@@ -1,5 +1,5 @@
 import { connectDatabase } from '../../db/client.ts'
-import { beat, retire } from '../../db/delivery/workers.ts'
+import { beat, retire } from '../../db/delivery/leases.ts'
 import { logWarning } from '../../src/platform/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'

@@ -48,7 +48,7 @@ export function replaySet({ db, log }: AdminRuntime): AdminApp {
 
   async function setOf(input: SearchInput): Promise<ReplaySet> {
     const read = readSearchForm(input)
-    if ('faults' in read) throw new PageError(400, read.faults.join(' '))
+    if ('issues' in read) throw new PageError(400, read.issues.join(' '))
     const { channel, contact, messageId, state, from, to } = read.form
     if (channel === undefined || messageId !== undefined || (state !== 'failed' && state !== 'uncertain')) {
       throw new PageError(

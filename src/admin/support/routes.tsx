@@ -84,11 +84,11 @@ function handlers({ db, settings }: AdminRuntime) {
 
     async search(c: Context, input: SearchInput) {
       const read = readSearchForm(input)
-      if ('faults' in read) return c.html(<SearchPage input={input} faults={read.faults} />, 400)
+      if ('issues' in read) return c.html(<SearchPage input={input} issues={read.issues} />, 400)
       const { channel, contact, messageId, state, from, to, before } = read.form
       const channelIds = channel === undefined ? undefined : await findChannelIds(db, channel)
       if (channelIds?.length === 0) {
-        return c.html(<SearchPage input={input} faults={['Channel: no channel has this id or name.']} />, 404)
+        return c.html(<SearchPage input={input} issues={['Channel: no channel has this id or name.']} />, 404)
       }
       const page = await searchSends(db, {
         channelIds,

@@ -52,10 +52,10 @@ export function searchInputIn(fields: Record<string, unknown>): SearchInput {
   )
 }
 
-/** Parses the search fields. `faults` has a sentence for each field that can't be used. */
-export function readSearchForm(input: SearchInput): { form: SearchForm } | { faults: string[] } {
+/** Parses the search fields. `issues` has a sentence for each field that can't be used. */
+export function readSearchForm(input: SearchInput): { form: SearchForm } | { issues: string[] } {
   const { data, error } = form.safeParse(input)
-  return data ? { form: data } : { faults: error.issues.map(({ message }) => message) }
+  return data ? { form: data } : { issues: error.issues.map(({ message }) => message) }
 }
 
 /**

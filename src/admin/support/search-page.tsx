@@ -9,20 +9,20 @@ import { isPrivate, type SearchInput, searchLink } from './search-form.ts'
 
 interface SearchPageProps {
   input: SearchInput
-  faults?: string[]
+  issues?: string[]
   page?: Page
 }
 
-export function SearchPage({ input, faults = [], page }: SearchPageProps) {
+export function SearchPage({ input, issues = [], page }: SearchPageProps) {
   const isSearch = Object.values(input).some(Boolean)
   return (
     <Layout title={isSearch ? 'Search' : 'Support'} at="/support">
       <h1>Where is my message?</h1>
       <FindBox focused={!isSearch} />
       <SearchForm input={input} isOpen={isSearch} />
-      {faults.map((fault) => (
+      {issues.map((issue) => (
         <p class="fault" role="alert">
-          {fault}
+          {issue}
         </p>
       ))}
       {page && (

@@ -20,7 +20,7 @@ export interface LookedUp {
 export function wordsLookUp(db: Database) {
   const search = async (input: SearchInput) => {
     const read = readSearchForm(input)
-    if ('faults' in read) return undefined
+    if ('issues' in read) return undefined
     const { contact: contactValue, messageId: providerMessageIds } = read.form
     return { input, page: await searchSends(db, { contactValue, providerMessageIds }) }
   }

@@ -42,9 +42,13 @@ export function paths(settings: PathSettings): Paths {
     '/': { get: getIndex },
     '/healthz': { get: health('getHealth', 'Whether the process is running', refusalsOfAny('GET', 'HEAD')) },
     '/readyz': { get: health('getReadiness', 'Whether the process takes requests', refusalsOfReadiness()) },
-    '/openapi.json': { get: kept('getOpenApi', 'This document', 'application/json', { type: 'object' }) },
+    '/openapi.json': {
+      get: staticContent('getOpenApi', 'This document', 'application/json', { type: 'object' }),
+    },
     '/docs': {
-      get: kept('getDocs', 'A page to read this document and try it', 'text/html', { type: 'string' }),
+      get: staticContent('getDocs', 'A page to read this document and try it', 'text/html', {
+        type: 'string',
+      }),
     },
   }
 }
@@ -160,7 +164,7 @@ function health(operationId: string, summary: string, refusals: Refusals): Opera
   }
 }
 
-function kept(operationId: string, summary: string, type: string, schema: object): Operation {
+function staticContent(operationId: string, summary: string, type: string, schema: object): Operation {
   return {
     operationId,
     tags: ['Documentation'],

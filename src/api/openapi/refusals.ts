@@ -2,7 +2,7 @@ import { describeIssue, describeIssues } from '../../core/issues.ts'
 import { providerRules } from '../../core/providers/index.ts'
 import { sendIssue } from '../../core/send-issue.ts'
 import { sendRequestSchemas } from '../../core/send-request.ts'
-import { variableFaults } from '../../core/template.ts'
+import { variableIssues } from '../../core/template.ts'
 import { notReadyReasons } from '../../platform/readiness.ts'
 import type { Settings } from '../../platform/settings.ts'
 import { forbidden, tooManyFaultyKeys, unauthorized } from '../authenticate.ts'
@@ -124,5 +124,5 @@ function tooLongForItsChannel(): ApiError {
 }
 
 function wrongVariables(): ApiError {
-  return new ApiError(400, variableFaults(['name'], [{ key: 'nmae', value: 'Ann' }]).join('; '))
+  return new ApiError(400, variableIssues(['name'], [{ key: 'nmae', value: 'Ann' }]).join('; '))
 }

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import { secureHeaders } from 'hono/secure-headers'
 import { routeNotFound } from '../errors.ts'
 import { type DocumentSettings, openApiDocument } from './document.ts'
-import { answerKept, type Kept, keep } from './kept.ts'
 import { page, script } from './page.ts'
+import { answerStatic, type StaticBody, staticBody } from './static-body.ts'
 
 const javaScript = 'text/javascript; charset=utf-8'
 
@@ -17,19 +17,19 @@ const swaggerFiles = {
 
 /** The OpenAPI document and its page (docs/reference/api.md#openapi), made once, when the process starts. */
 export function openApiRoutes(settings: DocumentSettings) {
-  const document = keep('application/json', JSON.stringify(openApiDocument(settings)))
-  const html = keep('text/html; charset=utf-8', page)
-  const files = new Map<string, Kept>([['page.js', keep(javaScript, script)]])
+  const document = staticBody('application/json', JSON.stringify(openApiDocument(settings)))
+  const html = staticBody('text/html; charset=utf-8', page)
+  const files = new Map<string, StaticBody>([['page.js', staticBody(javaScript, script)]])
   const { resolve } = createRequire(import.meta.url)
   for (const [name, type] of Object.entries(swaggerFiles)) {
-    files.set(name, keep(type, readFileSync(resolve(`swagger-ui-dist/${name}`))))
+    files.set(name, staticBody(type, readFileSync(resolve(`swagger-ui-dist/${name}`))))
   }
   return {
-    document: answerKept(() => document),
-    page: [onlyFromHere, ...answerKept(() => html)] as const,
+    document: answerStatic(() => document),
+    page: [onlyFromHere, ...answerStatic(() => html)] as const,
     file: [
       onlyFromHere,
-      ...answerKept((name) => {
+      ...answerStatic((name) => {
         const file = files.get(name)
         if (!file) throw routeNotFound()
         return file

@@ -9,7 +9,7 @@ import type { rateLimiter } from './rate-limit.ts'
 /** A repeat gets the answer of the first request with its key, and doesn't count for the rate limit. */
 export function repeatAnswerer(
   { log, metrics }: Needs<'log' | 'metrics'>,
-  refundRateLimit: ReturnType<typeof rateLimiter>['refundRateLimit'],
+  { refundRateLimit, showRateLimit }: ReturnType<typeof rateLimiter>,
 ) {
   /** @param isCounted whether the rate limit has counted it. */
   return async (
@@ -18,7 +18,7 @@ export function repeatAnswerer(
     { isCounted }: { isCounted: boolean },
   ): Promise<Response> => {
     const state = stateOf(c)
-    await refundRateLimit(state, isCounted ? 1 : 0)
+    await (isCounted ? refundRateLimit : showRateLimit)(state)
     if (!isSameRequest) throw keyUsedBefore()
     const { caller, requestId: repeatId } = state
     logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })

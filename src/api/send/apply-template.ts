@@ -4,7 +4,7 @@ import { joinIssues } from '../../core/issues.ts'
 import type { Message } from '../../core/message.ts'
 import type { ProviderRules } from '../../core/provider.ts'
 import { providerRules } from '../../core/providers/index.ts'
-import { variableFaults } from '../../core/template.ts'
+import { variableIssues } from '../../core/template.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
@@ -23,18 +23,18 @@ export function templateApplier({ db }: Needs<'db'>) {
     const { name, variables } = message.template
     const definition = await deadline.spend(findTemplate(db, channel.channelId, name))
     const { template: rules }: ProviderRules = providerRules[channel.provider]
-    const nameFault = definition ? undefined : rules.unregisteredFault?.(name)
-    if (nameFault) throw new ApiError(400, `message.template.name: ${nameFault}`)
+    const nameIssue = definition ? undefined : rules.unregisteredIssue?.(name)
+    if (nameIssue) throw new ApiError(400, `message.template.name: ${nameIssue}`)
     const needed = definition && rules.variablesOf(definition)
-    const faults = variableFaults(
+    const issues = variableIssues(
       needed,
       variables,
-      (variable) => rules.valueFault?.(variable, definition),
-      (key) => rules.unregisteredKeyFault?.(key),
+      (variable) => rules.valueIssue?.(variable, definition),
+      (key) => rules.unregisteredKeyIssue?.(key),
     )
-    if (faults.length > 0) {
+    if (issues.length > 0) {
       // The log gets no keys, because they are text of the client.
-      throw new ApiError(400, joinIssues(faults), {}, 'message.template.variables: not those of the template')
+      throw new ApiError(400, joinIssues(issues), {}, 'message.template.variables: not those of the template')
     }
     return definition ? { type: 'template', template: { name, variables, definition } } : message
   }

@@ -1,5 +1,5 @@
-import { contentFault, recognise, typeOfContent } from '../../core/media-content.ts'
-import { mimetypeFault } from '../../core/mimetype-fault.ts'
+import { contentIssue, recognise, typeOfContent } from '../../core/media-content.ts'
+import { mimetypeIssue } from '../../core/mimetype-issue.ts'
 import type { SendRequest } from '../../core/send-request.ts'
 import { ApiError } from '../errors.ts'
 
@@ -15,9 +15,9 @@ export async function checkMediaContent(
   if (message.type !== 'media' || !mediaContent) return request
   const { media } = message
   const contentType = await recognise(mediaContent)
-  const fault = contentFault(media.mediaType, contentType)
-  if (fault) throw new ApiError(400, `message.media.base64: ${fault}`)
-  const contradiction = media.mimetype && mimetypeFault(media.mimetype, contentType)
+  const issue = contentIssue(media.mediaType, contentType)
+  if (issue) throw new ApiError(400, `message.media.base64: ${issue}`)
+  const contradiction = media.mimetype && mimetypeIssue(media.mimetype, contentType)
   if (contradiction) throw new ApiError(400, `message.media.mimetype: ${contradiction}`)
   const mimetype = media.mimetype ?? typeOfContent(media.mediaType, contentType)
   return { ...request, contentType, message: { type: 'media', media: { ...media, mimetype } } }

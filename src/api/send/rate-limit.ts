@@ -46,10 +46,16 @@ export function rateLimiter(
       throw tooManyRequests(limit, count)
     },
 
-    /** Refunds the points that the request was counted for, 0 or 1, and sets the headers. */
-    async refundRateLimit({ caller, deadline, headers }: Limited, points: 0 | 1): Promise<void> {
+    /** For a request that was counted, but turned out to be a repeat. */
+    async refundRateLimit({ caller, deadline, headers }: Limited): Promise<void> {
       const limit = caller.rateLimit ?? defaultLimit
-      setHeaders(headers, limit, await deadline.spend(limiterFor(limit).refund(caller.accountId, points)))
+      setHeaders(headers, limit, await deadline.spend(limiterFor(limit).refund(caller.accountId)))
+    },
+
+    /** Sets the headers for a request that isn't counted. */
+    async showRateLimit({ caller, deadline, headers }: Limited): Promise<void> {
+      const limit = caller.rateLimit ?? defaultLimit
+      setHeaders(headers, limit, await deadline.spend(limiterFor(limit).read(caller.accountId)))
     },
   }
 }

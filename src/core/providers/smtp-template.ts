@@ -35,8 +35,8 @@ function keysOf({ subject, text = '', html = '' }: Texts): string[] {
 export const mailTemplate: TemplateRules = {
   definition,
   variablesOf: (given) => keysOf(definition.parse(given)),
-  unregisteredFault: () => 'is not registered with this channel; use the name of a registered template',
-  valueFault({ key, value }, given) {
+  unregisteredIssue: () => 'is not registered with this channel; use the name of a registered template',
+  valueIssue({ key, value }, given) {
     if (!given || !placeholdersOf(definition.parse(given).subject).includes(key)) return undefined
     // The subject is a header. A line break would begin another header, and a long word can't be folded.
     const { error } = inSubject.safeParse(value)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseEmail } from '../email.ts'
-import { besideOtherFaults, optional, singleLine } from '../fields.ts'
+import { besideOtherIssues, optional, singleLine } from '../fields.ts'
 import type { ProviderRules } from '../provider.ts'
 import { literalAddress } from '../public-address.ts'
 import { meaningOfReply } from './smtp-replies.ts'
@@ -54,7 +54,7 @@ const config = z
       path: [missing],
       message: `required beside ${given}; give both or neither`,
     })
-  }, besideOtherFaults)
+  }, besideOtherIssues)
   // The output is sealed and stored. A default for a field that the previous release doesn't know would make that release fail.
   .transform((given) => ({ ...given, port: given.port ?? (given.secure ? 465 : 587) }))
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { baseUrl } from '../base-url.ts'
 import { isLongerThan } from '../characters.ts'
-import { besideOtherFaults, optional, string } from '../fields.ts'
+import { besideOtherIssues, optional, string } from '../fields.ts'
 import { meaningOfStatus } from '../http-status.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { MediaLimits, ProviderRules, TemplateRules } from '../provider.ts'
-import { whatsAppValueFault } from '../template.ts'
+import { whatsAppValueIssue } from '../template.ts'
 import { twilioCodes } from './twilio-codes.ts'
 
 const sid = (prefix: string) =>
@@ -15,17 +15,17 @@ const contentSid = sid('HX')
 
 // https://www.twilio.com/docs/content/using-variables-with-content-api
 const placeholder = string.regex(/^[A-Za-z0-9]\w{0,15}$/)
-const placeholderFault =
+const placeholderIssue =
   'has to be the name of a variable of the content template: 1 to 16 letters, digits or underscores'
-const recordFaults: Record<string, string> = {
+const recordIssues: Record<string, string> = {
   invalid_type: 'has to be an object such as {"1":"name"}',
-  invalid_key: placeholderFault,
+  invalid_key: placeholderIssue,
 }
 
 const definition = z.strictObject({
   contentSid,
   variables: z
-    .record(placeholder, variableKey, { error: ({ code = '' }) => recordFaults[code] })
+    .record(placeholder, variableKey, { error: ({ code = '' }) => recordIssues[code] })
     .refine((variables) => Object.keys(variables).length <= maxVariables, `at most ${maxVariables}`)
     .default({}),
 })
@@ -37,12 +37,12 @@ const maxValueCharacters = 1600
 const template = {
   definition,
   variablesOf: (given) => [...new Set(Object.values(definition.parse(given).variables))],
-  unregisteredKeyFault: (key) => (placeholder.safeParse(key).success ? undefined : placeholderFault),
-  valueFault: ({ value }) =>
+  unregisteredKeyIssue: (key) => (placeholder.safeParse(key).success ? undefined : placeholderIssue),
+  valueIssue: ({ value }) =>
     isLongerThan(value, maxValueCharacters)
       ? `at most ${maxValueCharacters} characters on this channel`
-      : whatsAppValueFault(value),
-  unregisteredFault: (name) =>
+      : whatsAppValueIssue(value),
+  unregisteredIssue: (name) =>
     contentSid.safeParse(name).success
       ? undefined
       : 'is not registered with this channel; register it with template set, or send the content SID (HX…) of a Twilio content template',
@@ -96,7 +96,7 @@ const config = z
       ? 'give either from or messagingServiceSid, not both'
       : 'required, or give messagingServiceSid'
     context.addIssue({ code: 'custom', path: ['from'], message })
-  }, besideOtherFaults)
+  }, besideOtherIssues)
 
 /** SMS, MMS and WhatsApp by Twilio (docs/reference/providers/twilio.md). */
 export const twilio = {

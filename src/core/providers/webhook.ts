@@ -15,7 +15,7 @@ const checked = (faultOf: (value: string) => string | undefined) =>
     if (message) context.addIssue({ code: 'custom', message })
   })
 
-const oneSecret = checked(secretFault)
+const oneSecret = checked(secretIssue)
 
 /** Two secrets are for a receiver that changes from one to the other: each message is signed with both. */
 const secret = z.union([oneSecret, z.array(oneSecret).refine(isOneOrTwo, 'has to contain 1 or 2 secrets')], {
@@ -36,7 +36,7 @@ export const webhook = {
   onUncertain: 'resend',
   template: textTemplate,
   meaningOf: ({ providerStatus = 0 }) => ownMeanings[providerStatus] ?? meaningOfStatus(providerStatus),
-  config: z.strictObject({ url: checked(urlFault), secret }),
+  config: z.strictObject({ url: checked(urlIssue), secret }),
 } as const satisfies ProviderRules
 
 export type WebhookConfig = z.output<typeof webhook.config>
@@ -46,7 +46,7 @@ function isOneOrTwo({ length }: readonly unknown[]): boolean {
 }
 
 /** Checks the form only. The address is checked at each call, because a name may resolve to another one later. */
-function urlFault(value: string): string | undefined {
+function urlIssue(value: string): string | undefined {
   if (value.length > maxUrlLength) return `at most ${maxUrlLength} characters; give a shorter address`
   // Checked here because the URL parser would drop white space and add a missing slash, but the given text is stored.
   if (/[\s\p{Cc}]/u.test(value)) return 'contains white space; write it as %20, or leave it out'
@@ -59,7 +59,7 @@ function urlFault(value: string): string | undefined {
   return undefined
 }
 
-function secretFault(value: string): string | undefined {
+function secretIssue(value: string): string | undefined {
   if (!value.startsWith('whsec_')) return `has to start with whsec_; ${makeOne}`
   const encoded = value.slice('whsec_'.length)
   const key = Buffer.from(encoded, 'base64')

@@ -5,7 +5,7 @@ import { meaningOfStatus } from '../http-status.ts'
 import type { TemplateMessage } from '../message.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { ProviderRules, TemplateRules } from '../provider.ts'
-import { whatsAppValueFault } from '../template.ts'
+import { whatsAppValueIssue } from '../template.ts'
 import { whatsAppMeaning } from './whatsapp-cloud-codes.ts'
 
 const languageForm = /^[a-z]{2,3}(_[A-Z]{2,3})?$/
@@ -25,7 +25,7 @@ const definition = z
 const template: TemplateRules = {
   definition,
   variablesOf: (given) => [...new Set(definition.parse(given).parameters)],
-  valueFault: ({ value }) => whatsAppValueFault(value),
+  valueIssue: ({ value }) => whatsAppValueIssue(value),
 }
 
 /**

@@ -24,14 +24,14 @@ const fields =
 const knownFields = new Set(fields.split(' '))
 
 /** Why no message is created from the form; undefined if one is. */
-export function messageFault(form: TwilioForm): TwilioError | undefined {
+export function messageIssue(form: TwilioForm): TwilioError | undefined {
   const unknown = Object.keys(form).find((name) => !knownFields.has(name))
   // https://www.twilio.com/docs/api/errors/20001
   if (unknown !== undefined) return twilioError(400, 20001, `Unknown parameter ${unknown}`)
-  return addressFault(form) ?? contentFault(form)
+  return addressIssue(form) ?? contentIssue(form)
 }
 
-function addressFault({ To, From, MessagingServiceSid }: TwilioForm): TwilioError | undefined {
+function addressIssue({ To, From, MessagingServiceSid }: TwilioForm): TwilioError | undefined {
   // https://www.twilio.com/docs/api/errors/21604
   if (!To) return twilioError(400, 21604, "A 'To' phone number is required.")
   // https://www.twilio.com/docs/api/errors/21211
@@ -51,7 +51,7 @@ function addressFault({ To, From, MessagingServiceSid }: TwilioForm): TwilioErro
   return undefined
 }
 
-function contentFault(form: TwilioForm): TwilioError | undefined {
+function contentIssue(form: TwilioForm): TwilioError | undefined {
   const { Body = '', MediaUrl, ContentSid, ContentVariables } = form
   // https://www.twilio.com/docs/api/errors/21619
   if (!Body && !MediaUrl && !ContentSid) {
@@ -67,10 +67,10 @@ function contentFault(form: TwilioForm): TwilioError | undefined {
   if (ContentSid && !/^HX[0-9a-fA-F]{32}$/.test(ContentSid)) {
     return twilioError(400, 21655, 'The ContentSid is Invalid')
   }
-  return ContentVariables ? variablesFault(ContentVariables) : undefined
+  return ContentVariables ? variablesIssue(ContentVariables) : undefined
 }
 
-function variablesFault(json: string): TwilioError | undefined {
+function variablesIssue(json: string): TwilioError | undefined {
   const values = variablesOf(json)
   // https://www.twilio.com/docs/api/errors/21656
   if (!values?.every(isVariable)) return twilioError(400, 21656, 'The ContentVariables Parameter is invalid')

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Emulator, keep } from './emulator.ts'
-import { messageFault, messageOf, type TwilioError, type TwilioForm, twilioError } from './twilio-message.ts'
+import { messageIssue, messageOf, type TwilioError, type TwilioForm, twilioError } from './twilio-message.ts'
 
 export interface TwilioCall {
   method: string
@@ -99,7 +99,7 @@ function refusalOf({ method, path, headers, form }: TwilioCall): TwilioError | u
   }
   // https://www.twilio.com/docs/api/errors/20004
   if (method !== 'POST') return twilioError(405, 20004, 'Method not allowed')
-  return messageFault(form)
+  return messageIssue(form)
 }
 
 /** By HEAD and GET, for its Content-Type: https://www.twilio.com/docs/messaging/guides/accepted-mime-types */

@@ -122,8 +122,8 @@ function take(
   if (!/^application\/json(;|$)/.test(headers['content-type'] ?? '')) {
     return { status: 415, body: { error: 'only application/json' } }
   }
-  const fault = signatureFault(webhook, body, headers)
-  if (fault) return { status: 401, body: { error: fault } }
+  const issue = signatureIssue(webhook, body, headers)
+  if (issue) return { status: 401, body: { error: issue } }
   const parsed = payload.safeParse(parseJson(body))
   if (!parsed.success) return { status: 400, body: { error: z.prettifyError(parsed.error) } }
   const { requestId } = parsed.data
@@ -139,7 +139,7 @@ function answerJson(response: ServerResponse, { status, body }: { status: number
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-function signatureFault(webhook: Webhook, body: Buffer, headers: IncomingHttpHeaders): string | undefined {
+function signatureIssue(webhook: Webhook, body: Buffer, headers: IncomingHttpHeaders): string | undefined {
   try {
     webhook.verify(body, headers as Record<string, string>, { jsonParse: false })
     return undefined

@@ -51,7 +51,7 @@ export async function mediaFormOf(body: Buffer, contentType: string): Promise<Me
   }
 }
 
-export function mediaFault(media: MediaForm | undefined): GraphFault | undefined {
+export function mediaIssue(media: MediaForm | undefined): GraphFault | undefined {
   const { fields = {}, file } = media ?? {}
   if (fields.messaging_product !== 'whatsapp') {
     return { code: 100, title: 'The parameter messaging_product is required.' }

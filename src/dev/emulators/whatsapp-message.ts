@@ -41,7 +41,7 @@ const message = z.strictObject({
 })
 
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes#other-errors
-export function messageFault(given: unknown, uploads: ReadonlySet<string>): GraphFault | undefined {
+export function messageIssue(given: unknown, uploads: ReadonlySet<string>): GraphFault | undefined {
   const { success, data, error } = message.safeParse(given)
   if (!success) return faultOf(error.issues[0])
   const content = Object(data)[data.type]
@@ -52,10 +52,10 @@ export function messageFault(given: unknown, uploads: ReadonlySet<string>): Grap
       title: `Param ${data.type}['id'] is not a valid whatsapp business account media attachment ID`,
     }
   }
-  return parameterFault(content.components ?? [])
+  return parameterIssue(content.components ?? [])
 }
 
-function parameterFault(components: { parameters: { text: string }[] }[]): GraphFault | undefined {
+function parameterIssue(components: { parameters: { text: string }[] }[]): GraphFault | undefined {
   const texts = components.flatMap(({ parameters }) => parameters.map(({ text }) => text))
   if (texts.includes('')) return missing('text')
   if (texts.some((text) => /[\n\r\t]| {5}/.test(text))) {

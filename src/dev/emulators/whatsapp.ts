@@ -2,8 +2,8 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Emulator, keep } from './emulator.ts'
-import { type GraphFault, type MediaForm, mediaFault, mediaFormOf } from './whatsapp-media.ts'
-import { messageFault } from './whatsapp-message.ts'
+import { type GraphFault, type MediaForm, mediaFormOf, mediaIssue } from './whatsapp-media.ts'
+import { messageIssue } from './whatsapp-message.ts'
 
 // Based on these pages, below https://developers.facebook.com/documentation/business-messaging/whatsapp:
 // /messages/send-messages, /business-phone-numbers/media, /templates/overview and /support/error-codes.
@@ -130,16 +130,16 @@ const refused = ({ code, title, details }: GraphFault) =>
   graphError(400, code, `(#${code}) ${title}`, details === undefined ? {} : { details })
 
 function taken(media: MediaForm | undefined, uploads: Set<string>): GraphAnswer {
-  const fault = mediaFault(media)
-  if (fault) return refused(fault)
+  const issue = mediaIssue(media)
+  if (issue) return refused(issue)
   const id = String(1037543291543636 + uploads.size)
   uploads.add(id)
   return { status: 200, body: { id } }
 }
 
 function sent(message: Record<string, unknown> | undefined, uploads: Set<string>): GraphAnswer {
-  const fault = messageFault(message, uploads)
-  if (fault) return refused(fault)
+  const issue = messageIssue(message, uploads)
+  if (issue) return refused(issue)
   const to = String(message?.to)
   const wa_id = to.replace(/\D/g, '')
   const id = `wamid.${Buffer.from(`${wa_id}-${Math.random()}`).toString('base64')}`

@@ -7,7 +7,7 @@ const max = 1024
 
 function decoded(value: string, maxBytes = max) {
   const result = decodeBase64(value, maxBytes)
-  if ('fault' in result) throw new Error(result.fault)
+  if ('issue' in result) throw new Error(result.issue)
   return result
 }
 
@@ -62,7 +62,7 @@ test.each([
   ' data:image/png;base64,QUJD',
   `data:${'x'.repeat(2000)};base64,QUJD`,
 ])('%j is refused with a reason', (value) => {
-  expect(decodeBase64(value, max)).toEqual({ fault: expect.stringMatching(/./) })
+  expect(decodeBase64(value, max)).toEqual({ issue: expect.stringMatching(/./) })
 })
 
 test.each([

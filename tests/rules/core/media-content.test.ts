@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import {
   contentTypeAs,
-  contentFault as faultOf,
+  contentIssue as faultOf,
   recognise,
   typeOfContent,
   withCommonName,
@@ -9,21 +9,21 @@ import {
 import { type MediaType, mediaTypes } from '../../../src/core/message.ts'
 import { samples } from '../../support/media-samples.ts'
 
-const contentFault = async (mediaType: MediaType, content: Buffer) =>
+const contentIssue = async (mediaType: MediaType, content: Buffer) =>
   faultOf(mediaType, await recognise(content))
 
 const everything = Object.keys(samples) as (keyof typeof samples)[]
 
 test.each(everything)('%s passes as a document', async (name) => {
-  expect(await contentFault('document', samples[name])).toBeUndefined()
+  expect(await contentIssue('document', samples[name])).toBeUndefined()
 })
 
 test.each(['png', 'jpeg', 'gif', 'webp'] as const)(
   '%s passes as an image, not as sound or video',
   async (name) => {
-    expect(await contentFault('image', samples[name])).toBeUndefined()
+    expect(await contentIssue('image', samples[name])).toBeUndefined()
     for (const mediaType of ['audio', 'video'] as const) {
-      expect(await contentFault(mediaType, samples[name])).toMatch(
+      expect(await contentIssue(mediaType, samples[name])).toMatch(
         new RegExp(`can't be sent as ${mediaType}$`),
       )
     }
@@ -33,9 +33,9 @@ test.each(['png', 'jpeg', 'gif', 'webp'] as const)(
 test.each(['mp4', 'm4a', 'm4v', 'oggOpus', 'oggVorbis', 'oggTheora', 'oggOther', 'webm'] as const)(
   '%s, a container, passes as sound and as video',
   async (name) => {
-    expect(await contentFault('audio', samples[name])).toBeUndefined()
-    expect(await contentFault('video', samples[name])).toBeUndefined()
-    expect(await contentFault('image', samples[name])).toMatch(/can't be sent as image$/)
+    expect(await contentIssue('audio', samples[name])).toBeUndefined()
+    expect(await contentIssue('video', samples[name])).toBeUndefined()
+    expect(await contentIssue('image', samples[name])).toMatch(/can't be sent as image$/)
   },
 )
 
@@ -47,16 +47,16 @@ test.each([
   ['pdf', 'audio'],
   ['zip', 'video'],
 ] as const)('%s does not pass as %s, and the fault names what it is', async (name, mediaType) => {
-  expect(await contentFault(mediaType, samples[name])).toMatch(
+  expect(await contentIssue(mediaType, samples[name])).toMatch(
     new RegExp(`^is [a-z]+/\\S+, which can't be sent as ${mediaType}$`),
   )
 })
 
 test('content that is not recognised passes, except as an image', async () => {
   for (const content of [samples.plainText, Buffer.from([0]), Buffer.alloc(5000), Buffer.from('RIFF')]) {
-    expect(await contentFault('audio', content)).toBeUndefined()
-    expect(await contentFault('video', content)).toBeUndefined()
-    expect(await contentFault('image', content)).toBe('is not recognised as an image')
+    expect(await contentIssue('audio', content)).toBeUndefined()
+    expect(await contentIssue('video', content)).toBeUndefined()
+    expect(await contentIssue('image', content)).toBe('is not recognised as an image')
   }
 })
 
@@ -64,7 +64,7 @@ test('a truncated file is checked without a crash', async () => {
   for (const name of everything) {
     for (let length = 1; length < samples[name].length; length += 7) {
       for (const mediaType of mediaTypes) {
-        const fault = await contentFault(mediaType, samples[name].subarray(0, length))
+        const fault = await contentIssue(mediaType, samples[name].subarray(0, length))
         expect(fault === undefined || typeof fault === 'string').toBe(true)
       }
     }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { placeholdersOf, renderTemplate, variableFaults } from '../../../src/core/template.ts'
+import { placeholdersOf, renderTemplate, variableIssues } from '../../../src/core/template.ts'
 import { textTemplate } from '../../../src/core/text-template.ts'
 import { cpuMsOf } from '../../support/cpu-time.ts'
 
@@ -41,15 +41,15 @@ test('an empty value removes the placeholder, and a missing variable keeps it', 
 })
 
 test('each missing variable and each unknown one is named', () => {
-  expect(variableFaults(['name', 'code'], given('code', 'nickname'))).toEqual([
+  expect(variableIssues(['name', 'code'], given('code', 'nickname'))).toEqual([
     'message.template.variables: name is missing',
     'message.template.variables[1].key: the template has no variable nickname',
   ])
 })
 
 test('exactly the needed variables are valid, in any order', () => {
-  expect(variableFaults(['name', 'code'], given('code', 'name'))).toEqual([])
-  expect(variableFaults([], [])).toEqual([])
+  expect(variableIssues(['name', 'code'], given('code', 'name'))).toEqual([])
+  expect(variableIssues([], [])).toEqual([])
 })
 
 test('a text that opens a placeholder and never closes it is parsed quickly', async () => {

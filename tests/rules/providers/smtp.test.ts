@@ -12,7 +12,7 @@ import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
 import type { Delivery } from '../../../workers/providers/provider.ts'
 import { smtp } from '../../../workers/providers/smtp.ts'
 import { composeMail } from '../../../workers/providers/smtp-mail.ts'
-import { mediaFetching } from '../../../workers/sends/fetch-media.ts'
+import { linkedMediaFetcher } from '../../../workers/sends/fetch-media.ts'
 import { openMediaMemory } from '../../../workers/sends/media-memory.ts'
 import { cert, key } from '../../support/certificate.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
@@ -101,7 +101,7 @@ async function asDispatched(delivery: Delivery<unknown>, withinMs = 20_000): Pro
 }
 
 const fetchedFor = (delivery: Delivery<unknown>, withinMs: number) =>
-  mediaFetching(
+  linkedMediaFetcher(
     { settings: { PROVIDER_TIMEOUT_SECONDS: withinMs / 1000, WORKER_CONCURRENCY: 10 } },
     { smtp: smtp(media) },
   )(

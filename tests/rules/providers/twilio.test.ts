@@ -151,9 +151,9 @@ describe('the definition of a template', () => {
   })
 
   test('is needed, unless the template is named by its content SID', () => {
-    expect(rules.template.unregisteredFault(contentSid)).toBeUndefined()
-    expect(rules.template.unregisteredFault('welcome')).toMatch(/template set/)
-    expect(rules.template.unregisteredFault(`${contentSid}\n`)).toMatch(/template set/)
+    expect(rules.template.unregisteredIssue(contentSid)).toBeUndefined()
+    expect(rules.template.unregisteredIssue('welcome')).toMatch(/template set/)
+    expect(rules.template.unregisteredIssue(`${contentSid}\n`)).toMatch(/template set/)
   })
 })
 

@@ -5,7 +5,7 @@ import { maxMediaBytes } from '../../../src/core/message-body.ts'
 import { smtp as rules } from '../../../src/core/providers/smtp.ts'
 import { parseNetwork } from '../../../src/core/public-address.ts'
 import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
-import { mediaFetching } from '../../../workers/sends/fetch-media.ts'
+import { linkedMediaFetcher } from '../../../workers/sends/fetch-media.ts'
 import { openMediaMemory } from '../../../workers/sends/media-memory.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { withMemory } from '../../support/fetching.ts'
@@ -35,7 +35,7 @@ afterAll(async () => {
 function startFetching(timeoutSeconds: number) {
   const settings = { PROVIDER_TIMEOUT_SECONDS: timeoutSeconds, WORKER_CONCURRENCY: 10 }
   const provider = { media: fetcher, send: () => Promise.reject(new Error('called')) }
-  const fetchFor = mediaFetching({ settings }, { smtp: provider })
+  const fetchFor = linkedMediaFetcher({ settings }, { smtp: provider })
   return (accountId: string, mediaUrl: string, requestId = uuidv7(), tooLateAt = Infinity) => {
     const message = { type: 'media', media: { mediaType: 'document', mediaUrl } } as const
     const memory = budget.reservationFor(accountId)

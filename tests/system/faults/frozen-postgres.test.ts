@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { beat } from '../../../db/delivery/workers.ts'
+import { beat } from '../../../db/delivery/leases.ts'
 import { workers } from '../../../db/schema.ts'
 import { type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
 import { startHeartbeat } from '../../../workers/upkeep/heartbeat.ts'

@@ -5,24 +5,23 @@ import { replaysPerSecond } from '../../../../db/support/replays.ts'
 import {
   breakerFirstSeconds,
   breakerLongestSeconds,
+  firstPutOffMs,
   headStartMs,
+  lateMediaKeptMs,
   leastWaitSeconds,
+  longestPutOffMs,
+  longestWaitForMemoryMs,
   probeMarginSeconds,
   slowStartAfterSeconds,
+  waitInSlotMs,
 } from '../../../../src/core/delivery-times.ts'
 import { maxMediaBytes } from '../../../../src/core/message-body.ts'
 import { lastTag } from '../../../../src/queue/fair-order.ts'
 import * as overflowLimit from '../../../../workers/overflow-limit.ts'
 import { failuresToOpen } from '../../../../workers/sends/breaker.ts'
-import {
-  lateMediaKept,
-  shareOfAccount,
-  shareOfAll,
-  waitInSlotMs,
-} from '../../../../workers/sends/fetch-media.ts'
+import { lateMediaBytes, shareOfAccount, shareOfAll } from '../../../../workers/sends/fetch-media.ts'
 import { maxReads } from '../../../../workers/sends/load-media.ts'
-import { longestWaitForMemoryMs, mediaBytesInFlight } from '../../../../workers/sends/media-memory.ts'
-import { firstDelayMs, longestDelayMs } from '../../../../workers/sends/put-off.ts'
+import { mediaBytesInFlight } from '../../../../workers/sends/media-memory.ts'
 import { slowestBytesPerSecond } from '../../../../workers/sends/time-limit.ts'
 import { keptShare, maxOrdinaryWork } from '../../../../workers/slots.ts'
 import { sendsPerPass } from '../../../../workers/upkeep/reconcile.ts'
@@ -78,9 +77,9 @@ quotes('explanation/delivery', [
   // Fetching media
   `use at most ${percent(shareOfAccount)} of the slots, and those of all accounts ${percent(shareOfAll)}`,
   `a send waits up to ${waitInSlotMs} ms in its slot`,
-  `tried again after ${[1, 2, 4].map((times) => seconds(firstDelayMs * times)).join(', ')}, … up to ${seconds(longestDelayMs)}`,
+  `tried again after ${[1, 2, 4].map((times) => seconds(firstPutOffMs * times)).join(', ')}, … up to ${seconds(longestPutOffMs)}`,
   `or else ${mebibytes(maxMediaBytes)}, is reserved`,
-  `for ${lateMediaKept.ttl / 60_000} minutes, at most ${mebibytes(lateMediaKept.maxSize)} in all`,
+  `for ${lateMediaKeptMs / 60_000} minutes, at most ${mebibytes(lateMediaBytes)} in all`,
   // Memory for media
   `at most ${mebibytes(mediaBytesInFlight)} of a worker, and ${mebibytes(mediaBytesInFlight / 2)} for one account`,
   `Without free memory within ${seconds(longestWaitForMemoryMs)}`,

@@ -12,7 +12,7 @@ import { maxMediaBytes } from '../../../../src/core/message-body.ts'
 import { longestRetryAfterMs, maxLosses } from '../../../../src/core/outcome.ts'
 import * as overflowLimit from '../../../../workers/overflow-limit.ts'
 import { failuresToOpen } from '../../../../workers/sends/breaker.ts'
-import { lateMediaKept, shareOfAccount, shareOfAll } from '../../../../workers/sends/fetch-media.ts'
+import { lateMediaBytes, shareOfAccount, shareOfAll } from '../../../../workers/sends/fetch-media.ts'
 import { mediaBytesInFlight } from '../../../../workers/sends/media-memory.ts'
 import { keptShare, maxOrdinaryWork } from '../../../../workers/slots.ts'
 import { pageSize } from '../../../../workers/upkeep/sweep.ts'
@@ -75,5 +75,5 @@ quotes('reference/limits', [
   `| ${mebibytes(receivedBytes)}, of which ${mebibytes(receivedBytes / 2)} for an account; \`MAX_BODY_BYTES\` if that is more | they wait and aren't read on; after ${seconds(timeouts.queuedMs)} they are a 503`,
   `| ${mebibytes(processedBytes)}, of which ${mebibytes(processedBytes / 2)} for an account`,
   `and ${mebibytes(mediaBytesInFlight)} for [content of media]`,
-  `takes up to ${mebibytes(lateMediaKept.maxSize)} more`,
+  `takes up to ${mebibytes(lateMediaBytes)} more`,
 ])

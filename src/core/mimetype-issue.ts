@@ -27,7 +27,7 @@ const otherKnown =
  * only if one of them is a format with unmistakable first bytes, and the other is known to be a different format. So a text
  * that begins like a bitmap passes, and so does a Word file recognised as a zip.
  */
-export function mimetypeFault(declared: string, contentType: string | undefined): string | undefined {
+export function mimetypeIssue(declared: string, contentType: string | undefined): string | undefined {
   if (!contentType) return undefined
   const declaredName = bareName(declared)
   const contentName = bareName(contentType)

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { recognise } from '../../../src/core/media-content.ts'
-import { mimetypeFault } from '../../../src/core/mimetype-fault.ts'
+import { mimetypeIssue } from '../../../src/core/mimetype-issue.ts'
 import { samples } from '../../support/media-samples.ts'
 
-const faultOf = async (declared: string, content: Buffer) => mimetypeFault(declared, await recognise(content))
+const faultOf = async (declared: string, content: Buffer) => mimetypeIssue(declared, await recognise(content))
 
 test.each([
   ['png', 'image/jpeg', 'image/png'],
