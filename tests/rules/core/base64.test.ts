@@ -88,7 +88,7 @@ test.each([
   ['parameters of a data: URL', `data:a/b${';a=b'.repeat(500_000)}`],
 ])('two million characters of %s are checked quickly', async (_what, value) => {
   const took = await cpuMsOf(() => {
-    expect(decodeBase64(value, 16 * 1024 * 1024)).toHaveProperty('fault')
+    expect(decodeBase64(value, 16 * 1024 * 1024)).toHaveProperty('issue')
   })
   expect(took).toBeLessThan(1000)
 })
