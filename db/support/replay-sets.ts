@@ -66,7 +66,7 @@ const isExpired = sqlText`
   ((s.attempt_record is null and s.failure = '${ownReasons.expired}') or
    coalesce(s.expires_at <= clock_timestamp(), false))`
 
-/** SQL of the reason why a send `s` is skipped; null if it isn't. Of the stored reasons it compares only `ownReasons.expired`. */
+/** SQL of the reason why a send `s` is skipped; null if it isn't. It compares a stored reason with `ownReasons.expired` only. */
 const skippedAs = sqlText`
   case when ${isRefused} and not ${given.includeRefused} then 'refused'
        when ${isExpired} and not ${given.includeExpired} then 'expired' end`

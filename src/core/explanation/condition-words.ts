@@ -1,4 +1,4 @@
-import { heldByOperator, ownReasons } from '../own-reasons.ts'
+import { heldByOperator, ownReasonOf } from '../own-reasons.ts'
 import type { Timeline } from '../timeline.ts'
 import { type Condition, lastOf, mayHaveGotThrough } from './condition.ts'
 import { replayWhen } from './fault.ts'
@@ -121,7 +121,7 @@ export const conditionWords: {
     customer: (_, { moment }) =>
       `may or may not have been delivered, as of ${moment}, and is not tried again`,
     advice({ reason }) {
-      const isGivenUp = reason.startsWith(ownReasons.givenUp)
+      const isGivenUp = ownReasonOf(reason) === 'givenUp'
       const logs = isGivenUp ? ` ${checkLogs} too: it may have crashed them.` : ''
       return {
         text: `Look for the message at the provider before it is replayed or sent again: the contact may get it twice.${logs}`,

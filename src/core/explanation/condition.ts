@@ -1,5 +1,5 @@
 import type { Fault } from '../outcome.ts'
-import { lastAttempt, ownReasons } from '../own-reasons.ts'
+import { lastAttempt, ownReasonOf } from '../own-reasons.ts'
 import type { Timeline } from '../timeline.ts'
 import type { EventOf, TimelineEvent, TimelineEventName } from '../timeline-events.ts'
 import { answerOf } from './answer.ts'
@@ -61,17 +61,35 @@ function noteOf({ events }: Timeline, { channel }: SendFacts): string | null {
   return attempt?.outcome === 'sent' ? answerOf(attempt, channel.provider).meaning : null
 }
 
-function failureOf({ events, acceptedAt, finishedAt }: Timeline, { channel }: SendFacts): Condition {
+function failureOf(timeline: Timeline, { channel }: SendFacts): Condition {
+  const { events, acceptedAt, finishedAt } = timeline
   const reason = lastOf(events, 'failed')?.reason ?? ''
   if (mayHaveGotThrough(events)) return { kind: 'failed_in_doubt', reason: reason.replace(lastAttempt, '') }
-  if (reason === ownReasons.expired) return { kind: 'expired', at: finishedAt ?? acceptedAt }
-  if (reason === ownReasons.mediaGone) return { kind: 'media_gone' }
-  if (reason === ownReasons.channelDeleted) return { kind: 'channel_deleted' }
-  if (reason.startsWith(ownReasons.givenUp)) return { kind: 'crashed_workers', reason }
-  if (reason.startsWith(ownReasons.providerAway)) return { kind: 'provider_away', reason }
+  switch (ownReasonOf(reason)) {
+    case 'expired':
+      return { kind: 'expired', at: finishedAt ?? acceptedAt }
+    case 'mediaGone':
+      return { kind: 'media_gone' }
+    case 'channelDeleted':
+      return { kind: 'channel_deleted' }
+    case 'givenUp':
+      return { kind: 'crashed_workers', reason }
+    case 'providerAway':
+      return { kind: 'provider_away', reason }
+    case undefined:
+      return failureOfAttempt(timeline, channel.provider, reason)
+  }
+}
+
+/** It failed by its last attempt. */
+function failureOfAttempt(
+  { events }: Timeline,
+  provider: ChannelFacts['provider'],
+  reason: string,
+): Condition {
   const attempt = lastOf(events, 'attempt_finished')
   if (!attempt) return { kind: 'failed_otherwise', reason }
-  const { meaning } = answerOf(attempt, channel.provider)
+  const { meaning } = answerOf(attempt, provider)
   if (attempt.outcome !== 'rejected') {
     const fault = faultOf(attempt)
     if (attempt.late) return { kind: 'failed_late', reason, fault }

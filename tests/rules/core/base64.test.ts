@@ -74,16 +74,16 @@ test.each([
   for (const limit of [1, 2, 3, 4, 5, 100, 101, 102]) {
     expect(decoded(encode(Buffer.alloc(limit)), limit).content).toHaveLength(limit)
     expect(decodeBase64(encode(Buffer.alloc(limit + 1)), limit)).toEqual({
-      fault: `more than ${limit} bytes when decoded`,
+      issue: `more than ${limit} bytes when decoded`,
     })
   }
 })
 
 test.each([
   ['line breaks', '\n'.repeat(2_000_000)],
-  ['line breaks and a fault', `${'\r\n'.repeat(1_000_000)}!`],
+  ['line breaks and a wrong character', `${'\r\n'.repeat(1_000_000)}!`],
   ['padding', '='.repeat(2_000_000)],
-  ['letters and a fault', `${'A'.repeat(2_000_000)}!`],
+  ['letters and a wrong character', `${'A'.repeat(2_000_000)}!`],
   ['the head of a data: URL', `data:${'a;'.repeat(1_000_000)}`],
   ['parameters of a data: URL', `data:a/b${';a=b'.repeat(500_000)}`],
 ])('two million characters of %s are checked quickly', async (_what, value) => {
