@@ -1,3 +1,4 @@
+import type { Post } from './post.ts'
 import { inTurn, openAccounts, openChannels } from './senders.ts'
 import { openStage } from './stage.ts'
 import { dispatchThroughput, throughputOfAll } from './throughput.ts'
@@ -15,12 +16,22 @@ export interface Capacity {
   load: number
 }
 
-/** @param accounts that share the sends. With few accounts, most sends are overflow (docs/explanation/delivery.md#fairness). */
-export async function measureCapacity(sends: number, accounts = 20): Promise<Capacity> {
+interface CapacityOptions {
+  /** They share the sends. With few accounts, most sends are overflow (docs/explanation/delivery.md#fairness). */
+  accounts?: number
+  /** Of the provider, which says how it answers. */
+  path?: string
+  messageOf?: (index: number) => Pick<Post, 'message'>
+}
+
+export async function measureCapacity(
+  sends: number,
+  { accounts = 20, path = '/accept/capacity', messageOf = () => ({}) }: CapacityOptions = {},
+): Promise<Capacity> {
   const stage = await openStage()
   try {
-    const senders = await openChannels(await openAccounts(stage, accounts), '/accept/capacity')
-    const posts = inTurn(senders, sends / accounts)
+    const senders = await openChannels(await openAccounts(stage, accounts), path)
+    const posts = inTurn(senders, sends / accounts).map((post, index) => ({ ...post, ...messageOf(index) }))
     const dispatch = await dispatchThroughput(stage, posts)
     const whole = await throughputOfAll(stage, posts)
     return { dispatch, whole, load: Math.min(dispatch, whole) / 4 }

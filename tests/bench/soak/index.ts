@@ -6,7 +6,7 @@ import { median } from '../figures.ts'
 import { openAccounts, openChannels } from '../senders.ts'
 import { openStage, type Stage } from '../stage.ts'
 import { startWarmWorker } from '../warm-up.ts'
-import { putOn } from './load.ts'
+import { messageOf, putOn } from './load.ts'
 import { full, quick, type Sizes } from './sizes.ts'
 import { type Part, Watch } from './watch.ts'
 
@@ -25,7 +25,7 @@ export const soak: Benchmark = {
   async run({ isQuick, minutes, print }) {
     const usual = isQuick ? quick : full
     const sizes = { ...usual, minutes: minutes ?? usual.minutes }
-    const { dispatch, whole } = await measureCapacity(sizes.capacity)
+    const { dispatch, whole } = await measureCapacity(sizes.capacity, { path, messageOf })
     const perSecond = Math.min(dispatch, whole) * shareOfCapacity
     print(`soak: ${dispatch.toFixed(0)}/s dispatched, ${whole.toFixed(0)}/s accepted and dispatched`)
     const stage = await openStage()

@@ -8,7 +8,6 @@ import type { Sizes } from './sizes.ts'
 /** Part of the load that comes from each of the flooding accounts. */
 const shareOfFlood = 0.1
 const tickMs = 2
-/** Of ten sends one has media, one a template. */
 const kinds = 10
 const media = {
   type: 'media',
@@ -49,7 +48,8 @@ async function postOthers(load: MixedLoad, others: readonly Sender[], perSecond:
   const underWay = new Set<Promise<void>>()
   while (nowMs() < until) {
     for (const due = ((nowMs() - startedAt) / 1000) * perSecond; posted < due; posted++) {
-      const post = postOf(others[posted % others.length] as Sender, posted)
+      const sender = others[posted % others.length] as Sender
+      const post = { sender, contact: newContact(), ...messageOf(posted) }
       const one = client
         .post(post)
         .then(load.onAccepted, load.onRefused)
@@ -82,8 +82,9 @@ async function flood(load: MixedLoad, sender: Sender, index: number, until: numb
   await client.close()
 }
 
-function postOf(sender: Sender, index: number): Post {
-  const contact = newContact()
+/** Of ten sends in a row, one has media, one a template, the others text. */
+export function messageOf(index: number): Pick<Post, 'message'> {
   const kind = index % kinds
-  return { sender, contact, ...(kind === 0 && { message: media }), ...(kind === 1 && { message: template }) }
+  if (kind === 0) return { message: media }
+  return kind === 1 ? { message: template } : {}
 }

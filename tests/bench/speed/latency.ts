@@ -16,7 +16,9 @@ const part = 1 / 3
 export const latency: Case = {
   name: 'latency',
   async measure({ runs, sizes, print }) {
-    const { dispatch, whole } = await measureCapacity(sizes.accounts * sizes.sendsOfEach, sizes.accounts)
+    const { dispatch, whole } = await measureCapacity(sizes.accounts * sizes.sendsOfEach, {
+      accounts: sizes.accounts,
+    })
     const perSecond = Math.min(dispatch, whole) * part
     print(
       `latency: ${dispatch.toFixed(0)}/s dispatched, ${whole.toFixed(0)}/s accepted and dispatched: ${perSecond.toFixed(0)}/s`,
