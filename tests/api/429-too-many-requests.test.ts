@@ -7,7 +7,7 @@ import { expectError, expectNothingAccepted, holdings, inTime } from '../support
 import { redisReady } from '../support/redis-ready.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
-import { freshStores } from '../support/stores.ts'
+import { freshRedis } from '../support/stores.ts'
 import { closedPort, startSilentServer, startTcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -26,6 +26,9 @@ async function startedFor(settings: Record<string, string>, stores = service.sto
   onTestFinished(() => started.stop())
   return started
 }
+
+/** Other addresses' failures are counted in another Redis. */
+const ownRedis = async () => ({ ...service.stores, redisUrl: await freshRedis() })
 
 async function times(count: number, send: () => Promise<Answer>): Promise<number[]> {
   const statuses: number[] = []
@@ -209,7 +212,7 @@ describe('an address whose keys keep failing', () => {
     request(at, `/v1/messages/${absentId}`, { headers: { Authorization: 'Bearer x', ...headers } })
 
   test('gets 429, while a good key from there still passes', async () => {
-    const at = await startedFor({ AUTH_FAILURE_LIMIT: '3' }, await freshStores())
+    const at = await startedFor({ AUTH_FAILURE_LIMIT: '3' }, await ownRedis())
     const account = await buildAccount(at)
     expect(await times(4, () => failing(at))).toEqual([401, 401, 401, 429])
     const answer = await post(at, { ...account, apiKey: 'x' }, textBody())
@@ -222,14 +225,14 @@ describe('an address whose keys keep failing', () => {
   })
 
   test("requests with a valid key don't count as failures", async () => {
-    const at = await startedFor({ AUTH_FAILURE_LIMIT: '2' }, await freshStores())
+    const at = await startedFor({ AUTH_FAILURE_LIMIT: '2' }, await ownRedis())
     const account = await buildAccount(at)
     expect(await times(10, () => post(at, account, textBody()))).toEqual(Array(10).fill(202))
     expect(await times(3, () => failing(at))).toEqual([401, 401, 429])
   })
 
   test('counts over all processes, and keys of every kind that fail', async () => {
-    const one = await startedFor({ AUTH_FAILURE_LIMIT: '4' }, await freshStores())
+    const one = await startedFor({ AUTH_FAILURE_LIMIT: '4' }, await ownRedis())
     const other = await startedFor({ AUTH_FAILURE_LIMIT: '4' }, one.stores)
     const account = await buildAccount(one)
     const { apiKey: expired } = await buildKey(one, account.accountId, { expiresAt: new Date(0) })
@@ -245,7 +248,7 @@ describe('an address whose keys keep failing', () => {
     const silent = await startSilentServer()
     onTestFinished(() => silent.close())
     const databaseUrl = `postgres://u:p@127.0.0.1:${silent.port}/x`
-    const at = await startedFor({ AUTH_FAILURE_LIMIT: '2', DATABASE_URL: databaseUrl }, await freshStores())
+    const at = await startedFor({ AUTH_FAILURE_LIMIT: '2', DATABASE_URL: databaseUrl }, await ownRedis())
     // It reads PostgreSQL's clock when it begins.
     at.api.clock.stop()
     await eventually('the clock', async () => silent.asked() === 1)
@@ -264,10 +267,10 @@ describe('an address whose keys keep failing', () => {
   })
 
   test("cannot change its address by a header of its own, and is the client's behind a trusted proxy", async () => {
-    const direct = await startedFor({ AUTH_FAILURE_LIMIT: '2' }, await freshStores())
+    const direct = await startedFor({ AUTH_FAILURE_LIMIT: '2' }, await ownRedis())
     const behind = await startedFor(
       { AUTH_FAILURE_LIMIT: '2', TRUST_PROXY: '127.0.0.0/8,10.0.0.0/8' },
-      await freshStores(),
+      await ownRedis(),
     )
     const from = (at: TestService, forwarded: string) =>
       failing(at, { 'X-Forwarded-For': forwarded }).then(({ status }) => status)
@@ -282,7 +285,7 @@ describe('an address whose keys keep failing', () => {
   })
 
   test('cannot change its address by a header of its own where another network is trusted', async () => {
-    const at = await startedFor({ AUTH_FAILURE_LIMIT: '2', TRUST_PROXY: '10.0.0.0/8' }, await freshStores())
+    const at = await startedFor({ AUTH_FAILURE_LIMIT: '2', TRUST_PROXY: '10.0.0.0/8' }, await ownRedis())
     const statuses: number[] = []
     for (const forwarded of ['203.0.113.1', '203.0.113.2, 10.0.0.1', '10.0.0.2'])
       statuses.push((await failing(at, { 'X-Forwarded-For': forwarded })).status)

@@ -11,7 +11,7 @@ import * as schema from '../../db/schema.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { buildAccount } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { freshStores } from '../support/stores.ts'
+import { freshDatabase } from '../support/stores.ts'
 
 let service: TestService
 
@@ -144,7 +144,7 @@ test('each check of the schema has a case here, and is valid in the database', a
 
 /** A database before the migration of the checks, and without what came after it. */
 async function olderDatabase(): Promise<{ databaseUrl: string; client: pg.Client }> {
-  const { databaseUrl } = await freshStores()
+  const databaseUrl = await freshDatabase()
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   onTestFinished(() => client.end())

@@ -1,15 +1,17 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createLogger } from '../../src/platform/logger.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { connectForAdmin, connectForRequests, readyWithin } from '../../src/platform/redis.ts'
 import { withTimeouts } from '../support/service.ts'
-import { freshStores } from '../support/stores.ts'
+import { freshRedis } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
-test('the commands of one turn of the event loop are written together, also after a reconnect', async () => {
-  const { redisUrl } = await freshStores()
+test.concurrent('the commands of one turn of the event loop are written together, also after a reconnect', async ({
+  onTestFinished,
+}) => {
+  const redisUrl = await freshRedis()
   const redis = connectForRequests(withTimeouts(redisUrl), createLogger('silent'), createMetrics('api'))
   onTestFinished(() => redis.disconnect())
   for (const _ of ['first', 'second']) {
@@ -25,10 +27,10 @@ test('the commands of one turn of the event loop are written together, also afte
   }
 })
 
-test.each(['', '?commandTimeout=200'])(
+test.concurrent.for(['', '?commandTimeout=200'])(
   'the admin process gives up what Redis does not answer%s',
-  async (ofUrl) => {
-    const { redisUrl } = await freshStores()
+  async (ofUrl, { onTestFinished }) => {
+    const redisUrl = await freshRedis()
     const redis = connectForAdmin(redisUrl + ofUrl, createLogger('silent'), createMetrics('api'))
     onTestFinished(() => redis.disconnect())
     await readyWithin(redis, 20_000)
@@ -37,8 +39,10 @@ test.each(['', '?commandTimeout=200'])(
   },
 )
 
-test('a connection on which Redis stops answering is replaced, and logged', async () => {
-  const { redisUrl } = await freshStores()
+test.concurrent('a connection on which Redis stops answering is replaced, and logged', async ({
+  onTestFinished,
+}) => {
+  const redisUrl = await freshRedis()
   const { hostname: host, port } = new URL(redisUrl)
   let connections = 0
   const silentAtFirst = createServer((socket) => {

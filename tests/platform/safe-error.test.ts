@@ -4,14 +4,17 @@ import { connectDatabase, type Database } from '../../db/client.ts'
 import { sends } from '../../db/schema.ts'
 import { createLogger, logFault, logWarning } from '../../src/platform/logger.ts'
 import { safeError } from '../../src/platform/safe-error.ts'
-import { freshStores } from '../support/stores.ts'
+import { freshDatabase } from '../support/stores.ts'
 
 const secret = 'a secret, "quoted" and all'
 let db: Database
 
 beforeAll(async () => {
-  const { databaseUrl } = await freshStores()
-  db = connectDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 5000, onConnectionLost: () => {} })
+  db = connectDatabase(await freshDatabase(), {
+    poolSize: 1,
+    queryTimeoutMs: 5000,
+    onConnectionLost: () => {},
+  })
 })
 afterAll(() => db.$client.end())
 

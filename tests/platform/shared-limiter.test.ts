@@ -7,10 +7,10 @@ import { connectForRequests, readyWithin, timeoutOf } from '../../src/platform/r
 import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
 import { sharedLimiters } from '../../src/platform/shared-limiter.ts'
 import { withTimeouts } from '../support/service.ts'
-import { freshStores } from '../support/stores.ts'
+import { freshRedis } from '../support/stores.ts'
 
 async function openLimiters(redisUrl?: string) {
-  const url = redisUrl ?? (await freshStores()).redisUrl
+  const url = redisUrl ?? (await freshRedis())
   const log = createLogger('silent')
   const redis = connectForRequests(withTimeouts(url), log, createMetrics('api'))
   onTestFinished(() => redis.disconnect())

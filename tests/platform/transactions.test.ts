@@ -1,13 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
-import { expect, type TestContext, test } from 'vitest'
+import { beforeAll, expect, type TestContext, test } from 'vitest'
 import { connectDatabase, inTransaction, type Transaction } from '../../db/client.ts'
 import { isConflict, isUnavailable } from '../../db/errors.ts'
-import { freshStores } from '../support/stores.ts'
+import { freshDatabase } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
+let databaseUrl: string
+beforeAll(async () => {
+  databaseUrl = await freshDatabase()
+})
+
 async function connect({ onTestFinished }: TestContext, poolSize: number, queryTimeoutMs = 5000) {
-  const { databaseUrl } = await freshStores()
   const db = connectDatabase(databaseUrl, { poolSize, queryTimeoutMs, onConnectionLost: () => {} })
   onTestFinished(() => db.$client.end())
   return db
@@ -49,38 +53,38 @@ test.concurrent('a connection whose transaction has failed is closed, with the s
 
 test.concurrent('a failed transaction is rolled back, a successful one is committed', async (context) => {
   const db = await connect(context, 1)
-  await db.execute(sql`create table one (id int)`)
+  await db.execute(sql`create table committed (id int)`)
   const insert = (id: number) =>
-    inTransaction(db, (transaction) => transaction.execute(sql`insert into one values (${id})`))
+    inTransaction(db, (transaction) => transaction.execute(sql`insert into committed values (${id})`))
   await insert(1)
   const failing = inTransaction(db, async (transaction) => {
-    await transaction.execute(sql`insert into one values (2)`)
+    await transaction.execute(sql`insert into committed values (2)`)
     throw new Error('no')
   })
   await expect(failing).rejects.toThrow('no')
-  expect((await db.execute(sql`select id from one`)).rows).toEqual([{ id: 1 }])
+  expect((await db.execute(sql`select id from committed`)).rows).toEqual([{ id: 1 }])
 })
 
 test.concurrent('a transaction that its process leaves idle is aborted soon, and gives its locks back', async (context) => {
   const db = await connect(context, 2)
-  await db.execute(sql`create table one as select 1 as id`)
+  await db.execute(sql`create table frozen as select 1 as id`)
   const frozen = inTransaction(db, async (transaction) => {
-    await transaction.execute(sql`update one set id = 2`)
+    await transaction.execute(sql`update frozen set id = 2`)
     await sleep(4000)
     await transaction.execute(sql`select 1`)
   })
   const failed = frozen.catch((fault: unknown) => fault)
-  await inTransaction(db, (transaction) => transaction.execute(sql`update one set id = 3`))
+  await inTransaction(db, (transaction) => transaction.execute(sql`update frozen set id = 3`))
   expect(isUnavailable(await failed)).toBe(true)
-  expect((await db.execute(sql`select id from one`)).rows).toEqual([{ id: 3 }])
+  expect((await db.execute(sql`select id from frozen`)).rows).toEqual([{ id: 3 }])
 })
 
 test.concurrent('a statement that waits too long for a lock fails with an error that may be retried', async (context) => {
   const db = await connect(context, 2, 20_000)
-  await db.execute(sql`create table one as select 1 as id`)
+  await db.execute(sql`create table locked as select 1 as id`)
   const holder = await db.$client.connect()
-  await holder.query('begin; update one set id = 2')
-  const waiting = inTransaction(db, (transaction) => transaction.execute(sql`update one set id = 3`))
+  await holder.query('begin; update locked set id = 2')
+  const waiting = inTransaction(db, (transaction) => transaction.execute(sql`update locked set id = 3`))
   expect(isConflict(await waiting.catch((fault: unknown) => fault))).toBe(true)
   holder.release(true)
 })

@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { migrateDatabase } from '../../db/migrate.ts'
 import { dataFolder, type Embedded, type Reaper, startPostgres } from '../../src/dev/embedded/index.ts'
+
+/** No test loses the machine's memory, and to sync is most of what a short commit costs. */
+const settings = 'fsync = off\n'
 
 const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to])
 
@@ -20,6 +23,7 @@ export async function startMigratedPostgres(folder: string, reaper: Reaper): Pro
   const own = join(folder, 'postgres')
   await mkdir(own, { recursive: true })
   await copy(join(made, 'data'), join(own, 'data'))
+  await appendFile(join(own, 'data/postgresql.auto.conf'), settings)
   return await startPostgres({ folder: own, reaper, folderToRemove: folder })
 }
 

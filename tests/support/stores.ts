@@ -21,7 +21,7 @@ export async function freshStores(): Promise<Stores> {
   return { databaseUrl, redisUrl }
 }
 
-async function freshDatabase(): Promise<string> {
+export async function freshDatabase(): Promise<string> {
   const url = new URL((await testServers()).postgresUrl)
   const name = `test_${uuidv7().replaceAll('-', '')}`
   const template = url.pathname.slice(1)
@@ -30,14 +30,14 @@ async function freshDatabase(): Promise<string> {
   maintenance.pathname = '/template1'
   const client = new pg.Client({ connectionString: maintenance.href })
   await client.connect()
-  await client.query(`create database ${name} template ${template}`)
+  await client.query(`create database ${name} template ${template} strategy file_copy`)
   await client.end()
   url.pathname = `/${name}`
   return url.href
 }
 
 /** Database 0 only counts which ones are taken. */
-async function freshRedis(): Promise<string> {
+export async function freshRedis(): Promise<string> {
   const url = new URL((await testServers()).redisUrl)
   const redis = new Redis(url.href)
   const index = await redis.incr('databases-taken')

@@ -1,12 +1,12 @@
 import { eq } from 'drizzle-orm'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { sandboxMessages } from '../../db/schema.ts'
 import { providerRules } from '../../src/core/providers/index.ts'
 import { sandbox } from '../../workers/providers/sandbox.ts'
 import { describeProvider, type FakeServer } from '../rules/providers/contract.ts'
 import { buildDelivery } from '../support/deliveries.ts'
-import { freshStores, waitingForLocks } from '../support/stores.ts'
+import { freshDatabase, waitingForLocks } from '../support/stores.ts'
 import { closedPort, startSilentServer } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -19,33 +19,32 @@ const recipients: Record<FakeServer, string | undefined> = {
   never_answer: '+15550100101',
 }
 
-async function openDatabase(): Promise<Database> {
-  const { databaseUrl } = await freshStores()
-  const db = connectDatabase(databaseUrl, { poolSize: 3, queryTimeoutMs: 5000, onConnectionLost: () => {} })
-  await eventually('a connection', () => db.$client.query('select').catch(() => false as const))
-  return db
-}
+let db: Database
 
-const messagesOf = (db: Database, requestId: string) =>
+beforeAll(async () => {
+  const databaseUrl = await freshDatabase()
+  db = connectDatabase(databaseUrl, { poolSize: 3, queryTimeoutMs: 5000, onConnectionLost: () => {} })
+  await eventually('a connection', () => db.$client.query('select').catch(() => false as const))
+})
+afterAll(() => db.$client.end())
+
+const messagesOf = (requestId: string) =>
   db.select().from(sandboxMessages).where(eq(sandboxMessages.requestId, requestId))
 
-describeProvider('sandbox', async () => {
-  const db = await openDatabase()
-  return {
-    provider: sandbox(db),
-    goodConfig: {},
-    badConfig: { url: 'https://example.com' },
-    async arrange(behaviour, delivery) {
-      const value = recipients[behaviour]
-      return value === undefined ? delivery : { ...delivery, contact: { type: 'phone', value } }
-    },
-    taken: (requestId) => messagesOf(db, requestId),
-    failsByRecipient: true,
-    stop: () => db.$client.end(),
-  }
-})
+describeProvider('sandbox', async () => ({
+  provider: sandbox(db),
+  goodConfig: {},
+  badConfig: { url: 'https://example.com' },
+  async arrange(behaviour, delivery) {
+    const value = recipients[behaviour]
+    return value === undefined ? delivery : { ...delivery, contact: { type: 'phone', value } }
+  },
+  taken: messagesOf,
+  failsByRecipient: true,
+  stop: async () => {},
+}))
 
-test.each([
+test.concurrent.each([
   ['slow', 1, 'sent'],
   ['retry', 1, 'retry_later'],
   ['retry', 2, 'retry_later'],
@@ -58,17 +57,14 @@ test.each([
 ])(
   'the sandbox behaves by the local part at any domain: %s@, attempt %i: %s',
   async (localPart, attempt, outcome) => {
-    const db = await openDatabase()
     const contact = { type: 'email', value: `${localPart}@any.example` } as const
     const delivery = buildDelivery(providerRules.sandbox, {}, { contact, attempt })
     const result = await sandbox(db).send(delivery, AbortSignal.timeout(10_000))
     expect(result.outcome).toBe(outcome)
-    await db.$client.end()
   },
 )
 
 test('the sandbox stores the messages that it accepts, with media', async () => {
-  const db = await openDatabase()
   const delivery = buildDelivery(
     providerRules.sandbox,
     {},
@@ -78,15 +74,13 @@ test('the sandbox stores the messages that it accepts, with media', async () => 
     },
   )
   const outcome = await sandbox(db).send(delivery, AbortSignal.timeout(10_000))
-  const kept = await messagesOf(db, delivery.requestId)
+  const kept = await messagesOf(delivery.requestId)
   expect(kept).toMatchObject([{ message: delivery.message, contactValue: delivery.contact.value }])
   expect(kept[0]?.mediaContent).toEqual(delivery.mediaContent)
   expect(outcome).toMatchObject({ providerMessageId: kept[0]?.id })
-  await db.$client.end()
 })
 
 test('a connection that is lost before the answer leaves the outcome uncertain', async () => {
-  const db = await openDatabase()
   const blocker = await db.$client.connect()
   await blocker.query('begin; lock table sandbox_messages in share mode')
   const delivery = buildDelivery(providerRules.sandbox, {})
@@ -100,7 +94,6 @@ test('a connection that is lost before the answer leaves the outcome uncertain',
   expect((await sending).outcome).toBe('uncertain')
   await blocker.query('rollback')
   blocker.release()
-  await db.$client.end()
 })
 
 test.each([
