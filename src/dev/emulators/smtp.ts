@@ -67,7 +67,7 @@ export async function openSmtpEmulator(options: SMTPServerOptions = {}): Promise
     else if (connection && answer.reply !== 'hang') write(connection, answer)
     return true
   }
-  const server: SMTPServer = new SMTPServer({
+  const server: SMTPServer = new PromptServer({
     disabledCommands: options.cert ? [] : ['STARTTLS'],
     allowInsecureAuth: true,
     disableReverseLookup: true,
@@ -119,6 +119,17 @@ export async function openSmtpEmulator(options: SMTPServerOptions = {}): Promise
       for (const { _socket } of server.connections) _socket.destroy()
       await new Promise<void>((resolve) => server.close(resolve))
     },
+  }
+}
+
+/** Greets at once: without this, a server waits 100 ms for clients that talk too soon. */
+class PromptServer extends SMTPServer {
+  override connect(...given: Parameters<SMTPServer['connect']>): void {
+    super.connect(...given)
+    const connection = [...this.connections].at(-1)
+    connection?.connectionReady()
+    // The timer of that wait calls it, too.
+    if (connection) connection.connectionReady = () => {}
   }
 }
 
