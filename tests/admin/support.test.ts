@@ -15,7 +15,7 @@ import {
 } from '../support/builders.ts'
 import { samples } from '../support/media-samples.ts'
 import { getPage, postForm } from '../support/pages.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
 let admin: TestAdmin
@@ -33,7 +33,7 @@ beforeAll(async () => {
   account = await buildAccount(service)
   heldChannelId = await buildChannel(service, account.accountId)
   await holdChannel(service.runtime.db, heldChannelId, 'resumed soon')
-  await service.startWorker()
+  await service.startWorker('test-worker', { times: soonReconciled })
 })
 
 afterAll(async () => {

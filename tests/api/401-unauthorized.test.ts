@@ -168,7 +168,7 @@ describe('in use', () => {
     return answer.status === 404
   }
 
-  test('a key that expires while it is in use is refused from that moment', async () => {
+  test.concurrent('a key that expires while it is in use is refused from that moment', async () => {
     const expiresAt = new Date(Date.now() + 700)
     const { apiKey } = await buildKey(service, account.accountId, { expiresAt })
     expect(await readable(apiKey)).toBe(true)
@@ -176,7 +176,7 @@ describe('in use', () => {
     expect(await readable(apiKey)).toBe(false)
   })
 
-  test('a key whose expiry is brought forward is refused within 5 s', async () => {
+  test.concurrent('a key whose expiry is brought forward is refused within 5 s', async () => {
     const { apiKey, keyId } = await buildKey(service, account.accountId, {
       expiresAt: new Date(Date.now() + 3_600_000),
     })

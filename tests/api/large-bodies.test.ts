@@ -127,9 +127,9 @@ describe('with short timeouts', () => {
   }
 
   test('a slow client that holds memory is disconnected; one that waits for memory counts as neither slow nor idle', async () => {
-    const [bodyBytesPerSecond, idleMs] = [smallBytes / 2, 2000]
+    const [bodyBytesPerSecond, idleMs] = [smallBytes, 1000]
     const { withShortTimeouts, account } = await start({ bodyGraceMs: 400, idleMs, bodyBytesPerSecond })
-    // Those that have memory keep it for four seconds from here, whenever the other one comes.
+    // Those that have memory keep it for two seconds from here, whenever the other one comes.
     const startedAt = performance.now()
     const holders = await fill(account, withShortTimeouts)
     void trickle(holders.map(({ socket }) => socket))

@@ -89,7 +89,7 @@ test.each(bothKinds)(
   },
 )
 
-test.each([
+test.concurrent.for<[string, Buffer, string?]>([
   ['insert_send_with_media', small],
   ['copy media', large],
   ['insert_send', large],
@@ -97,7 +97,7 @@ test.each([
   ['commit', large, 'commit\0'],
 ])(
   'if the connection stalls at “%s” until after the deadline, nothing is recorded',
-  async (name, content, text: string = name) => {
+  async ([name, content, text = name], { onTestFinished }) => {
     const proxy = await startTcpProxy(service.stores.databaseUrl)
     onTestFinished(() => proxy.close())
     const db = connectDatabase(proxy.url, { poolSize: 1, queryTimeoutMs: 20_000, onConnectionLost: () => {} })

@@ -59,7 +59,7 @@ async function refused(account: Account): Promise<Answer> {
   })
 }
 
-test('its waiting sends fail with a reason, and it is answered as absent from then on', async () => {
+test.concurrent('its waiting sends fail with a reason, and it is answered as absent from then on', async () => {
   const account = await buildAccount(service)
   const { channelId } = account
   await ask(...`template set --channel ${channelId} --name hello --definition`.split(' '), '{"text":"Hello"}')
@@ -99,6 +99,23 @@ test('its waiting sends fail with a reason, and it is answered as absent from th
       status: 1,
       stderr: `No channel ${channelId}; see them with: channel list --account ID\n`,
     })
+})
+
+test.concurrent('a repeated request that it accepted is answered as before, and makes no second send', async () => {
+  const account = await buildAccount(service)
+  const key = newKey()
+  const first = await postKeyed(service, account, key, sameBody())
+  await deleteChannel(service.runtime.db, account.channelId)
+  await refused(account)
+  expect((await postKeyed(service, account, newKey(), sameBody())).body).toMatchObject(notFound)
+
+  const repeat = await postKeyed(service, account, key, sameBody())
+
+  expect({ status: repeat.status, body: repeat.body }).toEqual({ status: 202, body: first.body })
+  expect(repeat.headers.get('Idempotent-Replayed')).toBe('true')
+  const stranger = await buildAccount(service)
+  const foreign = await postKeyed(service, { ...stranger, channelId: account.channelId }, key, sameBody())
+  expect(foreign.body).toMatchObject(notFound)
 })
 
 test('what belongs to it is deleted with it: templates, permits, an open breaker, its credentials', async () => {
@@ -208,23 +225,6 @@ test('a send that was being claimed at that moment, and would be tried again, fa
     'retry_scheduled',
     'failed',
   ])
-})
-
-test('a repeated request that it accepted is answered as before, and makes no second send', async () => {
-  const account = await buildAccount(service)
-  const key = newKey()
-  const first = await postKeyed(service, account, key, sameBody())
-  await deleteChannel(service.runtime.db, account.channelId)
-  await refused(account)
-  expect((await postKeyed(service, account, newKey(), sameBody())).body).toMatchObject(notFound)
-
-  const repeat = await postKeyed(service, account, key, sameBody())
-
-  expect({ status: repeat.status, body: repeat.body }).toEqual({ status: 202, body: first.body })
-  expect(repeat.headers.get('Idempotent-Replayed')).toBe('true')
-  const stranger = await buildAccount(service)
-  const foreign = await postKeyed(service, { ...stranger, channelId: account.channelId }, key, sameBody())
-  expect(foreign.body).toMatchObject(notFound)
 })
 
 test('the support page and the command line explain its sends, and refuse to replay them', async () => {

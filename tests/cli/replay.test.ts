@@ -26,7 +26,7 @@ import {
   textBody,
 } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { waitingForLocks } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 import {
@@ -83,7 +83,7 @@ async function buildHook(behaviour: Behaviour) {
 
 describe('a replay', () => {
   test('of a failed and of an uncertain send calls the provider again, ends them sent, and keeps the earlier events', async () => {
-    const worker = await service.startWorker('again')
+    const worker = await service.startWorker('again', { times: soonReconciled })
     const refused = await buildHook(answer(400))
     const broken = await buildHook(resetAfterReading)
     const sendsOf = await Promise.all(

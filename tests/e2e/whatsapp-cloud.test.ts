@@ -9,7 +9,7 @@ import {
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
 import { samples } from '../support/media-samples.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
 let far: Emulator<WhatsAppCall, WhatsAppAnswer>
@@ -20,7 +20,7 @@ beforeAll(async () => {
   far = await openWhatsAppEmulator()
   service = await startTestService({ ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8' })
   account = await buildAccount(service)
-  await service.startWorker()
+  await service.startWorker('test-worker', { times: soonReconciled })
 })
 afterAll(async () => {
   await service.stop()

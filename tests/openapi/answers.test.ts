@@ -23,7 +23,7 @@ import {
 import { documentSettings, faultBy, validateAnswer } from '../support/openapi.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { rawBytes, rawRequest } from '../support/raw-http.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { closedPort } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -139,7 +139,7 @@ test('the timelines of sends that went well, were retried, refused, uncertain, r
       accept(service, account, { ...textBody('Hello', contact), closeConversation: true }),
     ),
   )
-  const worker = await service.startWorker()
+  const worker = await service.startWorker('test-worker', { times: soonReconciled })
   for (const id of requestIds) await finishedTimeline(service, id, account.apiKey)
   const [, , refused = ''] = requestIds
   await replaySend(service.runtime.db, refused)

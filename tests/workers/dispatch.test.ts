@@ -32,14 +32,14 @@ async function dispatchBy(send: Provider['send'], changes: Partial<EnteredSend> 
 
 const sent = async (): Promise<Outcome> => ({ outcome: 'sent' })
 
-test('a provider that ignores its signal is abandoned at the time limit, and the outcome is uncertain', async () => {
+test.concurrent('a provider that ignores its signal is abandoned at the time limit, and the outcome is uncertain', async () => {
   const { outcome, durationMs, stoodStillMs } = await timed(() => dispatchBy(() => new Promise(() => {})))
   expect(outcome.outcome).toBe('uncertain')
   expect(durationMs).toBeGreaterThanOrEqual(1000)
   expectSooner({ tookMs: durationMs, stoodStillMs }, 2500)
 })
 
-test('a call whose bytes move may take longer than PROVIDER_TIMEOUT_SECONDS', async () => {
+test.concurrent('a call whose bytes move may take longer than PROVIDER_TIMEOUT_SECONDS', async () => {
   const { outcome, durationMs } = await dispatchBy(async (_delivery, _signal, moved) => {
     for (let i = 0; i < 40; i++) {
       moved?.(100_000)

@@ -165,7 +165,7 @@ const acceptedWith = (by: Account, isMeant: (waitingMs: number | undefined) => b
     return isMeant(await waitingTimeMs(requestId)) && requestId
   })
 
-test('channel create and channel update set how long sends may wait; sends accepted before keep their expiry', async () => {
+test.concurrent('channel create and channel update set how long sends may wait; sends accepted before keep their expiry', async () => {
   const create = ['--account', account.accountId, '--provider', 'sandbox', '--name', 'x', '--config', '{}']
   const created = await runCli(service, 'channel', 'create', ...create, '--expire-after', '60')
   expect(created).toMatchObject({ status: 0, stderr: '' })
@@ -186,7 +186,7 @@ test('channel create and channel update set how long sends may wait; sends accep
   expect(await shown(channelId)).toMatchObject({ expireAfterSeconds: 5, name: 'y' })
 })
 
-test('channel update --expire-after none lets later sends wait without a limit', async () => {
+test.concurrent('channel update --expire-after none lets later sends wait without a limit', async () => {
   const by = await withExpiry(60)
   const limited = await accept(service, by, textBody())
   expect(await update(by.channelId, '--expire-after', 'none')).toMatchObject({ status: 0, stderr: '' })

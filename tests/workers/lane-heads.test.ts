@@ -163,7 +163,7 @@ test('a failed one that is replayed while the next one is being sent goes before
   expect(traffic.orderOf([first, third])).toEqual([first, first, third])
 })
 
-test('when the head expires the next one goes', async (context) => {
+test.concurrent('when the head expires the next one goes', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(accepting)
   const [one, two] = laneOf(2, { ...traffic.account, channelId })
@@ -183,7 +183,7 @@ test('when the head expires the next one goes', async (context) => {
   expect(await traffic.ended(second)).toMatchObject({ status: 'sent' })
 })
 
-test('one that expires in the middle of a lane leaves the others their order', async (context) => {
+test.concurrent('one that expires in the middle of a lane leaves the others their order', async (context) => {
   const traffic = await startTraffic(context, settings)
   const hung = gate()
   const channelId = await traffic.buildWebhook(hung.behaviour)

@@ -10,7 +10,7 @@ import { accept as accepting, gate } from '../support/webhook-receiver.ts'
 
 const settings = { RETRY_DELAYS_SECONDS: '1', WORKER_CONCURRENCY: '10', PROVIDER_TIMEOUT_SECONDS: '25' }
 
-test('a thousand sends to one contact delay no other contact, and are woken one by one', async (context) => {
+test.concurrent('a thousand sends to one contact delay no other contact, and are woken one by one', async (context) => {
   const { service, ...traffic } = await startTraffic(context, settings)
   const hung = gate()
   const channelId = await traffic.buildWebhook((request, response) =>
@@ -33,6 +33,22 @@ test('a thousand sends to one contact delay no other contact, and are woken one 
   expect(ordinary + overflow).toBeLessThanOrEqual(3)
   const calls = traffic.orderOf(lane)
   expect(calls).toEqual(lane.slice(0, calls.length))
+})
+
+test.concurrent("a change of a channel's order applies to its next sends", async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings)
+  const channelId = await traffic.buildWebhook(accepting)
+  const contact = newContact()
+  const laneOfNext = async () => (await rowOf(service, await traffic.send(channelId, contact))).lane
+  const lane = await laneOfNext()
+  expect(lane).not.toBeNull()
+  for (const [ordering, expected] of [
+    ['none', null],
+    ['contact', lane],
+  ] as const) {
+    await updateChannel(service.runtime.db, channelId, { ordering })
+    await eventually(`the order ${ordering}`, async () => (await laneOfNext()) === expected)
+  }
 })
 
 test('a send goes at once when the one before it has ended: fifty within moments', async (context) => {
@@ -72,22 +88,6 @@ test('while a channel has no order its new sends wait for no other, and those fr
   hung.open()
   await traffic.expectSent([...before, ...free, ...after])
   expect(traffic.orderOf([...before, ...after])).toEqual([...before, ...after])
-})
-
-test("a change of a channel's order applies to its next sends", async (context) => {
-  const { service, ...traffic } = await startTraffic(context, settings)
-  const channelId = await traffic.buildWebhook(accepting)
-  const contact = newContact()
-  const laneOfNext = async () => (await rowOf(service, await traffic.send(channelId, contact))).lane
-  const lane = await laneOfNext()
-  expect(lane).not.toBeNull()
-  for (const [ordering, expected] of [
-    ['none', null],
-    ['contact', lane],
-  ] as const) {
-    await updateChannel(service.runtime.db, channelId, { ordering })
-    await eventually(`the order ${ordering}`, async () => (await laneOfNext()) === expected)
-  }
 })
 
 test('a lane is of one channel and one contact: e-mail and phone of the same text, two channels, two accounts are apart', async (context) => {

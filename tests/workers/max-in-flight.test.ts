@@ -71,7 +71,7 @@ test('many concurrent requests for permits get no more than there are', async (c
   expect(given.flatMap(([channel]) => channel?.permits ?? [])).toHaveLength(2)
 })
 
-test('the next send goes as soon as one ends', async (context) => {
+test.concurrent('the next send goes as soon as one ends', async (context) => {
   const traffic = await startTraffic(context)
   const channelId = await traffic.buildWebhook(delay(100, accepting), { maxInFlight: 1 })
   await traffic.startWorkers('a', 'b')
@@ -81,7 +81,7 @@ test('the next send goes as soon as one ends', async (context) => {
   expectSooner(spanOf(traffic.callsOf(ids)), 11 * 600)
 })
 
-test('after a pause, however short, the next send goes at once: no permit outlives its attempt', async (context) => {
+test.concurrent('after a pause, however short, the next send goes at once: no permit outlives its attempt', async (context) => {
   const { service, ...traffic } = await startTraffic(context)
   const { calls, behaviour } = gauge(20)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 1 })

@@ -5,6 +5,7 @@ import { connectDatabase } from '../../db/client.ts'
 import { readMedia } from '../../db/delivery/media-content.ts'
 import type { TimedOutcome } from '../../workers/sends/attempt.ts'
 import { dispatcher } from '../../workers/sends/dispatch.ts'
+import { openMediaMemory } from '../../workers/sends/media-memory.ts'
 import { buildEnteredSend } from '../support/entered-sends.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { alikeProviders } from '../support/providers.ts'
@@ -31,7 +32,7 @@ async function store(bytes: number): Promise<string> {
 }
 
 /** A worker whose provider answers when it is told to. */
-async function startDispatching() {
+async function startDispatching(memory = openMediaMemory()) {
   const called: string[] = []
   const waiting: (() => void)[] = []
   const provider = alikeProviders({
@@ -42,7 +43,7 @@ async function startDispatching() {
       return { outcome: 'sent' }
     },
   })
-  const dispatch = dispatcher(service.runtime, provider, await livingWorker(service, 'a'))
+  const dispatch = dispatcher(service.runtime, provider, await livingWorker(service, 'a'), memory)
   return {
     called,
     answerNext: () => waiting.shift()?.(),
@@ -81,7 +82,7 @@ test('content is in memory from before it is loaded until its call has ended: at
 })
 
 test('a send that finds no memory in time goes back to the queue, each time for longer', async () => {
-  const { called, answerNext, dispatch } = await startDispatching()
+  const { called, answerNext, dispatch } = await startDispatching(openMediaMemory(300))
   const accountId = uuidv7()
   const held: Promise<TimedOutcome>[] = []
   for (let i = 0; i < 4; i++) held.push((await dispatch(accountId)).attempt)

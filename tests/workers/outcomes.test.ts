@@ -55,7 +55,7 @@ test('a refused send fails at once, with the reason', async () => {
   ])
 })
 
-test('a send that fails twice with a temporary error is retried and ends sent', async () => {
+test.concurrent('a send that fails twice with a temporary error is retried and ends sent', async () => {
   const timeline = await sendTo('retry@example.com')
   expect(timeline).toMatchObject({ status: 'sent', attempts: 3 })
   expect(names(timeline)).toEqual([
@@ -67,7 +67,7 @@ test('a send that fails twice with a temporary error is retried and ends sent', 
   expect(find(timeline, 'attempt_finished').map(({ attempt }) => attempt)).toEqual([1, 2, 3])
 })
 
-test("a provider's Retry-After is waited for", async () => {
+test.concurrent("a provider's Retry-After is waited for", async () => {
   const timeline = await timed(() => sendTo('+15550100104'))
   const [first, second] = find(timeline, 'attempt_started')
   const [scheduled] = find(timeline, 'retry_scheduled')
@@ -77,7 +77,7 @@ test("a provider's Retry-After is waited for", async () => {
   expectSooner({ ...timeline, tookMs: ms(second) - ms(first) }, 3000)
 })
 
-test('if it is unknown whether the provider accepted it, the send ends uncertain and is not called again', async () => {
+test.concurrent('if it is unknown whether the provider accepted it, the send ends uncertain and is not called again', async () => {
   const timeline = await sendTo('+15550100105')
   expect(timeline).toMatchObject({ status: 'uncertain', attempts: 1 })
   expect(timeline.events.at(-1)).toMatchObject({
@@ -86,7 +86,7 @@ test('if it is unknown whether the provider accepted it, the send ends uncertain
   })
 })
 
-test('on a channel that resends, an uncertain call is made again until attempts run out, and the timeline shows that', async () => {
+test.concurrent('on a channel that resends, an uncertain call is made again until attempts run out, and the timeline shows that', async () => {
   const channelId = await buildChannel(service, account.accountId, 'resend')
   const timeline = await sendTo('+15550100105', channelId)
   expect(timeline).toMatchObject({ status: 'uncertain', attempts: 4 })
@@ -94,7 +94,7 @@ test('on a channel that resends, an uncertain call is made again until attempts 
   expect(find(timeline, 'retry_scheduled')).toHaveLength(3)
 })
 
-test('every event of the timeline is also a log line with the same requestId, and none holds content or the contact', async () => {
+test.concurrent('every event of the timeline is also a log line with the same requestId, and none holds content or the contact', async () => {
   const timeline = await sendTo('retry@example.com')
   const lines = service.logsOf(timeline.requestId)
   expect(lines.map(({ event }) => event)).toEqual(names(timeline))

@@ -176,7 +176,7 @@ test.concurrent.for([
 
 test.concurrent('a Redis that loses all its wake-ups loses no send of a channel with a rate, and calls none twice', async (context) => {
   const traffic = await startTraffic(context, {}, { times: soonReconciled })
-  const channelId = await traffic.buildWebhook(accepting, fiveASecond)
+  const channelId = await traffic.buildWebhook(accepting, { rateCalls: 20, rateSeconds: 2 })
   await traffic.startWorkers('a', 'b')
   const ids = await traffic.sendSome(channelId, 20)
   await eventually('some calls', async () => traffic.callsOf(ids).length >= 5)

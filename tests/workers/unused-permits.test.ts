@@ -35,7 +35,7 @@ async function startWaiting(context: Parameters<typeof startTraffic>[0], limits:
   }
 }
 
-test.for([
+test.concurrent.for([
   ['a maximum in flight', { maxInFlight: 2 }],
   ['a rate, whose permits end sooner', { rateCalls: 10, rateSeconds: 1 }],
 ] as const)(
@@ -56,7 +56,7 @@ test.for([
   },
 )
 
-test('a channel at its limit has none: its permits are in use', async (context) => {
+test.concurrent('a channel at its limit has none: its permits are in use', async (context) => {
   const { service, ids, grant, hasUnused } = await startWaiting(context, { maxInFlight: 1 })
   await claimBy(service, ids[0] ?? '', 'a')
   await sleep(2 * unusedForMs)
@@ -64,7 +64,7 @@ test('a channel at its limit has none: its permits are in use', async (context) 
   expect(await hasUnused()).toBe(false)
 })
 
-test('a channel whose breaker opened has none: its permits can’t be used', async (context) => {
+test.concurrent('a channel whose breaker opened has none: its permits can’t be used', async (context) => {
   const { db, channelId, grant, hasUnused } = await startWaiting(context, { maxInFlight: 1 })
   await grant()
   await sleep(2 * unusedForMs)
@@ -73,7 +73,7 @@ test('a channel whose breaker opened has none: its permits can’t be used', asy
   expect(await hasUnused()).toBe(false)
 })
 
-test('a single lost wake-up is seen for less time than it takes to count as stalled', async (context) => {
+test.concurrent('a single lost wake-up is seen for less time than it takes to count as stalled', async (context) => {
   const { db, grant, hasUnused } = await startWaiting(context, { maxInFlight: 1 })
   await grant()
   const endedFor = (seconds: number) =>

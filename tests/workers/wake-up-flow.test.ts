@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Readiness } from '../../src/platform/readiness.ts'
+import { createWaitingBreaker } from '../../src/platform/redis-breaker.ts'
 import { openRuntime } from '../../src/runtime.ts'
 import { WakeUpFlow } from '../../workers/upkeep/wake-up-flow.ts'
 import { startWorker } from '../../workers/worker.ts'
@@ -12,10 +13,11 @@ import { startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { answer } from '../support/webhook-receiver.ts'
 
-/** In production it is longer. */
+/** In production they are longer. */
 const stalledAfterSeconds = 1
+const giveUpAfterMs = 1000
 
-test.for([
+test.concurrent.for([
   ['without limits', {}, 'reconcile_failed'],
   ['with a limit', { maxInFlight: 1 }, 'permit_not_woken'],
 ] as const)(
@@ -24,10 +26,13 @@ test.for([
     const stores = await freshStores()
     const proxy = await startTcpProxy(stores.redisUrl)
     const { service, ...traffic } = await startTraffic(context, { REDIS_URL: proxy.url }, { stores })
-    const runtime = openRuntime('worker', service.runtime.settings, service.runtime.log)
+    const opened = openRuntime('worker', service.runtime.settings, service.runtime.log)
+    const { redis, log, metrics } = opened
+    const runtime = { ...opened, throughBreaker: createWaitingBreaker(redis, log, metrics, giveUpAfterMs) }
     const flow = new WakeUpFlow(runtime.metrics, stalledAfterSeconds)
     const readiness = new Readiness(runtime, () => flow.reasonNotReady())
-    const times = { ...workerTimes, ...soonReconciled, permitValidMs: 500 }
+    const shorter = { permitValidMs: 500, jobLockMs: 2000, stalledCheckMs: 500 }
+    const times = { ...workerTimes, ...soonReconciled, ...shorter }
     const worker = startWorker(runtime, 'stalled', flow, times)
     context.onTestFinished(async () => {
       await worker.stop()

@@ -42,13 +42,13 @@ export function dispatcher(
   >,
   providers: Providers,
   heartbeat: Pick<Heartbeat, 'holdsLease'>,
+  mediaMemory = openMediaMemory(),
 ) {
   const { settings, log, metrics } = runtime
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
   const putOffs = new PutOffs()
   const prepare = deliveryPreparer(runtime, putOffs)
   const withMedia = linkedMediaFetcher(runtime, providers, putOffs)
-  const mediaMemory = openMediaMemory()
   metrics.beforeScrape.push(() => metrics.mediaMemory.set(mediaMemory.usedBytes))
 
   return async (send: EnteredSend, slot: Slot = unlimitedSlot): Promise<TimedOutcome> => {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createLogger } from '../../../src/platform/logger.ts'
 import { createMetrics } from '../../../src/platform/metrics.ts'
 import { createRedisBreaker, RedisGivenUp } from '../../../src/platform/redis-breaker.ts'
 
-test('work that takes too long is given up, even if each of its commands is answered in time', async () => {
+test.concurrent('work that takes too long is given up, even if each of its commands is answered in time', async () => {
   const throughBreaker = createRedisBreaker(createLogger('silent'), createMetrics('api'), 100)
   let commands = 0
   const work = async () => {
@@ -29,7 +29,7 @@ async function openedBreaker() {
 const halfASecondLater = () => sleep(600)
 const answers = async () => 'it is back'
 
-test('after two failures in a row Redis is tried again a second later, and calls meanwhile fail at once', async () => {
+test.concurrent('after two failures in a row Redis is tried again a second later, and calls meanwhile fail at once', async () => {
   const { asks, fails, asked } = await openedBreaker()
   await halfASecondLater()
   await expect(asks(answers)).rejects.toBeInstanceOf(RedisGivenUp)
@@ -45,7 +45,9 @@ test('after two failures in a row Redis is tried again a second later, and calls
   expect(await asks(answers)).toBe('it is back')
 })
 
-test('a clock that is set back while Redis is away does not delay the next try', async () => {
+test.concurrent('a clock that is set back while Redis is away does not delay the next try', async ({
+  onTestFinished,
+}) => {
   vi.useFakeTimers({ toFake: ['Date'] })
   onTestFinished(() => void vi.useRealTimers())
   const { asks } = await openedBreaker()

@@ -168,7 +168,7 @@ const slowly =
     response.end()
   }
 
-test('large media by a slow line has more time than the timeout', async () => {
+test.concurrent('large media by a slow line has more time than the timeout', async () => {
   const content = Buffer.alloc(16 * 1024 * 1024, 'x')
   const startedAt = performance.now()
   const delivery = await startFetching(1)('slow', files.at(slowly(content, 32, 100)))
@@ -176,7 +176,7 @@ test('large media by a slow line has more time than the timeout', async () => {
   expect(performance.now() - startedAt).toBeGreaterThan(2000)
 })
 
-test('media that trickles does not', async () => {
+test.concurrent('media that trickles does not', async () => {
   const trickled = trickle('HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n', ' '.repeat(500))
   const given = await startFetching(1)('trickles', files.at(trickled))
   expect(given).toEqual({

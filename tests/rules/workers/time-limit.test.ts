@@ -26,25 +26,25 @@ const run = (bytes: number, times: number, isHanging = false) =>
     ),
   }))
 
-test('a call that moves bytes faster than a slow line may take longer than the timeout', async () => {
+test.concurrent('a call that moves bytes faster than a slow line may take longer than the timeout', async () => {
   const { result, tookMs } = await run(100 * slowestBytesPerMs, 100)
   expect(result).toBe('done')
   expect(tookMs).toBeGreaterThan(2 * timeoutMs)
 })
 
-test('a call that hangs after moving many bytes ends one timeout later, not when a slow line would have', async () => {
+test.concurrent('a call that hangs after moving many bytes ends one timeout later, not when a slow line would have', async () => {
   const { result, ...span } = await run(10_000 * slowestBytesPerMs, 3, true)
   expect(result).toBe('aborted')
   expectSooner(span, timeoutMs + timeToHeedMs)
 })
 
-test('a call that trickles ends as soon as one that moves nothing', async () => {
+test.concurrent('a call that trickles ends as soon as one that moves nothing', async () => {
   const { result, ...span } = await run(1, 1000)
   expect(result).toBe('aborted')
   expectSooner(span, timeoutMs + timeToHeedMs)
 })
 
-test('a call that moves nothing ends after the timeout', async () => {
+test.concurrent('a call that moves nothing ends after the timeout', async () => {
   const { result, ...span } = await run(0, 1, true)
   expect(result).toBe('aborted')
   expect(span.tookMs).toBeGreaterThanOrEqual(timeoutMs)
