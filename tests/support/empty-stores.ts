@@ -1,4 +1,5 @@
 import { getTableName, isTable } from 'drizzle-orm'
+import type { Redis } from 'ioredis'
 import * as schema from '../../db/schema.ts'
 import type { Runtime } from '../../src/runtime.ts'
 
@@ -14,11 +15,31 @@ export async function noteObjects({ db }: Pick<Runtime, 'db'>): Promise<void> {
   objects ??= await objectsIn(db)
 }
 
-/** @throws if their schema isn't as it was: a test that changes it needs stores of its own. */
-export async function emptyStores({ db, redis }: Pick<Runtime, 'db' | 'redis'>): Promise<void> {
-  await Promise.all([deleteRows(db), redis.flushdb()])
+/**
+ * @param others connections to Redis that go on to be used.
+ * @throws if the schema isn't as it was: a test that changes it needs stores of its own.
+ */
+export async function emptyStores(
+  { db, redis }: Pick<Runtime, 'db' | 'redis'>,
+  ...others: Redis[]
+): Promise<void> {
+  await Promise.all([deleteRows(db), flush(redis, others)])
   if ((await objectsIn(db)) !== objects)
     throw new Error('A test that changes the schema needs stores of its own')
+}
+
+/**
+ * Redis may not have read yet what was written to a connection before its client closed it, so such a connection is closed
+ * first; what is written to the others before is executed before.
+ */
+async function flush(redis: Redis, others: readonly Redis[]): Promise<void> {
+  const kept = await Promise.all([redis, ...others].map((one) => one.client('ID').catch(() => undefined)))
+  const clients = String(await redis.client('LIST')).split('\n')
+  for (const client of clients.filter((line) => line.includes(` db=${redis.options.db} `))) {
+    const id = Number(/^id=(\d+)/.exec(client)?.[1])
+    if (!kept.includes(id)) await redis.client('KILL', 'ID', id)
+  }
+  await redis.flushdb()
 }
 
 /**

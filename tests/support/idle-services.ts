@@ -3,6 +3,7 @@ import { emptyStores } from './empty-stores.ts'
 
 interface Service {
   runtime: Pick<Runtime, 'db' | 'redis' | 'metrics'>
+  api: Pick<Runtime, 'redis'>
   logs: unknown[]
   stopWorkers(): Promise<void>
 }
@@ -21,7 +22,7 @@ export class IdleServices<Kind extends Service> {
 
   async giveBack(service: Kind, settings: object): Promise<void> {
     await service.stopWorkers()
-    await emptyStores(service.runtime)
+    await emptyStores(service.runtime, service.api.redis)
     service.logs.splice(0)
     service.runtime.metrics.registry.resetMetrics()
     this.#like(settings).push(service)
