@@ -32,7 +32,8 @@ export const isHeld = `(channels.held_at is not null)`
 export const isBehind = sqlText`
   coalesce((
     select true from sends earlier
-    where earlier.lane = s.lane and earlier.seq < s.seq and ${isUnfinished('earlier')}
+    where earlier.lane = s.lane and earlier.seq < s.seq
+      and ${isUnfinished('earlier')}
     limit 1), false)`
 
 /** It is the head of its lane; for a statement that reads all unfinished sends in one pass. */
@@ -58,7 +59,8 @@ export const isUsable = sqlText`
 
 /** Time until the wake-up by its permit, which also has to suit the channel's circuit breaker; null if it has none. */
 export const permitInMs = sqlText`
-  (select ceil(greatest(0, coalesce(extract(epoch from p.call_at - ${now}) * 1000, 0) - ${headStartMs}))::float8
+  (select ceil(greatest(
+     0, coalesce(extract(epoch from p.call_at - ${now}) * 1000, 0) - ${headStartMs}))::float8
    from permits p
    where ${isUsable}
      and (p.is_probe or channels.breaker_open_until is null))`

@@ -1,12 +1,18 @@
 import type { EventFields, TimelineEventName } from '../src/core/timeline-events.ts'
-import { sqlText } from './statement.ts'
+import { sqlList, sqlText } from './statement.ts'
+
+/** Longer fields get lines of their own. */
+const shortList = 60
 
 type FieldsInSql<Name extends TimelineEventName> = { [Field in keyof EventFields[Name]]: string }
 
 /** SQL of an event's fields, checked against the table of events, in the order of the timeline. */
 export function fieldsOf<Name extends TimelineEventName>(_name: Name, fields: FieldsInSql<Name>): string {
   const pairs = Object.entries(fields).map(([field, value]) => `'${field}', ${value}`)
-  return `json_build_object(${pairs.join(', ')})`
+  const list = sqlList(pairs)
+  return list.length > shortList
+    ? `json_build_object(\n  ${list.replaceAll('\n', '\n  ')})`
+    : `json_build_object(${list})`
 }
 
 /** SQL of an event: its time, its name and its fields, or an SQL expression that has the fields. */

@@ -60,13 +60,16 @@ function indentAfter(before: string, fragment: string | number | undefined): str
   return String(fragment).replaceAll('\n', `\n${indent}`)
 }
 
-const itemsPerLine = 6
+const longestListLine = 80
 
 /** SQL of a list, broken into short lines. */
 export function sqlList(items: readonly string[]): string {
-  const lines = Array.from({ length: Math.ceil(items.length / itemsPerLine) }, (_, line) =>
-    items.slice(line * itemsPerLine, (line + 1) * itemsPerLine).join(', '),
-  )
+  const lines: string[] = []
+  for (const item of items) {
+    const longer = lines.length > 0 ? `${lines.at(-1)}, ${item}` : item
+    if (longer.length <= longestListLine) lines.splice(-1, 1, longer)
+    else lines.push(item)
+  }
   return lines.join(',\n')
 }
 

@@ -3,7 +3,8 @@
 
 -- backlog_of_sends: Counts the unfinished sends, and how long the oldest have been due, for metrics.
 with unfinished as materialized (
-  select s.channel_id, s.status, s.next_attempt_at, s.status = 'queued' and s.next_attempt_at <= clock_timestamp() as is_due,
+  select s.channel_id, s.status, s.next_attempt_at,
+         s.status = 'queued' and s.next_attempt_at <= clock_timestamp() as is_due,
          (s.lane is null or s.seq = min(s.seq) over (partition by s.lane)) as is_head
   from sends s where s.finished_at is null),
 of_channel as materialized (
@@ -14,11 +15,17 @@ of_channel as materialized (
 of_kind as (
   select of_channel.*,
          case when (channels.held_at is not null) or channels.breaker_open_until is not null then 'stopped'
-              when num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 then 'limited' else 'free' end as kind
+              when num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+              then 'limited' else 'free' end as kind
   from of_channel join channels on channels.id = of_channel.channel_id)
 select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
        coalesce(sum(sending), 0)::int as sending,
-       coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = 'free'))::float8, 0) as free, coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = 'limited'))::float8, 0) as limited, coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = 'stopped'))::float8, 0) as stopped
+       coalesce(extract(epoch from
+         clock_timestamp() - min(due_since) filter (where kind = 'free'))::float8, 0) as free,
+       coalesce(extract(epoch from
+         clock_timestamp() - min(due_since) filter (where kind = 'limited'))::float8, 0) as limited,
+       coalesce(extract(epoch from
+         clock_timestamp() - min(due_since) filter (where kind = 'stopped'))::float8, 0) as stopped
 from of_kind;
 
 -- beat: Renews a worker’s lease, and thereby all its claims.
@@ -48,7 +55,9 @@ select id as "channelId",
             else 'all' end as "permitFree",
        channels.breaker_open_until is null and coalesce((
          select true from permits p join sends s using (request_id)
-         where p.channel_id = channels.id and (s.status = 'queued' and s.attempt = p.attempt - 1) and p.valid_until > clock_timestamp() - interval '15 s'
+         where p.channel_id = channels.id
+           and ((s.status = 'queued' and s.attempt = p.attempt - 1)
+              and p.valid_until > clock_timestamp() - interval '15 s')
            and p.unused_since < now() - $2 * interval '1 ms'
            and s.status = 'queued' and s.next_attempt_at <= now() - $1 * interval '1 ms'
              and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
@@ -95,12 +104,14 @@ claimable as materialized (
     not (channels.held_at is not null)
     and not coalesce((
         select true from sends earlier
-        where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+        where earlier.lane = s.lane and earlier.seq < s.seq
+          and coalesce(earlier.finished_at, 'infinity') = 'infinity'
         limit 1), false)
     and (not (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
        or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
          or coalesce(
-             (select ceil(greatest(0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+             (select ceil(greatest(
+                0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
               from permits p
               where p.request_id = s.request_id and p.attempt = s.attempt + 1
                 and p.valid_until > clock_timestamp()
@@ -146,7 +157,11 @@ returning id;
 -- drop_dead_permits: Deletes permits that no send can use any more. Unused ones are kept for a while, as evidence.
 delete from permits p
 where channel_id = any((select $1::uuid[])::uuid[]) and not exists (
-  select from sends s where s.request_id = p.request_id and ((s.status = 'sending' and s.attempt = p.attempt) or (s.status = 'queued' and s.attempt = p.attempt - 1) and p.valid_until > clock_timestamp() - interval '15 s'));
+  select from sends s
+  where s.request_id = p.request_id
+    and ((s.status = 'sending' and s.attempt = p.attempt)
+         or ((s.status = 'queued' and s.attempt = p.attempt - 1)
+            and p.valid_until > clock_timestamp() - interval '15 s')));
 
 -- due_sends: Lists the overdue sends of channels, page by page.
 -- $1: the channels, each with the send after which its page begins; $2: for how many ms overdue; $3: how many of each.
@@ -156,7 +171,8 @@ cross join lateral (
   select asked."channelId", s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
          s.next_attempt_at::text as "dueAt", not coalesce((
              select true from sends earlier
-             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+             where earlier.lane = s.lane and earlier.seq < s.seq
+               and coalesce(earlier.finished_at, 'infinity') = 'infinity'
              limit 1), false) as "isHead"
   from sends s
   where s.channel_id = asked."channelId" and s.finished_at is null
@@ -174,7 +190,8 @@ cross join lateral (
   select asked."channelId", s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
          s.next_attempt_at::text as "dueAt", not coalesce((
              select true from sends earlier
-             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+             where earlier.lane = s.lane and earlier.seq < s.seq
+               and coalesce(earlier.finished_at, 'infinity') = 'infinity'
              limit 1), false) as "isHead"
   from sends s
   where s.channel_id = asked."channelId" and coalesce(s.finished_at, 'infinity') = 'infinity' and not s.overflow
@@ -204,7 +221,7 @@ entering as materialized (
       and c.contact_value = e.contact_value and c.closed_at is null
     limit 1) open on true
   where e.conversation_id is null),
--- The conversations to close, locked. One that another transaction closes meanwhile is no longer open when it is locked.
+-- The conversations to close, locked. One that another transaction closes meanwhile isn't open any more.
 to_close as materialized (
   select c.id, e.request_id
   from entering e join conversations c on c.id = e.open_id and c.closed_at is null
@@ -217,8 +234,8 @@ closed as (
   from to_close t
   where c.id = t.id
   returning c.id, t.request_id),
--- The successors of those that are closed here, which no other transaction can open. If none was open, opening one may wait for
--- another transaction that does the same. A statement that also closes must not wait like that.
+-- The successors of those that are closed here, which no other transaction can open. If none was open, opening
+-- one may wait for another transaction that does the same. A statement that also closes must not wait like that.
 opened as (
   insert into conversations (id, account_id, contact_type, contact_value, opened_at)
   select new_id, account_id, contact_type, contact_value, now()
@@ -261,9 +278,11 @@ from entries e where e.conversation_id is not null;
 -- expire_sends: Fails queued sends that have expired.
 -- $1: how many.
 update sends s
-set status = 'failed', failure = 'expired', finished_at = clock_timestamp(), claimed_at = null, claim_id = null
+set status = 'failed', failure = 'expired', finished_at = clock_timestamp(),
+    claimed_at = null, claim_id = null
 from (select request_id from sends
-      where finished_at is null and status = 'queued' and expires_at <= now()
+      where finished_at is null and status = 'queued'
+        and expires_at <= now()
       order by request_id
       limit $1
       for no key update skip locked) chosen
@@ -273,10 +292,13 @@ returning s.request_id as "requestId";
 -- fail_waiting: Fails sends of a channel that have been due for too long while its provider kept failing.
 -- $1: how many; $2: the channel; $3: how many seconds are too long; $4: the reason.
 update sends s
-set status = 'failed', failure = $4, finished_at = clock_timestamp(), claimed_at = null, claim_id = null
+set status = 'failed', failure = $4, finished_at = clock_timestamp(),
+    claimed_at = null, claim_id = null
 from (select request_id from sends
-      where finished_at is null and status = 'queued' and channel_id = $2 and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
-        and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)
+      where finished_at is null and status = 'queued'
+        and channel_id = $2
+          and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
+          and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)
       order by request_id
       limit $1
       for no key update skip locked) chosen
@@ -286,9 +308,12 @@ returning s.request_id as "requestId";
 -- fail_waiting_of_deleted: Fails the waiting sends of deleted channels.
 -- $1: how many.
 update sends s
-set status = 'failed', failure = 'its channel was deleted', finished_at = clock_timestamp(), claimed_at = null, claim_id = null
+set status = 'failed', failure = 'its channel was deleted', finished_at = clock_timestamp(),
+    claimed_at = null, claim_id = null
 from (select request_id from sends
-      where finished_at is null and status = 'queued' and channel_id = any(array(select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))
+      where finished_at is null and status = 'queued'
+        and channel_id = any(array(
+            select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))
       order by request_id
       limit $1
       for no key update skip locked) chosen
@@ -318,9 +343,10 @@ select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
        s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
        channels.on_uncertain as "onUncertain", (s.conversation_id is not null) as "mayHaveCalled"
 from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
-where s.finished_at is null and s.status = 'sending' and ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
-   (s.worker <> $2 and w.name is null and s.claimed_at < clock_timestamp() - interval '1 minutes') or
-   (s.worker = $2 and s.request_id <> all($3::uuid[]) and s.claimed_at < clock_timestamp() - interval '1 minutes'))
+where s.finished_at is null and s.status = 'sending'
+  and ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
+     (s.worker <> $2 and w.name is null and s.claimed_at < clock_timestamp() - interval '1 minutes') or
+     (s.worker = $2 and s.request_id <> all($3::uuid[]) and s.claimed_at < clock_timestamp() - interval '1 minutes'))
 limit $1;
 
 -- find_own_channels: Finds channels, each only if it belongs to its account.
@@ -368,7 +394,8 @@ written as (
 removed as (
   select lost.*, null::json as record, w.next_attempt_at,
          case when "mayHaveCalled" then json_build_object('attempt', attempt, 'reason', reason)
-              else json_build_object('attempt', attempt, 'outcome', 'not_called', 'reason', reason)
+              else json_build_object(
+                  'attempt', attempt, 'outcome', 'not_called', 'reason', reason)
          end as loss,
          case when lost.status = 'queued' then ended_at end as scheduled_at
   from lost join written w using (request_id)
@@ -381,7 +408,9 @@ events as (
     (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
     (2, a.ended_at, 'attempt_lost', a.loss),
     (3, a.ended_at, 'attempt_finished', a.record),
-    (4, a.scheduled_at, 'retry_scheduled', json_build_object('reason', a.reason, 'nextAttemptAt', to_char(a.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+    (4, a.scheduled_at, 'retry_scheduled', json_build_object(
+      'reason', a.reason,
+      'nextAttemptAt', to_char(a.next_attempt_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position)
@@ -389,7 +418,8 @@ select request_id as "requestId", case when status = 'queued' then next_attempt_
 from written;
 
 -- grant_permits: Grants the free permits of channels to their due sends.
--- $1: the channels; $2: how long a breaker waits for the result of its probe; $3: how long a permit is valid, in seconds.
+-- $1: the channels.
+-- In seconds, $2: how long a breaker waits for the result of its probe; $3: how long a permit is valid.
 -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
 with limited as materialized (
   select *, num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 as has_limits,
@@ -411,8 +441,10 @@ left_by as materialized (
          case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end as by_breaker
   from limited cross join lateral (
     select count(*) as in_flight from permits p join sends s using (request_id)
-    where p.channel_id = limited.id and ((s.status = 'sending' and s.attempt = p.attempt) or
-       (s.status = 'queued' and s.attempt = p.attempt - 1) and p.valid_until > clock_timestamp() - interval '1 s')) now),
+    where p.channel_id = limited.id
+      and ((s.status = 'sending' and s.attempt = p.attempt)
+         or (s.status = 'queued' and s.attempt = p.attempt - 1)
+            and p.valid_until > clock_timestamp() - interval '1 s')) now),
 -- The strictest limit counts. is_trial: the state of the provider is unknown, and the calls should show it.
 available as materialized (
   select left_by.*, greatest(0, least(200, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
@@ -425,9 +457,10 @@ chosen as materialized (
   from available cross join lateral (
     select due.*, row_number() over (order by due.next_attempt_at, due.seq) - 1 as position
     from (
-      select s.request_id, s.attempt + 1 as attempt, case when s.overflow then s.channel_id end as overflow_of, s.next_attempt_at,
-             s.seq, is_trial and (s.attempt > s.attempts_before_replay or
-                (s.message->'media'->>'mediaUrl' is not null and s.message->'media'->>'sizeBytes' is null)) as comes_last
+      select s.request_id, s.attempt + 1 as attempt, case when s.overflow then s.channel_id end as overflow_of,
+             s.next_attempt_at, s.seq, is_trial and (s.attempt > s.attempts_before_replay
+                or (s.message->'media'->>'mediaUrl' is not null
+                    and s.message->'media'->>'sizeBytes' is null)) as comes_last
       from sends s
       where s.channel_id = available.id and s.finished_at is null
         and s.status = 'queued' and s.next_attempt_at <= available.at
@@ -436,7 +469,8 @@ chosen as materialized (
            or s.overflow and coalesce(available.answered_at < clock_timestamp() - interval '10 s', true))
         and not coalesce((
             select true from sends earlier
-            where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+            where earlier.lane = s.lane and earlier.seq < s.seq
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity'
             limit 1), false)
         and not exists (select from permits p where p.request_id = s.request_id and p.attempt = s.attempt + 1
           and p.valid_until > clock_timestamp())
@@ -467,8 +501,8 @@ moved as (
   from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
   where channels.id = last.id
   returning channels.id, next_call_at)
--- When more permits may be free: if the breaker is open, when it lets a probe through; if one transaction couldn't grant all, at once;
--- if the rate was used up, a little before its next call.
+-- When more permits may be free: if the breaker is open, when it lets a probe through; if one transaction
+-- couldn't grant all, at once; if the rate was used up, a little before its next call.
 select available.id as "channelId",
        coalesce(json_agg(json_build_object(
          'requestId', chosen.request_id, 'overflowOf', chosen.overflow_of,
@@ -491,8 +525,10 @@ with
 given as materialized (
   select fields.*
   from rows from (jsonb_to_recordset($1) as (
-    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb, "message" jsonb, "flowId" uuid,
-    "closeConversation" boolean, "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text, "recordBy" timestamptz)) with ordinality as fields
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
+    "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
+    "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- What their accounts have used of their quota, by channel.
 used as materialized (
@@ -520,7 +556,8 @@ counted as (
   select given.*,
          case ordering when 'contact' then
            hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
-         row_number() over (partition by "channelId" order by ordinality) > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
+         row_number() over (partition by "channelId" order by ordinality)
+           > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
   from admitted given
     left join used of_channel on of_channel.channel_id = "channelId"
@@ -541,15 +578,17 @@ ordered as (
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-    message_type, message, flow_id, close_conversation, lane, behind,
-    overflow, expires_at, traceparent)
+    message_type, message, flow_id, close_conversation, lane, behind, overflow,
+    expires_at, traceparent)
   select
-    "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
-    message->>'type', message, "flowId", "closeConversation", lane, behind,
-    overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
+    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
+    contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
+    behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
+    traceparent
   from ordered
   order by ordinality
-  returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf", behind is not null as "isBehind", accepted_at)
+  returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+    behind is not null as "isBehind", accepted_at)
 select "requestId", "overflowOf", "isBehind"
 from recorded join given using ("requestId")
 where given.idempotency is null
@@ -558,12 +597,13 @@ where given.idempotency is null
 -- insert_send: Accepts a single send without an Idempotency-Key.
 insert into sends (
   request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-  message_type, message, flow_id, close_conversation, lane, behind,
-  overflow, expires_at, traceparent)
+  message_type, message, flow_id, close_conversation, lane, behind, overflow,
+  expires_at, traceparent)
 select
-  "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
-  message->>'type', message, "flowId", "closeConversation", lane, behind,
-  overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
+  "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
+  contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
+  behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
+  traceparent
 from (
   -- The send before it in its lane, and whether it goes to the overflow.
   select given.*,
@@ -571,18 +611,26 @@ from (
           where s.lane = given.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
           order by seq desc limit 1) as behind,
          (exists (select from sends
-                  where account_id = "accountId" and channel_id = "channelId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow offset 15)
-          or exists (select from sends where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow offset 99)) as overflow
+                  where account_id = "accountId" and channel_id = "channelId"
+                    and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+                  offset 15)
+          or exists (select from sends
+                     where account_id = "accountId"
+                       and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+                     offset 99)) as overflow
   from (
     -- The send, if it is in time, and its lane.
     select fields.*,
            case ordering when 'contact' then
              hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane
     from jsonb_to_record($1) as fields (
-      "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb, "message" jsonb, "flowId" uuid,
-      "closeConversation" boolean, "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text, "recordBy" timestamptz)
+      "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
+      "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
+      "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
+      "recordBy" timestamptz)
     where clock_timestamp() < "recordBy") given) ordered
-returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf", behind is not null as "isBehind";
+returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+  behind is not null as "isBehind";
 
 -- insert_send_with_media: Accepts a single send with its media.
 with
@@ -590,8 +638,10 @@ with
 given as materialized (
   select fields.*
   from rows from (jsonb_to_recordset($1) as (
-    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb, "message" jsonb, "flowId" uuid,
-    "closeConversation" boolean, "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text, "recordBy" timestamptz)) with ordinality as fields
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
+    "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
+    "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- What their accounts have used of their quota, by channel.
 used as materialized (
@@ -619,7 +669,8 @@ counted as (
   select given.*,
          case ordering when 'contact' then
            hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
-         row_number() over (partition by "channelId" order by ordinality) > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
+         row_number() over (partition by "channelId" order by ordinality)
+           > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
   from admitted given
     left join used of_channel on of_channel.channel_id = "channelId"
@@ -640,15 +691,17 @@ ordered as (
 recorded as (
   insert into sends (
     request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-    message_type, message, flow_id, close_conversation, lane, behind,
-    overflow, expires_at, traceparent)
+    message_type, message, flow_id, close_conversation, lane, behind, overflow,
+    expires_at, traceparent)
   select
-    "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
-    message->>'type', message, "flowId", "closeConversation", lane, behind,
-    overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
+    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
+    contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
+    behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
+    traceparent
   from ordered
   order by ordinality
-  returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf", behind is not null as "isBehind", accepted_at),
+  returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+    behind is not null as "isBehind", accepted_at),
 -- $2 is the content of the media.
 stored as (
   insert into media (request_id, content) select "requestId", $2 from recorded)
@@ -663,8 +716,10 @@ with
 given as materialized (
   select fields.*
   from rows from (jsonb_to_recordset($1) as (
-    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb, "message" jsonb, "flowId" uuid,
-    "closeConversation" boolean, "ordering" text, "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text, "recordBy" timestamptz)) with ordinality as fields
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
+    "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
+    "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
+    "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- What their accounts have used of their quota, by channel.
 used as materialized (
@@ -678,7 +733,8 @@ counted as (
   select given.*,
          case ordering when 'contact' then
            hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
-         row_number() over (partition by "channelId" order by ordinality) > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
+         row_number() over (partition by "channelId" order by ordinality)
+           > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
          of_account.sends as "usedByAccount"
   from given given
     left join used of_channel on of_channel.channel_id = "channelId"
@@ -697,15 +753,17 @@ ordered as (
   from counted)
 insert into sends (
   request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-  message_type, message, flow_id, close_conversation, lane, behind,
-  overflow, expires_at, traceparent)
+  message_type, message, flow_id, close_conversation, lane, behind, overflow,
+  expires_at, traceparent)
 select
-  "requestId", "accountId", "channelId", contact->>'type', contact->>'value', contact->>'name',
-  message->>'type', message, "flowId", "closeConversation", lane, behind,
-  overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s', traceparent
+  "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
+  contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
+  behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
+  traceparent
 from ordered
 order by ordinality
-returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf", behind is not null as "isBehind";
+returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+  behind is not null as "isBehind";
 
 -- lock_channels: Locks the channels whose permits are about to be granted.
 select from channels where id = any((select $1::uuid[])::uuid[]) order by id for no key update;
@@ -718,7 +776,8 @@ update channels set breaker_open_until = clock_timestamp() where id = $1 and bre
 
 -- note_answer: Records that a send of the channel’s overflow got an answer, which ends its slow start.
 with channels as materialized (
-  select id, coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) as was_in_slow_start from channels where id = $1 for no key update)
+  select id, coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true) as was_in_slow_start
+  from channels where id = $1 for no key update)
 update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
 returning was_in_slow_start as "wasInSlowStart";
 
@@ -728,17 +787,25 @@ set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breake
     breaker_open_until = clock_timestamp() +
       least(300, 10 * 2 ^ least(breaker_openings, 10)) * interval '1 s'
 where id = $1 and (breaker_open_until is null or $2)
-returning least(300, 10 * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds";
+returning least(300,
+                10 * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds";
 
 -- ready_heads: Finds the heads of the lanes of given sends that may be claimed now.
-select distinct s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf", permit.in_ms as "inMs"
+select distinct s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
+       permit.in_ms as "inMs"
 from sends asked
-  cross join lateral ((select * from sends l where l.lane = asked.lane and coalesce(l.finished_at, 'infinity') = 'infinity' order by l.seq limit 1) union all select asked.* where asked.lane is null) s
+  cross join lateral (
+    (select * from sends l
+      where l.lane = asked.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
+      order by l.seq limit 1)
+    union all
+    select asked.* where asked.lane is null) s
   join channels on channels.id = s.channel_id
   cross join lateral (
     select case when (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
        or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
-      then (select ceil(greatest(0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+      then (select ceil(greatest(
+           0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
          from permits p
          where p.request_id = s.request_id and p.attempt = s.attempt + 1
            and p.valid_until > clock_timestamp()
@@ -749,7 +816,7 @@ where asked.request_id = any((select $1::uuid[])::uuid[])
     and not coalesce(s.expires_at <= clock_timestamp(), false)
   and not (channels.held_at is not null) and permit.in_ms is not null;
 
--- reclaim_sends: Repeats claim_sends after a lost answer. Waits for sends that the first statement may still be claiming.
+-- reclaim_sends: Repeats claim_sends after a lost answer. Waits for sends that the first one may still be claiming.
 -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
 -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
 with candidates as materialized (
@@ -775,12 +842,14 @@ claimable as materialized (
     not (channels.held_at is not null)
     and not coalesce((
         select true from sends earlier
-        where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+        where earlier.lane = s.lane and earlier.seq < s.seq
+          and coalesce(earlier.finished_at, 'infinity') = 'infinity'
         limit 1), false)
     and (not (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
        or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
          or coalesce(
-             (select ceil(greatest(0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+             (select ceil(greatest(
+                0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
               from permits p
               where p.request_id = s.request_id and p.attempt = s.attempt + 1
                 and p.valid_until > clock_timestamp()
@@ -828,8 +897,12 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
 -- The send, locked, with the outcome as it may be recorded, and what becomes of it.
 with s as (
   select *, clock_timestamp() as ended_at,
-         case when s.contact_value = 'erased' then (select json_object_agg(key, case when key in ('conversationId','attempt','worker','outcome','fault','durationMs','providerStatus','providerCode','nextAttemptAt','late') then value else 'null' end)
-            from json_each($3::json)) else $3::json end as record,
+         case when s.contact_value = 'erased' then
+           (select json_object_agg(key, case when key in (
+              'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
+              'providerStatus', 'providerCode', 'nextAttemptAt', 'late') then value else 'null' end)
+            from json_each($3::json))
+         else $3::json end as record,
          case when not s.contact_value = 'erased' then $4 end as message_id,
          case when not s.contact_value = 'erased' then $6 end as reason,
          claim_id = $2 and attempt_record is not null as is_recorded,
@@ -841,7 +914,8 @@ same_event as (
   select from send_events e join s using (request_id)
   where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
 -- Messages that the sandbox stored for an erased send meanwhile.
-erased_messages as (delete from sandbox_messages m using s where m.request_id = s.request_id and s.contact_value = 'erased'),
+erased_messages as (
+  delete from sandbox_messages m using s where m.request_id = s.request_id and s.contact_value = 'erased'),
 -- The send's new state.
 written as (
   update sends
@@ -884,7 +958,8 @@ with outcomes as materialized (
 ended as materialized (
   select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, o.*
   from sends s join outcomes o on o."requestId" = s.request_id
-  where s.request_id = any(array(select "requestId" from outcomes)) and s.status = 'sending' and s.claim_id = o."claimId"
+  where s.request_id = any(array(select "requestId" from outcomes))
+    and s.status = 'sending' and s.claim_id = o."claimId"
   order by s.request_id
   for no key update of s),
 -- The sends' next states. The row of a send that is retried loses the attempt, which is moved to send_events.
@@ -920,7 +995,9 @@ events as (
     (2, a.ended_at, 'attempt_lost', a.loss),
     (3, a.ended_at, 'attempt_finished', a.record),
     (4, a.held_at, 'channel_held', json_build_object('reason', a.reason)),
-    (5, a.scheduled_at, 'retry_scheduled', json_build_object('reason', a.reason, 'nextAttemptAt', to_char(a.retried_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+    (5, a.scheduled_at, 'retry_scheduled', json_build_object(
+      'reason', a.reason,
+      'nextAttemptAt', to_char(a.retried_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
@@ -935,8 +1012,12 @@ used_up as (
 select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
        extract(epoch from written.finished_at - written.accepted_at)::float8 as "tookSeconds",
        case when written.status <> 'queued' then
-         (select json_build_object('requestId', next.request_id, 'overflowOf', case when next.overflow then next.channel_id end)
-          from (select * from sends l where l.lane = written.lane and coalesce(l.finished_at, 'infinity') = 'infinity' order by l.seq) next
+         (select json_build_object('requestId', next.request_id,
+                                   'overflowOf', case when next.overflow then next.channel_id end)
+          from (
+            select * from sends l
+            where l.lane = written.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
+            order by l.seq) next
           where next.seq > written.seq limit 1) end as "nextInLane"
 from written
 union all
@@ -944,24 +1025,31 @@ union all
 select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
        extract(epoch from s.finished_at - s.accepted_at)::float8 as "tookSeconds",
        case when s.status <> 'queued' then
-         (select json_build_object('requestId', next.request_id, 'overflowOf', case when next.overflow then next.channel_id end)
-          from (select * from sends l where l.lane = s.lane and coalesce(l.finished_at, 'infinity') = 'infinity' order by l.seq) next
+         (select json_build_object('requestId', next.request_id,
+                                   'overflowOf', case when next.overflow then next.channel_id end)
+          from (
+            select * from sends l
+            where l.lane = s.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
+            order by l.seq) next
           where next.seq > s.seq limit 1) end as "nextInLane"
 from sends s join outcomes o on o."requestId" = s.request_id
-where s.request_id = any(array(select "requestId" from outcomes)) and s.status <> 'sending' and s.claim_id = o."claimId"
+where s.request_id = any(array(select "requestId" from outcomes))
+  and s.status <> 'sending' and s.claim_id = o."claimId"
   and not (s.claimed_at is not null and s.attempt_record is null);
 
 -- refusals: Finds why sends could not be claimed, and when they can be.
 select s.request_id as "requestId",
        s.finished_at is not null or (s.status = 'queued' and coalesce((
            select true from sends earlier
-           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+           where earlier.lane = s.lane and earlier.seq < s.seq
+             and coalesce(earlier.finished_at, 'infinity') = 'infinity'
            limit 1), false)) as "wakesLaneHead",
        case when s.status = 'queued' and not coalesce(s.expires_at <= clock_timestamp(), false)
          and not (channels.held_at is not null)
          and not coalesce((
              select true from sends earlier
-             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+             where earlier.lane = s.lane and earlier.seq < s.seq
+               and coalesce(earlier.finished_at, 'infinity') = 'infinity'
              limit 1), false) then
          ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
        end as "dueInMs",
@@ -969,61 +1057,70 @@ select s.request_id as "requestId",
          and not (channels.held_at is not null)
          and not coalesce((
              select true from sends earlier
-             where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+             where earlier.lane = s.lane and earlier.seq < s.seq
+               and coalesce(earlier.finished_at, 'infinity') = 'infinity'
              limit 1), false) and s.next_attempt_at <= clock_timestamp() and permit.is_missing then channels.id
        end as "waitsForPermitOf"
 from sends s join channels on channels.id = s.channel_id
   cross join lateral (
     select its.*, its.is_needed and its.in_ms is null as is_missing
-    from (select limited.is_needed, case when limited.is_needed then (select ceil(greatest(0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
-       from permits p
-       where p.request_id = s.request_id and p.attempt = s.attempt + 1
-         and p.valid_until > clock_timestamp()
-         and (p.is_probe or channels.breaker_open_until is null)) end as in_ms
-          from (select (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
-             or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as is_needed) limited) its) permit
+    from (
+      select limited.is_needed, case when limited.is_needed then
+               (select ceil(greatest(
+                  0, coalesce(extract(epoch from p.call_at - clock_timestamp()) * 1000, 0) - 100))::float8
+                from permits p
+                where p.request_id = s.request_id and p.attempt = s.attempt + 1
+                  and p.valid_until > clock_timestamp()
+                  and (p.is_probe or channels.breaker_open_until is null)) end as in_ms
+      from (
+        select (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
+           or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))
+          as is_needed) limited) its) permit
 where s.request_id = any((select $1::uuid[])::uuid[]);
 
 -- replay_send: Queues a failed or uncertain send again.
-with -- The sends to replay, locked.
-  chosen as materialized (
-    select s.* from sends s
-    where s.request_id = $1 and (s.status = any('{failed,uncertain}') and s.failure is not null and
-       (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
-       exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
-    for no key update of s),
-  -- When each falls due, and its last attempt.
-  due as (
-    select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
-           case when (s.claimed_at is not null and s.attempt_record is null)
-                then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
-           clock_timestamp() + (0 + row_number() over (order by seq) - 1)
-             / 20::float8 * interval '1 s' as due_at
-    from chosen s),
-  -- The events of that attempt, and of the replay.
-  events as (
-    insert into send_events (request_id, at, event, fields)
-    select a.request_id, e.at, e.event, e.fields
-    from due a cross join lateral (values
-      (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
-      (2, a.ended_at, 'attempt_lost', a.loss),
-      (3, a.ended_at, 'attempt_finished', a.record),
-      (4, a.ended_at, a.status, json_build_object('reason', a.failure)),
-      (5, a.replayed_at, 'replayed', json_build_object('nextAttemptAt', to_char(a.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
-    ) as e (position, at, event, fields)
-    where e.at is not null and e.fields is not null
-    order by a.request_id, e.position),
-  -- The sends begin a new series of retries, and expire by their channel's present setting.
-  replayed as (
-    update sends s
-    set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
-        attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
-        attempt_record = null, provider_message_id = null,
-        expires_at = case when channels.expire_after_seconds is not null then
-          due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end
-    from due join channels on channels.id = due.channel_id
-    where s.request_id = due.request_id
-    returning s.seq)
+with
+-- The sends to replay, locked.
+chosen as materialized (
+  select s.* from sends s
+  where s.request_id = $1 and (s.status = any('{failed,uncertain}') and s.failure is not null
+     and (s.message->'media'->>'sizeBytes' is null
+          or exists (select from media m where m.request_id = s.request_id))
+     and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+  for no key update of s),
+-- When each falls due, and its last attempt.
+due as (
+  select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
+         case when (s.claimed_at is not null and s.attempt_record is null)
+              then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
+         clock_timestamp() + (0 + row_number() over (order by seq) - 1)
+           / 20::float8 * interval '1 s' as due_at
+  from chosen s),
+-- The events of that attempt, and of the replay.
+events as (
+  insert into send_events (request_id, at, event, fields)
+  select a.request_id, e.at, e.event, e.fields
+  from due a cross join lateral (values
+    (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
+    (2, a.ended_at, 'attempt_lost', a.loss),
+    (3, a.ended_at, 'attempt_finished', a.record),
+    (4, a.ended_at, a.status, json_build_object('reason', a.failure)),
+    (5, a.replayed_at, 'replayed', json_build_object(
+      'nextAttemptAt', to_char(a.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+  ) as e (position, at, event, fields)
+  where e.at is not null and e.fields is not null
+  order by a.request_id, e.position),
+-- The sends begin a new series of retries, and expire by their channel's present setting.
+replayed as (
+  update sends s
+  set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
+      attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
+      attempt_record = null, provider_message_id = null,
+      expires_at = case when channels.expire_after_seconds is not null then
+        due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end
+  from due join channels on channels.id = due.channel_id
+  where s.request_id = due.request_id
+  returning s.seq)
 select seq from replayed;
 
 -- replay_sends: Queues a page of a set of failed or uncertain sends again.
@@ -1044,9 +1141,10 @@ with
 -- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
 page as materialized (
   select s.request_id, s.seq,
-         ((s.status = any($2) and s.failure is not null and
-            (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
-            exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+         ((s.status = any($2) and s.failure is not null
+            and (s.message->'media'->>'sizeBytes' is null
+                 or exists (select from media m where m.request_id = s.request_id))
+            and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
          and ($3::timestamptz is null or s.accepted_at >= $3)
          and ($4::timestamptz is null or s.accepted_at < $4)
          and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
@@ -1063,9 +1161,10 @@ page as materialized (
 chosen as materialized (
   select s.* from sends s
   where s.request_id = any(array(select request_id from page where is_in_set and skipped_as is null))
-    and ((s.status = any($2) and s.failure is not null and
-         (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
-         exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+    and ((s.status = any($2) and s.failure is not null
+         and (s.message->'media'->>'sizeBytes' is null
+              or exists (select from media m where m.request_id = s.request_id))
+         and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
       and ($3::timestamptz is null or s.accepted_at >= $3)
       and ($4::timestamptz is null or s.accepted_at < $4)
       and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
@@ -1092,7 +1191,8 @@ events as (
     (2, a.ended_at, 'attempt_lost', a.loss),
     (3, a.ended_at, 'attempt_finished', a.record),
     (4, a.ended_at, a.status, json_build_object('reason', a.failure)),
-    (5, a.replayed_at, 'replayed', json_build_object('nextAttemptAt', to_char(a.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+    (5, a.replayed_at, 'replayed', json_build_object(
+      'nextAttemptAt', to_char(a.due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
@@ -1111,8 +1211,11 @@ replayed as (
 select (select count(*) from replayed)::int as replayed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
-       max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq", count(*) = 2000 as "isMore"
-from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) from replayed) < $12 as is_passed
+       max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq",
+       count(*) = 2000 as "isMore"
+from (select page.*,
+             seq <= (select max(seq) from replayed)
+               or (select count(*) from replayed) < $12 as is_passed
       from page) page;
 
 -- retire_worker: Ends the lease of a worker that has stopped.
@@ -1147,20 +1250,23 @@ where s.request_id = $1;
 
 -- to_be_committed_by: Makes PostgreSQL roll the transaction back unless it is committed by then.
 select set_config('idle_in_transaction_session_timeout', ms::text, true)
-from (select least(2000, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
+from (select least(2000,
+                   ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
 where case when ms > 0 then true else too_late() end;
 
 -- trim_conversations: Deletes a page of rows past their retention.
 with trimmed as (
   delete from conversations t using (
-    select id from conversations where closed_at < now() - $1::interval order by closed_at limit $2 for update skip locked) old
+    select id from conversations where closed_at < now() - $1::interval
+    order by closed_at limit $2 for update skip locked) old
   where t.id = old.id returning 1)
 select count(*)::int as trimmed from trimmed;
 
 -- trim_idempotency_keys: Deletes a page of rows past their retention.
 with trimmed as (
   delete from idempotency_keys t using (
-    select hash from idempotency_keys where created_at < now() - $1::interval order by created_at limit $2 for update skip locked) old
+    select hash from idempotency_keys where created_at < now() - $1::interval
+    order by created_at limit $2 for update skip locked) old
   where t.hash = old.hash returning 1)
 select count(*)::int as trimmed from trimmed;
 
@@ -1208,9 +1314,10 @@ with
 -- The channel's next failed or uncertain sends, matching or not, so that every page takes about the same time.
 page as materialized (
   select s.request_id, s.seq,
-         ((s.status = any($2) and s.failure is not null and
-            (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
-            exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
+         ((s.status = any($2) and s.failure is not null
+            and (s.message->'media'->>'sizeBytes' is null
+                 or exists (select from media m where m.request_id = s.request_id))
+            and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
          and ($3::timestamptz is null or s.accepted_at >= $3)
          and ($4::timestamptz is null or s.accepted_at < $4)
          and ($5::text is null or position(lower($5) in lower(s.failure)) > 0)
@@ -1230,8 +1337,11 @@ replayed as (
 select (select count(*) from replayed)::int as replayed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
-       max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq", count(*) = 2000 as "isMore"
-from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) from replayed) < $12 as is_passed
+       max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq",
+       count(*) = 2000 as "isMore"
+from (select page.*,
+             seq <= (select max(seq) from replayed)
+               or (select count(*) from replayed) < $12 as is_passed
       from page) page;
 
 -- waiting_overflow: Lists the due sends of a channel’s overflow.
@@ -1242,7 +1352,8 @@ where s.channel_id = $1 and s.finished_at is null and s.overflow
     and not coalesce(s.expires_at <= clock_timestamp(), false)
   and not coalesce((
       select true from sends earlier
-      where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+      where earlier.lane = s.lane and earlier.seq < s.seq
+        and coalesce(earlier.finished_at, 'infinity') = 'infinity'
       limit 1), false)
 order by s.next_attempt_at, s.seq
 limit $2;

@@ -3,6 +3,7 @@ import { ownReasons } from '../../src/core/own-reasons.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { failQueued } from '../delivery/fail-queued.ts'
 import { channels, permits, sends, templates } from '../schema.ts'
+import { sqlText } from '../statement.ts'
 
 /** The result of a deletion: how many waiting sends failed, or how many sends in flight prevent it. */
 export type Deletion = { failed: number } | { sending: number }
@@ -13,7 +14,9 @@ const failWaitingStatement = failQueued(
   'fail_waiting_of_deleted',
   'Fails the waiting sends of deleted channels.',
   `'${ownReasons.channelDeleted}'`,
-  'channel_id = any(array(select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))',
+  sqlText`
+    channel_id = any(array(
+      select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))`,
 )
 
 /**

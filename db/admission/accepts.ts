@@ -41,7 +41,9 @@ const lastOf = (lane: string) => sqlText`
    where s.lane = ${lane} and ${isUnfinished('s')}
    order by seq desc limit 1)`
 
-const returned = `request_id as "requestId", ${overflowOf('sends')} as "overflowOf", behind is not null as "isBehind"`
+const returned = sqlText`
+  request_id as "requestId", ${overflowOf('sends')} as "overflowOf",
+  behind is not null as "isBehind"`
 
 /** SQL that inserts sends; continue with `from`. */
 const insertSendsFrom = sqlText`
@@ -195,7 +197,8 @@ const toBeCommittedBy = prepared(
   'Makes PostgreSQL roll the transaction back unless it is committed by then.',
   sqlText`
     select set_config('idle_in_transaction_session_timeout', ms::text, true)
-    from (select least(${givesUpAfterMs}, ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
+    from (select least(${givesUpAfterMs},
+                       ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
     where ${orTooLate('ms > 0')}`,
 )
 

@@ -22,7 +22,9 @@ export const withQuotaUsed = sqlText`
     on of_account.account_id = "accountId"`
 
 /** SQL that is true for a row of `given`, joined `withQuotaUsed`, beyond its channel's quota. */
-export const isBeyondChannel = `row_number() over (partition by "channelId" order by ordinality) > ${quotaPerChannel} - coalesce(of_channel.sends, 0)`
+export const isBeyondChannel = sqlText`
+  row_number() over (partition by "channelId" order by ordinality)
+    > ${quotaPerChannel} - coalesce(of_channel.sends, 0)`
 
 /**
  * SQL that is true for a row beyond its account's quota, by its columns "isBeyondChannel" and "usedByAccount". Rows beyond their
@@ -35,8 +37,13 @@ export const isBeyondAccount = sqlText`
 /** SQL that is true for the only row of an insert if it is beyond its channel's or account's quota. Counts no further than the quota. */
 export const isLoneOverflow = sqlText`
   (exists (select from sends
-           where account_id = "accountId" and channel_id = "channelId" and ${isInQuota} offset ${quotaPerChannel - 1})
-   or exists (select from sends where account_id = "accountId" and ${isInQuota} offset ${quotaPerAccount - 1}))`
+           where account_id = "accountId" and channel_id = "channelId"
+             and ${isInQuota}
+           offset ${quotaPerChannel - 1})
+   or exists (select from sends
+              where account_id = "accountId"
+                and ${isInQuota}
+              offset ${quotaPerAccount - 1}))`
 
 /** SQL of the channel if the wake-up of a send belongs in the overflow queue; null for the ordinary queue. */
 export const overflowOf = (send: string) => `case when ${send}.overflow then ${send}.channel_id end`

@@ -12,7 +12,8 @@ const openStatement = prepared<{ openSeconds: number }>(
         breaker_open_until = clock_timestamp() +
           least(${breakerLongestSeconds}, ${breakerFirstSeconds} * 2 ^ least(breaker_openings, 10)) * interval '1 s'
     where id = $1 and (breaker_open_until is null or $2)
-    returning least(${breakerLongestSeconds}, ${breakerFirstSeconds} * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds"`,
+    returning least(${breakerLongestSeconds},
+                    ${breakerFirstSeconds} * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds"`,
 )
 
 /**
@@ -59,7 +60,8 @@ const failWaitingStatement = failQueued(
   'Fails sends of a channel that have been due for too long while its provider kept failing.',
   '$4',
   sqlText`
-    channel_id = $2 and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
+    channel_id = $2
+    and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
     and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)`,
   '; $2: the channel; $3: how many seconds are too long; $4: the reason',
 )

@@ -109,7 +109,7 @@ const claimStatement = prepared<ClaimedSend>(
 )
 const reclaimStatement = prepared<ClaimedSend>(
   'reclaim_sends',
-  'Repeats claim_sends after a lost answer. Waits for sends that the first statement may still be claiming.',
+  'Repeats claim_sends after a lost answer. Waits for sends that the first one may still be claiming.',
   claim(''),
 )
 

@@ -58,7 +58,7 @@ const enterStatement = prepared<Entered>(
           and c.contact_value = e.contact_value and c.closed_at is null
         limit 1) open on true
       where e.conversation_id is null),
-    -- The conversations to close, locked. One that another transaction closes meanwhile is no longer open when it is locked.
+    -- The conversations to close, locked. One that another transaction closes meanwhile isn't open any more.
     to_close as materialized (
       select c.id, e.request_id
       from entering e join conversations c on c.id = e.open_id and c.closed_at is null
@@ -71,8 +71,8 @@ const enterStatement = prepared<Entered>(
       from to_close t
       where c.id = t.id
       returning c.id, t.request_id),
-    -- The successors of those that are closed here, which no other transaction can open. If none was open, opening one may wait for
-    -- another transaction that does the same. A statement that also closes must not wait like that.
+    -- The successors of those that are closed here, which no other transaction can open. If none was open, opening
+    -- one may wait for another transaction that does the same. A statement that also closes must not wait like that.
     opened as (
       insert into conversations (id, account_id, contact_type, contact_value, opened_at)
       select new_id, account_id, contact_type, contact_value, now()

@@ -49,8 +49,12 @@ const refusalsStatement = prepared<Refusal>(
     from sends s join channels on channels.id = s.channel_id
       cross join lateral (
         select its.*, its.is_needed and its.in_ms is null as is_missing
-        from (select limited.is_needed, case when limited.is_needed then ${permitInMs} end as in_ms
-              from (select ${isLimited()} as is_needed) limited) its) permit
+        from (
+          select limited.is_needed, case when limited.is_needed then
+                   ${permitInMs} end as in_ms
+          from (
+            select ${isLimited()}
+              as is_needed) limited) its) permit
     where ${isGiven('s.request_id')}`,
 )
 
@@ -63,9 +67,13 @@ const readyHeadsStatement = prepared<WakeUp>(
   'ready_heads',
   'Finds the heads of the lanes of given sends that may be claimed now.',
   sqlText`
-    select distinct s.request_id as "requestId", ${overflowOf('s')} as "overflowOf", permit.in_ms as "inMs"
+    select distinct s.request_id as "requestId", ${overflowOf('s')} as "overflowOf",
+           permit.in_ms as "inMs"
     from sends asked
-      cross join lateral ((${laneOf('asked')} limit 1) union all select asked.* where asked.lane is null) s
+      cross join lateral (
+        (${laneOf('asked')} limit 1)
+        union all
+        select asked.* where asked.lane is null) s
       join channels on channels.id = s.channel_id
       cross join lateral (
         select case when ${isLimited()}

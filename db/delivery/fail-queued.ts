@@ -16,9 +16,11 @@ export const failQueued = (name: string, purpose: string, failure: string, which
     sqlText`
       -- $1: how many${parameters}.
       update sends s
-      set status = 'failed', failure = ${failure}, finished_at = clock_timestamp(), claimed_at = null, claim_id = null
+      set status = 'failed', failure = ${failure}, finished_at = clock_timestamp(),
+          claimed_at = null, claim_id = null
       from (select request_id from sends
-            where finished_at is null and status = 'queued' and ${which}
+            where finished_at is null and status = 'queued'
+              and ${which}
             order by request_id
             limit $1
             for no key update skip locked) chosen

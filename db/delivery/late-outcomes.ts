@@ -38,7 +38,9 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
     -- The send, locked, with the outcome as it may be recorded, and what becomes of it.
     with s as (
       select *, clock_timestamp() as ended_at,
-             case when ${isErased} then ${redactedFields(`${given.record}::json`)} else ${given.record}::json end as record,
+             case when ${isErased} then
+               ${redactedFields(`${given.record}::json`)}
+             else ${given.record}::json end as record,
              case when not ${isErased} then ${given.messageId} end as message_id,
              case when not ${isErased} then ${given.reason} end as reason,
              claim_id = ${given.claimId} and attempt_record is not null as is_recorded,
@@ -50,7 +52,8 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
       select from send_events e join s using (request_id)
       where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
     -- Messages that the sandbox stored for an erased send meanwhile.
-    erased_messages as (delete from sandbox_messages m using s where m.request_id = s.request_id and ${isErased}),
+    erased_messages as (
+      delete from sandbox_messages m using s where m.request_id = s.request_id and ${isErased}),
     -- The send's new state.
     written as (
       update sends

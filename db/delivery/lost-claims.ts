@@ -61,7 +61,8 @@ const findStatement = prepared<LostClaim>(
            s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
            channels.on_uncertain as "onUncertain", ${mayHaveCalled} as "mayHaveCalled"
     from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
-    where s.finished_at is null and s.status = 'sending' and ${isOrphaned}
+    where s.finished_at is null and s.status = 'sending'
+      and ${isOrphaned}
     limit $1`,
 )
 

@@ -42,8 +42,10 @@ const tookSeconds = (s: string) =>
 
 const nextInLane = (s: string) => sqlText`
   case when ${s}.status <> 'queued' then
-    (select json_build_object('requestId', next.request_id, 'overflowOf', ${overflowOf('next')})
-     from (${laneOf(s)}) next
+    (select json_build_object('requestId', next.request_id,
+                              'overflowOf', ${overflowOf('next')})
+     from (
+       ${laneOf(s)}) next
      where next.seq > ${s}.seq limit 1) end as "nextInLane"`
 
 /**
@@ -63,7 +65,8 @@ const outcomeStatement = prepared<RecordedRow>(
     ended as materialized (
       select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, o.*
       from sends s join outcomes o on o."requestId" = s.request_id
-      where ${isOneOf('s.request_id', 'outcomes')} and s.status = 'sending' and s.claim_id = o."claimId"
+      where ${isOneOf('s.request_id', 'outcomes')}
+        and s.status = 'sending' and s.claim_id = o."claimId"
       order by s.request_id
       for no key update of s),
     -- The sends' next states. The row of a send that is retried loses the attempt, which is moved to send_events.
@@ -118,7 +121,8 @@ const outcomeStatement = prepared<RecordedRow>(
            ${tookSeconds('s')},
            ${nextInLane('s')}
     from sends s join outcomes o on o."requestId" = s.request_id
-    where ${isOneOf('s.request_id', 'outcomes')} and s.status <> 'sending' and s.claim_id = o."claimId"
+    where ${isOneOf('s.request_id', 'outcomes')}
+      and s.status <> 'sending' and s.claim_id = o."claimId"
       and not ${claimIsLost}`,
 )
 

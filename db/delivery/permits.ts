@@ -24,11 +24,14 @@ const isInUse = `(s.status = 'sending' and s.attempt = p.attempt)`
 
 /** SQL that is true for a permit `p` of a send `s` that is in flight, is being claimed, or may still be claimed. */
 const isLive = sqlText`
-  (${isInUse} or
-   ${isUnused} and p.valid_until > clock_timestamp() - interval '1 s')`
+  (${isInUse}
+   or ${isUnused}
+      and p.valid_until > clock_timestamp() - interval '1 s')`
 
 /** SQL that is true for an unused permit `p` of a send `s` that has ended not long ago, or not yet. */
-const isEvidence = `${isUnused} and p.valid_until > clock_timestamp() - interval '${unusedKeptSeconds} s'`
+const isEvidence = sqlText`
+  (${isUnused}
+   and p.valid_until > clock_timestamp() - interval '${unusedKeptSeconds} s')`
 
 /**
  * SQL that is true if a ready send of a channel was granted permits for some time, and none was used. While the breaker is open,
@@ -39,7 +42,8 @@ const isEvidence = `${isUnused} and p.valid_until > clock_timestamp() - interval
 export const hasUnusedPermits = (isReadySend: string, longestMs: string) => sqlText`
   channels.breaker_open_until is null and coalesce((
     select true from permits p join sends s using (request_id)
-    where p.channel_id = channels.id and ${isEvidence}
+    where p.channel_id = channels.id
+      and ${isEvidence}
       and p.unused_since < now() - ${longestMs} * interval '1 ms'
       and ${isReadySend}
     limit 1), false)`
@@ -49,8 +53,9 @@ export const hasUnusedPermits = (isReadySend: string, longestMs: string) => sqlT
  * recipient, or its media still has to be fetched.
  */
 const isDoubtful = sqlText`
-  (s.attempt > s.attempts_before_replay or
-   (s.message->'media'->>'mediaUrl' is not null and s.message->'media'->>'sizeBytes' is null))`
+  (s.attempt > s.attempts_before_replay
+   or (s.message->'media'->>'mediaUrl' is not null
+       and s.message->'media'->>'sizeBytes' is null))`
 
 export interface Permit {
   requestId: string
@@ -83,7 +88,10 @@ const dropStatement = prepared(
   sqlText`
     delete from permits p
     where ${isGiven('channel_id')} and not exists (
-      select from sends s where s.request_id = p.request_id and (${isInUse} or ${isEvidence}))`,
+      select from sends s
+      where s.request_id = p.request_id
+        and (${isInUse}
+             or ${isEvidence}))`,
 )
 
 /**
@@ -95,7 +103,8 @@ const grantStatement = prepared<GrantedPermits>(
   'grant_permits',
   'Grants the free permits of channels to their due sends.',
   sqlText`
-    -- $1: the channels; $2: how long a breaker waits for the result of its probe; $3: how long a permit is valid, in seconds.
+    -- $1: the channels.
+    -- In seconds, $2: how long a breaker waits for the result of its probe; $3: how long a permit is valid.
     -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
     with limited as materialized (
       select *, ${hasLimits()} as has_limits,
@@ -117,7 +126,8 @@ const grantStatement = prepared<GrantedPermits>(
              case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end as by_breaker
       from limited cross join lateral (
         select count(*) as in_flight from permits p join sends s using (request_id)
-        where p.channel_id = limited.id and ${isLive}) now),
+        where p.channel_id = limited.id
+          and ${isLive}) now),
     -- The strictest limit counts. is_trial: the state of the provider is unknown, and the calls should show it.
     available as materialized (
       select left_by.*, greatest(0, least(${maxPermitsAtOnce}, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
@@ -130,8 +140,8 @@ const grantStatement = prepared<GrantedPermits>(
       from available cross join lateral (
         select due.*, row_number() over (order by due.next_attempt_at, due.seq) - 1 as position
         from (
-          select s.request_id, s.attempt + 1 as attempt, ${overflowOf('s')} as overflow_of, s.next_attempt_at,
-                 s.seq, is_trial and ${isDoubtful} as comes_last
+          select s.request_id, s.attempt + 1 as attempt, ${overflowOf('s')} as overflow_of,
+                 s.next_attempt_at, s.seq, is_trial and ${isDoubtful} as comes_last
           from sends s
           where s.channel_id = available.id and s.finished_at is null
             and ${isReady('available.at')}
@@ -165,8 +175,8 @@ const grantStatement = prepared<GrantedPermits>(
       from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
       where channels.id = last.id
       returning channels.id, next_call_at)
-    -- When more permits may be free: if the breaker is open, when it lets a probe through; if one transaction couldn't grant all, at once;
-    -- if the rate was used up, a little before its next call.
+    -- When more permits may be free: if the breaker is open, when it lets a probe through; if one transaction
+    -- couldn't grant all, at once; if the rate was used up, a little before its next call.
     select available.id as "channelId",
            coalesce(json_agg(json_build_object(
              'requestId', chosen.request_id, 'overflowOf', chosen.overflow_of,

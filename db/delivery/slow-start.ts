@@ -9,7 +9,8 @@ const noteStatement = prepared<{ wasInSlowStart: boolean }>(
   'Records that a send of the channel’s overflow got an answer, which ends its slow start.',
   sqlText`
     with channels as materialized (
-      select id, ${isInSlowStart()} as was_in_slow_start from channels where id = $1 for no key update)
+      select id, ${isInSlowStart()} as was_in_slow_start
+      from channels where id = $1 for no key update)
     update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
     returning was_in_slow_start as "wasInSlowStart"`,
 )

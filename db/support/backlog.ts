@@ -31,7 +31,8 @@ interface ChannelStates {
 }
 
 const waits = (channels: keyof OldestWaiting) => sqlText`
-  coalesce(extract(epoch from clock_timestamp() - min(due_since) filter (where kind = '${channels}'))::float8, 0)`
+  coalesce(extract(epoch from
+    clock_timestamp() - min(due_since) filter (where kind = '${channels}'))::float8, 0)`
 
 /**
  * Reads the unfinished sends in one pass, however many the planner expects. If it last saw the table without unfinished sends, it
@@ -42,7 +43,8 @@ const sendsStatement = prepared<Backlog['unfinished'] & OldestWaiting>(
   'Counts the unfinished sends, and how long the oldest have been due, for metrics.',
   sqlText`
     with unfinished as materialized (
-      select s.channel_id, s.status, s.next_attempt_at, ${isQueued} and ${isDue()} as is_due,
+      select s.channel_id, s.status, s.next_attempt_at,
+             ${isQueued} and ${isDue()} as is_due,
              ${isHeadOfAll} as is_head
       from sends s where s.finished_at is null),
     of_channel as materialized (
@@ -53,11 +55,14 @@ const sendsStatement = prepared<Backlog['unfinished'] & OldestWaiting>(
     of_kind as (
       select of_channel.*,
              case when ${isHeld} or channels.breaker_open_until is not null then 'stopped'
-                  when ${hasLimits()} then 'limited' else 'free' end as kind
+                  when ${hasLimits()}
+                  then 'limited' else 'free' end as kind
       from of_channel join channels on channels.id = of_channel.channel_id)
     select coalesce(sum(due), 0)::int as due, coalesce(sum(later), 0)::int as later,
            coalesce(sum(sending), 0)::int as sending,
-           ${waits('free')} as free, ${waits('limited')} as limited, ${waits('stopped')} as stopped
+           ${waits('free')} as free,
+           ${waits('limited')} as limited,
+           ${waits('stopped')} as stopped
     from of_kind`,
 )
 

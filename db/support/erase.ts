@@ -5,7 +5,7 @@ import type { EventField } from '../../src/core/timeline-events.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { eventOf } from '../events.ts'
-import { sqlText } from '../statement.ts'
+import { sqlList, sqlText } from '../statement.ts'
 
 /** The fields of an event that are kept. Others may identify the contact: providers' texts, and ids such as WhatsApp's. */
 const keptFields = [
@@ -23,7 +23,8 @@ const keptFields = [
 
 /** SQL that redacts an event's fields: all but `keptFields` become null. */
 export const redactedFields = (fields: string) => sqlText`
-  (select json_object_agg(key, case when key in (${keptFields.map((name) => `'${name}'`).join(',')}) then value else 'null' end)
+  (select json_object_agg(key, case when key in (
+     ${sqlList(keptFields.map((name) => `'${name}'`))}) then value else 'null' end)
    from json_each(${fields}))`
 
 /** SQL that is true for a send `s` of an erased contact. */

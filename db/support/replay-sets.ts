@@ -95,8 +95,11 @@ const counted = sqlText`
   select (select count(*) from replayed)::int as replayed,
          count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
          count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
-         max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq", count(*) = ${pageSize} as "isMore"
-  from (select page.*, seq <= (select max(seq) from replayed) or (select count(*) from replayed) < ${given.limit} as is_passed
+         max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq",
+         count(*) = ${pageSize} as "isMore"
+  from (select page.*,
+               seq <= (select max(seq) from replayed)
+                 or (select count(*) from replayed) < ${given.limit} as is_passed
         from page) page`
 
 interface PageResult {

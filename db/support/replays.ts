@@ -13,9 +13,10 @@ export const defaultReplayLimit = 1000
 
 /** SQL that is true for a send `s` with one of the states that can be replayed: not erased, with its media and its channel. */
 export const canBeReplayed = (statuses: string) => sqlText`
-  (s.status = any(${statuses}) and s.failure is not null and
-   (s.message->'media'->>'sizeBytes' is null or exists (select from media m where m.request_id = s.request_id)) and
-   exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))`
+  (s.status = any(${statuses}) and s.failure is not null
+   and (s.message->'media'->>'sizeBytes' is null
+        or exists (select from media m where m.request_id = s.request_id))
+   and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))`
 
 /** A worker finds a replayed send, which has no wake-up, within this time. It must not expire before. */
 const foundWithinSeconds = 30
@@ -68,7 +69,8 @@ const replayOneStatement = prepared<{ seq: string }>(
   'replay_send',
   'Queues a failed or uncertain send again.',
   sqlText`
-    with ${replaying(oneToReplay, '0')}
+    with
+    ${replaying(oneToReplay, '0')}
     select seq from replayed`,
 )
 

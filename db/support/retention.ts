@@ -61,13 +61,17 @@ const fetchingProviders = providerNames.filter((name) => (providerRules[name] as
 const trimConversationsStatement = trimPage(
   'conversations',
   'id',
-  'select id from conversations where closed_at < now() - $1::interval order by closed_at limit $2 for update',
+  sqlText`
+    select id from conversations where closed_at < now() - $1::interval
+    order by closed_at limit $2 for update`,
 )
 
 const trimKeysStatement = trimPage(
   'idempotency_keys',
   'hash',
-  'select hash from idempotency_keys where created_at < now() - $1::interval order by created_at limit $2 for update',
+  sqlText`
+    select hash from idempotency_keys where created_at < now() - $1::interval
+    order by created_at limit $2 for update`,
 )
 
 type Trim = (db: Database, limit: number) => Promise<number>

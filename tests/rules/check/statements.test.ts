@@ -26,6 +26,18 @@ test('db/statements.sql shows the prepared statements as they are; `npm run stat
   await expect(header + shown.join('')).toMatchFileSnapshot('../../../db/statements.sql')
 })
 
+const longestLine = 120
+
+test('no line of a statement is too long to read', () => {
+  const long = [...statements].flatMap(([name, { text }]) =>
+    text
+      .split('\n')
+      .filter((line) => line.length > longestLine)
+      .map((line) => `${name}: ${line}`),
+  )
+  expect(long).toEqual([])
+})
+
 /** A statement with more lines doesn't fit a screen. */
 const screen = 40
 const partsOf = (lines: readonly string[]) =>
