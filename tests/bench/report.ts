@@ -8,11 +8,12 @@ export function report(findings: readonly Findings[]): string {
     .flatMap(({ results }) => results)
     .map(({ case: name, measured, figures, reach, isReached, isAimReached }) => [
       name,
-      `${measured}: ${figures.map(inWords).join(', ')}`,
+      measured,
+      figures.map(inWords).join('<br>'),
       reach ?? '–',
       isReached === undefined ? '–' : isAimReached ? 'aim' : isReached ? 'yes' : 'no',
     ])
-  const table = markdownTable(['case', 'measured', 'target', 'met'], rows)
+  const table = markdownTable(['case', 'measured', 'figures', 'target', 'met'], rows)
   const charts = findings.flatMap((one) => one.charts ?? [])
   return [...findings.map(({ conditions }) => conditions), table, ...charts].join('\n\n')
 }

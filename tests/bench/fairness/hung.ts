@@ -17,14 +17,17 @@ export const hung: Case = {
     const hanging = await account.openChannel('/hang/hung')
     const senders = [await account.openChannel('/accept/same'), await other.openChannel('/accept/other')]
     const figure = (variant: string): Figure => ({ variant, unit: ' ms', values: [] })
-    const without = [figure('same account without'), figure('other account without')] as const
-    const disturbed = [figure('same account with'), figure('other account with')] as const
+    const without = [
+      figure('channel of the same account: alone'),
+      figure('channel of another account: alone'),
+    ] as const
+    const disturbed = [figure('the same: beside'), figure('the same: beside')] as const
     const measure = async (figures: readonly Figure[]) => {
       const loads = senders.map((sender) => ({ sender, perSecond: load / senders.length }))
       const latencies = await latenciesOf(stage, loads, sizes.seconds * timesAsLong)
       for (const [index, { variant, values }] of figures.entries()) {
         values.push(p99(latencies[index] ?? []))
-        print(`hung: ${variant}: ${values.at(-1)?.toFixed(1)} ms`)
+        print(`hung: channel ${index + 1}, ${variant}: ${values.at(-1)?.toFixed(1)} ms`)
       }
     }
     await alternate(runs, [
@@ -38,7 +41,7 @@ export const hung: Case = {
       },
     ])
     return {
-      measured: `p99 from 202 to provider of two other channels at ${(load / 2).toFixed(0)}/s each, beside ${sizes.hung.toLocaleString('en')} sends on one that hangs`,
+      measured: `p99 from 202 to provider of two channels at ${(load / 2).toFixed(0)}/s each, alone, and beside ${sizes.hung.toLocaleString('en')} sends on a third that hangs`,
       figures: [without[0], disturbed[0], without[1], disturbed[1]],
       isReached: isUndisturbed(without[0], disturbed[0]) && isUndisturbed(without[1], disturbed[1]),
     }

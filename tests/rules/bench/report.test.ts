@@ -13,7 +13,7 @@ function rowsOf(...results: Result[]): string[] {
 
 test('what only has to be looked at is neither met nor missed', () => {
   const rows = rowsOf({ case: 'load', measured: 'accepted', figures: [figure('64', 2000, 2100, 1900)] })
-  expect(rows).toEqual(['| load | accepted: 64 2,000/s (1,900–2,100) | – | – |'])
+  expect(rows).toEqual(['| load | accepted | 64 2,000/s (1,900–2,100) | – | – |'])
 })
 
 test('a ratio is printed to a hundredth', () => {

@@ -40,7 +40,6 @@ quotes('explanation/delivery', [
   // Channels with limits
   `their wake-ups, ${headStartMs} ms before the moment`,
   `distance between calls: S / N and ${percent(leeway)} more. A call may be late by ${percent(leeway)} of S`,
-  `about ${percent(1 - leeway)} of the rate can be used`,
   `\`${calls.limit}/${calls.seconds}\` is a call every ${(calls.seconds * (1 + leeway)) / calls.limit} s`,
   `An unclaimed one expires after ${seconds(permitValidMs)}`,
   `At \`80/1\` a call may be late by ${1000 * leeway} ms`,
