@@ -57,14 +57,22 @@ test('a backlog longer than a page is reconciled whole, once each, by two worker
   )
   await service.startWorker('one', { times: soonReconciled })
   await service.startWorker('two', { times: soonReconciled })
-  const allSent = async () => {
+  const counts = async () => {
     const { rows } = await db.$client.query(
-      `select (select count(*)::int from sends where status = 'sent') as sent,
+      `select (select count(*)::int from sends where finished_at is null) as unfinished,
+              (select count(*)::int from sends where status = 'sent') as sent,
               (select count(*)::int from sandbox_messages) as calls`,
     )
-    return rows[0].sent === 1201 && rows[0].calls === 1201
+    return rows[0]
   }
-  await eventually('all are sent, each once', allSent, longMs)
+  await eventually('all have ended', async () => (await counts()).unfinished === 0, longMs).catch(
+    async (error: Error) => {
+      const faults = service.logs.filter(({ level }) => level !== 'info')
+      error.message += `: ${JSON.stringify(await counts())}${faults.map((line) => `\n${JSON.stringify(line)}`).join('')}`
+      throw error
+    },
+  )
+  expect(await counts()).toEqual({ unfinished: 0, sent: 1201, calls: 1201 })
 })
 
 test('sends without a wake-up are found beside and behind more sends than a pass reads', async () => {

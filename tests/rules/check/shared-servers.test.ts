@@ -9,10 +9,11 @@ const ofAll: [what: RegExp, unless?: RegExp][] = [
   [/from pg_stat_activity[^'"`;]*/g, /datname = current_database\(\)|application_name = /],
 ]
 
-/** Each does it to servers that it has started itself, and only to those. */
+/** Each does it to servers that it has started itself, or to a database of its own, and only to those. */
 const exempt: Record<string, string> = {
   'platform/shared-limiter.test.ts': 'forgets the scripts of its own Redis',
   'support/breakable-servers.ts': 'empties its own Redis',
+  'support/empty-stores.ts': 'closes connections to the database that it empties',
   'support/tls-stores.ts': 'turns TLS on in its own PostgreSQL and Redis',
 }
 
