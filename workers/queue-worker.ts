@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DelayedError, type Job } from 'bullmq'
+import type { Redis } from 'ioredis'
 import { keyPrefix, overflowQueueName, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
 import { logFault } from '../src/platform/logger.ts'
+import type { Metrics } from '../src/platform/metrics.ts'
 import { leaveNothing } from '../src/queue/queue.ts'
 import type { Needs } from '../src/runtime.ts'
 import type { NextWakeUp } from './sends/attempt.ts'
@@ -37,39 +39,28 @@ export function startQueueWorker(
   const lanes = laneWaker(runtime)
   const faults = queueFaults(log)
   const maxInFlight = settings.WORKER_CONCURRENCY
-  metrics.slots.set(maxInFlight)
   const slots = new Slots(maxInFlight)
-  metrics.beforeScrape.push(() => {
-    metrics.overflowLimit.set(Math.floor(slots.overflowLimit))
-    metrics.atWork.set({ queue: queueName }, slots.atWork('ordinary'))
-    metrics.atWork.set({ queue: overflowQueueName }, slots.atWork('overflow'))
-  })
+  showSlots(metrics, slots, maxInFlight)
   let isStopping = false
-  const processJob = async (job: Job<SendJob>, slot: Slot, token?: string): Promise<NextWakeUp> => {
+  const advance = async (job: Job<SendJob>, slot: Slot): Promise<NextWakeUp> => {
     const { requestId } = sendJobSchema.parse(job.data)
     // It waited for a slot until now. Leave it to another worker.
-    if (isStopping) return await wakeAgain(job, 0, token)
-    const next = await deliver(requestId, slot).catch((error: unknown): NextWakeUp => {
+    if (isStopping) return { wakeInMs: 0 }
+    return await deliver(requestId, slot).catch((error: unknown): NextWakeUp => {
       logFault(log, 'wake_up_failed', error, { requestId })
       return { wakeInMs: wakeAfterFaultMs }
     })
-    if (next.wakeInMs === undefined) return next
-    return await wakeAgain(job, next.wakeInMs, token)
   }
   const start = (name: string, kind: QueueKind, concurrency: number) => {
-    const options = {
-      connection: redis,
-      prefix: keyPrefix,
-      concurrency,
-      lockDuration: times.jobLockMs,
-      stalledInterval: times.stalledCheckMs,
-      maxStalledCount: maxStalls,
-      runRetryDelay: tryAgainAfterMs,
-      ...leaveNothing,
-    }
+    const options = { ...workerOptions(redis, times), concurrency }
     const process = async (job: Job<SendJob>, token?: string) => {
       const slot = await slots.acquire(kind)
-      return await processJob(job, slot, token).finally(slot.release)
+      try {
+        const next = await advance(job, slot)
+        return next.wakeInMs === undefined ? next : await wakeAgain(job, next.wakeInMs, token)
+      } finally {
+        slot.release()
+      }
     }
     const worker = new SteadyWorker(name, process, options, faults.taken)
     // The connection logs its own errors, once per outage.
@@ -99,6 +90,25 @@ export function startQueueWorker(
       await inFlight.ended()
     },
   }
+}
+
+const workerOptions = (redis: Redis, times: WorkerTimes) => ({
+  connection: redis,
+  prefix: keyPrefix,
+  lockDuration: times.jobLockMs,
+  stalledInterval: times.stalledCheckMs,
+  maxStalledCount: maxStalls,
+  runRetryDelay: tryAgainAfterMs,
+  ...leaveNothing,
+})
+
+function showSlots(metrics: Metrics, slots: Slots, maxInFlight: number): void {
+  metrics.slots.set(maxInFlight)
+  metrics.beforeScrape.push(() => {
+    metrics.overflowLimit.set(Math.floor(slots.overflowLimit))
+    metrics.atWork.set({ queue: queueName }, slots.atWork('ordinary'))
+    metrics.atWork.set({ queue: overflowQueueName }, slots.atWork('overflow'))
+  })
 }
 
 /** Delays the wake-up, so that it comes again. */

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { type Database, givesUpAfterMs, inTransaction, type Transaction } from '../client.ts'
+import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { isUnfinished } from '../lane-rule.ts'
 import { media } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -14,6 +14,7 @@ import {
   quotaUsed,
   withQuotaUsed,
 } from './quota.ts'
+import { isInTime, orTooLate, toBeCommittedBy } from './record-by.ts'
 
 export interface RecordedSend {
   requestId: string
@@ -22,14 +23,6 @@ export interface RecordedSend {
   /** Whether it waits for an earlier send of its lane. */
   isBehind: boolean
 }
-
-const isInTime = 'clock_timestamp() < "recordBy"'
-
-/**
- * SQL that is true if `condition` is. If it isn't, the statement is rolled back and fails with an error that `isTooLate`. For
- * conditions that are checked after rows have been written (migration 0012, docs/decisions/0012-request-deadline.md).
- */
-const orTooLate = (condition: string) => `case when ${condition} then true else too_late() end`
 
 const lane = sqlText`
   case ordering when 'contact' then
@@ -188,20 +181,6 @@ export function insertSends(db: Database | Transaction, rows: readonly NewSend[]
   return insertStatement(db, [JSON.stringify(rows)])
 }
 
-/**
- * The last statement of a transaction: PostgreSQL rolls the transaction back unless the commit arrives by then. A commit that is
- * delayed on the network would come after the client got a 503.
- */
-const toBeCommittedBy = prepared(
-  'to_be_committed_by',
-  'Makes PostgreSQL roll the transaction back unless it is committed by then.',
-  sqlText`
-    select set_config('idle_in_transaction_session_timeout', ms::text, true)
-    from (select least(${givesUpAfterMs},
-                       ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
-    where ${orTooLate('ms > 0')}`,
-)
-
 /** Smaller media is faster in one statement with its send. */
 const copiedFromBytes = 512 * 1024
 
@@ -214,7 +193,7 @@ export async function insertSendWithMedia(db: Database, row: NewSend, content: B
   return await inTransaction(db, async (transaction) => {
     if (!(await copyMedia(transaction.$client, row, content))) return undefined
     const [recorded] = await insertSends(transaction, [row])
-    if (recorded) await toBeCommittedBy(transaction, [row.recordBy])
+    if (recorded) await toBeCommittedBy(transaction, row.recordBy)
     else await transaction.delete(media).where(eq(media.requestId, row.requestId))
     return recorded
   })

@@ -1,67 +1,11 @@
 import { NIL } from 'uuid'
 import type { WakeUp } from '../../src/core/send-job.ts'
 import { overflowOf } from '../admission/quota.ts'
-import {
-  hasLimits,
-  isBehind,
-  isDue,
-  isExpired,
-  isHeld,
-  isInSlowStart,
-  isLimited,
-  isQueued,
-  isReady,
-  permitInMs,
-} from '../claim-rule.ts'
+import { hasLimits, isBehind, isHeld, isInSlowStart, isLimited, isReady, permitInMs } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
 import { isUnfinished, laneOf } from '../lane-rule.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
-import { hasUnusedPermits } from './permits.ts'
-
-/** Why a send could not be claimed: when it can be claimed, or what it waits for. */
-export interface Refusal {
-  requestId: string
-  /** Time until it is due; null if it waits for something else, or nothing is left to do. */
-  dueInMs: number | null
-  /** Whether it has ended, or waits for an earlier send of its lane. Then the lane's head has to be looked up. */
-  wakesLaneHead: boolean
-  /** The limited channel if it waits for a permit. */
-  waitsForPermitOf: string | null
-}
-
-/** SQL that is true for a send that waits only for its time or its permit. */
-const needsOnlyTime = sqlText`
-  ${isQueued} and not ${isExpired()}
-  and not ${isHeld}
-  and not ${isBehind}`
-
-const refusalsStatement = prepared<Refusal>(
-  'refusals',
-  'Finds why sends could not be claimed, and when they can be.',
-  sqlText`
-    select s.request_id as "requestId",
-           s.finished_at is not null or (${isQueued} and ${isBehind}) as "wakesLaneHead",
-           case when ${needsOnlyTime} then
-             ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
-           end as "dueInMs",
-           case when ${needsOnlyTime} and ${isDue()} and permit.is_missing then channels.id
-           end as "waitsForPermitOf"
-    from sends s join channels on channels.id = s.channel_id
-      cross join lateral (
-        select its.*, its.is_needed and its.in_ms is null as is_missing
-        from (
-          select limited.is_needed, case when limited.is_needed then
-                   ${permitInMs} end as in_ms
-          from (
-            select ${isLimited()}
-              as is_needed) limited) its) permit
-    where ${isGiven('s.request_id')}`,
-)
-
-/** Why sends can't be claimed. Unknown sends are missing from the result. */
-export function findRefusals(db: Database, requestIds: readonly string[]): Promise<Refusal[]> {
-  return refusalsStatement(db, [requestIds])
-}
+import { hasUnusedPermits } from './permit-states.ts'
 
 const readyHeadsStatement = prepared<WakeUp>(
   'ready_heads',

@@ -1,8 +1,9 @@
-import { grantAheadSeconds, startSeconds, unusedKeptSeconds } from '../../src/core/delivery-times.ts'
+import { grantAheadSeconds, startSeconds } from '../../src/core/delivery-times.ts'
 import { overflowOf } from '../admission/quota.ts'
 import { hasLimits, isBehind, isHeld, isInSlowStart, isLimited, isReady, isUsable } from '../claim-rule.ts'
 import { type Database, inTransaction } from '../client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
+import { isEvidence, isInUse, isLive } from './permit-states.ts'
 
 /** Few, so that a provider that doesn't answer occupies few of the slots for the overflow of all accounts. */
 export const permitsDuringSlowStart = 4
@@ -17,36 +18,6 @@ const candidates = 1000
 
 /** Calls in flight, or per second. The wake-ups of channels with so few permits can use the ordinary queue. */
 const fewPermits = 16
-
-/** SQL that is true for a permit `p` whose send `s` is waiting for its attempt, and for one whose attempt is running. */
-const isUnused = `(s.status = 'queued' and s.attempt = p.attempt - 1)`
-const isInUse = `(s.status = 'sending' and s.attempt = p.attempt)`
-
-/** SQL that is true for a permit `p` of a send `s` that is in flight, is being claimed, or may still be claimed. */
-const isLive = sqlText`
-  (${isInUse}
-   or ${isUnused}
-      and p.valid_until > clock_timestamp() - interval '1 s')`
-
-/** SQL that is true for an unused permit `p` of a send `s` that has ended not long ago, or not yet. */
-const isEvidence = sqlText`
-  (${isUnused}
-   and p.valid_until > clock_timestamp() - interval '${unusedKeptSeconds} s')`
-
-/**
- * SQL that is true if a ready send of a channel was granted permits for some time, and none was used. While the breaker is open,
- * the permits granted before can't be used.
- *
- * @param longestMs SQL of that time, in which at least the first of them has expired.
- */
-export const hasUnusedPermits = (isReadySend: string, longestMs: string) => sqlText`
-  channels.breaker_open_until is null and coalesce((
-    select true from permits p join sends s using (request_id)
-    where p.channel_id = channels.id
-      and ${isEvidence}
-      and p.unused_since < now() - ${longestMs} * interval '1 ms'
-      and ${isReadySend}
-    limit 1), false)`
 
 /**
  * SQL that is true for a send `s` whose attempt may say nothing about the provider: it has failed before, perhaps because of its

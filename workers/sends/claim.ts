@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { type Claim, type ClaimedSend, claimSends, reclaimSends } from '../../db/delivery/claims.ts'
-import { findRefusals, type Refusal } from '../../db/delivery/due-sends.ts'
+import { findRefusals, type Refusal } from '../../db/delivery/refusals.ts'
 import { isRowFault } from '../../db/errors.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'

@@ -4,6 +4,7 @@ import { logEvent, logFault } from '../../src/platform/logger.ts'
 import type { Reservation } from '../../src/platform/memory-budget.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { Providers } from '../providers/index.ts'
+import type { Delivery } from '../providers/provider.ts'
 import { type Slot, unlimitedSlot } from '../slots.ts'
 import type { Heartbeat } from '../upkeep/heartbeat.ts'
 import type { EnteredSend, TimedOutcome } from './attempt.ts'
@@ -19,6 +20,18 @@ export const tooLate: AttemptOutcome = {
   outcome: 'not_called',
   reason: "it was too late for the call by its channel's rate",
   keepsDueTime: true,
+}
+
+const noLease: AttemptOutcome = {
+  outcome: 'not_called',
+  reason: 'the worker had lost its lease; the provider was not called',
+}
+
+/** By a bug of ours, since a provider's code never throws. */
+const callFailed: Outcome = {
+  outcome: 'uncertain',
+  fault: 'provider',
+  reason: 'the call to the provider failed with an error; see dispatch_fault in the log of the worker',
 }
 
 const noAnswer: Outcome = {
@@ -71,7 +84,6 @@ export function dispatcher(
   }
 
   async function callOnce(send: EnteredSend, memory: Reservation): Promise<AttemptOutcome> {
-    const { requestId } = send
     const prepared = await prepare(send, memory)
     if ('outcome' in prepared) return prepared
     const delivery = await withMedia(send, prepared, memory)
@@ -79,23 +91,17 @@ export function dispatcher(
     // After the fetch, which could otherwise delay the call until it comes too close to the next calls of the channel.
     const isInTime = await waitForCallTime(send)
     if (!isInTime) return tooLate
-    if (!heartbeat.holdsLease()) {
-      return {
-        outcome: 'not_called',
-        reason: 'the worker had lost its lease; the provider was not called',
-      }
-    }
+    if (!heartbeat.holdsLease()) return noLease
+    return await callProvider(send, delivery)
+  }
+
+  async function callProvider(send: EnteredSend, delivery: Delivery<unknown>): Promise<AttemptOutcome> {
+    const call = (signal: AbortSignal, moved: Moved) => providers[send.provider].send(delivery, signal, moved)
     try {
-      const call = (signal: AbortSignal, moved: Moved) =>
-        providers[send.provider].send(delivery, signal, moved)
       return await traceCall(send, () => withinTimeLimit(timeoutMs, call, noAnswer))
     } catch (error) {
-      logFault(log, 'dispatch_fault', error, { requestId })
-      return {
-        outcome: 'uncertain',
-        fault: 'provider',
-        reason: 'the call to the provider failed with an error; see dispatch_fault in the log of the worker',
-      }
+      logFault(log, 'dispatch_fault', error, { requestId: send.requestId })
+      return callFailed
     }
   }
 }

@@ -55,12 +55,7 @@ export function linkedMediaFetcher(
   putOffs = new PutOffs(),
 ): Fetch {
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
-  const part = (share: number) => Math.max(1, Math.floor(settings.WORKER_CONCURRENCY * share))
-  const permits = new Semaphore({
-    units: part(shareOfAll),
-    unitsOfOwner: part(shareOfAccount),
-    alwaysGrantsFirst: true,
-  })
+  const permits = fetchPermits(settings.WORKER_CONCURRENCY)
   const queues = fetchQueues(permits)
   const lateMedia = new LRUCache<string, Taken>({
     maxSize: lateMediaBytes,
@@ -106,6 +101,15 @@ export function linkedMediaFetcher(
     else lateMedia.set(requestId, taken)
     return { ...delivery, message: { type: 'media', media: taken.media }, mediaContent: taken.content }
   }
+}
+
+function fetchPermits(slots: number): Semaphore {
+  const part = (share: number) => Math.max(1, Math.floor(slots * share))
+  return new Semaphore({
+    units: part(shareOfAll),
+    unitsOfOwner: part(shareOfAccount),
+    alwaysGrantsFirst: true,
+  })
 }
 
 /**

@@ -6,6 +6,7 @@ import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
+import { ChannelTimers } from './channel-timers.ts'
 import { type Queues, tolerantWaker } from './wake.ts'
 
 const maxChannelsPerBatch = 100
@@ -36,8 +37,9 @@ export function permitGranter(
 ): Permits {
   const { db, log, settings } = runtime
   const full = new LRUCache<string, true>({ max: watchedChannels, ttl: noPermitsForMs })
-  const timers = new Map<string, NodeJS.Timeout>()
-  let isStopped = false
+  const timers = new ChannelTimers((channelId) => {
+    grant(channelId).catch((error: unknown) => logFault(log, 'permits_not_granted', error, { channelId }))
+  })
   const grantTimes = {
     probeSeconds: settings.PROVIDER_TIMEOUT_SECONDS + probeMarginSeconds,
     validSeconds: permitValidMs / 1000,
@@ -55,7 +57,7 @@ export function permitGranter(
       for (const { channelId, isFull, moreInMs } of granted.values()) {
         if (isFull) full.set(channelId, true)
         else full.delete(channelId)
-        schedule(channelId, moreInMs)
+        timers.set(channelId, moreInMs)
       }
       const wakeUps = [...granted.values()].flatMap(({ permits }) =>
         permits.map((permit) => ({ ...permit, inMs: wakeInMs(permit.inMs) })),
@@ -69,35 +71,19 @@ export function permitGranter(
 
   const grant = async (channelId: string) => (await channels.add(channelId)).woken
 
-  function schedule(channelId: string, moreInMs: number | null): void {
-    clearTimeout(timers.get(channelId))
-    timers.delete(channelId)
-    if (moreInMs === null || isStopped) return
-    timers.set(
-      channelId,
-      setTimeout(() => {
-        timers.delete(channelId)
-        grant(channelId).catch((error: unknown) => logFault(log, 'permits_not_granted', error, { channelId }))
-      }, moreInMs),
-    )
-  }
-
   return {
     grant,
     async request(channelId, requestId) {
       if (full.has(channelId)) {
         // Another worker may return a permit at this moment, without seeing the send that was just refused here.
-        if (!timers.has(channelId)) schedule(channelId, noPermitsForMs)
+        if (!timers.has(channelId)) timers.set(channelId, noPermitsForMs)
         return undefined
       }
       const { permits } = await channels.add(channelId)
       const permit = permits.find((one) => one.requestId === requestId)
       return permit && wakeInMs(permit.inMs)
     },
-    stop() {
-      isStopped = true
-      for (const timer of timers.values()) clearTimeout(timer)
-    },
+    stop: () => timers.stop(),
   }
 }
 
