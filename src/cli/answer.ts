@@ -3,7 +3,7 @@ import { connectDatabase, type Database } from '../../db/client.ts'
 import { readSettings, type Settings } from '../platform/settings.ts'
 import { findRunningDev } from './running-dev.ts'
 
-/** A fault in the operator's command. The message is one line that says what to do. */
+/** An issue with the operator's command. The message is one line that says what to do. */
 export class CliError extends Error {}
 
 type OptionalSetting =

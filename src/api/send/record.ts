@@ -59,7 +59,7 @@ export function recorder(
       idempotency,
       traceparent: traceparentOf(clientTrace),
       recordByMs: performance.now() + deadline.leftMs - marginMs,
-      // Last: V8 takes 20 µs to add as many fields to a copy.
+      // Last: V8 adds fields to a copied object slowly.
       ...requestFields,
     }
     const recorded = await deadline.spend(insert(row, mediaContent))
