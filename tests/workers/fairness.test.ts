@@ -171,7 +171,7 @@ test.for([1, 2, 5, 30])(
     const senders = await Promise.all(Array.from({ length: 4 }, () => buildSender(hung.behaviour)))
     const ids = await acceptBatch(
       service,
-      senders.flatMap((sender) => manyOf(30, sender)),
+      senders.flatMap((sender) => manyOf(20, sender)),
     )
     await service.startWorker()
     await eventually('all slots taken', async () => hung.waiting >= concurrency)

@@ -15,15 +15,18 @@ const swaggerFiles = {
   'favicon-32x32.png': 'image/png',
 }
 
+const html = staticBody('text/html; charset=utf-8', page)
+const { resolve } = createRequire(import.meta.url)
+const files = new Map<string, StaticBody>([
+  ['page.js', staticBody(javaScript, script)],
+  ...Object.entries(swaggerFiles).map(
+    ([name, type]) => [name, staticBody(type, readFileSync(resolve(`swagger-ui-dist/${name}`)))] as const,
+  ),
+])
+
 /** The OpenAPI document and its page (docs/reference/api.md#openapi), made once, when the process starts. */
 export function openApiRoutes(settings: DocumentSettings) {
   const document = staticBody('application/json', JSON.stringify(openApiDocument(settings)))
-  const html = staticBody('text/html; charset=utf-8', page)
-  const files = new Map<string, StaticBody>([['page.js', staticBody(javaScript, script)]])
-  const { resolve } = createRequire(import.meta.url)
-  for (const [name, type] of Object.entries(swaggerFiles)) {
-    files.set(name, staticBody(type, readFileSync(resolve(`swagger-ui-dist/${name}`))))
-  }
   return {
     document: answerStatic(() => document),
     page: [onlyFromHere, ...answerStatic(() => html)] as const,
