@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander'
 import { v7 as uuidv7 } from 'uuid'
 import {
-  type ChannelFields,
   createChannel,
   findProvider,
   holdChannel,
@@ -12,27 +11,21 @@ import {
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { addressIssue } from '../core/config-address.ts'
 import { describeIssue, describeIssues } from '../core/issues.ts'
-import { type Ordering, orderings } from '../core/lane.ts'
-import type { OnUncertain } from '../core/outcome.ts'
 import { heldByOperator } from '../core/own-reasons.ts'
 import { type ProviderName, providerNames, providerRules } from '../core/providers/index.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { sealConfig } from '../core/sealed-config.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
-import { callRate, existingAccount, json, limit, name, type Rate } from './arguments.ts'
-
-interface ChannelOptions {
-  name: string
-  config: unknown
-  onUncertain?: OnUncertain
-  ordering?: Ordering
-  /** Seconds; 0 means none. */
-  expireAfter?: number
-  /** 0 calls means none. */
-  rate?: Rate
-  /** 0 means none. */
-  maxInFlight?: number
-}
+import { existingAccount, json, name } from './arguments.ts'
+import {
+  type ChannelOptions,
+  expireAfterOption,
+  fieldsOf,
+  maxInFlightOption,
+  onUncertainOption,
+  orderingOption,
+  rateOption,
+} from './channel-options.ts'
 
 export function channelCommands(program: Command, answer: Answerer): void {
   const channel = program.command('channel').description("channels: an account's connections to providers")
@@ -154,51 +147,6 @@ function deleteCommand(channel: Command, answer: Answerer): void {
 
 function noChannel(id: string): CliError {
   return new CliError(`No channel ${id}; see them with: channel list --account ID`)
-}
-
-/** Options that weren't given are left out, so that their fields stay unchanged. */
-function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelFields> {
-  const { name, onUncertain, ordering, expireAfter, rate, maxInFlight } = options
-  return {
-    ...(name !== undefined && { name }),
-    ...(onUncertain !== undefined && { onUncertain }),
-    ...(ordering !== undefined && { ordering }),
-    ...(expireAfter !== undefined && { expireAfterSeconds: expireAfter || null }),
-    ...(rate !== undefined && { rateCalls: rate.calls || null, rateSeconds: rate.seconds || null }),
-    ...(maxInFlight !== undefined && { maxInFlight: maxInFlight || null }),
-  }
-}
-
-const rateOption = [
-  '--rate <n/seconds>',
-  'at most N calls in SECONDS, e.g. 80/1; further sends wait; "none": no limit',
-  callRate,
-] as const
-
-const maxInFlightOption = [
-  '--max-in-flight <n>',
-  'at most N calls at the same time, over all workers; "none": no limit',
-  limit,
-] as const
-
-const expireAfterOption = [
-  '--expire-after <seconds>',
-  'fail sends that wait longer than this since their accept or replay; "none": they never expire',
-  limit,
-] as const
-
-function orderingOption(): Option {
-  return new Option(
-    '--ordering <what>',
-    "contact: a contact's sends go in the order of their accept; none: each goes as soon as possible; for new sends only",
-  ).choices(orderings)
-}
-
-function onUncertainOption(): Option {
-  return new Option(
-    '--on-uncertain <what>',
-    'after a call with unknown outcome: resend calls again, hold leaves the send uncertain',
-  ).choices(['resend', 'hold'])
 }
 
 function seal(

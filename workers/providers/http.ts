@@ -2,6 +2,7 @@ import { Agent, type Dispatcher } from 'undici'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { Moved } from '../sends/time-limit.ts'
 import { bodyInPieces, type HttpBody, lengthOf } from './body-pieces.ts'
+import { describeFailure, maxAnswerBytes } from './failure-reasons.ts'
 import { addressNotAllowed, type ConnectorOptions, guardedConnector } from './guarded-connector.ts'
 
 export interface HttpRequest {
@@ -68,7 +69,6 @@ export interface HttpClientOptions extends ConnectorOptions {
   maxConnections?: number
 }
 
-const maxAnswerBytes = 64 * 1024
 const longestIdleMs = 60_000
 export const userAgent = 'outbound-messaging-api'
 
@@ -172,34 +172,9 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, { mov
           answer(true)
         },
         onResponseError(_controller, error: Error & { code?: string }) {
-          fail(describe(error), error.code === addressNotAllowed)
+          fail(describeFailure(error), error.code === addressNotAllowed)
         },
       },
     )
   })
-}
-
-const reasons: Record<string, string> = {
-  [addressNotAllowed]: 'the address is not public (an operator may allow it: ALLOWED_PRIVATE_NETWORKS)',
-  ENOTFOUND: 'the host name does not exist',
-  EAI_AGAIN: 'the host name could not be looked up',
-  ECONNREFUSED: 'the connection was refused',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
-  ECONNRESET: 'the connection was lost',
-  EPIPE: 'the connection was lost',
-  UND_ERR_SOCKET: 'the connection was lost',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer was cut off',
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: `the answer is longer than ${maxAnswerBytes} bytes`,
-  HTTPParserError: 'the answer is not HTTP',
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
-}
-const isNoTls = /^(EPROTO|ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|UNABLE_TO_|DEPTH_ZERO_)/
-
-/** The reason of a failed call. It never contains the URL or text of the server. */
-export function describe(error: Error & { code?: string }): string {
-  const { name, code = name } = error
-  const reason = reasons[code] ?? reasons[name]
-  if (reason) return reason
-  if (isNoTls.test(code)) return `no TLS connection (${code})`
-  return `the call failed (${code})`
 }

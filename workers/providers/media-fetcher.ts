@@ -3,8 +3,9 @@ import { maxMediaBytes } from '../../src/core/message-body.ts'
 import type { Reservation } from '../../src/platform/memory-budget.ts'
 import { NotAcquired } from '../../src/platform/semaphore.ts'
 import type { Moved } from '../sends/time-limit.ts'
+import { describeFailure } from './failure-reasons.ts'
 import { addressNotAllowed, type ConnectorOptions, guardedConnector } from './guarded-connector.ts'
-import { describe, userAgent } from './http.ts'
+import { userAgent } from './http.ts'
 import {
   type FetchedMedia,
   headerOf,
@@ -181,5 +182,5 @@ const refusedCodes = [addressNotAllowed, 'UND_ERR_HEADERS_OVERFLOW']
 function failureOf(error: Error & { code?: string }): FetchedMedia {
   if (error.code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return tooLarge
   const isForGood = error.name === 'HTTPParserError' || refusedCodes.includes(error.code ?? '')
-  return { kind: isForGood ? 'refused' : 'failed', reason: `no media: ${describe(error)}` }
+  return { kind: isForGood ? 'refused' : 'failed', reason: `no media: ${describeFailure(error)}` }
 }

@@ -1,4 +1,3 @@
-import type { Child } from 'hono/jsx'
 import type { SendContext } from '../../../db/support/send-context.ts'
 import type { Advice, Explanation, ExplanationEntry, SendFacts } from '../../core/explanation.ts'
 import type { Timeline } from '../../core/timeline.ts'
@@ -6,6 +5,7 @@ import { Layout } from '../layout.tsx'
 import { MessageContent } from '../message-content.tsx'
 import { Moment, State, stateWords } from '../words.tsx'
 import { FindBox } from './find-box.tsx'
+import { Fact, SendDetails } from './send-details.tsx'
 
 interface SendPageProps {
   timeline: Timeline
@@ -55,7 +55,7 @@ export function SendPage(props: SendPageProps) {
           ))}
         </ol>
       </section>
-      <Facts {...props} />
+      <SendDetails {...props} />
       <Content {...props} />
     </Layout>
   )
@@ -131,83 +131,6 @@ function Entry({ at, event, wait, text, answer }: ExplanationEntry) {
   )
 }
 
-function Facts({ timeline, channel, context }: SendPageProps) {
-  const { conversation } = context
-  const closing = timeline.events.find(({ event }) => event === 'conversation_closed')
-  return (
-    <section aria-labelledby="facts">
-      <h2 id="facts">Details</h2>
-      <dl class="facts">
-        <Fact name="requestId">
-          <span class="id">{timeline.requestId}</span>
-        </Fact>
-        <Fact name="Account">{context.accountName}</Fact>
-        <Fact name="Channel">
-          {channel.name}{' '}
-          <span class="muted">
-            {channel.provider}
-            {channel.deletedAt && ', deleted'}
-          </span>{' '}
-          <span class="id">{timeline.channelId}</span>
-        </Fact>
-        <Fact name="Contact">
-          {timeline.contact.value} <span class="muted">{timeline.contact.type}</span>
-        </Fact>
-        <Fact name="Message">{timeline.messageType}</Fact>
-        {timeline.flowId !== null && (
-          <Fact name="Flow">
-            {context.flowName} <span class="id">{timeline.flowId}</span>
-          </Fact>
-        )}
-        <Fact name="Conversation">
-          {timeline.conversationId === null ? (
-            <span class="muted">none yet: the send joins one before its first attempt</span>
-          ) : (
-            <>
-              <span class="id">{timeline.conversationId}</span>{' '}
-              {conversation && <ConversationState {...conversation} />}
-            </>
-          )}
-        </Fact>
-        {closing && (
-          <Fact name="Closed conversation">
-            {closing.conversationId ? (
-              <span class="id">{String(closing.conversationId)}</span>
-            ) : (
-              <span class="muted">no conversation was open</span>
-            )}
-          </Fact>
-        )}
-        <Fact name="Attempts">{timeline.attempts}</Fact>
-        {timeline.providerMessageId !== null && (
-          <Fact name="Provider message id">
-            <span class="id">{timeline.providerMessageId}</span>
-          </Fact>
-        )}
-      </dl>
-    </section>
-  )
-}
-
-function ConversationState({ openedAt, closedAt, closedBy }: NonNullable<SendContext['conversation']>) {
-  return (
-    <span class="muted">
-      opened <Moment at={openedAt} />
-      {closedAt !== null && (
-        <>
-          , closed <Moment at={closedAt} />
-        </>
-      )}
-      {closedBy !== null && (
-        <>
-          {' '}
-          by <a href={`/support/${closedBy}`}>a later send</a>
-        </>
-      )}
-    </span>
-  )
-}
-
 function Content({ showsContent, context }: SendPageProps) {
   return (
     <section aria-labelledby="content">
@@ -218,14 +141,5 @@ function Content({ showsContent, context }: SendPageProps) {
         <p class="muted">Not shown. To show it, set SUPPORT_SHOW_CONTENT to true.</p>
       )}
     </section>
-  )
-}
-
-function Fact({ name, children }: { name: string; children?: Child }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
   )
 }

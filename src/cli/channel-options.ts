@@ -1,0 +1,64 @@
+import { Option } from 'commander'
+import type { ChannelFields } from '../../db/accounts/channels.ts'
+import { type Ordering, orderings } from '../core/lane.ts'
+import type { OnUncertain } from '../core/outcome.ts'
+import { callRate, limit, type Rate } from './arguments.ts'
+
+/** The options of `channel create` and `channel update`. */
+export interface ChannelOptions {
+  name: string
+  config: unknown
+  onUncertain?: OnUncertain
+  ordering?: Ordering
+  /** Seconds; 0 means none. */
+  expireAfter?: number
+  /** 0 calls means none. */
+  rate?: Rate
+  /** 0 means none. */
+  maxInFlight?: number
+}
+
+/** Options that weren't given are left out, so that their fields stay unchanged. */
+export function fieldsOf(options: Partial<ChannelOptions>): Partial<ChannelFields> {
+  const { name, onUncertain, ordering, expireAfter, rate, maxInFlight } = options
+  return {
+    ...(name !== undefined && { name }),
+    ...(onUncertain !== undefined && { onUncertain }),
+    ...(ordering !== undefined && { ordering }),
+    ...(expireAfter !== undefined && { expireAfterSeconds: expireAfter || null }),
+    ...(rate !== undefined && { rateCalls: rate.calls || null, rateSeconds: rate.seconds || null }),
+    ...(maxInFlight !== undefined && { maxInFlight: maxInFlight || null }),
+  }
+}
+
+export const rateOption = [
+  '--rate <n/seconds>',
+  'at most N calls in SECONDS, e.g. 80/1; further sends wait; "none": no limit',
+  callRate,
+] as const
+
+export const maxInFlightOption = [
+  '--max-in-flight <n>',
+  'at most N calls at the same time, over all workers; "none": no limit',
+  limit,
+] as const
+
+export const expireAfterOption = [
+  '--expire-after <seconds>',
+  'fail sends that wait longer than this since their accept or replay; "none": they never expire',
+  limit,
+] as const
+
+export function orderingOption(): Option {
+  return new Option(
+    '--ordering <what>',
+    "contact: a contact's sends go in the order of their accept; none: each goes as soon as possible; for new sends only",
+  ).choices(orderings)
+}
+
+export function onUncertainOption(): Option {
+  return new Option(
+    '--on-uncertain <what>',
+    'after a call with unknown outcome: resend calls again, hold leaves the send uncertain',
+  ).choices(['resend', 'hold'])
+}
