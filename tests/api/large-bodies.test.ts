@@ -50,11 +50,26 @@ async function begin(account: Account, sent: number, declared?: number, at = ser
   return { socket, answers: () => answersIn(Buffer.concat(parts)) }
 }
 
-/** As many large bodies as the budget of an account allows, each received so far that memory is reserved for it. */
+/** The sockets of requests from now on, at the server's end. */
+function watchSockets(): Socket[] {
+  const sockets: Socket[] = []
+  const name = 'http.server.request.start'
+  const note = (message: unknown) => sockets.push((message as { socket: Socket }).socket)
+  subscribe(name, note)
+  onTestFinished(() => void unsubscribe(name, note))
+  return sockets
+}
+
+/** As many large bodies as the budget of an account allows. Memory is reserved for each: otherwise it would not be read so far. */
 async function fill(account: Account, at = service) {
-  return await Promise.all(
-    Array.from({ length: largestOfAccount }, () => begin(account, 2 * smallBytes, largest, at)),
-  ).finally(() => sleep(300))
+  const sent = 2 * smallBytes
+  const sockets = watchSockets()
+  const bodies = await Promise.all(
+    Array.from({ length: largestOfAccount }, () => begin(account, sent, largest, at)),
+  )
+  const isRead = ({ bytesRead }: Socket) => bytesRead > sent
+  await eventually('memory for each', async () => sockets.filter(isRead).length === largestOfAccount)
+  return bodies
 }
 
 /** Whether it has its answer by now, and which. */
@@ -94,11 +109,7 @@ describe('while an account has its limit of large bodies under way', () => {
 })
 
 test('however many large bodies come at a time, only a limited part of them is read', async () => {
-  const sockets: Socket[] = []
-  const name = 'http.server.request.start'
-  const note = (message: unknown) => sockets.push((message as { socket: Socket }).socket)
-  subscribe(name, note)
-  onTestFinished(() => void unsubscribe(name, note))
+  const sockets = watchSockets()
   const accounts = await Promise.all(Array.from({ length: 4 }, () => buildAccount(service)))
   const clients = 24
   const sent = 20 * mebibyte

@@ -7,6 +7,7 @@ const tables = Object.values(schema).filter(isTable).map(getTableName)
 /** Rows that were deleted, by database. They take space, and time of scans, until a truncation. */
 const deleted = new Map<string, number>()
 const enoughToTruncate = 2000
+const deadlockDetected = '40P01'
 
 let objects: unknown
 
@@ -44,9 +45,16 @@ async function flush(redis: Redis, others: readonly Redis[]): Promise<void> {
 
 /**
  * Deletes, because to truncate is to create a file for each table and index, and to remove one. Waits for statements that
- * still run, as a truncation does.
+ * still run, as a truncation does. If it and one of them wait for each other, PostgreSQL ends one of the two.
  */
-async function deleteRows({ $client }: Runtime['db']): Promise<void> {
+async function deleteRows(db: Runtime['db']): Promise<void> {
+  await deleteRowsOnce(db).catch((error: unknown) => {
+    if ((error as { code?: string }).code !== deadlockDetected) throw error
+    return deleteRowsOnce(db)
+  })
+}
+
+async function deleteRowsOnce({ $client }: Runtime['db']): Promise<void> {
   const name = `${$client.options.connectionString}`
   const results: unknown = await $client.query(`
     begin; lock table ${tables} in access exclusive mode; set local session_replication_role = replica;

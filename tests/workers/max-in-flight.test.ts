@@ -11,11 +11,16 @@ import { spanOf, startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { accept as accepting, type Behaviour, delay } from '../support/webhook-receiver.ts'
 
-/** Takes its time, and counts how many calls are under way. */
-function gauge(ms: number) {
+/**
+ * Takes its time, and counts how many calls are under way.
+ *
+ * @param expected no call ends before so many were under way.
+ */
+function gauge(ms: number, expected = 1) {
   const calls = { now: 0, most: 0 }
   const behaviour: Behaviour = async (request, response) => {
     calls.most = Math.max(calls.most, ++calls.now)
+    await eventually(`${expected} calls at a time`, async () => calls.most >= expected)
     await sleep(ms)
     calls.now--
     await accepting(request, response)
@@ -25,7 +30,7 @@ function gauge(ms: number) {
 
 test('three workers together have exactly as many calls in flight as the channel allows, in the order of accept', async (context) => {
   const traffic = await startTraffic(context)
-  const { calls, behaviour } = gauge(150)
+  const { calls, behaviour } = gauge(150, 3)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 3 })
   await traffic.startWorkers('a', 'b', 'c')
   const ids = await traffic.sendSome(channelId, 40)
