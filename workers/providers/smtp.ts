@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls'
-import { maskedWords } from '../../src/core/masked-words.ts'
+import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
 import type { MediaFetcher } from './media-fetcher.ts'
@@ -85,7 +85,7 @@ const refused: Record<Step, string> = {
 /** From RCPT TO on, the server's reply may repeat the contact, and later the content, so its text is left out. */
 function reasonOf(step: Step, { fault }: Failure, reply: string, config: SmtpConfig): string {
   if (step === 'recipient' || step === 'content') return refused[fault === 'sender' ? 'sender' : step]
-  const words = maskedWords(wordsOf(reply), secretsOf(config))
+  const words = maskText(wordsOf(reply), secretsOf(config))
   return words ? `${refused[step]}: ${words}` : refused[step]
 }
 

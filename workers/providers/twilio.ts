@@ -1,4 +1,4 @@
-import { maskedWords } from '../../src/core/masked-words.ts'
+import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import { contentOf, type TwilioConfig } from '../../src/core/providers/twilio.ts'
 import { twilioCodes } from '../../src/core/providers/twilio-codes.ts'
@@ -81,7 +81,7 @@ function outcomeOf(answer: HttpAnswer, { authToken }: TwilioConfig): Outcome {
 
 /** Twilio's message, only if it is about the channel: otherwise it may repeat content or contact. */
 function wordsOn({ outcome }: Failure, message = '', authToken: string): string {
-  const words = outcome === 'channel_refused' && maskedWords(message, [authToken])
+  const words = outcome === 'channel_refused' && maskText(message, [authToken])
   return words ? `: ${words}` : ''
 }
 

@@ -1,4 +1,4 @@
-import { maskedWords } from '../../src/core/masked-words.ts'
+import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { KnownCode } from '../../src/core/providers/code-table.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
@@ -77,7 +77,7 @@ const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
 /** Masks the access token, which Meta repeats if it is malformed. */
 function masked(texts: string[], { accessToken }: WhatsAppCloudConfig): string {
-  const words = maskedWords(texts.filter((text) => text !== '').join('; '), [accessToken])
+  const words = maskText(texts.filter((text) => text !== '').join('; '), [accessToken])
   return words && `: ${words}`
 }
 

@@ -1,8 +1,8 @@
 import type { ReceivedMessage } from '../../../db/support/sandbox-messages.ts'
 import { maskContact } from '../../core/contact.ts'
+import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { MessageContent } from '../message-content.tsx'
-import { Moment } from '../words.tsx'
 import type { ShownType } from './media.ts'
 
 export type ShownMessage = Omit<ReceivedMessage, 'mediaHead'> & {

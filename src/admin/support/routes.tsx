@@ -23,8 +23,8 @@ import {
 } from './search-form.ts'
 import { SearchPage } from './search-page.tsx'
 import { SendPage } from './send-page.tsx'
+import { type LookedUp, textLookUp } from './text-look-up.ts'
 import { UnknownIdPage } from './unknown-id-page.tsx'
-import { type LookedUp, wordsLookUp } from './words-look-up.ts'
 
 /** Enough for a long log line with a stack trace. */
 const maxFormBytes = 256 * 1024
@@ -60,7 +60,7 @@ export function support(runtime: AdminRuntime): AdminApp {
 }
 
 function handlers({ db, settings }: AdminRuntime) {
-  const lookUp = wordsLookUp(db)
+  const lookUp = textLookUp(db)
 
   /** The text is no send's requestId: it may be a contact or a provider's message id. */
   const otherwise = async (c: Context, pasted: string, lookedUp?: LookedUp) => {

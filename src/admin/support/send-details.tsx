@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx'
 import type { SendContext } from '../../../db/support/send-context.ts'
 import type { SendFacts } from '../../core/explanation.ts'
 import type { Timeline } from '../../core/timeline.ts'
-import { Moment } from '../words.tsx'
+import { Moment } from '../inline-elements.tsx'
 
 interface SendDetailsProps {
   timeline: Timeline

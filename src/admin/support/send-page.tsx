@@ -1,9 +1,9 @@
 import type { SendContext } from '../../../db/support/send-context.ts'
 import type { Advice, Explanation, ExplanationEntry, SendFacts } from '../../core/explanation.ts'
 import type { Timeline } from '../../core/timeline.ts'
+import { Moment, State, stateWords } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { MessageContent } from '../message-content.tsx'
-import { Moment, State, stateWords } from '../words.tsx'
 import { FindBox } from './find-box.tsx'
 import { Fact, SendDetails } from './send-details.tsx'
 

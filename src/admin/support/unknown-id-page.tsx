@@ -1,7 +1,7 @@
 import { maxLookedAt, type SearchPage as Page } from '../../../db/support/search.ts'
 import type { UnknownId } from '../../core/request-id.ts'
+import { WithCommands } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
-import { WithCommands } from '../words.tsx'
 import { FindBox } from './find-box.tsx'
 import type { SearchInput } from './search-form.ts'
 import { NextPage } from './search-page.tsx'

@@ -3,7 +3,7 @@ import type { EventOf, TimelineEvent, TimelineEventName } from '../timeline-even
 import { answerOf } from './answer.ts'
 import { effectOf, faultOf } from './fault.ts'
 import type { ExplanationEntry, SendFacts } from './model.ts'
-import { because, clock, duration } from './words.ts'
+import { because, clock, duration } from './phrases.ts'
 
 type EventText = Pick<ExplanationEntry, 'text' | 'answer'>
 type Renderer<Name extends TimelineEventName> = (

@@ -1,15 +1,15 @@
 import type { Timeline } from '../timeline.ts'
 import { type Condition, conditionOf, isErased, lastOf, mayHaveGotThrough } from './condition.ts'
-import { type ConditionWords, conditionWords, type Details } from './condition-words.ts'
+import { type ConditionTexts, conditionTexts, type Details } from './condition-texts.ts'
 import type { Advice, Explanation, SendFacts } from './model.ts'
-import { clock, moment } from './words.ts'
+import { clock, moment } from './phrases.ts'
 
 type Summary = Pick<Explanation, 'summary' | 'next' | 'advice' | 'forCustomer'>
 
 /** The sentences about a send's condition. */
 export function summarize(timeline: Timeline, facts: SendFacts): Summary {
   const condition = conditionOf(timeline, facts)
-  const words = conditionWords[condition.kind] as ConditionWords<Condition>
+  const words = conditionTexts[condition.kind] as ConditionTexts<Condition>
   const details = {
     ...facts,
     timeline,
@@ -36,7 +36,7 @@ function attemptsOf({ attempts, events }: Timeline, now: Date): string {
 }
 
 function nextOf(
-  words: ConditionWords<Condition>,
+  words: ConditionTexts<Condition>,
   condition: Condition,
   details: Details,
 ): Explanation['next'] {
@@ -49,7 +49,7 @@ function nextOf(
 }
 
 function adviceOn(
-  words: ConditionWords<Condition>,
+  words: ConditionTexts<Condition>,
   condition: Condition,
   details: Details,
 ): Advice | undefined {

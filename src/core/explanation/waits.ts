@@ -1,6 +1,6 @@
 import type { EventOf, TimelineEvent } from '../timeline-events.ts'
 import type { ExplanationEntry, SendFacts } from './model.ts'
-import { duration } from './words.ts'
+import { duration } from './phrases.ts'
 
 /** Shorter waits aren't explained. */
 const leastWaitMs = 1000

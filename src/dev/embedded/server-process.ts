@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { stopAbandonedServer } from './abandoned-server.ts'
 import { claimFolder } from './folder-claim.ts'
 import { freePort } from './free-port.ts'
-import { stopLeftServer } from './left-server.ts'
 import type { Reaper } from './reaper.ts'
 import { makeServerFolder, serverUser } from './server-user.ts'
 
@@ -54,7 +54,7 @@ export async function startServer(server: Server, options: StartOptions): Promis
   await makeServerFolder(options.folder)
   const giveUpClaim = await claimFolder(options.folder)
   try {
-    await stopLeftServer({ ...server, folder: server.workingFolder, signal: server.stopSignal })
+    await stopAbandonedServer({ ...server, folder: server.workingFolder, signal: server.stopSignal })
     await server.prepare()
     const { child, port, pid } = await startOnFreePort(server, options)
     let stopped: Promise<void> | undefined

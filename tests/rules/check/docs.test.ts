@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
-  type ConditionWords,
-  conditionWords,
+  type ConditionTexts,
+  conditionTexts,
   type Details,
-} from '../../../src/core/explanation/condition-words.ts'
+} from '../../../src/core/explanation/condition-texts.ts'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
 import { anchorsOf } from './anchors.ts'
 
@@ -111,11 +111,11 @@ describe('docs/reference/admin.md', () => {
     .flatMap(([, cell = '']) => cell.split(', '))
     .map((words) => words.split(' …')[0] ?? '')
 
-  test.each(Object.entries(conditionWords).filter(([kind]) => kind !== 'failed_otherwise'))(
+  test.each(Object.entries(conditionTexts).filter(([kind]) => kind !== 'failed_otherwise'))(
     'explains the heading of the page of a send: %s',
     (kind, words) => {
       const condition = { ...sample, kind, reason: reasons[kind] ?? '' }
-      const heading = (words as ConditionWords<unknown>).summary(condition, facts as unknown as Details)
+      const heading = (words as ConditionTexts<unknown>).summary(condition, facts as unknown as Details)
       expect(
         headings.some((begin) => heading.startsWith(begin)),
         heading,

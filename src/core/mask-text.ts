@@ -15,7 +15,7 @@ const inAddress = /@|%40|:\/\//i
  * A provider's text with all parts masked that must not be stored or shown: the given secrets, plain or as base64, anything
  * else that may be a credential, URLs, addresses and phone numbers.
  */
-export function maskedWords(text: string, secrets: readonly string[]): string {
+export function maskText(text: string, secrets: readonly string[]): string {
   const words = text.slice(0, longestWords)
   // All are searched in the unmasked text, because masking one first could split another.
   const isMasked = new Uint8Array(words.length)

@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runsIn, startedAt } from './process-identity.ts'
 
-interface LeftServer {
+interface AbandonedServer {
   pidFile: string
   folder: string
   program: RegExp
@@ -14,7 +14,12 @@ interface LeftServer {
  * pid may belong to another process by now. Then that process is left alone, and only the file is removed, which would
  * otherwise prevent the next start.
  */
-export async function stopLeftServer({ pidFile, folder, program, signal }: LeftServer): Promise<void> {
+export async function stopAbandonedServer({
+  pidFile,
+  folder,
+  program,
+  signal,
+}: AbandonedServer): Promise<void> {
   const pid = Number.parseInt(await readFile(pidFile, 'utf8').catch(() => ''), 10)
   if (!(pid > 1) || startedAt(pid) === undefined) return
   if (!runsIn(pid, folder, program)) {

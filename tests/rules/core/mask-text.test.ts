@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maskedWords } from '../../../src/core/masked-words.ts'
+import { maskText } from '../../../src/core/mask-text.ts'
 import { cpuMsOf } from '../../support/cpu-time.ts'
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
@@ -36,12 +36,12 @@ test.each<[string, string, string, string[]?]>([
   ['a phone number with a trunk prefix', '+49 (0) 151 123456', '…'],
   ['a phone number with no-break spaces', '151\u00a0123\u00a045678', '…'],
 ])('%s: %s', (_, words, expected, secrets = []) => {
-  expect(maskedWords(words, secrets)).toBe(expected)
+  expect(maskText(words, secrets)).toBe(expected)
 })
 
 test('a long text is cut, and never in the middle of a value that has to be masked', () => {
   const start = 'no '.repeat(331)
-  const masked = maskedWords(`${start}s3 cret s3 cret and more`, ['s3 cret'])
+  const masked = maskText(`${start}s3 cret s3 cret and more`, ['s3 cret'])
   expect(masked).toBe(`${start}… … and`)
   expect(masked).toHaveLength(1000)
 })
@@ -51,7 +51,7 @@ test.each(['a', 'ab ', '1', '1 ', '1   ', '+', '@', 'a@', '://', '=', '\n', 'htt
   async (part) => {
     const words = part.repeat(2_000_000 / part.length)
     const took = await cpuMsOf(() => {
-      maskedWords(words, [part, 'x'.repeat(4096)])
+      maskText(words, [part, 'x'.repeat(4096)])
     })
     expect(took).toBeLessThan(250)
   },

@@ -3,7 +3,7 @@ import type { Timeline } from '../timeline.ts'
 import { type Condition, lastOf, mayHaveGotThrough } from './condition.ts'
 import { replayWhen } from './fault.ts'
 import { type Advice, type Explanation, maxCountedAhead, type SendFacts } from './model.ts'
-import { because, clock, count, moment, sentence } from './words.ts'
+import { because, clock, count, moment, sentence } from './phrases.ts'
 
 /** What the sentences about a condition may refer to. */
 export interface Details extends SendFacts {
@@ -16,7 +16,7 @@ export interface Details extends SendFacts {
 
 type Renderer<C, Text> = (condition: C, details: Details) => Text
 
-export interface ConditionWords<C> {
+export interface ConditionTexts<C> {
   /** For support, in short sentences. */
   summary: Renderer<C, string>
   /** For the customer, without internals: continues after "Your text message …,". */
@@ -60,8 +60,8 @@ const replayLater: Renderer<Extract<Condition, { kind: 'attempts_failed' | 'fail
 ) => replay(`Replay it when ${replayWhen[fault ?? 'provider']}.`, details)
 
 /** All sentences about a condition, by its kind. */
-export const conditionWords: {
-  [Kind in Condition['kind']]: ConditionWords<Extract<Condition, { kind: Kind }>>
+export const conditionTexts: {
+  [Kind in Condition['kind']]: ConditionTexts<Extract<Condition, { kind: Kind }>>
 } = {
   sent: {
     summary: ({ at, note }, { now }) =>

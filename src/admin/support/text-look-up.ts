@@ -17,7 +17,7 @@ export interface LookedUp {
  *
  * @returns a function; its result is undefined if the text can be neither.
  */
-export function wordsLookUp(db: Database) {
+export function textLookUp(db: Database) {
   const search = async (input: SearchInput) => {
     const read = readSearchForm(input)
     if ('issues' in read) return undefined
