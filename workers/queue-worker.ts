@@ -65,13 +65,11 @@ export function startQueueWorker(
     const worker = new SteadyWorker(name, process, options, faults.taken)
     // The connection logs its own errors, once per outage.
     worker.on('error', (error) => redis.status === 'ready' && faults.log(error))
-    // Only after the wake-up has left the queue: until then, no other one can be added for its send, which may be the head.
-    worker.on(
-      'completed',
-      ({ data }, { wakesLaneHead }) => wakesLaneHead && void lanes.wakeHeadOf(data.requestId),
-    )
     worker.on('failed', (job, error) => logFault(log, 'wake_up_lost', error, { requestId: job?.id }))
-    return worker
+    // Only after the wake-up has left the queue: until then, no other one can be added for its send, which may be the head.
+    return worker.on('completed', ({ data }, { wakesLaneHead }) => {
+      if (wakesLaneHead) void lanes.wakeHeadOf(data.requestId)
+    })
   }
   const workers = [
     start(queueName, 'ordinary', maxInFlight),

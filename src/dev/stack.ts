@@ -50,18 +50,7 @@ export async function startStack<Prepared>(options: StackOptions<Prepared>): Pro
     )
     await migrateDatabase(planned.DATABASE_URL ?? '')
     const prepared = await prepare(planned)
-    const startAt = (
-      port: 'PORT' | 'ADMIN_PORT',
-      entry: string,
-      readyEvent: string,
-      environment: Record<string, string>,
-    ) =>
-      start(entry, readyEvent, environment).catch((error: Error) => {
-        // Another process may have taken the port meanwhile, for example npm run dev of another checkout.
-        if (process.env[port] || !error.message.includes('EADDRINUSE')) throw error
-        return start(entry, readyEvent, { ...environment, [port]: '0' })
-      })
-    const api = await startAt('PORT', 'src/server.ts', 'listening', planned)
+    const api = await atItsPortOrAFreeOne('PORT', planned, (at) => start('src/server.ts', 'listening', at))
     const apiUrl = `http://127.0.0.1:${api.ready.port}`
     // Providers fetch media from the port at which the API really listens.
     const environment = { ...planned, PUBLIC_BASE_URL: process.env.PUBLIC_BASE_URL || apiUrl }
@@ -70,7 +59,9 @@ export async function startStack<Prepared>(options: StackOptions<Prepared>): Pro
       start('workers/main.ts', 'working', environment),
       adminPort === undefined
         ? undefined
-        : startAt('ADMIN_PORT', 'src/admin/main.ts', 'serving_admin', adminEnvironment),
+        : atItsPortOrAFreeOne('ADMIN_PORT', adminEnvironment, (at) =>
+            start('src/admin/main.ts', 'serving_admin', at),
+          ),
     ])
     return {
       prepared,
@@ -112,4 +103,16 @@ function stackEnvironment(
   // At least info, because a process logs at info that it is ready.
   const logLevel = /^(trace|debug)$/.test(process.env.LOG_LEVEL ?? '') ? {} : { LOG_LEVEL: 'info' }
   return { ...ours, ...Object.fromEntries(theirs), ...logLevel }
+}
+
+/** Another process may have taken the port since it was found free, for example `npm run dev` of another checkout. */
+async function atItsPortOrAFreeOne<Started>(
+  port: 'PORT' | 'ADMIN_PORT',
+  environment: Record<string, string>,
+  start: (environment: Record<string, string>) => Promise<Started>,
+): Promise<Started> {
+  return await start(environment).catch((error: Error) => {
+    if (process.env[port] || !error.message.includes('EADDRINUSE')) throw error
+    return start({ ...environment, [port]: '0' })
+  })
 }

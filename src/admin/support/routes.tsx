@@ -82,25 +82,7 @@ function handlers({ db, settings }: AdminRuntime) {
       return c.redirect(`/support/${requestId}`, 303)
     },
 
-    async search(c: Context, input: SearchInput) {
-      const read = readSearchForm(input)
-      if ('issues' in read) return c.html(<SearchPage input={input} issues={read.issues} />, 400)
-      const { channel, contact, messageId, state, from, to, before } = read.form
-      const channelIds = channel === undefined ? undefined : await findChannelIds(db, channel)
-      if (channelIds?.length === 0) {
-        return c.html(<SearchPage input={input} issues={['Channel: no channel has this id or name.']} />, 404)
-      }
-      const page = await searchSends(db, {
-        channelIds,
-        contactValue: contact,
-        providerMessageIds: messageId,
-        status: state,
-        from,
-        to,
-        before,
-      })
-      return c.html(<SearchPage input={input} page={page} />)
-    },
+    search: (c: Context, input: SearchInput) => search(db, c, input),
 
     async show(c: Context, given: string) {
       const requestId = findRequestId(given)
@@ -120,4 +102,24 @@ function handlers({ db, settings }: AdminRuntime) {
       )
     },
   }
+}
+
+async function search(db: AdminRuntime['db'], c: Context, input: SearchInput) {
+  const read = readSearchForm(input)
+  if ('issues' in read) return c.html(<SearchPage input={input} issues={read.issues} />, 400)
+  const { channel, contact, messageId, state, from, to, before } = read.form
+  const channelIds = channel === undefined ? undefined : await findChannelIds(db, channel)
+  if (channelIds?.length === 0) {
+    return c.html(<SearchPage input={input} issues={['Channel: no channel has this id or name.']} />, 404)
+  }
+  const page = await searchSends(db, {
+    channelIds,
+    contactValue: contact,
+    providerMessageIds: messageId,
+    status: state,
+    from,
+    to,
+    before,
+  })
+  return c.html(<SearchPage input={input} page={page} />)
 }
