@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Processor, Worker, type WorkerOptions } from 'bullmq'
 import type { SendJob } from '../src/core/send-job.ts'
 import { longestWaitSeconds } from '../src/platform/redis.ts'
-import type { NextWakeUp } from './sends/attempt.ts'
+import type { NextWakeUp } from './sends/send-states.ts'
 
 export const tryAgainAfterMs = 500
 /** Wake-ups that are fetched and not yet processed. */

@@ -2,7 +2,7 @@ import { and, asc, eq } from 'drizzle-orm'
 import type { Contact } from '../../src/core/contact.ts'
 import { newId } from '../../src/core/new-id.ts'
 import type { Database } from '../client.ts'
-import { eventOf } from '../events.ts'
+import { eventOf } from '../event-sql.ts'
 import { conversations } from '../schema.ts'
 import { isOneOf, prepared, sqlText } from '../statement.ts'
 

@@ -1,6 +1,6 @@
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
-import { attemptsToEvents, endOf, fieldsOf } from '../events.ts'
+import { attemptsToEvents, endOf, fieldsOf } from '../event-sql.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { isErased, redactedFields } from '../support/erase.ts'
 import { claimIsLost } from './lost-claims.ts'

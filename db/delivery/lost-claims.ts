@@ -1,6 +1,6 @@
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { Database } from '../client.ts'
-import { attemptsToEvents, eventOf, fieldsOf } from '../events.ts'
+import { attemptsToEvents, eventOf, fieldsOf } from '../event-sql.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 
 /** SQL that is true for a send `s` whose claim was given up, without an outcome since. */

@@ -4,7 +4,7 @@ import type { Message } from '../../src/core/message.ts'
 import type { EventField } from '../../src/core/timeline-events.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
-import { eventOf } from '../events.ts'
+import { eventOf } from '../event-sql.ts'
 import { sqlList, sqlText } from '../statement.ts'
 
 /** The fields of an event that are kept. Others may identify the contact: providers' texts, and ids such as WhatsApp's. */

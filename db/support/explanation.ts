@@ -1,4 +1,4 @@
-import { maxCountedAhead, type SendFacts } from '../../src/core/explanation.ts'
+import { maxCountedAhead, type SendFacts } from '../../src/core/explanation/explain.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { SendRecord, SendStatus, StoredEvent } from '../../src/core/timeline.ts'
 import { isInSlowStart } from '../claim-rule.ts'

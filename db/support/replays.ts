@@ -1,6 +1,6 @@
 import type { Database } from '../client.ts'
 import { claimIsLost } from '../delivery/lost-claims.ts'
-import { attemptsToEvents, endOf, eventOf, fieldsOf } from '../events.ts'
+import { attemptsToEvents, endOf, eventOf, fieldsOf } from '../event-sql.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 
 /** The states of sends that may be replayed. */

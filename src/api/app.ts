@@ -17,8 +17,8 @@ import { index } from './index-route.ts'
 import { getMedia } from './messages/get-media.ts'
 import { getMessage } from './messages/get-message.ts'
 import { openApiRoutes } from './openapi/routes.ts'
-import { traceRequest } from './send/trace-request.ts'
 import { sendMessage } from './send-message.ts'
+import { traceRequest } from './trace-request.ts'
 
 /** How long one request may wait for PostgreSQL and Redis; less than the 1.5 s within which every answer is due. */
 export const answerWithinMs = 1100

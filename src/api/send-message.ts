@@ -12,11 +12,11 @@ import { templateApplier } from './send/apply-template.ts'
 import { channelChecker } from './send/check-against-channel.ts'
 import { checkMediaContent } from './send/check-media-content.ts'
 import { enqueuer } from './send/enqueue.ts'
-import { earlierSendFinder, idempotencyOf } from './send/idempotency.ts'
-import { channelNotFound, ownChannelFinder } from './send/own-channel.ts'
+import { earlierSendFinder, idempotencyOf } from './send/find-earlier.ts'
+import { channelNotFound, ownChannelFinder } from './send/find-own-channel.ts'
 import { rateLimiter } from './send/rate-limit.ts'
 import { recorder } from './send/record.ts'
-import { clientsTraceparent } from './send/trace-request.ts'
+import { clientsTraceparent } from './trace-request.ts'
 
 /**
  * Handles a send, on both endpoints, from its bytes to the 202. The order is a promise (docs/reference/api.md#order-of-checks):

@@ -1,4 +1,4 @@
-import type { Advice, Explanation, ExplanationEntry } from '../core/explanation.ts'
+import type { Advice, Explanation, ExplanationEntry } from '../core/explanation/explain.ts'
 import type { Timeline } from '../core/timeline.ts'
 
 const timeWidth = '2026-01-01T12:00:00.000Z'.length

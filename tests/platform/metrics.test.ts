@@ -4,7 +4,7 @@ import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
 import { scrape } from '../../src/platform/scrape.ts'
-import { permitGranter } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { attemptedSend, beginAttempt, endAttempt, loseAttempt, sweepOnce } from '../support/attempts.ts'
 import {

@@ -1,6 +1,6 @@
 import { deliverer } from '../../workers/deliver.ts'
 import type { Providers } from '../../workers/providers/index.ts'
-import { permitGranter } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
 

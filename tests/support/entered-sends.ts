@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { sealConfig } from '../../src/core/sealed-config.ts'
-import type { EnteredSend } from '../../workers/sends/attempt.ts'
+import type { EnteredSend } from '../../workers/sends/send-states.ts'
 import type { TestService } from './service.ts'
 
 /** A text that a worker has claimed, and that is in its conversation. */

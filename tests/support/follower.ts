@@ -1,9 +1,9 @@
 import { openRuntime } from '../../src/runtime.ts'
 import { deliverer } from '../../workers/deliver.ts'
+import { InFlight } from '../../workers/in-flight.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import { startQueueWorker } from '../../workers/queue-worker.ts'
-import { InFlight } from '../../workers/sends/in-flight.ts'
-import { permitGranter } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
 

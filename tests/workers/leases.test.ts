@@ -5,7 +5,7 @@ import { findLostClaims } from '../../db/delivery/lost-claims.ts'
 import { sends, workers } from '../../db/schema.ts'
 import { deliverer } from '../../workers/deliver.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
-import { permitGranter } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import type { Heartbeat } from '../../workers/upkeep/heartbeat.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findLostClaims, giveUpClaims } from '../../db/delivery/lost-claims.ts'
 import { findExplanation } from '../../db/support/explanation.ts'
 import { replaySend } from '../../db/support/replays.ts'
-import { explain } from '../../src/core/explanation.ts'
+import { explain } from '../../src/core/explanation/explain.ts'
 import { buildTimeline } from '../../src/core/timeline.ts'
 import { conversationCloser } from '../../workers/sends/close-conversation.ts'
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { replaySend } from '../../db/support/replays.ts'
 import { restoreWakeUps } from '../../src/queue/queue.ts'
-import { permitGranter } from '../../workers/sends/permits.ts'
+import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { beginAttempt, endAttempt, rowOf } from '../support/attempts.ts'
 import { acceptBatch, manyOf } from '../support/batches.ts'

@@ -2,7 +2,7 @@ import { mediaLinkMs, mintMediaLink } from '../../src/core/media-link.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Settings } from '../../src/platform/settings.ts'
 import type { Runtime } from '../../src/runtime.ts'
-import { traceHttp } from '../sends/trace.ts'
+import { traceHttp } from '../trace-attempt.ts'
 import { createHttpClient } from './http.ts'
 import { createMediaFetcher } from './media-fetcher.ts'
 import type { Provider } from './provider.ts'
@@ -54,7 +54,7 @@ export function openProviders({
   }
 }
 
-/** Makes links to the media of sends. Without PUBLIC_BASE_URL, a provider that needs one isn't called (workers/sends/prepare-delivery.ts). */
+/** Makes links to the media of sends. Without PUBLIC_BASE_URL, a provider that needs one isn't called (workers/sends/dispatch/prepare-delivery.ts). */
 function mediaLinks({ PUBLIC_BASE_URL, CREDENTIALS_KEY }: Settings, nowMs: () => number) {
   return (requestId: string) => {
     if (!PUBLIC_BASE_URL) throw new Error('Set PUBLIC_BASE_URL: links to media need it')

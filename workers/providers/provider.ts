@@ -1,7 +1,7 @@
 import type { Contact } from '../../src/core/contact.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
-import type { Moved } from '../sends/time-limit.ts'
+import type { Moved } from '../sends/dispatch/time-limit.ts'
 import type { MediaFetcher } from './media-fetcher.ts'
 
 /** A provider's input: one attempt at a send. */

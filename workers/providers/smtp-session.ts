@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { domainOf, parseMailbox, type SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { isLoopback } from '../../src/core/public-address.ts'
-import type { Moved } from '../sends/time-limit.ts'
+import type { Moved } from '../sends/dispatch/time-limit.ts'
 import type { Mail } from './smtp-mail.ts'
 
 /** The step of a session at which the server refused. */

@@ -7,8 +7,8 @@ import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import { type Slot, unlimitedSlot } from '../slots.ts'
-import type { NextWakeUp, OwnSend } from './attempt.ts'
-import type { Permits } from './permits.ts'
+import type { Permits } from './claim/permits.ts'
+import type { NextWakeUp, OwnSend } from './send-states.ts'
 
 const maxSendsPerClaim = 200
 

@@ -4,7 +4,7 @@ import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
-import type { EnteredSend, OwnSend } from './attempt.ts'
+import type { EnteredSend, OwnSend } from './send-states.ts'
 
 const maxSendsPerEntry = 200
 

@@ -8,7 +8,7 @@ import type { Metrics } from '../../src/platform/metrics.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
-import type { EnteredSend, RecordedOutcome, TimedOutcome } from './attempt.ts'
+import type { EnteredSend, RecordedOutcome, TimedOutcome } from './send-states.ts'
 
 const maxOutcomesPerFlush = 200
 

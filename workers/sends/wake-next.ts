@@ -1,11 +1,11 @@
 import { logFault } from '../../src/platform/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
-import type { RecordedOutcome } from './attempt.ts'
-import { channelBreakers } from './breaker.ts'
-import type { Permits } from './permits.ts'
-import type { Queues } from './wake.ts'
-import { laneWaker } from './wake-lane.ts'
+import type { Permits } from './claim/permits.ts'
+import type { RecordedOutcome } from './send-states.ts'
+import { channelBreakers } from './wake-next/breaker.ts'
+import type { Queues } from './wake-next/wake.ts'
+import { laneWaker } from './wake-next/wake-lane.ts'
 
 /**
  * Wakes the sends that waited for this attempt: for the breaker of its channel, for its permit, or behind it in its lane. This

@@ -5,8 +5,8 @@ import {
   findDueSends,
 } from '../../db/delivery/due-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
-import type { Permits } from '../sends/permits.ts'
-import { type Queues, wake } from '../sends/wake.ts'
+import type { Permits } from '../sends/claim/permits.ts'
+import { type Queues, wake } from '../sends/wake-next/wake.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 import { WakeUpFlow } from './wake-up-flow.ts'

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx'
 import type { SendContext } from '../../../db/support/send-context.ts'
-import type { SendFacts } from '../../core/explanation.ts'
+import type { SendFacts } from '../../core/explanation/explain.ts'
 import type { Timeline } from '../../core/timeline.ts'
 import { Moment } from '../inline-elements.tsx'
 

@@ -1,5 +1,5 @@
 import type { SendContext } from '../../../db/support/send-context.ts'
-import type { Advice, Explanation, ExplanationEntry, SendFacts } from '../../core/explanation.ts'
+import type { Advice, Explanation, ExplanationEntry, SendFacts } from '../../core/explanation/explain.ts'
 import type { Timeline } from '../../core/timeline.ts'
 import { Moment, State, stateWords } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'

@@ -12,8 +12,8 @@ import { ApiError, asApiError, notHttp, notReady, unavailable, wrongMethod } fro
 import { mediaNotFound } from '../messages/get-media.ts'
 import { messageNotFound } from '../messages/get-message.ts'
 import { flowNotFound } from '../send/check-against-channel.ts'
-import { keyUsedBefore } from '../send/idempotency.ts'
-import { channelNotFound } from '../send/own-channel.ts'
+import { keyUsedBefore } from '../send/find-earlier.ts'
+import { channelNotFound } from '../send/find-own-channel.ts'
 import { tooManyRequests } from '../send/rate-limit.ts'
 import { exampleBodies } from './examples.ts'
 

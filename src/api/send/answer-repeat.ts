@@ -3,7 +3,7 @@ import { logEvent } from '../../platform/logger.ts'
 import type { Needs } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
 import { type ApiEnv, stateOf } from '../context.ts'
-import { type EarlierSend, keyUsedBefore } from './idempotency.ts'
+import { type EarlierSend, keyUsedBefore } from './find-earlier.ts'
 import type { rateLimiter } from './rate-limit.ts'
 
 /** A repeat gets the answer of the first request with its key, and doesn't count for the rate limit. */

@@ -11,8 +11,8 @@ import { MicroBatch } from '../../platform/micro-batch.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 import { unavailable } from '../errors.ts'
-import type { EarlierSend, earlierSendFinder, Idempotency } from './idempotency.ts'
-import { traceparentOf, traceRecord } from './trace-request.ts'
+import type { EarlierSend, earlierSendFinder, Idempotency } from './find-earlier.ts'
+import { traceparentOf, traceRecord } from './trace-record.ts'
 
 const maxRowsPerInsert = 200
 /** Part of the request's deadline reserved for the answer: the insert's own deadline is this much earlier. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Advice, explain, type SendFacts } from '../../../src/core/explanation.ts'
+import { type Advice, explain, type SendFacts } from '../../../src/core/explanation/explain.ts'
 import type { Fault } from '../../../src/core/outcome.ts'
 import type { ProviderRules } from '../../../src/core/provider.ts'
 import { providerNames, providerRules } from '../../../src/core/providers/index.ts'

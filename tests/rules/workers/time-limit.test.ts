@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { type Moved, withinTimeLimit } from '../../../workers/sends/time-limit.ts'
+import { type Moved, withinTimeLimit } from '../../../workers/sends/dispatch/time-limit.ts'
 import { expectSooner, timed } from '../../support/standstill.ts'
 
 const timeoutMs = 400

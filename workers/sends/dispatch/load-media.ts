@@ -1,9 +1,9 @@
-import { readMedia } from '../../db/delivery/media-content.ts'
-import { longestWaitForMemoryMs } from '../../src/core/delivery-times.ts'
-import type { Reservation } from '../../src/platform/memory-budget.ts'
-import { NotAcquired, Semaphore } from '../../src/platform/semaphore.ts'
-import type { Needs } from '../../src/runtime.ts'
-import { retryUntilAvailable } from '../retry-until-available.ts'
+import { readMedia } from '../../../db/delivery/media-content.ts'
+import { longestWaitForMemoryMs } from '../../../src/core/delivery-times.ts'
+import type { Reservation } from '../../../src/platform/memory-budget.ts'
+import { NotAcquired, Semaphore } from '../../../src/platform/semaphore.ts'
+import type { Needs } from '../../../src/runtime.ts'
+import { retryUntilAvailable } from '../../retry-until-available.ts'
 
 /** So many of the worker's connections to PostgreSQL read media at a time; the others are for claims and outcomes. */
 export const maxReads = 4

@@ -1,10 +1,10 @@
-import { describeEvent } from './explanation/events.ts'
-import type { Explanation, ExplanationEntry, SendFacts, Tone } from './explanation/model.ts'
-import { summarize } from './explanation/summary.ts'
-import { waitBefore } from './explanation/waits.ts'
-import type { SendStatus, Timeline, TimelineEvent } from './timeline.ts'
+import type { SendStatus, Timeline, TimelineEvent } from '../timeline.ts'
+import { describeEvent } from './event-sentences.ts'
+import type { Explanation, ExplanationEntry, SendFacts, Tone } from './model.ts'
+import { summarize } from './summary.ts'
+import { waitBefore } from './waits.ts'
 
-export { mayHaveGotThrough } from './explanation/condition.ts'
+export { mayHaveGotThrough } from './condition.ts'
 export type {
   Advice,
   Explanation,
@@ -12,8 +12,8 @@ export type {
   ExplanationEntry,
   SendFacts,
   Tone,
-} from './explanation/model.ts'
-export { maxCountedAhead } from './explanation/model.ts'
+} from './model.ts'
+export { maxCountedAhead } from './model.ts'
 
 const tones: Record<SendStatus, Tone> = {
   queued: 'waiting',

@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
-import { grantPermits, type Permit } from '../../db/delivery/permits.ts'
-import { headStartMs, noPermitsForMs, probeMarginSeconds } from '../../src/core/delivery-times.ts'
-import { logFault } from '../../src/platform/logger.ts'
-import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import type { Needs } from '../../src/runtime.ts'
-import { retryUntilAvailable } from '../retry-until-available.ts'
-import { type WorkerTimes, workerTimes } from '../worker-times.ts'
+import { grantPermits, type Permit } from '../../../db/delivery/permits.ts'
+import { headStartMs, noPermitsForMs, probeMarginSeconds } from '../../../src/core/delivery-times.ts'
+import { logFault } from '../../../src/platform/logger.ts'
+import { MicroBatch } from '../../../src/platform/micro-batch.ts'
+import type { Needs } from '../../../src/runtime.ts'
+import { retryUntilAvailable } from '../../retry-until-available.ts'
+import { type WorkerTimes, workerTimes } from '../../worker-times.ts'
+import { type Queues, tolerantWaker } from '../wake-next/wake.ts'
 import { ChannelTimers } from './channel-timers.ts'
-import { type Queues, tolerantWaker } from './wake.ts'
 
 const maxChannelsPerBatch = 100
 const watchedChannels = 10_000

@@ -1,9 +1,9 @@
 import { SpanKind, trace } from '@opentelemetry/api'
-import type { AttemptOutcome } from '../../src/core/outcome.ts'
-import { queueName } from '../../src/core/send-job.ts'
-import { failSpan, inSpan, remoteContext } from '../../src/platform/tracing.ts'
-import type { HttpClient } from '../providers/http.ts'
-import type { EnteredSend, OwnSend } from './attempt.ts'
+import type { AttemptOutcome } from '../src/core/outcome.ts'
+import { queueName } from '../src/core/send-job.ts'
+import { failSpan, inSpan, remoteContext } from '../src/platform/tracing.ts'
+import type { HttpClient } from './providers/http.ts'
+import type { EnteredSend, OwnSend } from './sends/send-states.ts'
 
 /** Creates a span for an attempt, from its claim to its recorded outcome, in the trace in which the send was accepted. */
 export function traceAttempt<Result>(send: OwnSend, advance: () => Promise<Result>): Promise<Result> {

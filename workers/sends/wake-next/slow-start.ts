@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import { findWaitingOverflow, noteAnswer } from '../../db/delivery/slow-start.ts'
-import { answersNotedEveryMs } from '../../src/core/delivery-times.ts'
-import { logWarning } from '../../src/platform/logger.ts'
-import type { Needs } from '../../src/runtime.ts'
-import { retryUntilAvailable } from '../retry-until-available.ts'
+import { findWaitingOverflow, noteAnswer } from '../../../db/delivery/slow-start.ts'
+import { answersNotedEveryMs } from '../../../src/core/delivery-times.ts'
+import { logWarning } from '../../../src/platform/logger.ts'
+import type { Needs } from '../../../src/runtime.ts'
+import { retryUntilAvailable } from '../../retry-until-available.ts'
 import { type Queues, wake } from './wake.ts'
 
 const watchedChannels = 10_000
