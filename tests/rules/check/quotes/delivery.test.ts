@@ -36,28 +36,28 @@ const calls = { limit: 600, seconds: 60 }
 quotes('explanation/delivery', [
   // Lanes
   `the claim is given up, within about ${seconds(leaseMs + sweepEveryMs)}`,
-  `in a set, ${replaysPerSecond} become due each second`,
+  `of a replayed set, ${replaysPerSecond} become due each second`,
   // Channels with limits
   `their wake-ups, ${headStartMs} ms before the moment`,
-  `distance between calls: S / N and ${percent(leeway)} more. A call may be late by ${percent(leeway)} of S`,
+  `spaces the calls by ${1 + leeway} × S / N. A worker doesn't make a call that would be late by more than ${percent(leeway)} of S`,
   `\`${calls.limit}/${calls.seconds}\` is a call every ${(calls.seconds * (1 + leeway)) / calls.limit} s`,
-  `An unclaimed one expires after ${seconds(permitValidMs)}`,
+  `A permit without a claim expires after ${seconds(permitValidMs)}`,
   `At \`80/1\` a call may be late by ${1000 * leeway} ms`,
   `locks the channels' rows for up to ${seconds(givesUpAfterMs)}`,
   // Circuit breakers
   `each attempt up to ${PROVIDER_TIMEOUT_SECONDS} s of a slot`,
   `${failuresToOpen} failures of the provider in a row, over at least ${seconds(failingForMs)}`,
   `open for ${breakerFirstSeconds} s, then after each failed probe for twice as long, at most ${breakerLongestSeconds / 60} minutes`,
-  `within \`PROVIDER_TIMEOUT_SECONDS\` and ${probeMarginSeconds} s, another send may try`,
-  `together (${totalRetryDelay} by default;`,
+  `after \`PROVIDER_TIMEOUT_SECONDS\` + ${probeMarginSeconds} s, another send becomes the probe`,
+  `the sum of \`RETRY_DELAYS_SECONDS\` (${totalRetryDelay} by default)`,
   `at least ${leastWaitSeconds / 60} minutes`,
   `On a quiet channel, ${failuresToOpen} failures of one send's retries`,
   // Fairness
   `within its account's quota?<br>${quotaPerChannel} a channel, ${quotaPerAccount} in all`,
   `a quota of ${quotaPerChannel} sends for each of its channels, and ${quotaPerAccount} in all`,
   `overflow -- at most ${overflowShare} --> slots`,
-  `So ${permitsDuringSlowStart} calls of a channel's overflow are in flight at a time`,
-  `After ${slowStartAfterSeconds} s without an answer it is ${permitsDuringSlowStart} again`,
+  `at most ${permitsDuringSlowStart} calls of a channel's overflow are in flight at a time`,
+  `After ${slowStartAfterSeconds} s without an answer it applies again`,
   `While an account's ${quotaPerChannel} sends in a channel wait`,
   `others have ${percent(keptShare)} of the slots`,
   `fill the slots of a worker, ${quotaPerChannel} sends for each channel`,
@@ -66,9 +66,9 @@ quotes('explanation/delivery', [
   `Tags end** at ${grouped(lastTag)}`,
   // Slots
   `\`WORKER_CONCURRENCY\` slots (${settings.WORKER_CONCURRENCY})`,
-  `The overflow uses at most ${overflowShare} of the slots`,
+  `The overflow may use ${overflowShare} of the slots`,
   `at most ${maxOrdinaryWork} sends of the ordinary queue at a time`,
-  `raises it by 1/${1 / overflowLimit.raisedBy}, up to ${overflowLimit.maxWork}`,
+  `adds 1/${1 / overflowLimit.raisedBy} of a send to it, up to ${overflowLimit.maxWork}`,
   `halves it, down to ${overflowLimit.minWork}`,
   // Time limits
   `\`PROVIDER_TIMEOUT_SECONDS\` (${PROVIDER_TIMEOUT_SECONDS}) after its last bytes have moved`,
