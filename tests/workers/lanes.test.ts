@@ -19,7 +19,7 @@ import {
 
 const settings = { RETRY_DELAYS_SECONDS: '1,1,1', WORKER_CONCURRENCY: '4' }
 
-test('sends to one contact reach the provider in the order of their accept, even if each is retried', async (context) => {
+test.concurrent('sends to one contact reach the provider in the order of their accept, even if each is retried', async (context) => {
   const traffic = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(failingOnce())
   await traffic.startWorkers('a')
@@ -28,7 +28,7 @@ test('sends to one contact reach the provider in the order of their accept, even
   expect(traffic.orderOf(ids)).toEqual(ids.flatMap((id) => [id, id]))
 })
 
-test('a send that waits for the one before it takes no slot, and delays neither another contact nor another channel', async (context) => {
+test.concurrent('a send that waits for the one before it takes no slot, and delays neither another contact nor another channel', async (context) => {
   const traffic = await startTraffic(context, settings)
   const { queue } = traffic.service.runtime
   const hung = gate()
@@ -43,13 +43,30 @@ test('a send that waits for the one before it takes no slot, and delays neither 
   hung.open()
 })
 
-test('on a channel without an order no send waits for another', async (context) => {
+test.concurrent('on a channel without an order no send waits for another', async (context) => {
   const traffic = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(failingOnce(), { ordering: 'none' })
   await traffic.startWorkers('a')
   const ids = await traffic.sendLane(channelId, 3)
   for (const id of ids) await traffic.ended(id)
   expect(traffic.orderOf(ids).slice(0, 3)).toEqual(expect.arrayContaining(ids))
+})
+
+test.concurrent('the wake-up of a send behind another ends, and only the end of that other wakes the send again', async (context) => {
+  const { service, ...traffic } = await startTraffic(context, settings, { times: soonReconciled })
+  const channelId = await traffic.buildWebhook(accepting)
+  const [first = '', second = ''] = await traffic.sendLane(channelId, 2)
+  await beginAttempt(service, first, 'busy')
+  await (await wakeUpOf(service, second))?.promote()
+  await traffic.startWorkers('a')
+  const isQueued = async (id: string) => (await wakeUpOf(service, id)) !== undefined
+  await eventually('no wake-up left', async () => !(await isQueued(first)) && !(await isQueued(second)))
+  // Ten runs of the reconciler.
+  for (let i = 0; i < 40; i++) {
+    expect(await isQueued(second)).toBe(false)
+    await sleep(50)
+  }
+  expect(await rowOf(service, second)).toMatchObject({ status: 'queued', attempt: 0 })
 })
 
 test.for<[string, Behaviour]>([
@@ -71,23 +88,6 @@ test('the next one goes when the worker of the one before it is lost', async (co
   await loseAttempt(traffic.service, first, 'dead')
   await traffic.startWorkers('a')
   expect(await traffic.ended(second)).toMatchObject({ status: 'sent' })
-})
-
-test('the wake-up of a send behind another ends, and only the end of that other wakes the send again', async (context) => {
-  const { service, ...traffic } = await startTraffic(context, settings, { times: soonReconciled })
-  const channelId = await traffic.buildWebhook(accepting)
-  const [first = '', second = ''] = await traffic.sendLane(channelId, 2)
-  await beginAttempt(service, first, 'busy')
-  await (await wakeUpOf(service, second))?.promote()
-  await traffic.startWorkers('a')
-  const isQueued = async (id: string) => (await wakeUpOf(service, id)) !== undefined
-  await eventually('no wake-up left', async () => !(await isQueued(first)) && !(await isQueued(second)))
-  // Ten runs of the reconciler.
-  for (let i = 0; i < 40; i++) {
-    expect(await isQueued(second)).toBe(false)
-    await sleep(50)
-  }
-  expect(await rowOf(service, second)).toMatchObject({ status: 'queued', attempt: 0 })
 })
 
 test('the wake-up of a send that has ended wakes the next one: the worker may have crashed before that', async (context) => {
