@@ -80,8 +80,9 @@ from channels where deleted_at is null group by provider;
 
 -- claim_sends: Claims those of the given sends that are ready and free to go.
 -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
+with
 -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
-with candidates as materialized (
+candidates as materialized (
   select s.* from sends s
   where s.request_id = any((select $1::uuid[])::uuid[])
     and ((s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
@@ -203,8 +204,9 @@ cross join lateral (
   limit $3) due;
 
 -- enter_conversations: Closes, opens and joins the conversations of claimed sends.
+with
 -- The given sends, each with an id for a conversation that it may open.
-with given as materialized (
+given as materialized (
   select * from json_to_recordset($1) as e ("requestId" uuid, "claimId" uuid, "newId" uuid)),
 -- Their rows, and whether the claim still holds.
 entries as materialized (
@@ -362,8 +364,9 @@ delete from workers where name = any($1) and alive_until < clock_timestamp();
 
 -- give_up_claims: Ends lost claims: uncertain, failed or queued again, as decided for each.
 -- $1: what was decided about each claim; $2: the sweeping worker; $3: its sends in flight; $4: until when it may sweep.
+with
 -- The given decisions.
-with given_up as materialized (
+given_up as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
 -- The claims that are still lost, with the attempt from the send's row. Locked in the order of ids.
@@ -418,10 +421,10 @@ select request_id as "requestId", case when status = 'queued' then next_attempt_
 from written;
 
 -- grant_permits: Grants the free permits of channels to their due sends.
--- $1: the channels.
--- In seconds, $2: how long a breaker waits for the result of its probe; $3: how long a permit is valid.
+-- $1: the channels; in seconds, $2: how long a breaker waits for the result of its probe; $3: how long a permit is valid.
+with
 -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
-with limited as materialized (
+limited as materialized (
   select *, num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 as has_limits,
          num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0 and
            coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= 16 as are_few,
@@ -818,8 +821,9 @@ where asked.request_id = any((select $1::uuid[])::uuid[])
 
 -- reclaim_sends: Repeats claim_sends after a lost answer. Waits for sends that the first one may still be claiming.
 -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
+with
 -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
-with candidates as materialized (
+candidates as materialized (
   select s.* from sends s
   where s.request_id = any((select $1::uuid[])::uuid[])
     and ((s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
@@ -894,8 +898,9 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
 -- $4: the provider's id of the message
 -- $5: the send's new state; null if the late outcome is uncertain too
 -- $6: why it failed
+with
 -- The send, locked, with the outcome as it may be recorded, and what becomes of it.
-with s as (
+s as (
   select *, clock_timestamp() as ended_at,
          case when s.contact_value = 'erased' then
            (select json_object_agg(key, case when key in (
@@ -949,8 +954,9 @@ union all
 select status from s where is_recorded;
 
 -- record_outcomes: Records the outcomes of attempts, and finds the next send of each lane.
+with
 -- The given outcomes and verdicts.
-with outcomes as materialized (
+outcomes as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
      "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text)),

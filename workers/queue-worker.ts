@@ -79,7 +79,7 @@ export function startQueueWorker(
     ready: () => Promise.all(workers.map((worker) => worker.waitUntilReady())),
     async stop() {
       isStopping = true
-      slots.open()
+      slots.startAll()
       const closed = Promise.all(workers.map((worker) => worker.close()))
       await inFlight.ended()
       // All outcomes are in PostgreSQL. If Redis is down and the jobs stay, the next worker finds that nothing is left to do.

@@ -9,7 +9,7 @@ export interface Slot {
   claimedFor(accountId: string): void
   /** The send waits for its provider: until `resumeWork`, the worker has nothing to do for it. */
   pauseWork(): void
-  /** Whatever else there is to do: an outcome is never put off. */
+  /** The provider has answered. Resumes at once, also beyond the limits: an outcome never waits. */
   resumeWork(): void
 }
 
@@ -18,7 +18,7 @@ export interface HeldSlot extends Slot {
   release(): void
 }
 
-/** Of a worker that limits nothing. */
+/** The slot of a worker that limits nothing. */
 export const unlimitedSlot: Slot = { claimedFor: () => {}, pauseWork: () => {}, resumeWork: () => {} }
 
 /** Share of the slots that each queue has for itself, so that slow calls of one leave slots to the other. */
@@ -60,7 +60,7 @@ export class Slots {
     this.#keptForOverflow = Math.floor(maxInFlight * keptShare)
   }
 
-  /** The sends of the overflow that the worker may work on now. */
+  /** A further send of the overflow starts only while fewer sends, of both queues, are at work. */
   get overflowLimit(): number {
     return this.#limit.current
   }
@@ -106,7 +106,7 @@ export class Slots {
   }
 
   /** Lets all start that wait. */
-  open(): void {
+  startAll(): void {
     this.#isOpen = true
     this.#startNext()
   }

@@ -53,8 +53,9 @@ const untilMs = (moment: string) => sqlText`
  */
 const claim = (lock: string) => sqlText`
   -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
+  with
   -- The sends that are ready, and those that already have this claim, locked in the order of their ids.
-  with candidates as materialized (
+  candidates as materialized (
     select s.* from sends s
     where ${isGiven('s.request_id')}
       and ((${isReady()}

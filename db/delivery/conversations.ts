@@ -40,8 +40,9 @@ const enterStatement = prepared<Entered>(
   'enter_conversations',
   'Closes, opens and joins the conversations of claimed sends.',
   sqlText`
+    with
     -- The given sends, each with an id for a conversation that it may open.
-    with given as materialized (
+    given as materialized (
       select * from json_to_recordset($1) as e ("requestId" uuid, "claimId" uuid, "newId" uuid)),
     -- Their rows, and whether the claim still holds.
     entries as materialized (

@@ -35,8 +35,9 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
   'Records the outcome of an attempt whose claim was given up.',
   sqlText`
     ${late.comment}
+    with
     -- The send, locked, with the outcome as it may be recorded, and what becomes of it.
-    with s as (
+    s as (
       select *, clock_timestamp() as ended_at,
              case when ${isErased} then
                ${redactedFields(`${given.record}::json`)}

@@ -91,8 +91,9 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
   'Ends lost claims: uncertain, failed or queued again, as decided for each.',
   sqlText`
     -- $1: what was decided about each claim; $2: the sweeping worker; $3: its sends in flight; $4: until when it may sweep.
+    with
     -- The given decisions.
-    with given_up as materialized (
+    given_up as materialized (
       select * from json_to_recordset($1) as
         ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
     -- The claims that are still lost, with the attempt from the send's row. Locked in the order of ids.

@@ -56,8 +56,9 @@ const outcomeStatement = prepared<RecordedRow>(
   'record_outcomes',
   'Records the outcomes of attempts, and finds the next send of each lane.',
   sqlText`
+    with
     -- The given outcomes and verdicts.
-    with outcomes as materialized (
+    outcomes as materialized (
       select * from json_to_recordset($1) as
         ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
          "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text)),

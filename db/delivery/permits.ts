@@ -74,10 +74,10 @@ const grantStatement = prepared<GrantedPermits>(
   'grant_permits',
   'Grants the free permits of channels to their due sends.',
   sqlText`
-    -- $1: the channels.
-    -- In seconds, $2: how long a breaker waits for the result of its probe; $3: how long a permit is valid.
+    -- $1: the channels; in seconds, $2: how long a breaker waits for the result of its probe; $3: how long a permit is valid.
+    with
     -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
-    with limited as materialized (
+    limited as materialized (
       select *, ${hasLimits()} as has_limits,
              ${hasLimits()} and
                coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= ${fewPermits} as are_few,

@@ -15,7 +15,7 @@ import { PutOffs } from './dispatch/put-off.ts'
 import { type Moved, withinTimeLimit } from './dispatch/time-limit.ts'
 import type { EnteredSend, TimedOutcome } from './send-states.ts'
 
-/** The send needs another permit. It gets the next one: behind all that fell due meanwhile, it would wait out their backlog. */
+/** The send needs another permit. It keeps its due time: with a new one, it would wait behind all sends that fell due meanwhile. */
 export const tooLate: AttemptOutcome = {
   outcome: 'not_called',
   reason: "it was too late for the call by its channel's rate",

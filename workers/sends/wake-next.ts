@@ -27,7 +27,7 @@ export function nextWaker(
     await updateBreaker(send, outcome)
     if (isLimited) await permits.grant(channelId)
     if (nextInLane) await lanes.wake(nextInLane)
-    // A send accepted at this very moment: neither its accept nor this outcome has seen the other.
+    // A send that was accepted at this very moment is in neither result: its accept and this outcome didn't see each other.
     else if (delayMs === undefined) void lanes.wakeHeadOf(requestId)
   }
   return async (recorded: RecordedOutcome): Promise<void> => {

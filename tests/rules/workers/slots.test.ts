@@ -191,7 +191,7 @@ test.for([1, 2, 5, 30])('of %i slots a backlog takes all but one or two, and one
 test('when the worker stops, nothing waits for a slot any more', async () => {
   const slots = new Slots(2)
   const trials = [...(await beginMany(slots, 10, 'ordinary')), ...(await beginMany(slots, 10, 'overflow'))]
-  slots.open()
+  slots.startAll()
   await endOfTick()
   expect(withSlot(trials)).toHaveLength(20)
 })
