@@ -74,7 +74,7 @@ const grantStatement = prepared<GrantedPermits>(
   'grant_permits',
   'Grants the free permits of channels to their due sends.',
   sqlText`
-    -- $1: the channels; in seconds, $2: how long a breaker waits for the result of its probe; $3: how long a permit is valid.
+    -- $1: the channels; $2: how many seconds a breaker waits for its probe; $3: how many a permit is valid.
     with
     -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
     limited as materialized (
