@@ -13,9 +13,11 @@ import { deliverer } from '../../workers/deliver.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { claimer } from '../../workers/sends/claim.ts'
+import type { Slot } from '../../workers/slots.ts'
 import { lapse } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
+import { alikeProviders } from '../support/providers.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
@@ -208,6 +210,27 @@ test('ten wake-ups of one send call the provider once', async () => {
   const requestId = await acceptText()
   await Promise.all(Array.from({ length: 10 }, () => deliver(requestId)))
   expect(await callsFor(requestId)).toHaveLength(1)
+})
+
+test('a slot learns for which account its send is claimed, and is paused during the call; a refused claim changes nothing', async () => {
+  const steps: string[] = []
+  const slot: Slot = {
+    claimedFor: (accountId) => steps.push(`claimed for ${accountId}`),
+    pauseWork: () => steps.push('paused'),
+    resumeWork: () => steps.push('resumed'),
+  }
+  const provider = alikeProviders({
+    async send() {
+      steps.push('called')
+      return { outcome: 'sent' }
+    },
+  })
+  const permits = permitGranter(service.runtime)
+  const deliver = deliverer(service.runtime, provider, await livingWorker(service, 'a'), permits)
+  const requestId = await acceptText()
+  await deliver(requestId, slot)
+  await deliver(requestId, slot)
+  expect(steps).toEqual([`claimed for ${account.accountId}`, 'paused', 'called', 'resumed'])
 })
 
 test('a send that was woken twice while PostgreSQL was away calls the provider once', async () => {
