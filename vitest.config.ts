@@ -17,7 +17,7 @@ class RulesFirst extends BaseSequencer {
   }
 }
 /** Files leave nothing behind in modules, and to load them anew for each would take half of the time. */
-const inOneProcess = { isolate: false, setupFiles: 'tests/support/late-compiler.ts' }
+const inOneProcess = { isolate: false }
 /** Most files wait more than they compute: four keep two cores busy, and more would make each other miss their times. */
 const together = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 const stores = 'tests/support/global-setup.ts'
