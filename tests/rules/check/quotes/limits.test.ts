@@ -36,7 +36,7 @@ const limits: [what: string, limit: string][] = [
     `${maxOrdinaryWork} of each queue, [${overflowLimit.minWork} at least]`,
   ],
   [
-    'share of a worker's slots for fetches of media: of one account, of all',
+    "share of a worker's slots for fetches of media: of one account, of all",
     `${percent(shareOfAccount)}, ${percent(shareOfAll)}`,
   ],
   [
