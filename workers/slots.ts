@@ -5,6 +5,7 @@ export type QueueKind = 'ordinary' | 'overflow'
 
 /** A send's part of the worker, from its wake-up until its outcome is recorded. */
 export interface Slot {
+  readonly queue: QueueKind
   /** Call it when the send is claimed. */
   claimedFor(accountId: string): void
   /** The send waits for its provider: until `resumeWork`, the worker has nothing to do for it. */
@@ -19,7 +20,12 @@ export interface HeldSlot extends Slot {
 }
 
 /** The slot of a worker that limits nothing. */
-export const unlimitedSlot: Slot = { claimedFor: () => {}, pauseWork: () => {}, resumeWork: () => {} }
+export const unlimitedSlot: Slot = {
+  queue: 'ordinary',
+  claimedFor: () => {},
+  pauseWork: () => {},
+  resumeWork: () => {},
+}
 
 /** Share of the slots that each queue has for itself, so that slow calls of one leave slots to the other. */
 export const keptShare = 0.05
@@ -84,6 +90,7 @@ export class Slots {
       isPaused = paused
     }
     return {
+      queue,
       claimedFor: (accountId) => {
         account = accountId
         if (queue === 'overflow') this.#countOverflow(accountId, 1)

@@ -6,7 +6,7 @@ import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
-import { type Slot, unlimitedSlot } from '../slots.ts'
+import { type QueueKind, type Slot, unlimitedSlot } from '../slots.ts'
 import type { Permits } from './claim/permits.ts'
 import type { NextWakeUp, OwnSend } from './send-states.ts'
 
@@ -41,39 +41,43 @@ export function claimer(
     return claim(db, batch.requestIds, batch.claim)
   })
   const refusals = retryUntilAvailable(log, (requestIds: readonly string[]) => findRefusals(db, requestIds))
-  const claims = new MicroBatch<string, ClaimResult>({
-    maxItems: maxSendsPerClaim,
-    isItemsFault: isRowFault,
-    flush: async (requestIds) => {
-      metrics.claimBatch.observe(requestIds.length)
-      const startedAt = performance.now()
-      const sends = await claimWithRetry({ requestIds, claim: { id: uuidv7(), worker }, tries: 0 })
-      const results = new Map<string, ClaimResult>(
-        sends.map((send) => [send.requestId, { send: withCallWindow(send, startedAt) }]),
-      )
-      const refused = requestIds.filter((requestId) => !results.has(requestId))
-      for (const refusal of refused.length > 0 ? await refusals(refused) : []) {
-        results.set(refusal.requestId, { refusal })
-      }
-      // A batch may contain a send twice. Only one of its wake-ups may get the claim, since that one calls the provider.
-      return requestIds.map((requestId) => {
-        const result = results.get(requestId) ?? {}
-        results.delete(requestId)
-        return result
-      })
-    },
-  })
+  const startClaims = () =>
+    new MicroBatch<string, ClaimResult>({
+      maxItems: maxSendsPerClaim,
+      isItemsFault: isRowFault,
+      flush: async (requestIds) => {
+        metrics.claimBatch.observe(requestIds.length)
+        const startedAt = performance.now()
+        const sends = await claimWithRetry({ requestIds, claim: { id: uuidv7(), worker }, tries: 0 })
+        const results = new Map<string, ClaimResult>(
+          sends.map((send) => [send.requestId, { send: withCallWindow(send, startedAt) }]),
+        )
+        const refused = requestIds.filter((requestId) => !results.has(requestId))
+        for (const refusal of refused.length > 0 ? await refusals(refused) : []) {
+          results.set(refusal.requestId, { refusal })
+        }
+        // A batch may contain a send twice. Only one of its wake-ups may get the claim, since that one calls the provider.
+        return requestIds.map((requestId) => {
+          const result = results.get(requestId) ?? {}
+          results.delete(requestId)
+          return result
+        })
+      },
+    })
 
-  const claim = async (requestId: string): Promise<Claimed> => {
-    const { send, refusal } = await claims.add(requestId)
+  /** Apart, so that a send of the ordinary queue doesn't wait for the claim of a backlog. */
+  const claims = { ordinary: startClaims(), overflow: startClaims() }
+
+  const claim = async (requestId: string, queue: QueueKind): Promise<Claimed> => {
+    const { send, refusal } = await claims[queue].add(requestId)
     if (send) return { send }
     if (!refusal?.waitsForPermitOf) return { next: refusal ? afterRefusal(refusal) : {} }
     const wakeInMs = await permits.request(refusal.waitsForPermitOf, requestId)
-    if (wakeInMs === 0) return await claim(requestId)
+    if (wakeInMs === 0) return await claim(requestId, queue)
     return { next: { wakeInMs, wakesLaneHead: wakeInMs === undefined } }
   }
   return async (requestId: string, slot: Slot = unlimitedSlot): Promise<Claimed> => {
-    const claimed = await claim(requestId)
+    const claimed = await claim(requestId, slot.queue)
     if ('next' in claimed) return claimed
     slot.claimedFor(claimed.send.accountId)
     if (isFirstSinceReplay(claimed.send)) logEvent(log, requestId, 'replayed', {})
