@@ -215,6 +215,7 @@ test('ten wake-ups of one send call the provider once', async () => {
 test('a slot learns for which account its send is claimed, and is paused during the call; a refused claim changes nothing', async () => {
   const steps: string[] = []
   const slot: Slot = {
+    queue: 'ordinary',
     claimedFor: (accountId) => steps.push(`claimed for ${accountId}`),
     pauseWork: () => steps.push('paused'),
     resumeWork: () => steps.push('resumed'),

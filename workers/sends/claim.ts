@@ -3,7 +3,7 @@ import { type Claim, type ClaimedSend, claimSends, reclaimSends } from '../../db
 import { findRefusals, type Refusal } from '../../db/delivery/refusals.ts'
 import { isRowFault } from '../../db/errors.ts'
 import { logEvent } from '../../src/platform/logger.ts'
-import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import { MicroBatch, type MicroBatchOptions } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import { type QueueKind, type Slot, unlimitedSlot } from '../slots.ts'
@@ -41,32 +41,30 @@ export function claimer(
     return claim(db, batch.requestIds, batch.claim)
   })
   const refusals = retryUntilAvailable(log, (requestIds: readonly string[]) => findRefusals(db, requestIds))
-  const startClaims = () =>
-    new MicroBatch<string, ClaimResult>({
-      maxItems: maxSendsPerClaim,
-      isItemsFault: isRowFault,
-      flush: async (requestIds) => {
-        metrics.claimBatch.observe(requestIds.length)
-        const startedAt = performance.now()
-        const sends = await claimWithRetry({ requestIds, claim: { id: uuidv7(), worker }, tries: 0 })
-        const results = new Map<string, ClaimResult>(
-          sends.map((send) => [send.requestId, { send: withCallWindow(send, startedAt) }]),
-        )
-        const refused = requestIds.filter((requestId) => !results.has(requestId))
-        for (const refusal of refused.length > 0 ? await refusals(refused) : []) {
-          results.set(refusal.requestId, { refusal })
-        }
-        // A batch may contain a send twice. Only one of its wake-ups may get the claim, since that one calls the provider.
-        return requestIds.map((requestId) => {
-          const result = results.get(requestId) ?? {}
-          results.delete(requestId)
-          return result
-        })
-      },
-    })
-
-  /** Apart, so that a send of the ordinary queue doesn't wait for the claim of a backlog. */
-  const claims = { ordinary: startClaims(), overflow: startClaims() }
+  const inBatches: MicroBatchOptions<string, ClaimResult> = {
+    maxItems: maxSendsPerClaim,
+    isItemsFault: isRowFault,
+    flush: async (requestIds) => {
+      metrics.claimBatch.observe(requestIds.length)
+      const startedAt = performance.now()
+      const sends = await claimWithRetry({ requestIds, claim: { id: uuidv7(), worker }, tries: 0 })
+      const results = new Map<string, ClaimResult>(
+        sends.map((send) => [send.requestId, { send: withCallWindow(send, startedAt) }]),
+      )
+      const refused = requestIds.filter((requestId) => !results.has(requestId))
+      for (const refusal of refused.length > 0 ? await refusals(refused) : []) {
+        results.set(refusal.requestId, { refusal })
+      }
+      // A batch may contain a send twice. Only one of its wake-ups may get the claim, since that one calls the provider.
+      return requestIds.map((requestId) => {
+        const result = results.get(requestId) ?? {}
+        results.delete(requestId)
+        return result
+      })
+    },
+  }
+  /** A send of the ordinary queue doesn't wait for the claim of a backlog. */
+  const claims = { ordinary: new MicroBatch(inBatches), overflow: new MicroBatch(inBatches) }
 
   const claim = async (requestId: string, queue: QueueKind): Promise<Claimed> => {
     const { send, refusal } = await claims[queue].add(requestId)
