@@ -13,7 +13,7 @@ import { deliverer } from '../../workers/deliver.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { claimer } from '../../workers/sends/claim.ts'
-import type { Slot } from '../../workers/slots.ts'
+import { type Slot, unlimitedSlot } from '../../workers/slots.ts'
 import { lapse } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
@@ -210,6 +210,21 @@ test('ten wake-ups of one send call the provider once', async () => {
   const requestId = await acceptText()
   await Promise.all(Array.from({ length: 10 }, () => deliver(requestId)))
   expect(await callsFor(requestId)).toHaveLength(1)
+})
+
+test('a send of the ordinary queue is not claimed in the statement of a backlog', async () => {
+  const claim = claimer(service.runtime, await livingWorker(service, 'a'), permitGranter(service.runtime))
+  const statements = async () => {
+    const { values } = await service.runtime.metrics.claimBatch.get()
+    return values.find(({ metricName }) => metricName?.endsWith('_count'))?.value ?? 0
+  }
+  const before = await statements()
+  const [ordinary, ...backlog] = await Promise.all(Array.from({ length: 4 }, acceptText))
+  await Promise.all([
+    ...backlog.map((requestId) => claim(requestId, { ...unlimitedSlot, queue: 'overflow' })),
+    claim(ordinary as string),
+  ])
+  expect((await statements()) - before).toBe(2)
 })
 
 test('a slot learns for which account its send is claimed, and is paused during the call; a refused claim changes nothing', async () => {
