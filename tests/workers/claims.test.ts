@@ -213,7 +213,7 @@ test('ten wake-ups of one send call the provider once', async () => {
 })
 
 test('a send of the ordinary queue is not claimed in the statement of a backlog', async () => {
-  const claim = claimer(service.runtime, await livingWorker(service, 'a'), permitGranter(service.runtime))
+  const claim = claimer(service.runtime, 'a', permitGranter(service.runtime))
   const statements = async () => {
     const { values } = await service.runtime.metrics.claimBatch.get()
     return values.find(({ metricName }) => metricName?.endsWith('_count'))?.value ?? 0
