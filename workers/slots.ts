@@ -57,13 +57,14 @@ export class Slots {
   /** Accounts with overflow in flight, and how many sends of it. */
   readonly #overflowOf = new Map<string, number>()
   readonly #limit = new OverflowLimit()
+  #lastStarted: QueueKind = 'overflow'
   #isOpen = false
 
   /** @param maxInFlight how many sends may be in flight. */
   constructor(maxInFlight: number) {
     this.#maxInFlight = maxInFlight
     this.maxOverflow = Math.max(1, maxInFlight - Math.ceil(maxInFlight * keptShare))
-    this.#keptForOverflow = Math.floor(maxInFlight * keptShare)
+    this.#keptForOverflow = Math.max(1, Math.floor(maxInFlight * keptShare))
   }
 
   /** A further send of the overflow starts only while fewer sends, of both queues, are at work. */
@@ -81,7 +82,7 @@ export class Slots {
     if (part.waiting.length > 0 || !this.#mayStart(queue)) {
       await new Promise<void>((resolve) => part.waiting.push(resolve))
     } else {
-      begin(part)
+      this.#begin(queue)
     }
     let account: string | undefined
     let isPaused = false
@@ -124,7 +125,9 @@ export class Slots {
     const inFlight = ordinary.inFlight + overflow.inFlight
     const unusedByOverflow = Math.max(0, this.#keptForOverflow - overflow.inFlight)
     if (queue === 'ordinary') {
-      const keptFree = overflow.waiting.length > 0 ? unusedByOverflow : 0
+      // An only slot goes to both queues by turns.
+      const mayKeep = this.#maxInFlight > 1 || this.#lastStarted === 'ordinary'
+      const keptFree = overflow.waiting.length > 0 && mayKeep ? unusedByOverflow : 0
       return inFlight < this.#maxInFlight - keptFree && ordinary.atWork < maxOrdinaryWork
     }
     if (inFlight >= this.#maxInFlight) return false
@@ -153,10 +156,16 @@ export class Slots {
     for (const queue of ['ordinary', 'overflow'] as const) {
       const part = this.#parts[queue]
       while (part.waiting.length > 0 && this.#mayStart(queue)) {
-        begin(part)
+        this.#begin(queue)
         part.waiting.shift()?.()
       }
     }
+  }
+
+  #begin(queue: QueueKind): void {
+    this.#lastStarted = queue
+    this.#parts[queue].inFlight++
+    this.#parts[queue].atWork++
   }
 
   #countOverflow(accountId: string, by: 1 | -1): void {
@@ -164,9 +173,4 @@ export class Slots {
     if (count > 0) this.#overflowOf.set(accountId, count)
     else this.#overflowOf.delete(accountId)
   }
-}
-
-function begin(part: Part): void {
-  part.inFlight++
-  part.atWork++
 }

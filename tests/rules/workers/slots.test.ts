@@ -188,6 +188,26 @@ test.for([1, 2, 5, 30])('of %i slots a backlog takes all but one or two, and one
   expect(withSlot(backlog)).toHaveLength(Math.max(1, count - Math.ceil(count / 20)))
 })
 
+test.for([1, 2, 5, 19])(
+  'of %i slots, each queue gets one in time, however much the other has waiting',
+  async (count) => {
+    const slots = new Slots(count)
+    const queues = [
+      { ended: 0, trials: await beginMany(slots, 200, 'ordinary', 'other') },
+      { ended: 0, trials: await beginMany(slots, 200, 'overflow') },
+    ]
+    for (let i = 0; i < 100; i++) {
+      for (const queue of queues) {
+        const first = queue.trials[queue.ended]
+        if (!first?.hasSlot) continue
+        await first.end()
+        queue.ended++
+      }
+    }
+    for (const { ended } of queues) expect(ended).toBeGreaterThan(40)
+  },
+)
+
 test('when the worker stops, nothing waits for a slot any more', async () => {
   const slots = new Slots(2)
   const trials = [...(await beginMany(slots, 10, 'ordinary')), ...(await beginMany(slots, 10, 'overflow'))]
