@@ -60,7 +60,7 @@ export function openRuntime<Needed extends StoreSettings>(
     throughBreaker:
       kind === 'worker'
         ? createWaitingBreaker(redis, log, metrics, workersGiveUpAfterMs)
-        : createRedisBreaker(log, metrics, timeoutOf(redis)),
+        : createRedisBreaker(log, metrics, timeoutOf(settings.REDIS_URL)),
     queue,
     overflow,
     async close() {

@@ -6,20 +6,34 @@ export interface RedisNode {
   port: number
 }
 
-/** What several servers have in common. */
-interface Shared {
+interface Login {
   username?: string
   password?: string
+}
+
+/** What several servers have in common. */
+interface Shared {
+  login: Login
   hasTls: boolean
-  /** Options after the question mark, such as `commandTimeout`. */
-  options: Record<string, string>
 }
 
 /** The servers that REDIS_URL names: one Redis, the Sentinels that know the master, or some nodes of a Cluster. */
-export type RedisAddress =
+export type RedisAddress = {
+  /** How long an API or an admin process waits for an answer, if the URL says so. */
+  commandTimeoutMs?: number
+} & (
   | { kind: 'single'; url: string }
-  | (Shared & { kind: 'sentinel'; sentinels: RedisNode[]; master: string; database: number })
+  | (Shared & {
+      kind: 'sentinel'
+      sentinels: RedisNode[]
+      sentinelLogin: Login
+      master: string
+      database: number
+    })
   | (Shared & { kind: 'cluster'; nodes: RedisNode[] })
+)
+
+type Several = 'sentinel' | 'cluster'
 
 const examples = {
   single: 'redis://localhost:6379',
@@ -27,53 +41,92 @@ const examples = {
   cluster: 'redis+cluster://host1:6379,host2:6379,host3:6379',
 }
 const defaultPorts = { sentinel: 26_379, cluster: 6379 }
+const options = {
+  sentinel: ['commandTimeout', 'sentinelUsername', 'sentinelPassword'],
+  cluster: ['commandTimeout'],
+}
 
 /** A URL with a list of hosts, which `new URL` refuses. */
 const severalHosts =
   /^(?<scheme>rediss?)\+(?<kind>sentinel|cluster):\/\/((?<username>[^:@/?#]*)(:(?<password>[^@/?#]*))?@)?(?<hosts>[^@/?#]*)(?<path>\/[^?#]*)?(?<query>\?[^#]*)?$/
 const hostAndPort = /^(?<host>\[[\da-f:.]+\]|[^:[\]\s]+)(:(?<port>\d{1,5}))?$/i
 
-/** @throws RangeError that says what is wrong with the URL, with an example of a right one. */
+/** @throws RangeError that says what is wrong with the URL, with an example of a right one, and repeats nothing of it. */
 export function parseRedisUrl(text: string): RedisAddress {
   const parts = severalHosts.exec(text)?.groups
   if (!parts) return parseSingle(text)
-  const kind = parts.kind as 'sentinel' | 'cluster'
-  const nodes = (parts.hosts ?? '').split(',').map((node) => parseNode(node, kind))
-  const shared: Shared = {
-    ...(parts.username && { username: decode(parts.username, kind) }),
-    ...(parts.password && { password: decode(parts.password, kind) }),
-    hasTls: parts.scheme === 'rediss',
-    options: Object.fromEntries(new URLSearchParams(parts.query)),
-  }
+  const kind = parts.kind as Several
+  const nodes = (parts.hosts ?? '').split(',').map((node, index) => parseNode(node, index, kind))
+  const query = parseQuery(parts.query, kind)
+  const login = loginOf(parts.username, parts.password, kind)
+  const shared = { login, hasTls: parts.scheme === 'rediss', ...timeoutIn(query) }
   const [master = '', database = '0', ...rest] = (parts.path ?? '').split('/').slice(1)
   if (kind === 'cluster') {
-    if (master !== '') throw wrong('a Cluster has no databases: end it after the hosts', kind)
+    if (master !== '') throw wrong('has to end after the hosts: a Cluster has no databases', kind)
     return { ...shared, kind, nodes }
   }
   if (master === '') throw wrong('has to name the master after the hosts', kind)
-  if (!/^\d{1,4}$/.test(database) || rest.length > 0) throw wrong('has to end with the master or its database', kind)
-  return { ...shared, kind, sentinels: nodes, master: decode(master, kind), database: Number(database) }
+  if (!/^\d{1,4}$/.test(database) || rest.length > 0)
+    throw wrong('has to end with the master or its database', kind)
+  const sentinelLogin = query.has('sentinelPassword')
+    ? clean({ username: query.get('sentinelUsername'), password: query.get('sentinelPassword') })
+    : login
+  return {
+    ...shared,
+    kind,
+    sentinels: nodes,
+    sentinelLogin,
+    master: decode(master, kind),
+    database: Number(database),
+  }
 }
 
 function parseSingle(text: string): RedisAddress {
-  const { protocol, hostname } = parseUrl(text) ?? {}
-  if ((protocol !== 'redis:' && protocol !== 'rediss:') || hostname?.includes(',')) {
-    throw wrong('has to be a URL', /\+cluster:/.test(text) ? 'cluster' : /\+sentinel:/.test(text) ? 'sentinel' : 'single')
+  const { protocol, hostname, searchParams } = parseUrl(text) ?? {}
+  if ((protocol !== 'redis:' && protocol !== 'rediss:') || !searchParams || hostname?.includes(',')) {
+    const kind = (['cluster', 'sentinel'] as const).find((one) => text.includes(`+${one}:`)) ?? 'single'
+    throw wrong('has to be a URL', kind)
   }
-  return { kind: 'single', url: text }
+  return { kind: 'single', url: text, ...timeoutIn(searchParams) }
 }
 
-function parseNode(text: string, kind: 'sentinel' | 'cluster'): RedisNode {
+function parseNode(text: string, index: number, kind: Several): RedisNode {
   const { host, port = defaultPorts[kind] } = hostAndPort.exec(text)?.groups ?? {}
-  if (!host || Number(port) < 1 || Number(port) > 65_535) throw wrong(`has no host and port where it says "${text}"`, kind)
+  if (!host || Number(port) < 1 || Number(port) > 65_535)
+    throw wrong(`has no host and port at number ${index + 1} of the list`, kind)
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
 
-function decode(text: string, kind: 'sentinel' | 'cluster'): string {
+function parseQuery(query: string | undefined, kind: Several): URLSearchParams {
+  const parameters = new URLSearchParams(query)
+  for (const name of parameters.keys())
+    if (!options[kind].includes(name))
+      throw wrong(`may have no other option after the ? than ${options[kind].join(', ')}`, kind)
+  return parameters
+}
+
+function timeoutIn(query: URLSearchParams): { commandTimeoutMs?: number } {
+  const commandTimeoutMs = Number(query.get('commandTimeout'))
+  return commandTimeoutMs > 0 ? { commandTimeoutMs } : {}
+}
+
+function loginOf(username = '', password = '', kind: Several): Login {
+  return clean({ username: decode(username, kind), password: decode(password, kind) })
+}
+
+/** Without what is empty: Redis takes an empty user name for one. */
+function clean(login: { username: string | null; password: string | null }): Login {
+  return {
+    ...(login.username && { username: login.username }),
+    ...(login.password && { password: login.password }),
+  }
+}
+
+function decode(text: string, kind: Several): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw wrong('has a % that is no escape: write %25', kind)
+    throw wrong('has a % that is no escape: write it as %25', kind)
   }
 }
 

@@ -1,14 +1,14 @@
 import { once } from 'node:events'
-import { Redis, type RedisOptions } from 'ioredis'
+import { Redis } from 'ioredis'
 import { type Logger, logWarning } from './logger.ts'
 import type { Metrics } from './metrics.ts'
+import type { RedisAddress } from './redis-address.ts'
 import { redisAdvice } from './redis-advice.ts'
+import { type ClientOptions, openClient } from './redis-client.ts'
 import { silentForMs, watchConnection } from './redis-watchdog.ts'
 
 const reconnectEveryMs = 500
 
-/** With `replyMapping` in the options, the client's replies would have another type. */
-type Options = Omit<RedisOptions, 'replyMapping'>
 type RedisMetrics = Pick<Metrics, 'redisConnectionsReplaced'>
 
 interface Watched {
@@ -29,42 +29,38 @@ const failFast = { enableOfflineQueue: false, maxRetriesPerRequest: 1 }
  * the rest of the command. ioredis's auto-pipelining is off, because it copies all scripts of the connection for each batch,
  * and BullMQ has many.
  */
-export function connectForRequests(url: string, log: Logger, metrics: RedisMetrics): Redis {
-  return connect(url, log, metrics, failFast)
+export function connectForRequests(address: RedisAddress, log: Logger, metrics: RedisMetrics): Redis {
+  return connect(address, log, metrics, failFast)
 }
 
 /** For the admin process: most commands are a library's, so each one has a time-out. */
-export function connectForAdmin(url: string, log: Logger, metrics: RedisMetrics): Redis {
-  const redis = connect(url, log, metrics, failFast)
-  redis.options.commandTimeout = timeoutOf(redis)
+export function connectForAdmin(address: RedisAddress, log: Logger, metrics: RedisMetrics): Redis {
+  const redis = connect(address, log, metrics, failFast)
+  redis.options.commandTimeout = timeoutOf(address)
   return redis
 }
 
 /** Time-out in ms: `commandTimeout` of the URL. ioredis itself ignores that, because it reads it as text. */
-export function timeoutOf({ options }: Redis): number {
-  return Number(options.commandTimeout) || defaultTimeoutMs
+export function timeoutOf({ commandTimeoutMs }: RedisAddress): number {
+  return commandTimeoutMs ?? defaultTimeoutMs
 }
 
 /**
  * For workers, whose commands wait for Redis instead of failing. Each BullMQ worker waits for wake-ups on a duplicate of this
  * connection, which can run no other command meanwhile.
  */
-export function connectForWorkers(url: string, log: Logger, metrics: RedisMetrics): Redis {
-  const redis = connect(url, log, metrics, { maxRetriesPerRequest: null })
+export function connectForWorkers(address: RedisAddress, log: Logger, metrics: RedisMetrics): Redis {
+  const redis = connect(address, log, metrics, { maxRetriesPerRequest: null })
   redis.duplicate = (options) => {
-    const blocking = new Redis({ ...redis.options, ...options } as Options)
+    const blocking = new Redis({ ...redis.options, ...options } as ClientOptions)
     watch(blocking, { log, metrics, waitsForMs: longestWaitSeconds * 1000 })
     return blocking
   }
   return redis
 }
 
-function connect(url: string, log: Logger, metrics: RedisMetrics, options: Options): Redis {
-  const redis = new Redis(url, {
-    ...options,
-    connectTimeout: silentForMs,
-    retryStrategy: () => reconnectEveryMs,
-  })
+function connect(address: RedisAddress, log: Logger, metrics: RedisMetrics, options: ClientOptions): Redis {
+  const redis = openClient(address, reconnectEveryMs, { ...options, connectTimeout: silentForMs })
   let away = false
   redis.on('error', (error: Error) => {
     const fields = { tryingAgainEveryMs: reconnectEveryMs, check: redisAdvice(error) }
@@ -90,6 +86,35 @@ function watch(redis: Redis, { log, metrics, waitsForMs }: Watched): void {
       })
       metrics.redisConnectionsReplaced.inc()
     },
+  })
+  connectAfterEnd(redis, log)
+}
+
+/**
+ * Connects again if ioredis has ended the connection by itself, as it does if it was closed while Sentinels were asked. It would
+ * never connect again.
+ */
+function connectAfterEnd(redis: Redis, log: Logger): void {
+  let isClosed = false
+  const { disconnect, quit } = redis
+  redis.disconnect = (reconnect) => {
+    isClosed = reconnect !== true
+    disconnect.call(redis, reconnect)
+  }
+  redis.quit = (...args: Parameters<typeof quit>) => {
+    isClosed = true
+    return quit.apply(redis, args)
+  }
+  redis.on('connecting', () => {
+    isClosed = false
+  })
+  redis.on('end', () => {
+    if (isClosed) return
+    log.warn({ event: 'redis_connection_ended', tryingAgainEveryMs: reconnectEveryMs })
+    setTimeout(
+      () => redis.status === 'end' && !isClosed && redis.connect().catch(() => {}),
+      reconnectEveryMs,
+    ).unref()
   })
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { sslIssue } from '../../db/connection-string.ts'
 import { parseUrl } from '../core/parse-url.ts'
 import { isLoopback, parseNetwork } from '../core/public-address.ts'
+import { parseRedisUrl } from './redis-address.ts'
 
 const whole = (min: number, max: number) =>
   z
@@ -14,6 +15,17 @@ const url = (protocols: string[], example: string) =>
   z
     .string({ error: `is not set; set it, e.g. to ${example}` })
     .refine((text) => protocols.includes(parseUrl(text)?.protocol ?? ''), `has to be a URL, e.g. ${example}`)
+
+const redisAddress = z
+  .string({ error: 'is not set; set it, e.g. to redis://localhost:6379' })
+  .transform((text, context) => {
+    try {
+      return parseRedisUrl(text)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as RangeError).message })
+      return z.NEVER
+    }
+  })
 
 const networks = z.string().transform((text, context) => {
   try {
@@ -39,7 +51,7 @@ const environment = z.object({
     const issue = parseUrl(text) && sslIssue(text)
     if (issue) context.addIssue({ code: 'custom', message: issue })
   }),
-  REDIS_URL: url(['redis:', 'rediss:'], 'redis://localhost:6379'),
+  REDIS_URL: redisAddress,
   CREDENTIALS_KEY: z
     .string({ error: 'is not set; make one with: openssl rand -base64 32' })
     .regex(credentialsKey, 'has to be 32 bytes in base64; make one with: openssl rand -base64 32')

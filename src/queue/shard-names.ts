@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
-import slotOf from 'cluster-key-slot'
+import { hash } from 'node:crypto'
 import { keyPrefix } from '../core/send-job.ts'
+import { clusterSlots, slotOfTag } from '../platform/key-slot.ts'
 
-const clusterSlots = 16_384
 /** A third of a shard's part of the slots, so that a tag stays with its master when slots are moved at the edges. */
 const near = 1 / 6
 
@@ -18,20 +17,20 @@ export function shardPrefixes(count: number): string[] {
 function prefixAt(index: number, count: number): string {
   const middle = (index + 0.5) / count
   for (let attempt = 0; ; attempt++) {
-    const prefix = `{outbound:${count}.${index}.${attempt}}`
-    if (Math.abs(slotOf(prefix) / clusterSlots - middle) * count < near) return prefix
+    const tag = `outbound:${count}.${index}.${attempt}`
+    if (Math.abs(slotOfTag(tag) / clusterSlots - middle) * count < near) return `{${tag}}`
   }
 }
 
-/** The bits of a requestId that choose its shard: the last 24, which are random. Its channel wouldn't do: a busy one would be a busy shard. */
-const shardBytes = 6
+/** The hex digits of a requestId that choose its shard. They are random; its channel wouldn't do: a busy one would be a busy shard. */
+const shardDigits = 6
 
 /** The shard of a send, from 0. */
-export function shardOf(requestId: string, count: number): number {
-  return count === 1 ? 0 : Number.parseInt(requestId.slice(-shardBytes), 16) % count
+export function shardOfSend(requestId: string, count: number): number {
+  return count === 1 ? 0 : Number.parseInt(requestId.slice(-shardDigits), 16) % count
 }
 
 /** The shard of a key of the rate limits, from 0. */
 export function shardOfKey(key: string, count: number): number {
-  return count === 1 ? 0 : createHash('sha256').update(key).digest().readUInt32BE() % count
+  return count === 1 ? 0 : Number.parseInt(hash('sha256', key).slice(-shardDigits), 16) % count
 }

@@ -89,7 +89,7 @@ async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>>
     onConnectionLost: () => {},
   })
   ends.push(() => db.$client.end())
-  const redis = new Redis(settings.REDIS_URL)
+  const redis = new Redis(String(servers.redisUrl))
   ends.push(() => redis.disconnect())
 
   const start = async (name: keyof typeof programs, more: Record<string, string> = {}) => {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { createLogger } from '../../src/platform/logger.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { connectForAdmin, connectForRequests, readyWithin } from '../../src/platform/redis.ts'
+import { parseRedisUrl } from '../../src/platform/redis-address.ts'
 import { withTimeouts } from '../support/service.ts'
 import { freshRedis } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
@@ -12,7 +13,11 @@ test.concurrent('the commands of one turn of the event loop are written together
   onTestFinished,
 }) => {
   const redisUrl = await freshRedis()
-  const redis = connectForRequests(withTimeouts(redisUrl), createLogger('silent'), createMetrics('api'))
+  const redis = connectForRequests(
+    parseRedisUrl(withTimeouts(redisUrl)),
+    createLogger('silent'),
+    createMetrics('api'),
+  )
   onTestFinished(() => redis.disconnect())
   for (const _ of ['first', 'second']) {
     await readyWithin(redis, 20_000)
@@ -31,7 +36,11 @@ test.concurrent.for(['', '?commandTimeout=200'])(
   'the admin process gives up what Redis does not answer%s',
   async (ofUrl, { onTestFinished }) => {
     const redisUrl = await freshRedis()
-    const redis = connectForAdmin(redisUrl + ofUrl, createLogger('silent'), createMetrics('api'))
+    const redis = connectForAdmin(
+      parseRedisUrl(redisUrl + ofUrl),
+      createLogger('silent'),
+      createMetrics('api'),
+    )
     onTestFinished(() => redis.disconnect())
     await readyWithin(redis, 20_000)
     const waitsForEver = 0
@@ -54,7 +63,7 @@ test.concurrent('a connection on which Redis stops answering is replaced, and lo
   url.port = String((silentAtFirst.address() as AddressInfo).port)
   const lines: string[] = []
   const log = createLogger('info', { write: (line) => lines.push(line) })
-  const redis = connectForRequests(withTimeouts(url.href), log, createMetrics('api'))
+  const redis = connectForRequests(parseRedisUrl(withTimeouts(url.href)), log, createMetrics('api'))
   onTestFinished(() => {
     redis.disconnect()
     silentAtFirst.close()
@@ -66,4 +75,22 @@ test.concurrent('a connection on which Redis stops answering is replaced, and lo
     { event: 'redis_away', reason: 'Redis accepts connections, but does not answer' },
     { event: 'redis_back' },
   ])
+})
+
+/** Answers no client. */
+const unreachable = 'redis+sentinel://127.0.0.1:1/master'
+
+test('a connection that ioredis has given up for good is opened again, unless the process has closed it', async () => {
+  const events: string[] = []
+  const log = createLogger('info', { write: (line) => events.push(JSON.parse(line).event) })
+  const redis = connectForRequests(parseRedisUrl(unreachable), log, createMetrics('api'))
+  onTestFinished(() => redis.disconnect())
+  await eventually('the Sentinels were asked', async () => events.includes('redis_away'))
+  // As a closed connection does while Sentinels are asked.
+  const { connector } = redis as unknown as { connector: { disconnect(): void } }
+  connector.disconnect()
+  await eventually('it is opened again', async () => redis.status === 'connecting' && events.length > 1)
+  redis.disconnect()
+  await eventually('it is closed', async () => redis.status === 'end')
+  expect(events).toEqual(['redis_away', 'redis_connection_ended'])
 })

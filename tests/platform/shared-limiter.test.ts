@@ -4,18 +4,19 @@ import { startEmbedded } from '../../src/dev/embedded/index.ts'
 import { createLogger } from '../../src/platform/logger.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { connectForRequests, readyWithin, timeoutOf } from '../../src/platform/redis.ts'
+import { parseRedisUrl } from '../../src/platform/redis-address.ts'
 import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
 import { sharedLimiters } from '../../src/platform/shared-limiter.ts'
 import { withTimeouts } from '../support/service.ts'
 import { freshRedis } from '../support/stores.ts'
 
 async function openLimiters(redisUrl?: string) {
-  const url = redisUrl ?? (await freshRedis())
+  const address = parseRedisUrl(withTimeouts(redisUrl ?? (await freshRedis())))
   const log = createLogger('silent')
-  const redis = connectForRequests(withTimeouts(url), log, createMetrics('api'))
+  const redis = connectForRequests(address, log, createMetrics('api'))
   onTestFinished(() => redis.disconnect())
   await readyWithin(redis, 20_000)
-  const throughBreaker = createRedisBreaker(log, createMetrics('api'), timeoutOf(redis))
+  const throughBreaker = createRedisBreaker(log, createMetrics('api'), timeoutOf(address))
   return { redis, createLimiter: sharedLimiters({ redis, throughBreaker }) }
 }
 

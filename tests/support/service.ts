@@ -1,5 +1,4 @@
 import { Writable } from 'node:stream'
-import { Redis } from 'ioredis'
 import { connectDatabase } from '../../db/client.ts'
 import { createApp } from '../../src/api/app.ts'
 import { timeouts as production } from '../../src/api/client-timeouts.ts'
@@ -8,6 +7,8 @@ import { overflowQueueName, queueName } from '../../src/core/send-job.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { createLogger } from '../../src/platform/logger.ts'
 import { readyWithin } from '../../src/platform/redis.ts'
+import { parseRedisUrl } from '../../src/platform/redis-address.ts'
+import { openClient } from '../../src/platform/redis-client.ts'
 import { readSettings } from '../../src/platform/settings.ts'
 import { createQueue } from '../../src/queue/queue.ts'
 import { openRuntime, type Runtime } from '../../src/runtime.ts'
@@ -120,7 +121,7 @@ async function startOwn(
     ...settings,
   }
   const read = readSettings(undefined, environment)
-  const REDIS_URL = settings.REDIS_URL ?? withTimeouts(own.redisUrl)
+  const REDIS_URL = parseRedisUrl(settings.REDIS_URL ?? withTimeouts(own.redisUrl))
   const api = openRuntime('api', { ...read, REDIS_URL }, log)
   if (settings.DATABASE_URL === undefined) await openConnections(api)
   if (settings.REDIS_URL === undefined) await readyWithin(api.redis, longestWaitMs)
@@ -167,6 +168,7 @@ async function startOwn(
 }
 
 export const longestWaitMs = 20_000
+const tryAgainEveryMs = 100
 
 /** So that an API on a machine that stands still for a moment doesn't count by itself; a test of a hanging Redis passes its own URL. */
 export const withTimeouts = (redisUrl: string) => `${redisUrl}?commandTimeout=${longestWaitMs}`
@@ -186,7 +188,10 @@ function openPatientStores({ databaseUrl, redisUrl }: Stores) {
   })
   // A service never waits so long.
   db.$client.options.connectionTimeoutMillis = longestWaitMs
-  const redis = new Redis(redisUrl, { lazyConnect: true, maxRetriesPerRequest: null })
+  const redis = openClient(parseRedisUrl(redisUrl), tryAgainEveryMs, {
+    lazyConnect: true,
+    maxRetriesPerRequest: null,
+  })
   redis.on('error', () => {})
   const queue = createQueue(queueName, redis)
   const overflow = createQueue(overflowQueueName, redis)

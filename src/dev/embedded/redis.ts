@@ -4,8 +4,13 @@ import { text } from 'node:stream/consumers'
 import { redisBinary } from './redis-binary.ts'
 import { type Embedded, type StartOptions, startServer } from './server-process.ts'
 
+interface RedisOptions extends StartOptions {
+  /** By their names in redis.conf, in addition to those that the service needs. */
+  settings?: Record<string, string>
+}
+
 /** Starts a Redis as BullMQ needs it (noeviction, append-only file), without a password: it listens on 127.0.0.1 only. */
-export async function startRedis(options: StartOptions): Promise<Embedded> {
+export async function startRedis({ settings: more, ...options }: RedisOptions): Promise<Embedded> {
   const { file, env } = await redisBinary()
   const pidFile = join(options.folder, 'redis.pid')
   return startServer(
@@ -21,7 +26,7 @@ export async function startRedis(options: StartOptions): Promise<Embedded> {
       command: (port) => ({
         file,
         env,
-        args: [...settings(port), '--dir', options.folder, '--pidfile', pidFile],
+        args: [...settings(port, more), '--dir', options.folder, '--pidfile', pidFile],
       }),
       url: (port) => `redis://127.0.0.1:${port}`,
       answers: async (port, pid) => {
@@ -33,7 +38,7 @@ export async function startRedis(options: StartOptions): Promise<Embedded> {
   )
 }
 
-function settings(port: number): string[] {
+function settings(port: number, more: Record<string, string> = {}): string[] {
   return Object.entries({
     port: String(port),
     bind: '127.0.0.1',
@@ -43,6 +48,7 @@ function settings(port: number): string[] {
     // Each test file uses some of them.
     databases: '1024',
     save: '',
+    ...more,
   }).flatMap(([name, value]) => [`--${name}`, value])
 }
 

@@ -2,7 +2,7 @@ import { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Pool } from 'undici'
 import { keyPrefix, queueName, type SendJob } from '../../../src/core/send-job.ts'
-import { readSettings } from '../../../src/platform/settings.ts'
+import { environmentVariables, readSettings } from '../../../src/platform/settings.ts'
 import { leaveNothing } from '../../../src/queue/queue.ts'
 
 /** The cost of BullMQ and HTTP alone: each job is an unrecorded call to the provider at PUBLIC_BASE_URL. */
@@ -27,7 +27,7 @@ const worker = new Worker<SendJob>(
     await body.text()
   },
   {
-    connection: new Redis(settings.REDIS_URL, { maxRetriesPerRequest: null }),
+    connection: new Redis(String(environmentVariables.REDIS_URL), { maxRetriesPerRequest: null }),
     prefix: keyPrefix,
     concurrency,
     ...leaveNothing,

@@ -9,7 +9,7 @@ import { hashApiKey } from '../../../src/core/api-key.ts'
 import { describeIssues } from '../../../src/core/issues.ts'
 import { keyPrefix, queueName } from '../../../src/core/send-job.ts'
 import { sendRequestSchemas } from '../../../src/core/send-request.ts'
-import { readSettings } from '../../../src/platform/settings.ts'
+import { environmentVariables, readSettings } from '../../../src/platform/settings.ts'
 import { connectPool, findCaller, findChannel, insertSend } from './queries.ts'
 
 /**
@@ -20,7 +20,7 @@ import { connectPool, findCaller, findChannel, insertSend } from './queries.ts'
 const settings = readSettings()
 const log = pino()
 const pool = connectPool(settings)
-const redis = new Redis(settings.REDIS_URL, { maxRetriesPerRequest: 1 })
+const redis = new Redis(String(environmentVariables.REDIS_URL), { maxRetriesPerRequest: 1 })
 const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix })
 const { channelInBody } = sendRequestSchemas(settings.ALLOWED_PRIVATE_NETWORKS)
 const limiters = new Map<string, RateLimiterRedis>()

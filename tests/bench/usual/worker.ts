@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import type { WebhookConfig } from '../../../src/core/providers/webhook.ts'
 import { openConfig } from '../../../src/core/sealed-config.ts'
 import { keyPrefix, queueName, type SendJob } from '../../../src/core/send-job.ts'
-import { credentialsKeys, readSettings } from '../../../src/platform/settings.ts'
+import { credentialsKeys, environmentVariables, readSettings } from '../../../src/platform/settings.ts'
 import { leaveNothing } from '../../../src/queue/queue.ts'
 import { type ClaimedSend, claimSend, connectPool, recordOutcome } from './queries.ts'
 
@@ -36,7 +36,7 @@ const worker = new Worker<SendJob>(
     log.info({ requestId, event: status })
   },
   {
-    connection: new Redis(settings.REDIS_URL, { maxRetriesPerRequest: null }),
+    connection: new Redis(String(environmentVariables.REDIS_URL), { maxRetriesPerRequest: null }),
     prefix: keyPrefix,
     concurrency: settings.WORKER_CONCURRENCY,
     ...leaveNothing,

@@ -77,7 +77,11 @@ test.each<[string, string, unknown]>([
   ['RETRY_DELAYS_SECONDS', '7', [7]],
   ['RETRY_DELAYS_SECONDS', '0,0,10', [0, 0, 10]],
   ['LOG_LEVEL', 'debug', 'debug'],
-  ['REDIS_URL', 'rediss://user:password@redis.example:6380/3', 'rediss://user:password@redis.example:6380/3'],
+  [
+    'REDIS_URL',
+    'rediss://a:b@redis.example:6380/3',
+    { kind: 'single', url: 'rediss://a:b@redis.example:6380/3' },
+  ],
   ['DATABASE_URL', 'postgresql://db.example/outbound', 'postgresql://db.example/outbound'],
 ])('%s=%s is %j', (name, text, value) => {
   expect(read({ [name]: text })[name]).toEqual(value)
@@ -100,6 +104,12 @@ describe('the fault of an invalid value says what it has to be', () => {
     ['DATABASE_URL', 'localhost', 'has to be a URL, e.g. postgres://'],
     ['DATABASE_URL', 'mysql://localhost/x', 'has to be a URL, e.g. postgres://'],
     ['REDIS_URL', 'http://localhost', 'has to be a URL, e.g. redis://'],
+    ['REDIS_URL', 'redis+sentinel://a,b', 'has to name the master after the hosts, e.g. redis+sentinel://'],
+    [
+      'REDIS_URL',
+      'redis+cluster://a:b',
+      'has no host and port at number 1 of the list, e.g. redis+cluster://',
+    ],
     ['CREDENTIALS_KEY', 'short', 'openssl rand -base64 32'],
     ['CREDENTIALS_KEY', Buffer.alloc(31).toString('base64'), 'openssl rand -base64 32'],
     ['CREDENTIALS_KEY', Buffer.alloc(33).toString('base64'), 'openssl rand -base64 32'],
@@ -156,7 +166,7 @@ test('all faults are printed at once, a line each', () => {
 test('no fault repeats a value, which may be a secret', () => {
   const faults = faultsOf({
     DATABASE_URL: 'mysql://user:hunter2@localhost',
-    REDIS_URL: 'hunter2',
+    REDIS_URL: 'redis+cluster://user:hunter2',
     CREDENTIALS_KEY: 'hunter2',
     API_KEY_PEPPER: 'hunter2',
     PORT: 'hunter2',
