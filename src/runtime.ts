@@ -1,16 +1,14 @@
 import { connectDatabase } from '../db/client.ts'
 import { DatabaseClock } from '../db/clock.ts'
-import { overflowQueueName, queueName } from './core/send-job.ts'
 import type { Clients } from './platform/clients.ts'
 import { type Logger, logWarning } from './platform/logger.ts'
 import { createMetrics, type ProcessKind } from './platform/metrics.ts'
-import { connectForAdmin, connectForRequests, connectForWorkers, timeoutOf } from './platform/redis.ts'
-import { createRedisBreaker, createWaitingBreaker } from './platform/redis-breaker.ts'
 import type { Settings } from './platform/settings.ts'
-import { createQueue, type SendQueues } from './queue/queue.ts'
+import { closeShards, openShards, type Shard } from './queue/shard.ts'
 
-/** Settings, log, metrics, clients and queues of a process: opened once at its entry point, passed down, closed at its end. */
-export interface Runtime<Needed extends StoreSettings = Settings> extends Clients<Needed>, SendQueues {
+/** Settings, log, metrics, clients and shards of a process: opened once at its entry point, passed down, closed at its end. */
+export interface Runtime<Needed extends StoreSettings = Settings> extends Clients<Needed> {
+  shards: readonly Shard[]
   close(): Promise<void>
 }
 
@@ -18,26 +16,20 @@ export interface Runtime<Needed extends StoreSettings = Settings> extends Client
 export type Needs<Part extends keyof Runtime, Setting extends keyof Settings = never> = Pick<Runtime, Part> &
   ([Setting] extends [never] ? unknown : { settings: Pick<Settings, Setting> })
 
-type StoreSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'DATABASE_POOL_SIZE'>
+type StoreSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'QUEUE_SHARDS' | 'DATABASE_POOL_SIZE'>
 
-const connectRedis = { api: connectForRequests, worker: connectForWorkers, admin: connectForAdmin }
-/** Far longer than it takes to replace a connection, and to add the largest batch of wake-ups. */
-const workersGiveUpAfterMs = 5000
 export const queryTimeoutMs = { api: 1100, worker: 10_000, admin: 8000 }
 
 const setPlansForRole =
   'through this pooler enable_seqscan is on: run migrate as the user of DATABASE_URL, then RECONNECT the pooler'
 
-/** @param kind an API and an admin process give up Redis quickly, a worker waits for it. */
 export function openRuntime<Needed extends StoreSettings>(
   kind: ProcessKind,
   settings: Needed,
   log: Logger,
 ): Runtime<Needed> {
   const metrics = createMetrics(kind)
-  const redis = connectRedis[kind](settings.REDIS_URL, log, metrics)
-  const queue = createQueue(queueName, redis)
-  const overflow = createQueue(overflowQueueName, redis)
+  const shards = openShards({ kind, address: settings.REDIS_URL, log, metrics }, settings.QUEUE_SHARDS)
   const db = connectDatabase(settings.DATABASE_URL, {
     // A worker's heartbeat has a connection of its own.
     poolSize: kind === 'worker' ? Math.max(1, settings.DATABASE_POOL_SIZE - 1) : settings.DATABASE_POOL_SIZE,
@@ -56,19 +48,10 @@ export function openRuntime<Needed extends StoreSettings>(
     metrics,
     db,
     clock,
-    redis,
-    throughBreaker:
-      kind === 'worker'
-        ? createWaitingBreaker(redis, log, metrics, workersGiveUpAfterMs)
-        : createRedisBreaker(log, metrics, timeoutOf(settings.REDIS_URL)),
-    queue,
-    overflow,
+    shards,
     async close() {
       clock.stop()
-      // Before closing the queues, which would wait for Redis if it is down.
-      redis.disconnect()
-      await queue.close()
-      await overflow.close()
+      await closeShards(shards)
       await db.$client.end()
     },
   }

@@ -18,7 +18,10 @@ await runProcess(async () => {
   const runtime = openRuntime('api', settings, log)
   const readiness = new Readiness(runtime)
   // Until Redis is ready, this process would count rate limits by itself.
-  await Promise.all([checkDatabase(runtime), readyWithin(runtime.redis, waitForRedisMs)])
+  await Promise.all([
+    checkDatabase(runtime),
+    ...runtime.shards.map(({ redis }) => readyWithin(redis, waitForRedisMs)),
+  ])
   const health = await serveHealth(runtime, readiness)
   const server = await listen(createApp(runtime, readiness), runtime, {
     host: settings.HOST,

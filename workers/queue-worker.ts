@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DelayedError, type Job } from 'bullmq'
-import type { Redis } from 'ioredis'
-import { keyPrefix, overflowQueueName, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
+import { overflowQueueName, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
 import { logFault } from '../src/platform/logger.ts'
 import type { Metrics } from '../src/platform/metrics.ts'
 import { leaveNothing } from '../src/queue/queue.ts'
+import type { Shard } from '../src/queue/shard.ts'
 import type { Needs } from '../src/runtime.ts'
 import type { InFlight } from './in-flight.ts'
 import type { NextWakeUp } from './sends/send-states.ts'
@@ -26,7 +26,7 @@ export interface QueueWorker {
 }
 
 /**
- * Processes wake-ups of both queues, which share the worker's slots. A wake-up whose send has to be tried later, or whose
+ * Processes wake-ups of both queues of all shards, which share the worker's slots. A wake-up whose send has to be tried later, or whose
  * processing failed, is delayed and stays under the same id.
  */
 export function startQueueWorker(
@@ -35,15 +35,13 @@ export function startQueueWorker(
   inFlight: InFlight,
   times: WorkerTimes = workerTimes,
 ): QueueWorker {
-  const { log, metrics, redis, settings } = runtime
+  const { log, metrics, shards, settings } = runtime
   const lanes = laneWaker(runtime)
-  const faults = queueFaults(log)
   const maxInFlight = settings.WORKER_CONCURRENCY
   const slots = new Slots(maxInFlight)
   showSlots(metrics, slots, maxInFlight)
   let isStopping = false
-  const advance = async (job: Job<SendJob>, slot: Slot): Promise<NextWakeUp> => {
-    const { requestId } = sendJobSchema.parse(job.data)
+  const advance = async (requestId: string, slot: Slot): Promise<NextWakeUp> => {
     // It waited for a slot until now. Leave it to another worker.
     if (isStopping) return { wakeInMs: 0 }
     return await deliver(requestId, slot).catch((error: unknown): NextWakeUp => {
@@ -51,16 +49,17 @@ export function startQueueWorker(
       return { wakeInMs: wakeAfterFaultMs }
     })
   }
-  const start = (name: string, kind: QueueKind, concurrency: number) => {
-    const options = { ...workerOptions(redis, times), concurrency }
+  const start = (shard: Shard, name: string, kind: QueueKind, most: number) => {
+    const { redis } = shard
+    const faults = queueFaults(shard.log)
+    const options = { ...workerOptions(shard, times), concurrency: concurrencyOf(most, shards.length) }
     const process = async (job: Job<SendJob>, token?: string) => {
+      const { requestId } = sendJobSchema.parse(job.data)
       const slot = await slots.acquire(kind)
-      try {
-        const next = await advance(job, slot)
-        return next.wakeInMs === undefined ? next : await wakeAgain(job, next.wakeInMs, token)
-      } finally {
-        slot.release()
-      }
+      const next = await advance(requestId, slot).finally(slot.release)
+      if (next.wakeInMs === undefined) return next
+      // Without its slot: this waits for the shard's Redis, for as long as that is away.
+      return await wakeAgain(job, next.wakeInMs, token)
     }
     const worker = new SteadyWorker(name, process, options, faults.taken)
     // The connection logs its own errors, once per outage.
@@ -71,10 +70,10 @@ export function startQueueWorker(
       if (wakesLaneHead) void lanes.wakeHeadOf(data.requestId)
     })
   }
-  const workers = [
-    start(queueName, 'ordinary', maxInFlight),
-    start(overflowQueueName, 'overflow', slots.maxOverflow),
-  ]
+  const workers = shards.flatMap((shard) => [
+    start(shard, queueName, 'ordinary', maxInFlight),
+    start(shard, overflowQueueName, 'overflow', slots.maxOverflow),
+  ])
   return {
     ready: () => Promise.all(workers.map((worker) => worker.waitUntilReady())),
     async stop() {
@@ -84,21 +83,26 @@ export function startQueueWorker(
       await inFlight.ended()
       // All outcomes are in PostgreSQL. If Redis is down and the jobs stay, the next worker finds that nothing is left to do.
       if (await isDoneWithin(closed, times.finishJobsWithinMs)) return
-      redis.disconnect()
+      for (const { redis } of shards) redis.disconnect()
       await inFlight.ended()
     },
   }
 }
 
-const workerOptions = (redis: Redis, times: WorkerTimes) => ({
+const workerOptions = ({ redis, prefix }: Shard, times: WorkerTimes) => ({
   connection: redis,
-  prefix: keyPrefix,
+  prefix,
   lockDuration: times.jobLockMs,
   stalledInterval: times.stalledCheckMs,
   maxStalledCount: maxStalls,
   runRetryDelay: tryAgainAfterMs,
   ...leaveNothing,
 })
+
+/** How many wake-ups a worker takes from a shard. Each shard may be busier than others, but must not hoard what all slots hold. */
+function concurrencyOf(most: number, shards: number): number {
+  return Math.min(most, Math.max(2, Math.ceil((2 * most) / shards)))
+}
 
 function showSlots(metrics: Metrics, slots: Slots, maxInFlight: number): void {
   metrics.slots.set(maxInFlight)

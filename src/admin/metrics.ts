@@ -23,7 +23,7 @@ const states = ['waiting', 'prioritized', 'delayed', 'active'] as const
  * is 0 then.
  */
 export function metrics(runtime: AdminRuntime) {
-  const { db, redis, queue, overflow, metrics: gauges } = runtime
+  const { db, shards, metrics: gauges } = runtime
   const collectors = [
     collector(runtime, {
       name: 'database',
@@ -36,15 +36,21 @@ export function metrics(runtime: AdminRuntime) {
         gauges.workers.remove()
       },
     }),
-    collector(runtime, {
-      name: 'queues',
-      read: async () => {
-        await readyWithin(redis, connectWithinMs)
-        return await Promise.all([queue, overflow].map(countJobs))
-      },
-      show: (counts) => showQueues(gauges, counts),
-      clear: () => gauges.queueJobs.reset(),
-    }),
+    ...shards.map(({ name: shard, redis, queue, overflow }) =>
+      collector(runtime, {
+        name: 'queues',
+        shard,
+        read: async () => {
+          await readyWithin(redis, connectWithinMs)
+          return await Promise.all([queue, overflow].map(countJobs))
+        },
+        show: (counts) => showQueues(gauges, shard, counts),
+        clear: () => {
+          for (const { name } of [queue, overflow])
+            for (const state of states) gauges.queueJobs.remove({ queue: name, state, shard })
+        },
+      }),
+    ),
   ]
   return factory.createHandlers(async (c) => {
     await Promise.all(collectors.map((collect) => collect()))
@@ -55,6 +61,7 @@ export function metrics(runtime: AdminRuntime) {
 
 interface Collected<T> {
   name: 'database' | 'queues'
+  shard?: string
   read: () => Promise<T>
   show: (read: T) => void
   /** Removes the values, so that they are missing from the scrape. */
@@ -62,7 +69,8 @@ interface Collected<T> {
 }
 
 function collector<T>({ log, metrics: gauges }: AdminRuntime, collected: Collected<T>) {
-  const { name, read, show, clear } = collected
+  const { name, shard, read, show, clear } = collected
+  const labels = { collector: name, ...(shard !== undefined && { shard }) }
   let freshUntil = Number.NEGATIVE_INFINITY
   let reading: Promise<T> | undefined
   const collect = async (): Promise<void> => {
@@ -73,14 +81,14 @@ function collector<T>({ log, metrics: gauges }: AdminRuntime, collected: Collect
         reading = undefined
       })
       show(await new Deadline(answerWithinMs).spend(reading))
-      gauges.collectorUp.set({ collector: name }, 1)
+      gauges.collectorUp.set(labels, 1)
     } catch (error) {
       clear()
-      gauges.collectorUp.set({ collector: name }, 0)
-      logWarning(log, 'not_collected', error, { collector: name })
+      gauges.collectorUp.set(labels, 0)
+      logWarning(log, 'not_collected', error, labels)
     }
     const tookMs = performance.now() - startedAt
-    gauges.collectorDuration.set({ collector: name }, tookMs / 1000)
+    gauges.collectorDuration.set(labels, tookMs / 1000)
     freshUntil = performance.now() + freshForMs
   }
   let collecting: Promise<void> | undefined
@@ -97,9 +105,13 @@ async function countJobs(queue: SendQueue) {
   return { queue: queue.name, counts: await queue.getJobCounts(...states) }
 }
 
-function showQueues({ queueJobs }: Metrics, queues: Awaited<ReturnType<typeof countJobs>>[]): void {
+function showQueues(
+  { queueJobs }: Metrics,
+  shard: string,
+  queues: Awaited<ReturnType<typeof countJobs>>[],
+): void {
   for (const { queue, counts } of queues) {
-    for (const state of states) queueJobs.set({ queue, state }, counts[state] ?? 0)
+    for (const state of states) queueJobs.set({ queue, state, shard }, counts[state] ?? 0)
   }
 }
 

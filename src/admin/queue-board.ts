@@ -34,14 +34,16 @@ const boardItself = '<div id="root">'
  * The queue board (docs/reference/admin.md). It is read-only: a job is only a wake-up, so removing or retrying one would at most
  * delay its send.
  */
-export function queueBoard({ queue, overflow }: AdminRuntime) {
+export function queueBoard({ shards }: AdminRuntime) {
   const adapter = new HonoAdapter(serveStatic).setBasePath(basePath)
-  const readOnly = { readOnlyMode: true }
   createBullBoard({
-    queues: [
-      new BullMQAdapter(queue, { ...readOnly, description: 'Sends within the quota of their account' }),
-      new BullMQAdapter(overflow, { ...readOnly, description: 'Sends beyond the quota of their account' }),
-    ],
+    queues: shards.flatMap(({ name, queue, overflow }) => {
+      const options = { readOnlyMode: true, prefix: shards.length === 1 ? '' : `${name}-` }
+      return [
+        new BullMQAdapter(queue, { ...options, description: 'Sends within the quota of their account' }),
+        new BullMQAdapter(overflow, { ...options, description: 'Sends beyond the quota of their account' }),
+      ]
+    }),
     serverAdapter: adapter,
     options: { uiConfig: { boardTitle: 'Queues' } },
   })

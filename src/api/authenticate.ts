@@ -37,7 +37,7 @@ export const tooManyFaultyKeys = (resetSeconds: number) =>
 export const forbidden = (permission: Permission) =>
   new ApiError(403, `This API key lacks the permission ${permission}.`)
 
-type Refusing = Needs<'redis' | 'throughBreaker' | 'metrics', 'AUTH_FAILURE_LIMIT' | 'TRUST_PROXY'>
+type Refusing = Needs<'shards' | 'metrics', 'AUTH_FAILURE_LIMIT' | 'TRUST_PROXY'>
 
 /** Identifies the caller by the API key (docs/reference/api.md#keys). Answers 401, or 429 to an address whose keys keep failing. */
 export function authenticator(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>) {

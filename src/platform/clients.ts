@@ -1,9 +1,8 @@
-import type { Redis } from 'ioredis'
 import type { Database } from '../../db/client.ts'
 import type { DatabaseClock } from '../../db/clock.ts'
 import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
-import type { RedisBreaker } from './redis-breaker.ts'
+import type { RedisShard } from './redis-shard.ts'
 import type { Settings } from './settings.ts'
 
 /** Settings, log, metrics and the clients of PostgreSQL and Redis: part of every process's runtime. */
@@ -14,7 +13,5 @@ export interface Clients<Needed = Settings> {
   db: Database
   /** PostgreSQL's clock. Use it for every time that another process or PostgreSQL compares. */
   clock: DatabaseClock
-  redis: Redis
-  /** Fails fast while Redis is down. A worker's first waits for Redis, for a limited time. */
-  throughBreaker: RedisBreaker
+  shards: readonly RedisShard[]
 }

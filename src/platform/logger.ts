@@ -75,6 +75,13 @@ export function faultCounts(log: Logger): FaultCounts {
   return counts
 }
 
+/** A logger with these fields in each line. Its faults count as those of the logger. */
+export function childLogger(log: Logger, fields: object): Logger {
+  const child = log.child(fields)
+  faults.set(child, faultCounts(log))
+  return child
+}
+
 /** Logs a fault that the service recovers from by itself, such as PostgreSQL being down. */
 export function logWarning(log: Logger, event: string, error: unknown, fields: object = {}): void {
   faultCounts(log).warn++

@@ -55,14 +55,20 @@ function storeMetrics({ gauge, counter }: Definitions) {
       'outbound_database_waiting_statements',
       'Statements that wait for a connection of the pool.',
     ),
-    redisConnected: gauge('outbound_redis_connected', '1 while the connection to Redis is up.'),
+    redisConnected: gauge(
+      'outbound_redis_connected',
+      "1 while the connection to the shard's Redis is up.",
+      'shard',
+    ),
     redisConnectionsReplaced: counter(
       'outbound_redis_connections_replaced_total',
       'Connections to Redis that were up, but on which it no longer answered.',
+      'shard',
     ),
     redisBreakerOpen: gauge(
       'outbound_redis_breaker_open',
-      '1 while the process does not call Redis, which failed, except for one try a second.',
+      "1 while the process does not call the shard's Redis, which failed, except for one try a second.",
+      'shard',
     ),
     faults: counter('outbound_faults_total', 'Faults logged, by level.', 'level'),
   }
@@ -197,7 +203,7 @@ function workerMetrics({ counter, gauge, histogram }: Definitions) {
 /** Read from PostgreSQL and Redis about the whole service. The values are the same everywhere, so only the admin process has them. */
 function backlogMetrics({ gauge }: Definitions) {
   return {
-    queueJobs: gauge('outbound_queue_jobs', 'Wake-ups in a queue.', 'queue', 'state'),
+    queueJobs: gauge('outbound_queue_jobs', 'Wake-ups in a queue.', 'queue', 'state', 'shard'),
     unfinished: gauge('outbound_unfinished_sends', 'Sends that have not ended.', 'state'),
     oldestWaiting: gauge(
       'outbound_oldest_waiting_send_age_seconds',
@@ -220,11 +226,13 @@ function backlogMetrics({ gauge }: Definitions) {
       'outbound_collector_up',
       '0 if the collector failed; its metrics are missing then.',
       'collector',
+      'shard',
     ),
     collectorDuration: gauge(
       'outbound_collector_duration_seconds',
       'How long the last run of the collector took.',
       'collector',
+      'shard',
     ),
   }
 }

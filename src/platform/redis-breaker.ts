@@ -18,17 +18,21 @@ export class RedisGivenUp extends Error {
   }
 }
 
+/** Of which shard the breaker is. */
+interface OfShard {
+  name: string
+  log: Logger
+  metrics: Pick<Metrics, 'redisBreakerOpen'>
+}
+
 /**
  * A circuit breaker: while Redis hangs, one try a second waits for the time-out, instead of every request. Anything that the
  * work throws counts as a failure of Redis, so it must return its own refusals.
  *
  * @param timeoutMs for the work as a whole, all its commands together.
  */
-export function createRedisBreaker(
-  log: Logger,
-  metrics: Pick<Metrics, 'redisBreakerOpen'>,
-  timeoutMs: number,
-): RedisBreaker {
+export function createRedisBreaker({ name, log, metrics }: OfShard, timeoutMs: number): RedisBreaker {
+  metrics.redisBreakerOpen.set({ shard: name }, 0)
   let failuresInARow = 0
   let isOpen = false
   /** On the monotonic clock of `performance.now()`: setting the system clock back must not keep the breaker open. */
@@ -40,12 +44,12 @@ export function createRedisBreaker(
     if (!isOpen) logWarning(log, 'redis_given_up', error, { tryingAgainEveryMs: tryAgainAfterMs })
     isOpen = true
     openUntil = performance.now() + tryAgainAfterMs
-    metrics.redisBreakerOpen.set(1)
+    metrics.redisBreakerOpen.set({ shard: name }, 1)
   }
   const close = () => {
     isOpen = false
     failuresInARow = 0
-    metrics.redisBreakerOpen.set(0)
+    metrics.redisBreakerOpen.set({ shard: name }, 0)
     log.info({ event: 'redis_taken_up' })
   }
   const runWhileClosed = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -86,13 +90,8 @@ export function createRedisBreaker(
  * For workers: work first waits until Redis is connected. Commands sent before that would pile up in the client, and run
  * when their callers have given up.
  */
-export function createWaitingBreaker(
-  redis: Redis,
-  log: Logger,
-  metrics: Pick<Metrics, 'redisBreakerOpen'>,
-  timeoutMs: number,
-): RedisBreaker {
-  const throughBreaker = createRedisBreaker(log, metrics, timeoutMs)
+export function createWaitingBreaker(redis: Redis, ofShard: OfShard, timeoutMs: number): RedisBreaker {
+  const throughBreaker = createRedisBreaker(ofShard, timeoutMs)
   let waiting: Promise<void> | undefined
   return (work) =>
     throughBreaker(async () => {

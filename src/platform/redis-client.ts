@@ -6,8 +6,12 @@ export type ClientOptions = Omit<RedisOptions, 'replyMapping'>
 
 const sentinelAnswersWithinMs = 1000
 
-/** Opens a client of the Redis at the address, which connects again and again after each interval. */
-export function openClient(address: RedisAddress, reconnectEveryMs: number, options: ClientOptions): Redis {
+/** Opens a client of the Redis where keys with the prefix are. It connects again and again, after each interval. */
+export function openClient(
+  { address }: { address: RedisAddress; prefix: string },
+  reconnectEveryMs: number,
+  options: ClientOptions,
+): Redis {
   const retryStrategy = () => reconnectEveryMs
   const common: ClientOptions = { ...options, retryStrategy }
   if (address.kind === 'single') return new Redis(address.url, common)

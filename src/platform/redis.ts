@@ -9,13 +9,16 @@ import { silentForMs, watchConnection } from './redis-watchdog.ts'
 
 const reconnectEveryMs = 500
 
-type RedisMetrics = Pick<Metrics, 'redisConnectionsReplaced'>
-
-interface Watched {
+/** For which shard the connection is. */
+interface Connecting {
+  address: RedisAddress
+  name: string
+  prefix: string
   log: Logger
-  metrics: RedisMetrics
-  waitsForMs?: number
+  metrics: Pick<Metrics, 'redisConnectionsReplaced'>
 }
+
+type Watched = Pick<Connecting, 'name' | 'log' | 'metrics'> & { waitsForMs?: number }
 
 const defaultTimeoutMs = 300
 /** How long a worker's blocking connection waits for work. A shorter wait finds a dead connection sooner. */
@@ -29,14 +32,14 @@ const failFast = { enableOfflineQueue: false, maxRetriesPerRequest: 1 }
  * the rest of the command. ioredis's auto-pipelining is off, because it copies all scripts of the connection for each batch,
  * and BullMQ has many.
  */
-export function connectForRequests(address: RedisAddress, log: Logger, metrics: RedisMetrics): Redis {
-  return connect(address, log, metrics, failFast)
+export function connectForRequests(connecting: Connecting): Redis {
+  return connect(connecting, failFast)
 }
 
 /** For the admin process: most commands are a library's, so each one has a time-out. */
-export function connectForAdmin(address: RedisAddress, log: Logger, metrics: RedisMetrics): Redis {
-  const redis = connect(address, log, metrics, failFast)
-  redis.options.commandTimeout = timeoutOf(address)
+export function connectForAdmin(connecting: Connecting): Redis {
+  const redis = connect(connecting, failFast)
+  redis.options.commandTimeout = timeoutOf(connecting.address)
   return redis
 }
 
@@ -49,18 +52,20 @@ export function timeoutOf({ commandTimeoutMs }: RedisAddress): number {
  * For workers, whose commands wait for Redis instead of failing. Each BullMQ worker waits for wake-ups on a duplicate of this
  * connection, which can run no other command meanwhile.
  */
-export function connectForWorkers(address: RedisAddress, log: Logger, metrics: RedisMetrics): Redis {
-  const redis = connect(address, log, metrics, { maxRetriesPerRequest: null })
+export function connectForWorkers(connecting: Connecting): Redis {
+  const redis = connect(connecting, { maxRetriesPerRequest: null })
   redis.duplicate = (options) => {
     const blocking = new Redis({ ...redis.options, ...options } as ClientOptions)
-    watch(blocking, { log, metrics, waitsForMs: longestWaitSeconds * 1000 })
+    watch(blocking, { ...connecting, waitsForMs: longestWaitSeconds * 1000 })
     return blocking
   }
   return redis
 }
 
-function connect(address: RedisAddress, log: Logger, metrics: RedisMetrics, options: ClientOptions): Redis {
-  const redis = openClient(address, reconnectEveryMs, { ...options, connectTimeout: silentForMs })
+function connect(connecting: Connecting, options: ClientOptions): Redis {
+  const { name, log, metrics } = connecting
+  const redis = openClient(connecting, reconnectEveryMs, { ...options, connectTimeout: silentForMs })
+  metrics.redisConnectionsReplaced.inc({ shard: name }, 0)
   let away = false
   redis.on('error', (error: Error) => {
     const fields = { tryingAgainEveryMs: reconnectEveryMs, check: redisAdvice(error) }
@@ -72,11 +77,11 @@ function connect(address: RedisAddress, log: Logger, metrics: RedisMetrics, opti
     if (away) log.info({ event: 'redis_back' })
     away = false
   })
-  watch(redis, { log, metrics })
+  watch(redis, connecting)
   return redis
 }
 
-function watch(redis: Redis, { log, metrics, waitsForMs }: Watched): void {
+function watch(redis: Redis, { name, log, metrics, waitsForMs }: Watched): void {
   watchConnection(redis, {
     waitsForMs,
     onReplaced: () => {
@@ -84,7 +89,7 @@ function watch(redis: Redis, { log, metrics, waitsForMs }: Watched): void {
       logWarning(log, 'redis_connection_replaced', new Error('Redis no longer answered on it'), {
         connection,
       })
-      metrics.redisConnectionsReplaced.inc()
+      metrics.redisConnectionsReplaced.inc({ shard: name })
     },
   })
   connectAfterEnd(redis, log)

@@ -42,6 +42,9 @@ const networks = z.string().transform((text, context) => {
 const credentialsKey = /^[A-Za-z0-9+/]{43}=$/
 const keyBytes = (text: string) => Buffer.from(text, 'base64')
 
+const maxShards = 64
+const defaultShards = { single: 1, sentinel: 1, cluster: 3 }
+
 /** All settings by the name of their environment variable, with default and range (docs/reference/settings.md). */
 const environment = z.object({
   DATABASE_URL: url(
@@ -52,6 +55,8 @@ const environment = z.object({
     if (issue) context.addIssue({ code: 'custom', message: issue })
   }),
   REDIS_URL: redisAddress,
+  QUEUE_SHARDS: whole(1, maxShards).optional(),
+  QUEUE_SHARDS_PREVIOUS: whole(1, maxShards).optional(),
   CREDENTIALS_KEY: z
     .string({ error: 'is not set; make one with: openssl rand -base64 32' })
     .regex(credentialsKey, 'has to be 32 bytes in base64; make one with: openssl rand -base64 32')
@@ -95,7 +100,7 @@ const environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 })
 
-export type Settings = z.output<typeof environment>
+export type Settings = Omit<z.output<typeof environment>, 'QUEUE_SHARDS'> & { QUEUE_SHARDS: number }
 type Name = keyof Settings
 export const settingNames = Object.keys(environment.shape) as Name[]
 type Variables = Record<string, string | undefined>
@@ -120,17 +125,31 @@ export function readSettings<const Names extends readonly Name[] = readonly Name
 ): Pick<Settings, Names[number]> {
   const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
   const schema = z.object(Object.fromEntries(names.map((name) => [name, environment.shape[name]])))
-  const result = schema.safeParse(set)
+  const result = schema.transform(withShards).safeParse(set)
   const issues = result.error?.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`) ?? []
   if (names.includes('CREDENTIALS_KEY_PREVIOUS') && isRotatedToItself(set)) {
     issues.push(
       'CREDENTIALS_KEY_PREVIOUS is the same as CREDENTIALS_KEY; set it to the former key, or unset it',
     )
   }
+  if (
+    names.includes('QUEUE_SHARDS') &&
+    set.QUEUE_SHARDS_PREVIOUS &&
+    set.QUEUE_SHARDS === set.QUEUE_SHARDS_PREVIOUS
+  ) {
+    issues.push('QUEUE_SHARDS_PREVIOUS is the same as QUEUE_SHARDS; set it to the former number, or unset it')
+  }
   issues.push(...issuesTogether(set))
   if (result.success && issues.length === 0) return result.data as Pick<Settings, Names[number]>
   const lines = issues.map((issue) => `  ${issue}`)
   throw new SettingsError(`These settings can't be used; fix them and start again:\n${lines.join('\n')}`)
+}
+
+type Shards = Partial<Pick<Settings, 'REDIS_URL' | 'QUEUE_SHARDS'>>
+
+function withShards(data: Shards): Shards {
+  if (!data.REDIS_URL) return data
+  return { ...data, QUEUE_SHARDS: data.QUEUE_SHARDS ?? defaultShards[data.REDIS_URL.kind] }
 }
 
 function isRotatedToItself(set: Record<string, string | undefined>): boolean {
@@ -150,6 +169,8 @@ export function credentialsKeys({
 const adminNames = [
   'DATABASE_URL',
   'REDIS_URL',
+  'QUEUE_SHARDS',
+  'QUEUE_SHARDS_PREVIOUS',
   'DATABASE_POOL_SIZE',
   'ADMIN_HOST',
   'ADMIN_PORT',

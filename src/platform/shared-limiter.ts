@@ -4,9 +4,9 @@ import {
   RateLimiterRedis,
   RateLimiterRes,
 } from 'rate-limiter-flexible'
-import { keyPrefix } from '../core/send-job.ts'
 import type { Clients } from './clients.ts'
 import { MicroBatch } from './micro-batch.ts'
+import { ofKey, type RedisShard } from './redis-shard.ts'
 
 /** The longest delay of a Node.js timer, rounded down. A longer one fires at once, and the count would be lost. */
 const longestTimerSeconds = 2_000_000
@@ -56,28 +56,19 @@ export interface SharedLimiter {
 }
 
 /**
- * Counts the uses of keys, exactly across all processes; concurrent calls share one command. While Redis is down, this
- * process counts by itself with the same limit, so that uses are never unlimited.
+ * Counts the uses of keys, exactly across all processes; concurrent calls share one command a shard. While a shard's Redis is
+ * down, this process counts the keys of that shard by itself with the same limit, so that uses are never unlimited.
  *
  * @returns a function that creates a limiter; its name prefixes its keys in Redis.
  */
-export function sharedLimiters({ redis, throughBreaker }: Pick<Clients, 'redis' | 'throughBreaker'>) {
-  redis.defineCommand('countUses', { lua: countScript })
-  const uses = new MicroBatch<Use, [consumed: number, ttlMs: number]>({
-    maxItems: maxUsesPerFlush,
-    mayOverlap: true,
-    flush: (batch) => {
-      const keys = batch.map(([key]) => key)
-      const rest = batch.flatMap(([, points, seconds, limit]) => [points, seconds, limit])
-      return throughBreaker(() => redis.countUses(batch.length, ...keys, ...rest))
-    },
-  })
+export function sharedLimiters({ shards }: Pick<Clients, 'shards'>) {
+  const uses = shards.map(usesOn)
   /** In place of the library's Redis client, which would send one command per key. */
-  const storeClient = { defineCommand() {}, rlflxIncr: (use: Use) => uses.add(use) }
+  const storeClient = { defineCommand() {}, rlflxIncr: (use: Use) => ofKey(uses, use[0]).add(use) }
 
   return (name: string, limit: { points: number; seconds: number }): SharedLimiter => {
     const options = { points: limit.points, duration: limit.seconds }
-    const shared = new RateLimiterRedis({ ...options, storeClient, keyPrefix: `${keyPrefix}:${name}` })
+    const shared = new RateLimiterRedis({ ...options, storeClient, keyPrefix: name })
     const local = new RateLimiterMemory({
       ...options,
       duration: Math.min(limit.seconds, longestTimerSeconds),
@@ -95,6 +86,19 @@ export function sharedLimiters({ redis, throughBreaker }: Pick<Clients, 'redis' 
       read: (key) => count((limiter) => limiter.reward(key, 0)),
     }
   }
+}
+
+function usesOn({ prefix, redis, throughBreaker }: RedisShard) {
+  redis.defineCommand('countUses', { lua: countScript })
+  return new MicroBatch<Use, [consumed: number, ttlMs: number]>({
+    maxItems: maxUsesPerFlush,
+    mayOverlap: true,
+    flush: (batch) => {
+      const keys = batch.map(([key]) => `${prefix}:${key}`)
+      const rest = batch.flatMap(([, points, seconds, limit]) => [points, seconds, limit])
+      return throughBreaker(() => redis.countUses(batch.length, ...keys, ...rest))
+    },
+  })
 }
 
 /** The library throws the count when the limit is reached, and an error when the store fails. */

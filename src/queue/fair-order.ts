@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
-import { keyPrefix, overflowQueueName } from '../core/send-job.ts'
+import { overflowQueueName } from '../core/send-job.ts'
 
 /** BullMQ's highest priority value. Beyond it, wake-ups are taken in the order in which they came. */
 export const lastTag = 2 ** 21 - 1
@@ -26,9 +26,9 @@ const tagScript = `
 
 /** @returns a BullMQ priority for each wake-up of the overflow queue, given the wake-ups' channels. */
 export async function fairTags(
-  { redis, overflow }: { redis: Redis; overflow: Pick<Queue, 'toKey'> },
+  { prefix, redis, overflow }: { prefix: string; redis: Redis; overflow: Pick<Queue, 'toKey'> },
   channelIds: readonly string[],
 ): Promise<number[]> {
-  const keys = [overflow.toKey('prioritized'), `${keyPrefix}:${overflowQueueName}:last-tags`]
+  const keys = [overflow.toKey('prioritized'), `${prefix}:${overflowQueueName}:last-tags`]
   return (await redis.eval(tagScript, keys.length, ...keys, ...channelIds)) as number[]
 }

@@ -1,21 +1,22 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
-import { keyPrefix, type SendJob, sendJobSchema, type WakeUp } from '../core/send-job.ts'
+import { type SendJob, sendJobSchema, type WakeUp } from '../core/send-job.ts'
 import { fairTags } from './fair-order.ts'
 
 export type SendQueue = Queue<SendJob>
 
 /** The ordinary queue, and the overflow queue for wake-ups beyond an account's quota. */
 export interface SendQueues {
+  prefix: string
   redis: Redis
   queue: SendQueue
   overflow: SendQueue
 }
 
-export function createQueue(name: string, connection: Redis): SendQueue {
+export function createQueue(name: string, prefix: string, connection: Redis): SendQueue {
   const queue = new Queue<SendJob>(name, {
     connection,
-    prefix: keyPrefix,
+    prefix,
     // Without these, a queue created while Redis is down rejects every call for good.
     skipWaitingForReady: true,
     skipVersionCheck: true,

@@ -178,7 +178,7 @@ test('what can no longer be read is left out, not repeated from before', async (
   heldChannels.set({ provider: 'smtp' }, 7)
   breakers.set({ provider: 'smtp', state: 'open' }, 7)
   workers.set(7)
-  queueJobs.set({ queue: 'sends', state: 'active' }, 7)
+  queueJobs.set({ queue: 'sends', state: 'active', shard: '0' }, 7)
   const response = await createAdminApp(runtime).request('http://localhost/metrics')
   expect(response.status).toBe(200)
   expect(await response.text()).not.toMatch(/^outbound_\w+(\{.*\})? 7$/m)

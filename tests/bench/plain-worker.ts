@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { DelayedError, Worker } from 'bullmq'
+import type { Redis } from 'ioredis'
 import { v7 as uuidv7 } from 'uuid'
 import { keyPrefix, queueName, type SendJob } from '../../src/core/send-job.ts'
 import { createLogger } from '../../src/platform/logger.ts'
@@ -27,6 +28,7 @@ await runProcess(async () => {
   const permits = permitGranter(runtime)
   const deliver = deliverer(runtime, providers, heartbeat, permits)
   const concurrency = settings.WORKER_CONCURRENCY
+  const [shard] = runtime.shards
   const worker = new Worker<SendJob>(
     queueName,
     async (job, token) => {
@@ -35,7 +37,7 @@ await runProcess(async () => {
       await job.moveToDelayed(Date.now() + wakeInMs, token)
       throw new DelayedError()
     },
-    { connection: runtime.redis, prefix: keyPrefix, concurrency, ...leaveNothing },
+    { connection: shard?.redis as Redis, prefix: keyPrefix, concurrency, ...leaveNothing },
   )
   const tasks = [startReconciler(runtime, permits), startSweeps(runtime, heartbeat, () => [])]
   log.info({ event: 'working', worker: name, concurrency })

@@ -135,7 +135,7 @@ test('without Redis each accept is an enqueue failure, and the breaker shows as 
 })
 
 test('a breaker that opened shows as closed once a try has worked', async () => {
-  const throughBreaker = createRedisBreaker(service.runtime.log, metrics, 1000)
+  const throughBreaker = createRedisBreaker({ name: '0', log: service.runtime.log, metrics }, 1000)
   for (const _ of [1, 2]) await throughBreaker(() => Promise.reject(new Error('gone'))).catch(() => {})
   expect(await countedBy(metrics.redisBreakerOpen)).toBe(1)
   await eventually('a try is let through', () => throughBreaker(async () => true).catch(() => false))

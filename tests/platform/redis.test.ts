@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { expect, test } from 'vitest'
+import { keyPrefix } from '../../src/core/send-job.ts'
 import { createLogger } from '../../src/platform/logger.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { connectForAdmin, connectForRequests, readyWithin } from '../../src/platform/redis.ts'
@@ -9,15 +10,16 @@ import { withTimeouts } from '../support/service.ts'
 import { freshRedis } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
+const connecting = (url: string, log = createLogger('silent')) => ({
+  ...{ address: parseRedisUrl(url), name: '0', prefix: keyPrefix },
+  ...{ log, metrics: createMetrics('api') },
+})
+
 test.concurrent('the commands of one turn of the event loop are written together, also after a reconnect', async ({
   onTestFinished,
 }) => {
   const redisUrl = await freshRedis()
-  const redis = connectForRequests(
-    parseRedisUrl(withTimeouts(redisUrl)),
-    createLogger('silent'),
-    createMetrics('api'),
-  )
+  const redis = connectForRequests(connecting(withTimeouts(redisUrl)))
   onTestFinished(() => redis.disconnect())
   for (const _ of ['first', 'second']) {
     await readyWithin(redis, 20_000)
@@ -36,11 +38,7 @@ test.concurrent.for(['', '?commandTimeout=200'])(
   'the admin process gives up what Redis does not answer%s',
   async (ofUrl, { onTestFinished }) => {
     const redisUrl = await freshRedis()
-    const redis = connectForAdmin(
-      parseRedisUrl(redisUrl + ofUrl),
-      createLogger('silent'),
-      createMetrics('api'),
-    )
+    const redis = connectForAdmin(connecting(redisUrl + ofUrl))
     onTestFinished(() => redis.disconnect())
     await readyWithin(redis, 20_000)
     const waitsForEver = 0
@@ -63,7 +61,7 @@ test.concurrent('a connection on which Redis stops answering is replaced, and lo
   url.port = String((silentAtFirst.address() as AddressInfo).port)
   const lines: string[] = []
   const log = createLogger('info', { write: (line) => lines.push(line) })
-  const redis = connectForRequests(parseRedisUrl(withTimeouts(url.href)), log, createMetrics('api'))
+  const redis = connectForRequests(connecting(withTimeouts(url.href), log))
   onTestFinished(() => {
     redis.disconnect()
     silentAtFirst.close()
@@ -80,10 +78,12 @@ test.concurrent('a connection on which Redis stops answering is replaced, and lo
 /** Answers no client. */
 const unreachable = 'redis+sentinel://127.0.0.1:1/master'
 
-test('a connection that ioredis has given up for good is opened again, unless the process has closed it', async () => {
+test.concurrent('a connection that ioredis has given up for good is opened again, unless the process has closed it', async ({
+  onTestFinished,
+}) => {
   const events: string[] = []
   const log = createLogger('info', { write: (line) => events.push(JSON.parse(line).event) })
-  const redis = connectForRequests(parseRedisUrl(unreachable), log, createMetrics('api'))
+  const redis = connectForRequests(connecting(unreachable, log))
   onTestFinished(() => redis.disconnect())
   await eventually('the Sentinels were asked', async () => events.includes('redis_away'))
   // As a closed connection does while Sentinels are asked.

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { keyPrefix } from '../../src/core/send-job.ts'
 import { startEmbedded } from '../../src/dev/embedded/index.ts'
 import { createLogger } from '../../src/platform/logger.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
@@ -13,11 +14,13 @@ import { freshRedis } from '../support/stores.ts'
 async function openLimiters(redisUrl?: string) {
   const address = parseRedisUrl(withTimeouts(redisUrl ?? (await freshRedis())))
   const log = createLogger('silent')
-  const redis = connectForRequests(address, log, createMetrics('api'))
+  const metrics = createMetrics('api')
+  const shard = { name: '0', prefix: keyPrefix, log }
+  const redis = connectForRequests({ ...shard, address, metrics })
   onTestFinished(() => redis.disconnect())
   await readyWithin(redis, 20_000)
-  const throughBreaker = createRedisBreaker(log, createMetrics('api'), timeoutOf(address))
-  return { redis, createLimiter: sharedLimiters({ redis, throughBreaker }) }
+  const throughBreaker = createRedisBreaker({ name: '0', log, metrics }, timeoutOf(address))
+  return { redis, createLimiter: sharedLimiters({ shards: [{ ...shard, redis, throughBreaker }] }) }
 }
 
 /** The commands that this connection sends: others ask the same Redis for things at the same time. */

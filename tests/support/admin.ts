@@ -29,7 +29,8 @@ export async function startTestAdmin(
   })
   const runtime = openRuntime('admin', read, service.runtime.log)
   if (settings.DATABASE_URL === undefined) await openConnections(runtime)
-  if (settings.REDIS_URL === undefined) await readyWithin(runtime.redis, longestWaitMs)
+  if (settings.REDIS_URL === undefined)
+    await Promise.all(runtime.shards.map(({ redis }) => readyWithin(redis, longestWaitMs)))
   const server = await listen(createAdminApp(runtime), { host: read.ADMIN_HOST, port: read.ADMIN_PORT })
   return {
     url: `http://127.0.0.1:${server.port}`,

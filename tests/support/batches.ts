@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { insertSends } from '../../db/admission/accepts.ts'
 import type { NewSend } from '../../db/admission/new-send.ts'
-import { addWakeUps } from '../../src/queue/queue.ts'
+import { restoreOnShards } from '../../src/queue/shard.ts'
 import { newContact } from './builders.ts'
 import type { TestService } from './service.ts'
 
@@ -41,6 +41,6 @@ export async function insertBatch({ runtime }: TestService, sends: readonly Batc
 /** Accepts sends by one insert, as the API does with concurrent ones. @returns their ids, in the order given. */
 export async function acceptBatch(service: TestService, sends: readonly BatchedSend[]): Promise<string[]> {
   const wakeUps = await insertBatch(service, sends)
-  await addWakeUps(service.runtime, wakeUps)
+  await restoreOnShards(service.runtime.shards, wakeUps)
   return wakeUps.map(({ requestId }) => requestId)
 }

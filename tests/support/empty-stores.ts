@@ -21,10 +21,10 @@ export async function noteObjects({ db }: Pick<Runtime, 'db'>): Promise<void> {
  * @throws if the schema isn't as it was: a test that changes it needs stores of its own.
  */
 export async function emptyStores(
-  { db, redis }: Pick<Runtime, 'db' | 'redis'>,
+  { db, shards }: Pick<Runtime, 'db' | 'shards'>,
   ...others: Redis[]
 ): Promise<void> {
-  await Promise.all([deleteRows(db), flush(redis, others)])
+  await Promise.all([deleteRows(db), flush([...shards.map(({ redis }) => redis), ...others])])
   if ((await objectsIn(db)) !== objects)
     throw new Error('A test that changes the schema needs stores of its own')
 }
@@ -33,8 +33,9 @@ export async function emptyStores(
  * Redis may not have read yet what was written to a connection before its client closed it, so such a connection is closed
  * first; what is written to the others before is executed before.
  */
-async function flush(redis: Redis, others: readonly Redis[]): Promise<void> {
-  const kept = await Promise.all([redis, ...others].map((one) => one.client('ID').catch(() => undefined)))
+async function flush(connections: readonly Redis[]): Promise<void> {
+  const redis = connections[0] as Redis
+  const kept = await Promise.all(connections.map((one) => one.client('ID').catch(() => undefined)))
   const clients = String(await redis.client('LIST')).split('\n')
   for (const client of clients.filter((line) => line.includes(` db=${redis.options.db} `))) {
     const id = Number(/^id=(\d+)/.exec(client)?.[1])

@@ -46,9 +46,11 @@ export async function expectNothingAccepted(service: TestService, answer: Answer
 
 /** How much the service holds, whatever its ids. */
 export async function holdings(service: TestService): Promise<{ recorded: number; enqueued: number }> {
-  const { db, queue, overflow } = service.runtime
+  const { db, shards } = service.runtime
   const [row] = await db.select({ recorded: count() }).from(sends)
-  const counts = await Promise.all([queue.getJobCounts(), overflow.getJobCounts()])
+  const counts = await Promise.all(
+    shards.flatMap(({ queue, overflow }) => [queue.getJobCounts(), overflow.getJobCounts()]),
+  )
   const jobs = counts.flatMap((byState) => Object.values(byState))
   return { recorded: row?.recorded ?? 0, enqueued: jobs.reduce((sum, n) => sum + n, 0) }
 }

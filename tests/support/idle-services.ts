@@ -2,8 +2,8 @@ import type { Runtime } from '../../src/runtime.ts'
 import { emptyStores } from './empty-stores.ts'
 
 interface Service {
-  runtime: Pick<Runtime, 'db' | 'redis' | 'metrics'>
-  api: Pick<Runtime, 'redis'>
+  runtime: Pick<Runtime, 'db' | 'shards' | 'metrics'>
+  api: Pick<Runtime, 'shards'>
   logs: unknown[]
   stopWorkers(): Promise<void>
 }
@@ -22,7 +22,7 @@ export class IdleServices<Kind extends Service> {
 
   async giveBack(service: Kind, settings: object): Promise<void> {
     await service.stopWorkers()
-    await emptyStores(service.runtime, service.api.redis)
+    await emptyStores(service.runtime, ...service.api.shards.map(({ redis }) => redis))
     service.logs.splice(0)
     service.runtime.metrics.registry.resetMetrics()
     this.#like(settings).push(service)

@@ -1,30 +1,36 @@
-import { addWakeUps, type SendQueue } from '../../src/queue/queue.ts'
+import { ofSend } from '../../src/platform/redis-shard.ts'
+import { addWakeUps } from '../../src/queue/queue.ts'
 import type { TestService } from './service.ts'
 
 /** The send's wake-up, in whichever queue it is. */
 export async function wakeUpOf({ runtime }: Pick<TestService, 'runtime'>, requestId: string) {
-  return (await runtime.queue.getJob(requestId)) ?? (await runtime.overflow.getJob(requestId))
+  const { queue, overflow } = ofSend(runtime.shards, requestId)
+  return (await queue.getJob(requestId)) ?? (await overflow.getJob(requestId))
 }
 
 /** Wakes sends by the ordinary queue. */
-export function wake(
+export async function wake(
   { runtime }: Pick<TestService, 'runtime'>,
   requestIds: readonly string[],
 ): Promise<void> {
-  return addWakeUps(
-    runtime,
-    requestIds.map((requestId) => ({ requestId })),
-  )
+  const add = (requestId: string) => addWakeUps(ofSend(runtime.shards, requestId), [{ requestId }])
+  await Promise.all(requestIds.map(add))
 }
 
 /** In which queue the send's wake-up is; undefined: in none. */
 export async function queueOf({ runtime }: Pick<TestService, 'runtime'>, requestId: string) {
-  if (await runtime.queue.getJob(requestId)) return 'ordinary'
-  return (await runtime.overflow.getJob(requestId)) ? 'overflow' : undefined
+  const { queue, overflow } = ofSend(runtime.shards, requestId)
+  if (await queue.getJob(requestId)) return 'ordinary'
+  return (await overflow.getJob(requestId)) ? 'overflow' : undefined
 }
 
 /** How many wake-ups there are, in any state. */
 export async function wakeUpsLeft({ runtime }: Pick<TestService, 'runtime'>) {
-  const count = (queue: SendQueue) => queue.getJobCountByTypes('active', 'waiting', 'delayed', 'prioritized')
-  return { ordinary: await count(runtime.queue), overflow: await count(runtime.overflow) }
+  const count = async (kind: 'queue' | 'overflow') => {
+    const counts = runtime.shards.map((shard) =>
+      shard[kind].getJobCountByTypes('active', 'waiting', 'delayed', 'prioritized'),
+    )
+    return (await Promise.all(counts)).reduce((sum, some) => sum + some, 0)
+  }
+  return { ordinary: await count('queue'), overflow: await count('overflow') }
 }

@@ -5,12 +5,14 @@ import { timeouts as production } from '../../src/api/client-timeouts.ts'
 import { listen, portOf, stopListening } from '../../src/api/listen.ts'
 import { overflowQueueName, queueName } from '../../src/core/send-job.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
-import { createLogger } from '../../src/platform/logger.ts'
+import { createLogger, type Logger } from '../../src/platform/logger.ts'
 import { readyWithin } from '../../src/platform/redis.ts'
 import { parseRedisUrl } from '../../src/platform/redis-address.ts'
 import { openClient } from '../../src/platform/redis-client.ts'
-import { readSettings } from '../../src/platform/settings.ts'
+import { environmentVariables, readSettings } from '../../src/platform/settings.ts'
+import { shardPrefixes } from '../../src/platform/shard-names.ts'
 import { createQueue } from '../../src/queue/queue.ts'
+import { closeShards, type Shard } from '../../src/queue/shard.ts'
 import { openRuntime, type Runtime } from '../../src/runtime.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { type WorkerTimes, workerTimes } from '../../workers/worker-times.ts'
@@ -45,13 +47,16 @@ export const soonReconciled: Partial<WorkerTimes> = { reconcileEveryMs: 200, ove
 /** For tests in which only its own wake-up may bring a worker to a send. */
 export const neverReconciled: Partial<WorkerTimes> = { reconcileEveryMs: 3_600_000 }
 
+/** With the fields of its first shard, for tests that have one. */
+export type TestRuntime = Runtime & Shard
+
 export interface TestService {
   url: string
   stores: Stores
   /** The variables from which its settings were read. */
   environment: Record<string, string>
   /** For the test's own statements: its stores wait where an API would give up, on a machine that stands still. */
-  runtime: Runtime
+  runtime: TestRuntime
   /** The API's own. */
   api: Runtime
   /** Every line that the API and the workers logged, in order. */
@@ -113,6 +118,7 @@ async function startOwn(
     ...testSecrets,
     DATABASE_URL: own.databaseUrl,
     REDIS_URL: own.redisUrl,
+    QUEUE_SHARDS: environmentVariables.QUEUE_SHARDS ?? '',
     HOST: '127.0.0.1',
     PORT: '0',
     RATE_LIMIT_POINTS: '1000000',
@@ -124,8 +130,9 @@ async function startOwn(
   const REDIS_URL = parseRedisUrl(settings.REDIS_URL ?? withTimeouts(own.redisUrl))
   const api = openRuntime('api', { ...read, REDIS_URL }, log)
   if (settings.DATABASE_URL === undefined) await openConnections(api)
-  if (settings.REDIS_URL === undefined) await readyWithin(api.redis, longestWaitMs)
-  const runtime = { ...api, settings: read, ...openPatientStores(own) }
+  if (settings.REDIS_URL === undefined)
+    await Promise.all(api.shards.map(({ redis }) => readyWithin(redis, longestWaitMs)))
+  const runtime = { ...api, settings: read, ...openPatientStores(own, api.shards.length, log) }
   const server = await listen(
     createApp(api, undefined, timeouts),
     api,
@@ -180,7 +187,7 @@ export async function openConnections({ db: { $client } }: Pick<Runtime, 'db'>):
 }
 
 /** They connect when they are first used. */
-function openPatientStores({ databaseUrl, redisUrl }: Stores) {
+function openPatientStores({ databaseUrl, redisUrl }: Stores, shardCount: number, log: Logger) {
   const db = connectDatabase(databaseUrl, {
     poolSize: 16,
     queryTimeoutMs: longestWaitMs,
@@ -188,19 +195,23 @@ function openPatientStores({ databaseUrl, redisUrl }: Stores) {
   })
   // A service never waits so long.
   db.$client.options.connectionTimeoutMillis = longestWaitMs
-  const redis = openClient(parseRedisUrl(redisUrl), tryAgainEveryMs, {
-    lazyConnect: true,
-    maxRetriesPerRequest: null,
+  const shards = shardPrefixes(shardCount).map((prefix, index): Shard => {
+    const redis = openClient({ address: parseRedisUrl(redisUrl), prefix }, tryAgainEveryMs, {
+      lazyConnect: true,
+      maxRetriesPerRequest: null,
+    })
+    redis.on('error', () => {})
+    return {
+      ...{ name: String(index), prefix, redis, log },
+      throughBreaker: (work) => work(),
+      queue: createQueue(queueName, prefix, redis),
+      overflow: createQueue(overflowQueueName, prefix, redis),
+    }
   })
-  redis.on('error', () => {})
-  const queue = createQueue(queueName, redis)
-  const overflow = createQueue(overflowQueueName, redis)
   return {
-    ...{ db, redis, queue, overflow },
+    ...{ ...(shards[0] as Shard), db, shards },
     async close() {
-      redis.disconnect()
-      await queue.close()
-      await overflow.close()
+      await closeShards(shards)
       await db.$client.end()
     },
   }

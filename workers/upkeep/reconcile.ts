@@ -4,9 +4,12 @@ import {
   findBusyChannels,
   findDueSends,
 } from '../../db/delivery/due-sends.ts'
+import type { WakeUp } from '../../src/core/send-job.ts'
+import { logWarningOnceAMinute } from '../../src/platform/logger.ts'
+import { restoreOnShards, type Shard } from '../../src/queue/shard.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { Permits } from '../sends/claim/permits.ts'
-import { type Queues, wake } from '../sends/wake-next/wake.ts'
+import type { Queues } from '../sends/wake-next/wake.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 import { WakeUpFlow } from './wake-up-flow.ts'
@@ -36,6 +39,7 @@ export function startReconciler(
   const stoppedAt = new Map<string, DueSend>()
   return startPeriodicTask({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
     const channels = await findBusyChannels(runtime.db, { overdueByMs, unusedForMs })
+    const restore = restorer(runtime)
     let restored = 0
     let foundSome = false
     // Reported at once, because the next step waits for Redis, which may be down.
@@ -59,7 +63,7 @@ export function startReconciler(
       for (let first = 0; first < ids.length; first += atOnce) {
         const channelIds = ids.slice(first, first + atOnce)
         const which = { channelIds, permitFree, maxSends, overdueByMs, onDue }
-        restored += await restoreWakeUpsOf(runtime, which, stoppedAt)
+        restored += await restoreWakeUpsOf(runtime, restore, which, stoppedAt)
       }
     }
     if (!foundSome) flow.searched(false)
@@ -69,6 +73,24 @@ export function startReconciler(
     // If no wake-up was missing, the rest of the backlog is unlikely to miss any.
     return restored > 0 ? times.reconcileAgainAfterMs : times.reconcileBacklogEveryMs
   })
+}
+
+/**
+ * For one pass, which goes on while some shards are away: their sends would otherwise keep it from those of others.
+ *
+ * @returns a function that throws when all shards have failed.
+ */
+function restorer({ shards }: Queues) {
+  const failed = new Set<Shard>()
+  return async (wakeUps: readonly WakeUp[]): Promise<number> => {
+    const { restored, failures } = await restoreOnShards(shards, wakeUps)
+    for (const { shard, error } of failures) {
+      failed.add(shard)
+      if (failed.size === shards.length) throw error
+      logWarningOnceAMinute(shard.log, 'reconcile_failed', error)
+    }
+    return restored
+  }
 }
 
 async function grantPermits(
@@ -97,7 +119,8 @@ interface ChannelsToRestore {
  * @returns the number of wake-ups added or promoted.
  */
 async function restoreWakeUpsOf(
-  runtime: Queues & Needs<'db'>,
+  { db }: Needs<'db'>,
+  restore: (wakeUps: readonly WakeUp[]) => Promise<number>,
   { channelIds, permitFree, maxSends, overdueByMs, onDue }: ChannelsToRestore,
   stoppedAt: Map<string, DueSend>,
 ): Promise<number> {
@@ -106,10 +129,10 @@ async function restoreWakeUpsOf(
   for (let left = maxSends; left > 0 && unfinished.length > 0; left -= pageSize) {
     const limit = Math.min(left, pageSize)
     const channels = unfinished.map((channelId) => ({ channelId, after: stoppedAt.get(channelId) }))
-    const due = await findDueSends(runtime.db, { channels, permitFree, overdueByMs, limit })
+    const due = await findDueSends(db, { channels, permitFree, overdueByMs, limit })
     const heads = due.filter(({ isHead }) => isHead)
     if (heads.length > 0) onDue()
-    restored += await wake(runtime, heads)
+    restored += await restore(heads)
     unfinished = unfinished.filter((channelId) => {
       const page = due.filter((send) => send.channelId === channelId)
       const last = page.length < limit ? undefined : page.at(-1)

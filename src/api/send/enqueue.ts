@@ -2,7 +2,9 @@ import { findReadyHeads } from '../../../db/delivery/due-sends.ts'
 import type { WakeUp } from '../../core/send-job.ts'
 import { logWarning, logWarningOnceAMinute } from '../../platform/logger.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
-import { addWakeUps, restoreWakeUps } from '../../queue/queue.ts'
+import { ofSend } from '../../platform/redis-shard.ts'
+import { addWakeUps } from '../../queue/queue.ts'
+import { restoreOnShards } from '../../queue/shard.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 
@@ -12,26 +14,26 @@ const maxJobsPerAdd = 200
  * Adds the send's wake-up to the queue, together with those of concurrent sends. The send is committed already: if adding fails,
  * the send is still accepted, and a worker's reconciler adds the wake-up later.
  */
-export function enqueuer(
-  runtime: Needs<'db' | 'redis' | 'queue' | 'overflow' | 'throughBreaker' | 'log' | 'metrics'>,
-) {
-  const { throughBreaker, log, metrics } = runtime
-  const adds = new MicroBatch<WakeUp, void>({
-    maxItems: maxJobsPerAdd,
-    mayOverlap: true,
-    flush: async (wakeUps) => {
-      await throughBreaker(() => addWakeUps(runtime, wakeUps))
-      for (const { requestId, isBehind } of wakeUps) if (isBehind) void promotions.add(requestId)
-      return wakeUps.map(() => undefined)
-    },
-  })
+export function enqueuer({ db, shards, log, metrics }: Needs<'db' | 'shards' | 'log' | 'metrics'>) {
+  const adds = shards.map(
+    (shard) =>
+      new MicroBatch<WakeUp, void>({
+        maxItems: maxJobsPerAdd,
+        mayOverlap: true,
+        flush: async (wakeUps) => {
+          await shard.throughBreaker(() => addWakeUps(shard, wakeUps))
+          for (const { requestId, isBehind } of wakeUps) if (isBehind) void promotions.add(requestId)
+          return wakeUps.map(() => undefined)
+        },
+      }),
+  )
   /** Promotes wake-ups whose earlier send of the lane ended before they were added, and so could not promote them. */
   const promotions = new MicroBatch<string, void>({
     maxItems: maxJobsPerAdd,
     flush: async (requestIds) => {
       try {
-        const heads = await findReadyHeads(runtime.db, requestIds)
-        if (heads.length > 0) await throughBreaker(() => restoreWakeUps(runtime, heads))
+        const { failures } = await restoreOnShards(shards, await findReadyHeads(db, requestIds))
+        if (failures[0]) throw failures[0].error
       } catch (error) {
         logWarningOnceAMinute(log, 'lane_not_woken', error)
       }
@@ -41,7 +43,7 @@ export function enqueuer(
 
   return async ({ deadline }: Pick<RequestState, 'deadline'>, wakeUp: WakeUp): Promise<void> => {
     try {
-      await deadline.spend(adds.add(wakeUp))
+      await deadline.spend(ofSend(adds, wakeUp.requestId).add(wakeUp))
     } catch (error) {
       logWarning(log, 'enqueue_failed', error, { requestId: wakeUp.requestId })
       metrics.enqueueFailures.inc()

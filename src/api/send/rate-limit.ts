@@ -13,7 +13,7 @@ type Limited = Pick<RequestState, 'caller' | 'deadline' | 'headers'>
 
 /** Counts requests for the rate limit of their account (docs/reference/api.md#rate-limit). */
 export function rateLimiter(
-  runtime: Needs<'redis' | 'throughBreaker' | 'metrics', 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>,
+  runtime: Needs<'shards' | 'metrics', 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>,
 ) {
   const { settings, metrics } = runtime
   const defaultLimit = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }

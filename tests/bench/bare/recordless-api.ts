@@ -26,7 +26,7 @@ await runProcess(async () => {
     })
   }
   pool.query = queryButInserts as typeof pool.query
-  await readyWithin(runtime.redis, 1000)
+  for (const { redis } of runtime.shards) await readyWithin(redis, 1000)
   const server = await listen(createApp(runtime), runtime, { host: settings.HOST, port: settings.PORT })
   log.info({ event: 'listening', port: portOf(server) })
 })

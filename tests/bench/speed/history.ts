@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Database } from '../../../db/client.ts'
 import { isoText } from '../../../db/statement.ts'
-import { overflowQueueName, queueName } from '../../../src/core/send-job.ts'
+import { keyPrefix, overflowQueueName, queueName } from '../../../src/core/send-job.ts'
 import { addWakeUps, createQueue } from '../../../src/queue/queue.ts'
 import type { Stage } from '../stage.ts'
 
@@ -163,9 +163,10 @@ async function wakeLater({ db, redis }: Stage): Promise<void> {
     `select request_id as "requestId", ceil(extract(epoch from next_attempt_at - now()) * 1000)::float8 as "inMs"
      from sends where finished_at is null order by seq`,
   )
-  const [queue, overflow] = [queueName, overflowQueueName].map((name) => createQueue(name, redis))
+  const [queue, overflow] = [queueName, overflowQueueName].map((name) => createQueue(name, keyPrefix, redis))
   if (!queue || !overflow) return
-  for (const some of chunks(rows, wakeUpsAtOnce)) await addWakeUps({ redis, queue, overflow }, some)
+  for (const some of chunks(rows, wakeUpsAtOnce))
+    await addWakeUps({ prefix: keyPrefix, redis, queue, overflow }, some)
 }
 
 /** Removes rows and vacuums at once. Otherwise dead rows would accumulate from one measurement to the next. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { overflowQueueName, queueName } from '../../../src/core/send-job.ts'
+import { keyPrefix, overflowQueueName, queueName } from '../../../src/core/send-job.ts'
 import { createQueue } from '../../../src/queue/queue.ts'
 import { alternate } from '../benchmark.ts'
 import type { Figure } from '../figures.ts'
@@ -57,7 +57,7 @@ async function bytesPerSend(stage: Stage, queue: string, posts: readonly Post[])
   const before = await usedMemory(stage)
   await stage.client.postAll(posts)
   const after = await usedMemory(stage)
-  const queued = await createQueue(queue, stage.redis).getJobCountByTypes('waiting', 'prioritized')
+  const queued = await createQueue(queue, keyPrefix, stage.redis).getJobCountByTypes('waiting', 'prioritized')
   if (queued < posts.length * leastInQueue) throw new Error(`only ${queued} of the sends are in ${queue}`)
   return (after - before) / posts.length
 }

@@ -56,6 +56,7 @@ test('no label is an id, a contact or free text', () => {
     'provider',
     'queue',
     'route',
+    'shard',
     'state',
     'status',
   ])

@@ -5,7 +5,10 @@ import { createMetrics } from '../../../src/platform/metrics.ts'
 import { createRedisBreaker, RedisGivenUp } from '../../../src/platform/redis-breaker.ts'
 
 test.concurrent('work that takes too long is given up, even if each of its commands is answered in time', async () => {
-  const throughBreaker = createRedisBreaker(createLogger('silent'), createMetrics('api'), 100)
+  const throughBreaker = createRedisBreaker(
+    { name: '0', log: createLogger('silent'), metrics: createMetrics('api') },
+    100,
+  )
   let commands = 0
   const work = async () => {
     for (const _ of Array(20)) await sleep(30).then(() => commands++)
@@ -15,7 +18,10 @@ test.concurrent('work that takes too long is given up, even if each of its comma
 })
 
 async function openedBreaker() {
-  const throughBreaker = createRedisBreaker(createLogger('silent'), createMetrics('api'), 1000)
+  const throughBreaker = createRedisBreaker(
+    { name: '0', log: createLogger('silent'), metrics: createMetrics('api') },
+    1000,
+  )
   let asked = 0
   const asks = (answer: () => Promise<unknown>) =>
     throughBreaker(async () => {

@@ -16,7 +16,7 @@ test('while Redis fails, waking is tried each time and never throws, and each ev
   })
   let tries = 0
   const throughBreaker = () => Promise.reject(new Error(`try ${++tries}`))
-  const runtime = { throughBreaker, log } as unknown as Parameters<typeof tolerantWaker>[0]
+  const runtime = { shards: [{ throughBreaker }], log } as unknown as Parameters<typeof tolerantWaker>[0]
   const [wake, wakeLater, wakePermits] = ['lane', 'lane', 'permit'].map((one) =>
     tolerantWaker(runtime, `${one}_not_woken`),
   )

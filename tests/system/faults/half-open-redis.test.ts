@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { startFollower } from '../../support/follower.ts'
+import { redisReady } from '../../support/redis-ready.ts'
 import { countedBy } from '../../support/scrape.ts'
 import { expectSooner, timed } from '../../support/standstill.ts'
 import { freshStores } from '../../support/stores.ts'
@@ -29,7 +30,7 @@ test('half-open connections to Redis are replaced, and wake-ups reach the worker
     return {}
   })
   expectSooner(span, replacedWithinMs)
-  await eventually('the API has its new one', async () => service.api.redis.status === 'ready')
+  await redisReady(service)
   await traffic.expectSent([await traffic.send(channelId)])
   expect(
     replaced()

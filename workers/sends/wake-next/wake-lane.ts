@@ -20,7 +20,7 @@ export interface LaneWaker {
 
 /** Failures are only logged, because the reconciler adds missing wake-ups. */
 export function laneWaker(runtime: Queues & Needs<'db' | 'log'>): LaneWaker {
-  const { db, log } = runtime
+  const { db, log, shards } = runtime
   const wake = tolerantWaker(runtime, 'lane_not_woken')
   const batch = <Item>(
     size: { maxItems: number; gatherMs?: number },
@@ -28,6 +28,8 @@ export function laneWaker(runtime: Queues & Needs<'db' | 'log'>): LaneWaker {
   ) => {
     const waiting = new MicroBatch<Item, void>({
       ...size,
+      // Otherwise a shard that is away would delay the wake-ups of others.
+      mayOverlap: shards.length > 1,
       flush: async (items) => {
         await work(items).catch((error: unknown) => logWarningOnceAMinute(log, 'lane_not_woken', error))
         return items.map(() => undefined)

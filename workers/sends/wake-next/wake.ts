@@ -1,20 +1,21 @@
 import type { WakeUp } from '../../../src/core/send-job.ts'
 import { logWarningOnceAMinute } from '../../../src/platform/logger.ts'
-import { restoreWakeUps } from '../../../src/queue/queue.ts'
+import { restoreOnShards } from '../../../src/queue/shard.ts'
 import type { Needs } from '../../../src/runtime.ts'
 
 /** The part of the runtime that waking a send needs. */
-export type Queues = Needs<'redis' | 'queue' | 'overflow' | 'throughBreaker'>
+export type Queues = Needs<'shards'>
 
 /**
  * Adds or promotes wake-ups of sends that have none, or too late a one.
  *
  * @returns how many.
- * @throws if Redis doesn't accept them in time.
+ * @throws if a shard's Redis doesn't accept its part in time. The other shards have theirs.
  */
-export async function wake(queues: Queues, wakeUps: readonly WakeUp[]): Promise<number> {
-  if (wakeUps.length === 0) return 0
-  return await queues.throughBreaker(() => restoreWakeUps(queues, wakeUps))
+export async function wake({ shards }: Queues, wakeUps: readonly WakeUp[]): Promise<number> {
+  const { restored, failures } = await restoreOnShards(shards, wakeUps)
+  if (failures[0]) throw failures[0].error
+  return restored
 }
 
 /**

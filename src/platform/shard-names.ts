@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { keyPrefix } from '../core/send-job.ts'
-import { clusterSlots, slotOfTag } from '../platform/key-slot.ts'
+import { clusterSlots, slotOfTag } from './key-slot.ts'
 
 /** A third of a shard's part of the slots, so that a tag stays with its master when slots are moved at the edges. */
 const near = 1 / 6

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { newId } from '../../../src/core/new-id.ts'
 import { keyPrefix } from '../../../src/core/send-job.ts'
 import { clusterSlots, slotOfTag } from '../../../src/platform/key-slot.ts'
-import { shardOfKey, shardOfSend, shardPrefixes } from '../../../src/queue/shard-names.ts'
+import { shardOfKey, shardOfSend, shardPrefixes } from '../../../src/platform/shard-names.ts'
 
 const counts = [1, 2, 3, 4, 6, 16, 64]
 

@@ -1,0 +1,95 @@
+import { overflowQueueName, queueName, type WakeUp } from '../core/send-job.ts'
+import { childLogger, type Logger } from '../platform/logger.ts'
+import type { Metrics, ProcessKind } from '../platform/metrics.ts'
+import { connectForAdmin, connectForRequests, connectForWorkers, timeoutOf } from '../platform/redis.ts'
+import type { RedisAddress } from '../platform/redis-address.ts'
+import { createRedisBreaker, createWaitingBreaker } from '../platform/redis-breaker.ts'
+import type { RedisShard } from '../platform/redis-shard.ts'
+import { shardOfSend, shardPrefixes } from '../platform/shard-names.ts'
+import { createQueue, restoreWakeUps, type SendQueues } from './queue.ts'
+
+/** A shard with its part of both queues. */
+export interface Shard extends RedisShard, SendQueues {}
+
+const connectRedis = { api: connectForRequests, worker: connectForWorkers, admin: connectForAdmin }
+/**
+ * Far longer than it takes to replace a connection, and to add the largest batch of wake-ups. With several shards it is shorter,
+ * because a batch has wake-ups of other shards, too.
+ */
+const workersGiveUpAfterMs = { ofOne: 5000, ofSeveral: 2000 }
+
+interface Opening {
+  kind: ProcessKind
+  address: RedisAddress
+  log: Logger
+  metrics: Metrics
+}
+
+/** @param opening.kind an API and an admin process give up Redis quickly, a worker waits for it. */
+export function openShards(opening: Opening, count: number): Shard[] {
+  const { kind, address, metrics } = opening
+  const isOne = count === 1
+  return shardPrefixes(count).map((prefix, index) => {
+    const name = String(index)
+    const log = isOne ? opening.log : childLogger(opening.log, { shard: name })
+    const redis = connectRedis[kind]({ address, prefix, name, log, metrics })
+    const ofShard = { name, log, metrics }
+    const giveUpAfterMs = isOne ? workersGiveUpAfterMs.ofOne : workersGiveUpAfterMs.ofSeveral
+    return {
+      name,
+      prefix,
+      redis,
+      log,
+      throughBreaker:
+        kind === 'worker'
+          ? createWaitingBreaker(redis, ofShard, giveUpAfterMs)
+          : createRedisBreaker(ofShard, timeoutOf(address)),
+      queue: createQueue(queueName, prefix, redis),
+      overflow: createQueue(overflowQueueName, prefix, redis),
+    }
+  })
+}
+
+export async function closeShards(shards: readonly Shard[]): Promise<void> {
+  // Before closing the queues, which would wait for Redis if it is down.
+  for (const { redis } of shards) redis.disconnect()
+  for (const { queue, overflow } of shards) {
+    await queue.close()
+    await overflow.close()
+  }
+}
+
+/** What became of wake-ups on several shards, of which one may be away. */
+export interface Restored {
+  /** How many wake-ups were added or promoted. */
+  restored: number
+  failures: { shard: Shard; error: unknown }[]
+}
+
+/** Restores wake-ups (`restoreWakeUps`), each on its shard. A shard that is away doesn't keep those of others. */
+export async function restoreOnShards(
+  shards: readonly Shard[],
+  wakeUps: readonly WakeUp[],
+): Promise<Restored> {
+  const all: Restored = { restored: 0, failures: [] }
+  const restore = async ([shard, part]: Part) => {
+    try {
+      all.restored += await shard.throughBreaker(() => restoreWakeUps(shard, part))
+    } catch (error) {
+      all.failures.push({ shard, error })
+    }
+  }
+  await Promise.all(byShard(shards, wakeUps).map(restore))
+  return all
+}
+
+type Part = readonly [Shard, readonly WakeUp[]]
+
+function byShard(shards: readonly Shard[], wakeUps: readonly WakeUp[]): Part[] {
+  const [first] = shards
+  if (wakeUps.length === 0) return []
+  if (first && shards.length === 1) return [[first, wakeUps]]
+  const parts = shards.map((shard) => [shard, [] as WakeUp[]] as const)
+  for (const wakeUp of wakeUps) parts[shardOfSend(wakeUp.requestId, parts.length)]?.[1].push(wakeUp)
+  return parts.filter(([, part]) => part.length > 0)
+}
