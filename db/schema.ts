@@ -248,6 +248,14 @@ export const workers = pgTable('workers', {
   aliveUntil: moment('alive_until').notNull(),
 })
 
+/** How many shards the queue has: one row. */
+export const queueShards = pgTable('queue_shards', {
+  onlyRow: boolean('only_row').primaryKey().default(true),
+  count: integer('count').notNull(),
+  /** While their number changes: the former one. */
+  previous: integer('previous'),
+})
+
 /** Events that can't be derived from the send's row, or no longer can. Append-only. */
 export const sendEvents = pgTable(
   'send_events',

@@ -1,6 +1,12 @@
 -- The service's prepared statements, as PostgreSQL gets them. Written by `npm run statements`, not by hand:
 -- their sources are the files of db/ that call `prepared`.
 
+-- agree_on_queue_shards: Records the number of shards of a worker: if there is none yet; if the worker names the number in force as its former one,
+   which begins a change; or if it has the number in force and names no former one, which ends a change.
+insert into queue_shards as in_force (count) values ($1::int)
+on conflict (only_row) do update set count = $1::int, previous = $2::int
+where in_force.count = $2::int or (in_force.count = $1::int and $2::int is null and in_force.previous is not null);
+
 -- backlog_of_sends: Counts the unfinished sends, and how long the oldest have been due, for metrics.
 with unfinished as materialized (
   select s.channel_id, s.status, s.next_attempt_at,
@@ -792,6 +798,9 @@ set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breake
 where id = $1 and (breaker_open_until is null or $2)
 returning least(300,
                 10 * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds";
+
+-- read_queue_shards: Reads how many shards the queue has.
+select count, previous from queue_shards;
 
 -- ready_heads: Finds the heads of the lanes of given sends that may be claimed now.
 select distinct s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",

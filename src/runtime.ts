@@ -9,6 +9,7 @@ import { closeShards, openShards, type Shard } from './queue/shard.ts'
 /** Settings, log, metrics, clients and shards of a process: opened once at its entry point, passed down, closed at its end. */
 export interface Runtime<Needed extends StoreSettings = Settings> extends Clients<Needed> {
   shards: readonly Shard[]
+  formerShards: readonly Shard[]
   close(): Promise<void>
 }
 
@@ -16,7 +17,10 @@ export interface Runtime<Needed extends StoreSettings = Settings> extends Client
 export type Needs<Part extends keyof Runtime, Setting extends keyof Settings = never> = Pick<Runtime, Part> &
   ([Setting] extends [never] ? unknown : { settings: Pick<Settings, Setting> })
 
-type StoreSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'QUEUE_SHARDS' | 'DATABASE_POOL_SIZE'>
+type StoreSettings = Pick<
+  Settings,
+  'DATABASE_URL' | 'REDIS_URL' | 'QUEUE_SHARDS' | 'QUEUE_SHARDS_PREVIOUS' | 'DATABASE_POOL_SIZE'
+>
 
 export const queryTimeoutMs = { api: 1100, worker: 10_000, admin: 8000 }
 
@@ -29,7 +33,10 @@ export function openRuntime<Needed extends StoreSettings>(
   log: Logger,
 ): Runtime<Needed> {
   const metrics = createMetrics(kind)
-  const shards = openShards({ kind, address: settings.REDIS_URL, log, metrics }, settings.QUEUE_SHARDS)
+  const opening = { kind, address: settings.REDIS_URL, log, metrics }
+  const shards = openShards(opening, settings.QUEUE_SHARDS)
+  const previous = kind === 'api' ? undefined : settings.QUEUE_SHARDS_PREVIOUS
+  const formerShards = previous === undefined ? [] : openShards(opening, previous, 'former-')
   const db = connectDatabase(settings.DATABASE_URL, {
     // A worker's heartbeat has a connection of its own.
     poolSize: kind === 'worker' ? Math.max(1, settings.DATABASE_POOL_SIZE - 1) : settings.DATABASE_POOL_SIZE,
@@ -49,9 +56,10 @@ export function openRuntime<Needed extends StoreSettings>(
     db,
     clock,
     shards,
+    formerShards,
     async close() {
       clock.stop()
-      await closeShards(shards)
+      await closeShards([...shards, ...formerShards])
       await db.$client.end()
     },
   }

@@ -8,6 +8,7 @@ import { Readiness } from './platform/readiness.ts'
 import { readyWithin } from './platform/redis.ts'
 import { readSettings } from './platform/settings.ts'
 import { checkDatabase } from './platform/start-check.ts'
+import { ShardsInForce } from './queue/shards-in-force.ts'
 import { openRuntime } from './runtime.ts'
 
 const waitForRedisMs = 1000
@@ -16,13 +17,15 @@ await runProcess(async () => {
   const settings = readSettings()
   const log = createLogger(settings.LOG_LEVEL)
   const runtime = openRuntime('api', settings, log)
-  const readiness = new Readiness(runtime)
+  const inForce = new ShardsInForce(runtime)
+  const readiness = new Readiness(runtime, () => inForce.reasonNotReady())
   // Until Redis is ready, this process would count rate limits by itself.
   await Promise.all([
     checkDatabase(runtime),
     ...runtime.shards.map(({ redis }) => readyWithin(redis, waitForRedisMs)),
   ])
   const health = await serveHealth(runtime, readiness)
+  await inForce.agreed()
   const server = await listen(createApp(runtime, readiness), runtime, {
     host: settings.HOST,
     port: settings.PORT,
@@ -33,6 +36,7 @@ await runProcess(async () => {
     const isBalanced = readiness.wasAskedWithin(balancers.askWithinMs)
     await stopListening(server, { noticeMs: isBalanced ? balancers.noticeWithinMs : 0 })
     health.close()
+    inForce.stop()
     await runtime.close()
   })
   log.info({ event: 'listening', host: settings.HOST, port: portOf(server) })

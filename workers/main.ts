@@ -7,6 +7,7 @@ import { closeOnSignal, runProcess, stopWithinMs } from '../src/platform/process
 import { Readiness } from '../src/platform/readiness.ts'
 import { readSettings } from '../src/platform/settings.ts'
 import { checkDatabase } from '../src/platform/start-check.ts'
+import { ShardsInForce } from '../src/queue/shards-in-force.ts'
 import { openRuntime } from '../src/runtime.ts'
 import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
 import { startWorker } from './worker.ts'
@@ -17,15 +18,18 @@ await runProcess(async () => {
   const runtime = openRuntime('worker', settings, log)
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
   const flow = new WakeUpFlow(runtime.metrics)
-  const readiness = new Readiness(runtime, () => flow.reasonNotReady())
+  const inForce = new ShardsInForce(runtime, 'may change them')
+  const readiness = new Readiness(runtime, () => inForce.reasonNotReady() ?? flow.reasonNotReady())
   await checkDatabase(runtime)
   const health = await serveHealth(runtime, readiness)
+  await inForce.agreed()
   const worker = startWorker(runtime, name, flow)
   closeOnSignal(log, stopWithinMs.worker, async () => {
     readiness.drain()
     endConnections(health)
     await worker.stop()
     health.close()
+    inForce.stop()
     await runtime.close()
   })
   log.info({ event: 'working', worker: name, concurrency: settings.WORKER_CONCURRENCY })

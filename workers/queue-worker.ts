@@ -30,12 +30,13 @@ export interface QueueWorker {
  * processing failed, is delayed and stays under the same id.
  */
 export function startQueueWorker(
-  runtime: Queues & Needs<'db' | 'log' | 'metrics', 'WORKER_CONCURRENCY'>,
+  runtime: Queues & Needs<'db' | 'log' | 'metrics' | 'formerShards', 'WORKER_CONCURRENCY'>,
   deliver: (requestId: string, slot: Slot) => Promise<NextWakeUp>,
   inFlight: InFlight,
   times: WorkerTimes = workerTimes,
 ): QueueWorker {
-  const { log, metrics, shards, settings } = runtime
+  const { log, metrics, settings } = runtime
+  const shards = [...runtime.shards, ...runtime.formerShards]
   const lanes = laneWaker(runtime)
   const maxInFlight = settings.WORKER_CONCURRENCY
   const slots = new Slots(maxInFlight)

@@ -3,6 +3,7 @@ import { closeOnSignal, runProcess, stopWithinMs } from '../platform/process.ts'
 import { Readiness } from '../platform/readiness.ts'
 import { readAdminSettings } from '../platform/settings.ts'
 import { checkDatabase } from '../platform/start-check.ts'
+import { ShardsInForce } from '../queue/shards-in-force.ts'
 import { openRuntime } from '../runtime.ts'
 import { createAdminApp } from './app.ts'
 import { listen } from './listen.ts'
@@ -11,12 +12,16 @@ await runProcess(async () => {
   const settings = readAdminSettings()
   const log = createLogger(settings.LOG_LEVEL)
   const runtime = openRuntime('admin', settings, log)
-  const readiness = new Readiness(runtime)
+  const inForce = new ShardsInForce(runtime)
+  const readiness = new Readiness(runtime, () => inForce.reasonNotReady())
   await checkDatabase(runtime)
+  // Its pages are of use with another number of shards, too.
+  void inForce.agreed()
   const at = { host: settings.ADMIN_HOST, port: settings.ADMIN_PORT }
   const server = await listen(createAdminApp(runtime, readiness), at)
   closeOnSignal(log, stopWithinMs.admin, async () => {
     readiness.drain()
+    inForce.stop()
     await server.stop()
     await runtime.close()
   })

@@ -23,7 +23,7 @@ const states = ['waiting', 'prioritized', 'delayed', 'active'] as const
  * is 0 then.
  */
 export function metrics(runtime: AdminRuntime) {
-  const { db, shards, metrics: gauges } = runtime
+  const { db, shards, formerShards, metrics: gauges } = runtime
   const collectors = [
     collector(runtime, {
       name: 'database',
@@ -36,7 +36,7 @@ export function metrics(runtime: AdminRuntime) {
         gauges.workers.remove()
       },
     }),
-    ...shards.map(({ name: shard, redis, queue, overflow }) =>
+    ...[...shards, ...formerShards].map(({ name: shard, redis, queue, overflow }) =>
       collector(runtime, {
         name: 'queues',
         shard,

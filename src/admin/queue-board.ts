@@ -34,11 +34,12 @@ const boardItself = '<div id="root">'
  * The queue board (docs/reference/admin.md). It is read-only: a job is only a wake-up, so removing or retrying one would at most
  * delay its send.
  */
-export function queueBoard({ shards }: AdminRuntime) {
+export function queueBoard({ shards, formerShards }: AdminRuntime) {
+  const shown = [...shards, ...formerShards]
   const adapter = new HonoAdapter(serveStatic).setBasePath(basePath)
   createBullBoard({
-    queues: shards.flatMap(({ name, queue, overflow }) => {
-      const options = { readOnlyMode: true, prefix: shards.length === 1 ? '' : `${name}-` }
+    queues: shown.flatMap(({ name, queue, overflow }) => {
+      const options = { readOnlyMode: true, prefix: shown.length === 1 ? '' : `${name}-` }
       return [
         new BullMQAdapter(queue, { ...options, description: 'Sends within the quota of their account' }),
         new BullMQAdapter(overflow, { ...options, description: 'Sends beyond the quota of their account' }),

@@ -14,4 +14,6 @@ export interface Clients<Needed = Settings> {
   /** PostgreSQL's clock. Use it for every time that another process or PostgreSQL compares. */
   clock: DatabaseClock
   shards: readonly RedisShard[]
+  /** While the number of shards changes: those of before. A worker takes what is left in them, and nothing is added. */
+  formerShards: readonly RedisShard[]
 }

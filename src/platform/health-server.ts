@@ -19,7 +19,7 @@ interface Answer {
  * four fields. If the port is taken, for example by another process on the same machine, a free port is used and logged.
  */
 export async function serveHealth(
-  runtime: Pick<Clients, 'settings' | 'log' | 'metrics' | 'db' | 'shards'>,
+  runtime: Pick<Clients, 'settings' | 'log' | 'metrics' | 'db' | 'shards' | 'formerShards'>,
   readiness: Readiness,
 ): Promise<Server> {
   const { log, settings } = runtime

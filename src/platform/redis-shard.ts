@@ -5,7 +5,7 @@ import { shardOfKey, shardOfSend } from './shard-names.ts'
 
 /** A part of what the service keeps in Redis. A plain Redis has one, unless `QUEUE_SHARDS` says otherwise. */
 export interface RedisShard {
-  /** Its number, from 0: its label in metrics and log lines. */
+  /** Its number, from 0, or `former-` and that: its label in metrics and log lines. */
   name: string
   /** Of all its keys. */
   prefix: string

@@ -25,12 +25,15 @@ interface Opening {
   metrics: Metrics
 }
 
-/** @param opening.kind an API and an admin process give up Redis quickly, a worker waits for it. */
-export function openShards(opening: Opening, count: number): Shard[] {
+/**
+ * @param opening.kind an API and an admin process give up Redis quickly, a worker waits for it.
+ * @param namesBegin where two sets of shards are open at the same time.
+ */
+export function openShards(opening: Opening, count: number, namesBegin = ''): Shard[] {
   const { kind, address, metrics } = opening
-  const isOne = count === 1
+  const isOne = count === 1 && namesBegin === ''
   return shardPrefixes(count).map((prefix, index) => {
-    const name = String(index)
+    const name = `${namesBegin}${index}`
     const log = isOne ? opening.log : childLogger(opening.log, { shard: name })
     const redis = connectRedis[kind]({ address, prefix, name, log, metrics })
     const ofShard = { name, log, metrics }

@@ -155,7 +155,8 @@ async function olderDatabase(): Promise<{ databaseUrl: string; client: pg.Client
       loop execute format('alter table %s drop constraint %I', one.tab, one.conname); end loop;
     end $$`)
   await client.query(`delete from drizzle.__drizzle_migrations where id > 13;
-    alter table permits drop column unused_since`)
+    alter table permits drop column unused_since;
+    drop table queue_shards`)
   return { databaseUrl, client }
 }
 

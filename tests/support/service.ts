@@ -209,7 +209,7 @@ function openPatientStores({ databaseUrl, redisUrl }: Stores, shardCount: number
     }
   })
   return {
-    ...{ ...(shards[0] as Shard), db, shards },
+    ...{ ...(shards[0] as Shard), db, shards, formerShards: [] },
     async close() {
       await closeShards(shards)
       await db.$client.end()

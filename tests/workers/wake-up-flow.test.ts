@@ -27,8 +27,11 @@ test.concurrent.for([
     const proxy = await startTcpProxy(stores.redisUrl)
     const { service, ...traffic } = await startTraffic(context, { REDIS_URL: proxy.url }, { stores })
     const opened = openRuntime('worker', service.runtime.settings, service.runtime.log)
-    const { redis, log, metrics } = opened
-    const runtime = { ...opened, throughBreaker: createWaitingBreaker(redis, log, metrics, giveUpAfterMs) }
+    const shards = opened.shards.map((shard) => {
+      const throughBreaker = createWaitingBreaker(shard.redis, { ...opened, name: shard.name }, giveUpAfterMs)
+      return { ...shard, throughBreaker }
+    })
+    const runtime = { ...opened, shards }
     const flow = new WakeUpFlow(runtime.metrics, stalledAfterSeconds)
     const readiness = new Readiness(runtime, () => flow.reasonNotReady())
     const shorter = { permitValidMs: 500, jobLockMs: 2000, stalledCheckMs: 500 }
