@@ -1,7 +1,12 @@
 export const clusterSlots = 16_384
 const polynomial = 0x10_21
 
-/** The slot of a Redis Cluster in which a key with this hash tag is: CRC16 (XMODEM) of the tag. */
+/** The slot of a Redis Cluster in which a key is: that of its hash tag, if it has one. */
+export function slotOfKey(key: string): number {
+  return slotOfTag(/\{([^}]+)\}/.exec(key)?.[1] ?? key)
+}
+
+/** CRC16 (XMODEM) of the tag. */
 export function slotOfTag(tag: string): number {
   let crc = 0
   for (const byte of Buffer.from(tag)) {

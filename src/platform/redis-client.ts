@@ -1,4 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis'
+import { connectorToSlot } from './cluster-connector.ts'
+import { slotOfKey } from './key-slot.ts'
 import type { RedisAddress } from './redis-address.ts'
 
 /** With `replyMapping` in the options, the client's replies would have another type. */
@@ -8,14 +10,14 @@ const sentinelAnswersWithinMs = 1000
 
 /** Opens a client of the Redis where keys with the prefix are. It connects again and again, after each interval. */
 export function openClient(
-  { address }: { address: RedisAddress; prefix: string },
+  { address, prefix }: { address: RedisAddress; prefix: string },
   reconnectEveryMs: number,
   options: ClientOptions,
 ): Redis {
   const retryStrategy = () => reconnectEveryMs
   const common: ClientOptions = { ...options, retryStrategy }
   if (address.kind === 'single') return new Redis(address.url, common)
-  if (address.kind === 'cluster') throw new Error('A Redis Cluster is not supported yet')
+  if (address.kind === 'cluster') return openAtSlot(address, slotOfKey(prefix), common, reconnectEveryMs)
   const { sentinels, sentinelLogin, master, database, login, hasTls } = address
   return new Redis({
     ...common,
@@ -32,5 +34,21 @@ export function openClient(
     sentinelCommandTimeout: sentinelAnswersWithinMs,
     // A master that Sentinel has made a replica.
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
+  })
+}
+
+function openAtSlot(
+  address: Extract<RedisAddress, { kind: 'cluster' }>,
+  slot: number,
+  common: ClientOptions,
+  reconnectEveryMs: number,
+): Redis {
+  return new Redis({
+    ...common,
+    ...address.login,
+    ...(address.hasTls && { tls: {} }),
+    Connector: connectorToSlot(address, slot, reconnectEveryMs),
+    // The slot has another master.
+    reconnectOnError: ({ message }) => /^(MOVED|READONLY) /.test(message),
   })
 }

@@ -7,7 +7,8 @@ const rememberedForMs = 60_000
 const rememberedJobs = 10_000
 
 /** Replies of a Redis that refuses writes. Each try gets the same reply until an operator fixes the cause. */
-const refusal = /\b(READONLY|MISCONF|OOM|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|LOADING|NOPERM|NOAUTH|UNBLOCKED)\b/
+const refusal =
+  /\b(READONLY|MISCONF|OOM|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|LOADING|NOPERM|NOAUTH|UNBLOCKED)\b/
 /** A Redis short of memory refuses only some writes. It counts as accepting writes again when none was refused for this long. */
 const takesAgainAfterMs = 5000
 const jobIn = /\bjob ([0-9a-f-]{36})\b/i
