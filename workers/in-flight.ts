@@ -1,22 +1,23 @@
+import type { WakeUpFlow } from './upkeep/wake-up-flow.ts'
+
 /** The sends that this worker is processing: from before their claim until their outcome is recorded. */
 export class InFlight {
   readonly #work = new Map<Promise<unknown>, string>()
-  readonly #flow: { workingOn(sends: number): void } | undefined
+  readonly #flow: Pick<WakeUpFlow, 'began' | 'ended'> | undefined
 
-  /** @param flow is called with their number when it changes. */
-  constructor(flow?: { workingOn(sends: number): void }) {
+  constructor(flow?: Pick<WakeUpFlow, 'began' | 'ended'>) {
     this.#flow = flow
   }
 
   /** Counts the send as in flight until the work ends. */
   async track<Result>(requestId: string, work: Promise<Result>): Promise<Result> {
     this.#work.set(work, requestId)
-    this.#flow?.workingOn(this.#work.size)
+    this.#flow?.began(requestId)
     try {
       return await work
     } finally {
       this.#work.delete(work)
-      this.#flow?.workingOn(this.#work.size)
+      this.#flow?.ended(requestId)
     }
   }
 

@@ -17,7 +17,7 @@ await runProcess(async () => {
   const log = createLogger(settings.LOG_LEVEL)
   const runtime = openRuntime('worker', settings, log)
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
-  const flow = new WakeUpFlow(runtime.metrics)
+  const flow = new WakeUpFlow(runtime.metrics, runtime.shards)
   const inForce = new ShardsInForce(runtime, 'may change them')
   const readiness = new Readiness(runtime, () => inForce.reasonNotReady() ?? flow.reasonNotReady())
   await checkDatabase(runtime)

@@ -25,7 +25,7 @@ export interface Worker {
 export function startWorker(
   runtime: Runtime,
   name: string,
-  flow = new WakeUpFlow(runtime.metrics),
+  flow = new WakeUpFlow(runtime.metrics, runtime.shards),
   times: WorkerTimes = workerTimes,
 ): Worker {
   const heartbeat = startHeartbeat(runtime, name, times)

@@ -32,7 +32,7 @@ test.concurrent.for([
       return { ...shard, throughBreaker }
     })
     const runtime = { ...opened, shards }
-    const flow = new WakeUpFlow(runtime.metrics, stalledAfterSeconds)
+    const flow = new WakeUpFlow(runtime.metrics, runtime.shards, stalledAfterSeconds)
     const readiness = new Readiness(runtime, () => flow.reasonNotReady())
     const shorter = { permitValidMs: 500, jobLockMs: 2000, stalledCheckMs: 500 }
     const times = { ...workerTimes, ...soonReconciled, ...shorter }

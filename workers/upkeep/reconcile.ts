@@ -31,7 +31,7 @@ const channelsAtOnce = 20
 export function startReconciler(
   runtime: Queues & Needs<'db' | 'log' | 'metrics'>,
   permits: Pick<Permits, 'grant'>,
-  flow = new WakeUpFlow(runtime.metrics),
+  flow = new WakeUpFlow(runtime.metrics, runtime.shards),
   times: WorkerTimes = workerTimes,
 ): PeriodicTask {
   const { reconcileEveryMs: pauseMs, overdueByMs, permitValidMs: unusedForMs } = times
@@ -41,14 +41,10 @@ export function startReconciler(
     const channels = await findBusyChannels(runtime.db, { overdueByMs, unusedForMs })
     const restore = restorer(runtime)
     let restored = 0
-    let foundSome = false
-    // Reported at once, because the next step waits for Redis, which may be down.
-    const onDue = () => {
-      foundSome = true
-      flow.searched(true)
-    }
-    // A due send of a limited channel proves nothing, since it may wait for a permit.
-    if (channels.some(({ hasUnusedPermits }) => hasUnusedPermits)) onDue()
+    flow.beginSearch()
+    // What is due is reported at once, because the next step waits for Redis, which may be down. A due send of a limited channel
+    // proves nothing, since it may wait for a permit.
+    if (channels.some(({ hasUnusedPermits }) => hasUnusedPermits)) flow.foundSomeDue()
     await grantPermits(permits, channels)
     const maxSends = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
     const isRead = new Set(
@@ -62,11 +58,12 @@ export function startReconciler(
       const atOnce = Math.ceil(sendsAtOnce / Math.min(maxSends, pageSize))
       for (let first = 0; first < ids.length; first += atOnce) {
         const channelIds = ids.slice(first, first + atOnce)
+        const onDue = (requestIds: readonly string[]) => flow.foundDue(requestIds)
         const which = { channelIds, permitFree, maxSends, overdueByMs, onDue }
         restored += await restoreWakeUpsOf(runtime, restore, which, stoppedAt)
       }
     }
-    if (!foundSome) flow.searched(false)
+    flow.endSearch()
     if (restored > 0) runtime.log.info({ event: 'reconciled', sends: restored })
     runtime.metrics.reconciled.inc(restored)
     if (stoppedAt.size === 0) return undefined
@@ -110,8 +107,8 @@ interface ChannelsToRestore {
   /** Limit of sends looked at, for each channel. */
   maxSends: number
   overdueByMs: number
-  /** Called when sends are found that could go. */
-  onDue(): void
+  /** Called with the sends that could go. */
+  onDue(requestIds: readonly string[]): void
 }
 
 /**
@@ -131,7 +128,7 @@ async function restoreWakeUpsOf(
     const channels = unfinished.map((channelId) => ({ channelId, after: stoppedAt.get(channelId) }))
     const due = await findDueSends(db, { channels, permitFree, overdueByMs, limit })
     const heads = due.filter(({ isHead }) => isHead)
-    if (heads.length > 0) onDue()
+    onDue(heads.map(({ requestId }) => requestId))
     restored += await restore(heads)
     unfinished = unfinished.filter((channelId) => {
       const page = due.filter((send) => send.channelId === channelId)

@@ -5,13 +5,24 @@ import { WakeUpFlow } from '../../../workers/upkeep/wake-up-flow.ts'
 import { countedBy } from '../../support/scrape.ts'
 
 const stalledAfterSeconds = 0.1
+/** On the first and on the second of two shards. */
+const [first, second] = [
+  '01a2008f-5644-7058-8112-8a94d4000000',
+  '01a2008f-5644-7058-8112-8a94d4000001',
+] as const
 
-async function startStalledFlow() {
+function search(flow: WakeUpFlow, due: readonly string[]): void {
+  flow.beginSearch()
+  flow.foundDue(due)
+  flow.endSearch()
+}
+
+async function startStalledFlow(shards?: { name: string }[]) {
   const metrics = createMetrics('worker')
-  const flow = new WakeUpFlow(metrics, stalledAfterSeconds)
-  flow.searched(true)
+  const flow = new WakeUpFlow(metrics, shards, stalledAfterSeconds)
+  search(flow, [first])
   await sleep(150)
-  flow.searched(true)
+  search(flow, [first])
   return { flow, stalledSeconds: () => countedBy(metrics.wakeUpsStalled) }
 }
 
@@ -23,11 +34,11 @@ test('an idle worker counts as stalled from the first search that finds due send
 
 test('a wake-up ends that at once, and it begins again after its send', async () => {
   const { flow, stalledSeconds } = await startStalledFlow()
-  flow.workingOn(1)
+  flow.began(first)
   expect(flow.reasonNotReady()).toBeUndefined()
   expect(await stalledSeconds()).toBe(0)
   await sleep(150)
-  flow.workingOn(0)
+  flow.ended(first)
   expect(flow.reasonNotReady()).toBeUndefined()
   await sleep(150)
   expect(flow.reasonNotReady()).toMatch(/^Sends are due/)
@@ -35,7 +46,19 @@ test('a wake-up ends that at once, and it begins again after its send', async ()
 
 test('a search without due sends ends it at once', async () => {
   const { flow, stalledSeconds } = await startStalledFlow()
-  flow.searched(false)
+  search(flow, [])
   expect(flow.reasonNotReady()).toBeUndefined()
   expect(await stalledSeconds()).toBe(0)
+})
+
+test('sends of another shard hide no shard without wake-ups', async () => {
+  const { flow, stalledSeconds } = await startStalledFlow([{ name: '0' }, { name: '1' }])
+  flow.began(second)
+  expect(flow.reasonNotReady()).toMatch(/^Sends of shard 0 are due/)
+  expect(await stalledSeconds()).toBeGreaterThan(stalledAfterSeconds)
+  search(flow, [second])
+  expect(flow.reasonNotReady()).toBeUndefined()
+  flow.foundSomeDue()
+  await sleep(150)
+  expect(flow.reasonNotReady()).toMatch(/^Sends of shard 0 are due/)
 })

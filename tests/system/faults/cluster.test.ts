@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
 import { type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
 import { slotOfKey } from '../../../src/platform/key-slot.ts'
 import { shardOfSend, shardPrefixes } from '../../../src/platform/shard-names.ts'
+import { openRuntime } from '../../../src/runtime.ts'
+import { startWorker } from '../../../workers/worker.ts'
 import { percentile } from '../../bench/figures.ts'
 import { expectTheSameOverShards } from '../../support/over-shards.ts'
 import { type ClusterServers, startClusterServers } from '../../support/redis-cluster.ts'
@@ -113,4 +115,25 @@ test('when the slot of a shard moves to another master, its sends follow, and no
   await traffic.victimsAreCalled()
   expect(performance.now() - movedAt).toBeLessThan(backWithinMs)
   await traffic.expectAllCalled()
+})
+
+test('processes that start while a master without a replica is away serve the other shards, and its own when it is back', async (context) => {
+  const { servers, stores } = await startCluster(context, { withReplicas: false })
+  servers.freezeMaster(victim)
+  const { service, ...traffic } = await startTraffic(context, { REDIS_URL: stores.redisUrl }, { stores })
+  const channelId = await traffic.buildWebhook(answer(200))
+  const runtime = openRuntime('worker', service.runtime.settings, service.runtime.log)
+  const worker = startWorker(runtime, 'worker')
+  context.onTestFinished(async () => {
+    await worker.stop()
+    await runtime.close()
+  })
+  const ids = await traffic.sendSome(channelId, 30)
+  const others = ids.filter((id) => shardOfSend(id, shardCount) !== victim)
+  expect(others.length).toBeLessThan(ids.length)
+  await traffic.expectSent(others)
+  expect(traffic.orderOf(ids).sort()).toEqual(others.sort())
+  servers.thawMaster(victim)
+  await traffic.expectSent(ids)
+  expect(traffic.orderOf(ids).sort()).toEqual(ids.sort())
 })
