@@ -12,7 +12,7 @@ import type { Queues } from './sends/wake-next/wake.ts'
 import { laneWaker } from './sends/wake-next/wake-lane.ts'
 import { type QueueKind, type Slot, Slots } from './slots.ts'
 import { SteadyWorker, tryAgainAfterMs } from './steady-worker.ts'
-import { queueFaults } from './upkeep/queue-faults.ts'
+import { type QueueFaults, queueFaults } from './upkeep/queue-faults.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
 /** Practically unlimited: PostgreSQL counts how often a send's worker was lost, not BullMQ. */
@@ -26,8 +26,8 @@ export interface QueueWorker {
 }
 
 /**
- * Processes wake-ups of both queues of all shards, which share the worker's slots. A wake-up whose send has to be tried later, or whose
- * processing failed, is delayed and stays under the same id.
+ * Processes wake-ups of both queues of all shards, which share the worker's slots. A wake-up whose send has to be tried later,
+ * or whose processing failed, is delayed and stays under the same id.
  */
 export function startQueueWorker(
   runtime: Queues & Needs<'db' | 'log' | 'metrics' | 'formerShards', 'WORKER_CONCURRENCY'>,
@@ -50,9 +50,8 @@ export function startQueueWorker(
       return { wakeInMs: wakeAfterFaultMs }
     })
   }
-  const start = (shard: Shard, name: string, kind: QueueKind, most: number) => {
+  const start = (shard: Shard, faults: QueueFaults, name: string, kind: QueueKind, most: number) => {
     const { redis } = shard
-    const faults = queueFaults(shard.log)
     const options = { ...workerOptions(shard, times), concurrency: concurrencyOf(most, shards.length) }
     const process = async (job: Job<SendJob>, token?: string) => {
       const { requestId } = sendJobSchema.parse(job.data)
@@ -71,10 +70,13 @@ export function startQueueWorker(
       if (wakesLaneHead) void lanes.wakeHeadOf(data.requestId)
     })
   }
-  const workers = shards.flatMap((shard) => [
-    start(shard, queueName, 'ordinary', maxInFlight),
-    start(shard, overflowQueueName, 'overflow', slots.maxOverflow),
-  ])
+  const workers = shards.flatMap((shard) => {
+    const faults = queueFaults(shard.log)
+    return [
+      start(shard, faults, queueName, 'ordinary', maxInFlight),
+      start(shard, faults, overflowQueueName, 'overflow', slots.maxOverflow),
+    ]
+  })
   return {
     ready: () => Promise.all(workers.map((worker) => worker.waitUntilReady())),
     async stop() {
