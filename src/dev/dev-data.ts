@@ -1,13 +1,13 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SettingsError } from '../platform/settings.ts'
 import { owner } from './embedded/folder-claim.ts'
 import { dataFolder } from './embedded/index.ts'
 import { type Seed, seedDemoAccount } from './seed.ts'
 
-/** Name of the folder with the embedded servers' data. */
-export const devFolder = 'dev'
+/** Names of the folders with the embedded servers' data: the number of shards in force is in PostgreSQL. */
+export const devFolders = { redis: 'dev', cluster: 'dev-cluster' }
 
 /** Stored with the data of the embedded servers, so that the next start can decrypt it. */
 interface Kept {
@@ -17,8 +17,8 @@ interface Kept {
 }
 
 /** The folder with the data; undefined if DATABASE_URL names a PostgreSQL that npm run dev didn't start. */
-export async function devData(): Promise<string | undefined> {
-  return process.env.DATABASE_URL ? undefined : await dataFolder(devFolder)
+export async function devData(folder: string): Promise<string | undefined> {
+  return process.env.DATABASE_URL ? undefined : await dataFolder(folder)
 }
 
 /** The secrets and the account of an earlier start; undefined if there are none, or the file can't be read. */
@@ -50,13 +50,13 @@ function keep(file: string, kept: Kept): void {
 }
 
 /** @throws SettingsError if the embedded servers are running. */
-export async function removeDevData(): Promise<void> {
-  const data = await devData()
+export async function removeDevData(folder: string): Promise<void> {
+  const data = await devData(folder)
   if (data === undefined)
     throw new SettingsError(
       '--reset only removes the data of the PostgreSQL that npm run dev starts: unset DATABASE_URL first.',
     )
-  for (const server of ['postgres', 'redis']) {
+  for (const server of await readdir(data)) {
     const pid = await owner(join(data, server))
     if (pid === undefined) continue
     throw new SettingsError(`${data} is in use by process ${pid}: stop that process, then reset.`)

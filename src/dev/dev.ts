@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { announceRunningDev, findRunningDev, withdrawRunningDev } from '../cli/running-dev.ts'
 import { runProcess } from '../platform/process.ts'
 import { SettingsError } from '../platform/settings.ts'
-import { devData, devFolder, keptSeed, readKept, removeDevData } from './dev-data.ts'
+import { devData, devFolders, keptSeed, readKept, removeDevData } from './dev-data.ts'
 import { startEmulators } from './emulators/index.ts'
 import { curlsFor, type EmulatedChannels, type Seed, seedEmulatedChannels } from './seed.ts'
 import { type Stack, startStack } from './stack.ts'
@@ -11,31 +11,37 @@ const usualPort = 3000
 const usualAdminPort = 3001
 
 await runProcess(async () => {
-  const isReset = hasResetOption(process.argv.slice(2))
+  const { reset: isReset, cluster: isCluster } = readOptions(process.argv.slice(2))
+  const folder = isCluster ? devFolders.cluster : devFolders.redis
   const running = await findRunningDev()
   if (running && isReset)
     throw new SettingsError(
       `npm run dev is running here, as process ${running.pid}: stop it (Ctrl-C there), then reset.`,
     )
   if (running) return console.log(`Already running here, as process ${running.pid}.\n\n${running.curl}`)
-  if (isReset) await removeDevData()
-  await run()
+  if (isCluster && process.env.REDIS_URL)
+    throw new SettingsError('--cluster starts a Redis Cluster: unset REDIS_URL first.')
+  if (isReset) await removeDevData(folder)
+  await run(folder, isCluster)
 })
 
-function hasResetOption(options: readonly string[]): boolean {
-  const unknown = options.find((option) => option !== '--reset')
-  if (unknown === undefined) return options.length > 0
+function readOptions(options: readonly string[]): { reset: boolean; cluster: boolean } {
+  const unknown = options.find((option) => option !== '--reset' && option !== '--cluster')
+  if (unknown === undefined)
+    return { reset: options.includes('--reset'), cluster: options.includes('--cluster') }
   throw new SettingsError(
-    `Unknown option ${unknown}: npm run dev takes only --reset, which removes its data and starts anew.`,
+    `Unknown option ${unknown}: npm run dev takes only --reset, which removes its data and starts anew, and --cluster, ` +
+      'which starts a Redis Cluster of three masters.',
   )
 }
 
-async function run(): Promise<void> {
-  const data = await devData()
+async function run(folder: string, isCluster: boolean): Promise<void> {
+  const data = await devData(folder)
   const { seed: _seed, ...secrets } = readKept(data) ?? {}
   const emulators = await startEmulators()
   const stack = await startStack({
-    folder: devFolder,
+    folder,
+    isCluster,
     settings: secrets,
     ...(!(await isTaken(usualPort)) && { port: usualPort }),
     adminPort: (await isTaken(usualAdminPort)) ? 0 : usualAdminPort,
@@ -54,8 +60,11 @@ async function run(): Promise<void> {
   // Again, because the API listens at another port if its port was taken meanwhile.
   const curl = announce(stack.apiUrl, stack.environment, seed, channels)
   console.log(
-    `\nReady at ${stack.apiUrl}. Send a message:\n\n${curl}\n\n${placesToLook(stack, seed.accountId, data)}\n`,
+    `\nReady at ${stack.apiUrl}. Send a message:\n\n${curl}\n\n${placesToLook(stack, seed.accountId)}\n`,
   )
+  if (data === undefined) return
+  console.log(`Data, kept for the next start: ${data}`)
+  console.log(`To remove it and start anew: npm run dev -- ${isCluster ? '--cluster ' : ''}--reset\n`)
 }
 
 /** Lets the CLI find these services. @returns curl commands that send messages. */
@@ -74,7 +83,7 @@ function announce(
 }
 
 /** The addresses and commands to print: how to go on, and where to follow a send. */
-function placesToLook({ apiUrl, adminUrl }: Stack, accountId: string, data: string | undefined): string {
+function placesToLook({ apiUrl, adminUrl }: Stack, accountId: string): string {
   return [
     `Read and try the API: ${apiUrl}/docs`,
     'Trace a send: npm run -s cli -- trace REQUEST_ID',
@@ -82,8 +91,6 @@ function placesToLook({ apiUrl, adminUrl }: Stack, accountId: string, data: stri
     `Inbox of the sandbox: ${adminUrl}/inbox`,
     `Queues: ${adminUrl}/queues`,
     `Account: ${accountId}, for the CLI: npm run -s cli -- channel list --account ${accountId}`,
-    ...(data === undefined ? [] : [`Data, kept for the next start: ${data}`]),
-    ...(data === undefined ? [] : ['To remove it and start anew: npm run dev -- --reset']),
   ].join('\n')
 }
 

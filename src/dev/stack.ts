@@ -19,6 +19,8 @@ export interface Stack<Prepared = unknown> {
 export interface StackOptions<Prepared> {
   /** Keeps the data of embedded servers for the next start. Without it, the data is removed in the end. */
   folder?: string
+  /** Whether to start a Redis Cluster in place of one Redis. */
+  isCluster?: boolean
   /** The API's port. Default: a free one. */
   port?: number
   /** The admin process's port. Without it, no admin process is started. */
@@ -37,8 +39,9 @@ const loopback = '127.0.0.0/8,::1/128'
  * optionally one admin process. All of them end with this process, even if it is killed.
  */
 export async function startStack<Prepared>(options: StackOptions<Prepared>): Promise<Stack<Prepared>> {
-  const { folder, port, adminPort, settings, onLine, prepare } = options
-  const needs = { postgres: !process.env.DATABASE_URL, redis: !process.env.REDIS_URL }
+  const { folder, isCluster, port, adminPort, settings, onLine, prepare } = options
+  const neededRedis = isCluster ? ('cluster' as const) : true
+  const needs = { postgres: !process.env.DATABASE_URL, redis: !process.env.REDIS_URL && neededRedis }
   const servers = await startEmbedded({ needs, ...(folder !== undefined && { folder }) })
   try {
     const start = (entry: string, readyEvent: string, environment: Record<string, string>) =>

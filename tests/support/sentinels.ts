@@ -1,15 +1,20 @@
 import { writeFileSync } from 'node:fs'
 import { chown, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { v7 as uuidv7 } from 'uuid'
-import { dataFolder, type Embedded, type Reaper, startRedis } from '../../src/dev/embedded/index.ts'
+import { dataFolder, type Embedded, portOf, type Reaper, startRedis } from '../../src/dev/embedded/index.ts'
 import { redisBinary } from '../../src/dev/embedded/redis-binary.ts'
 import { startServer } from '../../src/dev/embedded/server-process.ts'
 import { serverUser } from '../../src/dev/embedded/server-user.ts'
+import { portToKeep } from './port.ts'
+import { thaw } from './thaw.ts'
 import { eventually } from './wait.ts'
 
 export const downAfterMs = 3000
+/** After twice this time Sentinels begin another failover. */
+const failoverTimeoutMs = 5000
 const master = 'outbound'
 const sentinelCount = 3
 const replicaCount = 2
@@ -17,23 +22,31 @@ const replicaCount = 2
 /** A master with replicas, and Sentinels that watch it. */
 export interface SentinelServers {
   redisUrl: string
-  killFirstMaster(): void
-  freezeFirstMaster(): void
-  thawFirstMaster(): void
-  /** Whether the Sentinels name another master. */
+  killMaster(): Promise<void>
+  freezeMaster(): Promise<void>
+  /** Whether the Sentinels name another master than the one that was struck. */
   hasSwitched(): Promise<boolean>
+  /** The one that was struck comes back; resolves when it follows the new master, and the next one may be struck. */
+  restore(): Promise<void>
+  /** Every Redis and every Sentinel. */
+  freezeAll(): void
+  thawAll(): void
   stop(): Promise<void>
 }
 
 export async function startSentinelServers(reaper: Reaper): Promise<SentinelServers> {
   const folder = await dataFolder(`sentinel-${uuidv7()}`)
   const inFolder = (name: string) => ({ folder: join(folder, name), reaper, folderToRemove: folder })
-  const first = await startRedis(inFolder('master'))
-  const firstPort = portOf(first)
-  const replicas = await Promise.all(
-    Array.from({ length: replicaCount }, (_, index) =>
-      startRedis({ ...inFolder(`replica-${index}`), settings: { replicaof: `127.0.0.1 ${firstPort}` } }),
-    ),
+  const startNode = (index: number, port: number, followed?: number) =>
+    startRedis({
+      ...inFolder(`redis-${index}`),
+      choosePort: async () => port,
+      ...(followed !== undefined && { settings: { replicaof: `127.0.0.1 ${followed}` } }),
+    })
+  const ports = await Promise.all(Array.from({ length: 1 + replicaCount }, () => portToKeep()))
+  const [firstPort] = ports as [number]
+  const nodes = await Promise.all(
+    ports.map((port, index) => startNode(index, port, index === 0 ? undefined : firstPort)),
   )
   const sentinels = await Promise.all(
     Array.from({ length: sentinelCount }, (_, index) =>
@@ -41,6 +54,7 @@ export async function startSentinelServers(reaper: Reaper): Promise<SentinelServ
     ),
   )
   const asked = new Redis({ port: portOf(sentinels[0] as Embedded) })
+  asked.on('error', () => {})
   const masterPort = async () => {
     const address = (await asked.call('SENTINEL', 'get-master-addr-by-name', master)) as string[]
     return Number(address[1])
@@ -50,16 +64,46 @@ export async function startSentinelServers(reaper: Reaper): Promise<SentinelServ
     const field = (name: string) => Number(known[known.indexOf(name) + 1])
     return field('num-slaves') === replicaCount && field('num-other-sentinels') === sentinelCount - 1
   })
+  let struck = { index: 0, at: 0, isKilled: false }
+  const strike = async (signal: 'SIGKILL' | 'SIGSTOP') => {
+    const index = ports.indexOf(await masterPort())
+    struck = { index, at: performance.now(), isKilled: signal === 'SIGKILL' }
+    process.kill((nodes[index] as Embedded).pid, signal)
+  }
+  const follows = async (index: number) => {
+    const client = new Redis({ port: ports[index] as number, retryStrategy: () => null })
+    client.on('error', () => {})
+    const info = await client.info('replication').catch(() => '')
+    client.disconnect()
+    return info.includes('role:slave') && info.includes('master_link_status:up')
+  }
+  const all = () => [...sentinels, ...nodes]
   return {
     redisUrl: `redis+sentinel://${sentinels.map((one) => `127.0.0.1:${portOf(one)}`).join()}/${master}`,
-    killFirstMaster: () => void process.kill(first.pid, 'SIGKILL'),
-    freezeFirstMaster: () => void process.kill(first.pid, 'SIGSTOP'),
-    thawFirstMaster: () => thaw(first),
-    hasSwitched: async () => (await masterPort()) !== firstPort,
+    killMaster: () => strike('SIGKILL'),
+    freezeMaster: () => strike('SIGSTOP'),
+    hasSwitched: async () => (await masterPort()) !== ports[struck.index],
+    async restore() {
+      const { index, at, isKilled } = struck
+      const node = nodes[index] as Embedded
+      thaw(node.pid)
+      if (isKilled) {
+        await node.stop()
+        nodes[index] = await startNode(index, ports[index] as number, await masterPort())
+      }
+      await eventually('it follows the new master', () => follows(index), 60_000)
+      await sleep(Math.max(0, at + downAfterMs + 2 * failoverTimeoutMs - performance.now()))
+    },
+    freezeAll: () => {
+      for (const { pid } of all()) process.kill(pid, 'SIGSTOP')
+    },
+    thawAll: () => {
+      for (const { pid } of all()) thaw(pid)
+    },
     async stop() {
       asked.disconnect()
-      thaw(first)
-      await Promise.all([...sentinels, first, ...replicas].map((server) => server.stop()))
+      for (const { pid } of all()) thaw(pid)
+      await Promise.all(all().map((server) => server.stop()))
       await rm(folder, { recursive: true, force: true })
     },
   }
@@ -109,16 +153,6 @@ dir ${folder}
 pidfile ${join(folder, 'sentinel.pid')}
 sentinel monitor ${master} 127.0.0.1 ${masterPort} 2
 sentinel down-after-milliseconds ${master} ${downAfterMs}
-sentinel failover-timeout ${master} 6000
+sentinel failover-timeout ${master} ${failoverTimeoutMs}
 sentinel parallel-syncs ${master} 1
 `
-
-const portOf = ({ url }: Embedded) => Number(new URL(url).port)
-
-function thaw({ pid }: Embedded): void {
-  try {
-    process.kill(pid, 'SIGCONT')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
-}

@@ -4,12 +4,21 @@ import { dataFolder } from './cache-folder.ts'
 import { startPostgres } from './postgres.ts'
 import { type Reaper, startReaper } from './reaper.ts'
 import { startRedis } from './redis.ts'
+import { startRedisCluster } from './redis-cluster.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 export { dataFolder } from './cache-folder.ts'
 export { startPostgres } from './postgres.ts'
 export { type Reaper, startReaper } from './reaper.ts'
 export { startRedis } from './redis.ts'
+export {
+  busPortAbove,
+  clusterUrl,
+  type EmbeddedCluster,
+  portOf,
+  startClusterNode,
+  startRedisCluster,
+} from './redis-cluster.ts'
 export type { Embedded } from './server-process.ts'
 
 export interface EmbeddedServers {
@@ -23,7 +32,7 @@ export interface EmbeddedServers {
 interface Options {
   /** Keeps the data under this name for the next start. Without it, the data is removed in the end. */
   folder?: string
-  needs: { postgres: boolean; redis: boolean }
+  needs: { postgres: boolean; redis: boolean | 'cluster' }
 }
 
 /** Starts the needed servers in parallel. They end with `stop`, or with this process, even if it is killed. */
@@ -31,9 +40,10 @@ export async function startEmbedded({ folder: name, needs }: Options): Promise<E
   const folder = name === undefined ? await temporaryFolder() : await dataFolder(name)
   const folderToRemove = name === undefined ? folder : undefined
   const reaper = startReaper()
+  const startNeededRedis = needs.redis === 'cluster' ? startRedisCluster : startRedis
   const [postgres, redis] = await Promise.allSettled([
     needs.postgres ? startPostgres({ folder: join(folder, 'postgres'), reaper, folderToRemove }) : undefined,
-    needs.redis ? startRedis({ folder: join(folder, 'redis'), reaper, folderToRemove }) : undefined,
+    needs.redis ? startNeededRedis({ folder: join(folder, 'redis'), reaper, folderToRemove }) : undefined,
   ])
 
   async function stop() {

@@ -94,10 +94,42 @@ test('the CLI can use dev as soon as /readyz is 200; dev prints its addresses, a
   await second.stop()
 })
 
+test('dev runs on a Redis Cluster with --cluster, and starts again with its data', async () => {
+  const path = await aCheckout()
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  let requestId = ''
+  for (const start of ['first', 'again']) {
+    const dev = startDev(path, port, '--cluster')
+    const data = (await dev.printed(/^Data, kept for the next start: (.+)$/m)) ?? ''
+    if (start === 'first')
+      onTestFinished(() => rm(dirname(data), { recursive: true, force: true, maxRetries: 5 }))
+    await dev.printed(/(npm run dev -- --cluster --reset)/)
+    const headers = {
+      Authorization: (await dev.printed(/'Authorization: (Bearer \S+)'/)) ?? '',
+      'Content-Type': 'application/json',
+    }
+    const timelineOf = async (id: string) =>
+      (await (await fetch(`${url}/v1/messages/${id}`, { headers })).json()) as { status: string }
+    if (start === 'again') expect(await timelineOf(requestId)).toMatchObject({ requestId, status: 'sent' })
+    const body = (await dev.printed(/-d '(\{.+\})'/)) ?? ''
+    const answer = await fetch(`${url}/v1/messages`, { method: 'POST', headers, body })
+    requestId = ((await answer.json()) as { requestId: string }).requestId
+    await eventually('it is sent', async () => (await timelineOf(requestId)).status === 'sent', withinMs)
+    const board = (await dev.printed(/^Queues: (\S+)$/m)) ?? ''
+    const { queues } = (await (await fetch(`${board}/api/queues`)).json()) as { queues: { name: string }[] }
+    expect(queues.map(({ name }) => name)).toEqual(
+      [0, 1, 2].flatMap((shard) => [`${shard}-sends`, `${shard}-sends-overflow`]),
+    )
+    await dev.stop()
+  }
+})
+
 test('an unknown option of dev is named', async () => {
   const dev = startDev(checkout, 0, '--rest')
   expect(await dev.ended).toEqual([1, null])
   expect(dev.output()).toBe(
-    'Unknown option --rest: npm run dev takes only --reset, which removes its data and starts anew.\n',
+    'Unknown option --rest: npm run dev takes only --reset, which removes its data and starts anew, and --cluster, ' +
+      'which starts a Redis Cluster of three masters.\n',
   )
 })
