@@ -64,7 +64,10 @@ class ClusterNodes {
   /** @throws if no node answers, or none serves the slot. */
   async masterOf(slot: number): Promise<RedisNode> {
     // Several at once: one that hangs would cost a second. Those of the URL, too, as the others may all have moved.
-    const asked = shuffled([...this.#known, ...this.#address.nodes]).slice(0, maxAsked)
+    const all = new Map(
+      [...this.#known, ...this.#address.nodes].map((node) => [`${node.host}:${node.port}`, node]),
+    )
+    const asked = shuffled([...all.values()]).slice(0, maxAsked)
     const ranges = await Promise.any(asked.map((node) => this.#slotsBy(node))).catch(
       ({ errors }: AggregateError) => Promise.reject(errors[0]),
     )

@@ -101,18 +101,20 @@ function watch(redis: Redis, { name, log, metrics, waitsForMs }: Watched): void 
  */
 function connectAfterEnd(redis: Redis, log: Logger): void {
   let isClosed = false
-  const { disconnect, quit } = redis
+  const { connect, disconnect, quit } = redis
+  // Not the event `connecting`, which comes a tick later: by then the connection may have been closed.
+  redis.connect = (...args: Parameters<typeof connect>) => {
+    isClosed = false
+    return connect.apply(redis, args)
+  }
   redis.disconnect = (reconnect) => {
-    isClosed = reconnect !== true
+    if (reconnect !== true) isClosed = true
     disconnect.call(redis, reconnect)
   }
   redis.quit = (...args: Parameters<typeof quit>) => {
     isClosed = true
     return quit.apply(redis, args)
   }
-  redis.on('connecting', () => {
-    isClosed = false
-  })
   redis.on('end', () => {
     if (isClosed) return
     log.warn({ event: 'redis_connection_ended', tryingAgainEveryMs: reconnectEveryMs })

@@ -43,7 +43,7 @@ const credentialsKey = /^[A-Za-z0-9+/]{43}=$/
 const keyBytes = (text: string) => Buffer.from(text, 'base64')
 
 const maxShards = 64
-const defaultShards = { single: 1, sentinel: 1, cluster: 3 }
+const defaultShards = { ofCluster: '3', else: '1' }
 
 /** All settings by the name of their environment variable, with default and range (docs/reference/settings.md). */
 const environment = z.object({
@@ -55,7 +55,8 @@ const environment = z.object({
     if (issue) context.addIssue({ code: 'custom', message: issue })
   }),
   REDIS_URL: redisAddress,
-  QUEUE_SHARDS: whole(1, maxShards).optional(),
+  /** Its default depends on REDIS_URL. */
+  QUEUE_SHARDS: whole(1, maxShards),
   QUEUE_SHARDS_PREVIOUS: whole(1, maxShards).optional(),
   CREDENTIALS_KEY: z
     .string({ error: 'is not set; make one with: openssl rand -base64 32' })
@@ -100,7 +101,7 @@ const environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 })
 
-export type Settings = Omit<z.output<typeof environment>, 'QUEUE_SHARDS'> & { QUEUE_SHARDS: number }
+export type Settings = z.output<typeof environment>
 type Name = keyof Settings
 export const settingNames = Object.keys(environment.shape) as Name[]
 type Variables = Record<string, string | undefined>
@@ -123,20 +124,16 @@ export function readSettings<const Names extends readonly Name[] = readonly Name
   variables: Variables = environmentVariables,
   issuesTogether: (set: Variables) => string[] = () => [],
 ): Pick<Settings, Names[number]> {
-  const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
+  const set = withShards(Object.fromEntries(Object.entries(variables).filter(([, value]) => value)))
   const schema = z.object(Object.fromEntries(names.map((name) => [name, environment.shape[name]])))
-  const result = schema.transform(withShards).safeParse(set)
+  const result = schema.safeParse(set)
   const issues = result.error?.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`) ?? []
   if (names.includes('CREDENTIALS_KEY_PREVIOUS') && isRotatedToItself(set)) {
     issues.push(
       'CREDENTIALS_KEY_PREVIOUS is the same as CREDENTIALS_KEY; set it to the former key, or unset it',
     )
   }
-  if (
-    names.includes('QUEUE_SHARDS') &&
-    set.QUEUE_SHARDS_PREVIOUS &&
-    set.QUEUE_SHARDS === set.QUEUE_SHARDS_PREVIOUS
-  ) {
+  if (names.includes('QUEUE_SHARDS') && set.QUEUE_SHARDS === set.QUEUE_SHARDS_PREVIOUS) {
     issues.push('QUEUE_SHARDS_PREVIOUS is the same as QUEUE_SHARDS; set it to the former number, or unset it')
   }
   issues.push(...issuesTogether(set))
@@ -145,11 +142,9 @@ export function readSettings<const Names extends readonly Name[] = readonly Name
   throw new SettingsError(`These settings can't be used; fix them and start again:\n${lines.join('\n')}`)
 }
 
-type Shards = Partial<Pick<Settings, 'REDIS_URL' | 'QUEUE_SHARDS'>>
-
-function withShards(data: Shards): Shards {
-  if (!data.REDIS_URL) return data
-  return { ...data, QUEUE_SHARDS: data.QUEUE_SHARDS ?? defaultShards[data.REDIS_URL.kind] }
+function withShards(set: Variables): Variables {
+  const isCluster = /^rediss?\+cluster:/.test(set.REDIS_URL ?? '')
+  return { QUEUE_SHARDS: isCluster ? defaultShards.ofCluster : defaultShards.else, ...set }
 }
 
 function isRotatedToItself(set: Record<string, string | undefined>): boolean {

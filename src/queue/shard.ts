@@ -77,7 +77,8 @@ export async function restoreOnShards(
   const all: Restored = { restored: 0, failures: [] }
   const restore = async ([shard, part]: Part) => {
     try {
-      all.restored += await shard.throughBreaker(() => restoreWakeUps(shard, part))
+      const restored = await shard.throughBreaker(() => restoreWakeUps(shard, part))
+      all.restored += restored
     } catch (error) {
       all.failures.push({ shard, error })
     }

@@ -16,7 +16,7 @@ const askEveryMs = { whileItDiffers: 1000, whileItAgrees: 5000 }
  */
 export class ShardsInForce {
   readonly #runtime: Pick<Clients<Own>, 'db' | 'log' | 'settings'>
-  readonly #mayChange: boolean
+  #mayChange: boolean
   readonly #stopping = new AbortController()
   #reason: string | undefined
 
@@ -30,10 +30,10 @@ export class ShardsInForce {
    * compared again every 5 s.
    */
   async agreed(): Promise<void> {
-    await this.#ask(this.#mayChange)
+    await this.#ask()
     while (this.#reason !== undefined && !this.#stopping.signal.aborted) {
       await this.#pause(askEveryMs.whileItDiffers)
-      await this.#ask(this.#mayChange)
+      await this.#ask()
     }
     void this.#keepAsking()
   }
@@ -50,8 +50,7 @@ export class ShardsInForce {
   async #keepAsking(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       await this.#pause(askEveryMs.whileItAgrees)
-      // Changes nothing any more: workers of two releases would otherwise take turns.
-      await this.#ask(false)
+      await this.#ask()
     }
   }
 
@@ -59,12 +58,12 @@ export class ShardsInForce {
     await sleep(ms, undefined, { signal: this.#stopping.signal, ref: false }).catch(() => {})
   }
 
-  async #ask(mayChange: boolean): Promise<void> {
+  async #ask(): Promise<void> {
     if (this.#stopping.signal.aborted) return
     const { db, log, settings } = this.#runtime
     const own = { count: settings.QUEUE_SHARDS, previous: settings.QUEUE_SHARDS_PREVIOUS ?? null }
     try {
-      if (mayChange) await agreeOnShards(db, own)
+      if (this.#mayChange) await agreeOnShards(db, own)
       const inForce = await readShardCounts(db)
       const agrees = !inForce || own.count === inForce.count || own.count === inForce.previous
       const reason = agrees
@@ -72,9 +71,12 @@ export class ShardsInForce {
         : `QUEUE_SHARDS is ${own.count}, but ${inForce.count} is in force: see docs/how-to/shard-the-queue.md.`
       if (reason !== undefined && reason !== this.#reason) log.warn({ event: 'queue_shards_differ', reason })
       this.#reason = reason
+      // Only once: workers of two releases would otherwise take turns.
+      if (agrees) this.#mayChange = false
     } catch (error) {
       // What was in force still is. That PostgreSQL is away, the process reports by itself.
-      if (!isUnavailable(error)) logWarningOnceAMinute(log, 'queue_shards_unknown', error)
+      if (!isUnavailable(error) && !this.#stopping.signal.aborted)
+        logWarningOnceAMinute(log, 'queue_shards_unknown', error)
     }
   }
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { keyPrefix } from '../../src/core/send-job.ts'
 import { createLogger } from '../../src/platform/logger.ts'
@@ -75,6 +76,9 @@ test.concurrent('a connection on which Redis stops answering is replaced, and lo
   ])
 })
 
+/** A connection that was given up is opened again sooner. */
+const longerThanReopeningMs = 800
+
 /** Answers no client. */
 const unreachable = 'redis+sentinel://127.0.0.1:1/master'
 
@@ -93,4 +97,17 @@ test.concurrent('a connection that ioredis has given up for good is opened again
   redis.disconnect()
   await eventually('it is closed', async () => redis.status === 'end')
   expect(events).toEqual(['redis_away', 'redis_connection_ended'])
+})
+
+test.concurrent('a connection that is closed while it is being opened stays closed', async ({
+  onTestFinished,
+}) => {
+  const events: string[] = []
+  const log = createLogger('info', { write: (line) => events.push(JSON.parse(line).event) })
+  const redis = connectForRequests(connecting(await freshRedis(), log))
+  onTestFinished(() => redis.disconnect())
+  redis.disconnect()
+  await eventually('it is closed', async () => redis.status === 'end')
+  await sleep(longerThanReopeningMs)
+  expect([redis.status, events]).toEqual(['end', []])
 })

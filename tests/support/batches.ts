@@ -41,6 +41,7 @@ export async function insertBatch({ runtime }: TestService, sends: readonly Batc
 /** Accepts sends by one insert, as the API does with concurrent ones. @returns their ids, in the order given. */
 export async function acceptBatch(service: TestService, sends: readonly BatchedSend[]): Promise<string[]> {
   const wakeUps = await insertBatch(service, sends)
-  await restoreOnShards(service.runtime.shards, wakeUps)
+  const { failures } = await restoreOnShards(service.runtime.shards, wakeUps)
+  if (failures[0]) throw failures[0].error
   return wakeUps.map(({ requestId }) => requestId)
 }

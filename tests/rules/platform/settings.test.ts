@@ -34,6 +34,8 @@ describe('the default of', () => {
     ['ADMIN_HOST', '127.0.0.1'],
     ['ADMIN_PORT', 3001],
     ['ADMIN_PASSWORD', undefined],
+    ['QUEUE_SHARDS', 1],
+    ['QUEUE_SHARDS_PREVIOUS', undefined],
     ['SUPPORT_SHOW_CONTENT', false],
     ['RATE_LIMIT_POINTS', 600],
     ['RATE_LIMIT_WINDOW_SECONDS', 60],
@@ -91,6 +93,22 @@ test('a credentials key is its 32 bytes', () => {
   expect(read().CREDENTIALS_KEY).toEqual(Buffer.alloc(32, 1))
 })
 
+test.each([
+  ['redis+sentinel://a,b/mymaster', 1],
+  ['redis+cluster://a,b', 3],
+  ['rediss+cluster://user:secret@a', 3],
+])('without QUEUE_SHARDS, REDIS_URL=%s has %i shards', (REDIS_URL, count) => {
+  expect(read({ REDIS_URL }).QUEUE_SHARDS).toBe(count)
+  expect(read({ REDIS_URL, QUEUE_SHARDS: '6' }).QUEUE_SHARDS).toBe(6)
+})
+
+test('the former number of shards has to be another one', () => {
+  const REDIS_URL = 'redis+cluster://a'
+  for (const over of [{ QUEUE_SHARDS_PREVIOUS: '1' }, { REDIS_URL, QUEUE_SHARDS_PREVIOUS: '3' }])
+    expect(faultsOf({ ...required, ...over }).join()).toContain('is the same as QUEUE_SHARDS; set it to')
+  expect(faultsOf({ ...required, REDIS_URL, QUEUE_SHARDS_PREVIOUS: '1' })).toEqual([])
+})
+
 test('networks may have spaces between them', () => {
   const networks = read({ ALLOWED_PRIVATE_NETWORKS: '10.0.0.0/8, fd00::/8' }).ALLOWED_PRIVATE_NETWORKS
   expect((networks as [{ toString(): string }, number][]).map(([base, bits]) => `${base}/${bits}`)).toEqual([
@@ -117,6 +135,9 @@ describe('the fault of an invalid value says what it has to be', () => {
     ['CREDENTIALS_KEY_PREVIOUS', 'short', 'the former CREDENTIALS_KEY'],
     ['CREDENTIALS_KEY_PREVIOUS', required.CREDENTIALS_KEY, 'is the same as CREDENTIALS_KEY; set it to'],
     ['API_KEY_PEPPER', 'x'.repeat(31), 'at least 32 characters'],
+    ['QUEUE_SHARDS', '0', 'whole number from 1 to 64'],
+    ['QUEUE_SHARDS', '65', 'whole number from 1 to 64'],
+    ['QUEUE_SHARDS_PREVIOUS', 'x', 'whole number from 1 to 64'],
     ['PORT', '65536', 'whole number from 0 to 65535'],
     ['PORT', '-1', 'whole number from 0 to 65535'],
     ['PORT', '3000.5', 'whole number from 0 to 65535'],

@@ -110,7 +110,7 @@ test('when the slot of a shard moves to another master, its sends follow, and no
   const { servers, stores } = await startCluster(context, { withReplicas: false })
   const traffic = await startSending(context, stores)
   const slot = slotOfKey(shardPrefixes(shardCount)[victim] as string)
-  await servers.moveSlot(slot, victim, 0)
+  await servers.moveSlots([slot], victim, 0)
   const movedAt = performance.now()
   await traffic.victimsAreCalled()
   expect(performance.now() - movedAt).toBeLessThan(backWithinMs)
