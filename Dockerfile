@@ -38,5 +38,5 @@ STOPSIGNAL SIGTERM
 # The port that both API and worker have. Not /readyz: an API that is polled there waits at its end for a balancer to notice.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.METRICS_PORT || 3002}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Without npm, so that node itself gets the SIGTERM. Other processes: node --max-semi-space-size=32 dist/workers/main.js, dist/src/admin/main.js, dist/src/migrate.js, dist/src/cli/main.js.
+# Without npm, so that node itself gets the SIGTERM. Other processes: node --max-semi-space-size=64 dist/workers/main.js, dist/src/admin/main.js, dist/src/migrate.js, dist/src/cli/main.js.
 CMD ["node", "--max-semi-space-size=64", "dist/src/server.js"]

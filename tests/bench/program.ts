@@ -13,15 +13,13 @@ const build = join(projectRoot, 'dist/bench')
 const loggedWithinMs = 90_000
 const shownOfLog = 2000
 
-/** The options of `npm start`. */
+/** The options of `npm start` and `npm run worker`. */
 const flags = ['--max-semi-space-size=64']
-/** The options of `npm run worker`. */
-const workerFlags = ['--max-semi-space-size=32']
 
 /** The programs that are measured, all from one build with the compiler settings of `npm run build`. */
 export const programs = {
   api: { entry: 'src/server.js', readyEvent: 'listening', flags },
-  worker: { entry: 'workers/main.js', readyEvent: 'working', flags: workerFlags },
+  worker: { entry: 'workers/main.js', readyEvent: 'working', flags },
   plainWorker: { entry: 'tests/bench/plain-worker.js', readyEvent: 'working' },
   usualApi: { entry: 'tests/bench/usual/api.js', readyEvent: 'listening' },
   usualWorker: { entry: 'tests/bench/usual/worker.js', readyEvent: 'working' },
