@@ -88,10 +88,11 @@ test('a send that finds no memory in time goes back to the queue', async () => {
   for (let i = 0; i < 4; i++) held.push((await dispatch(accountId)).attempt)
   await eventually('as much as fits', async () => called.length === 4)
   const { attempt } = await dispatch(accountId)
-  expect((await attempt).outcome).toEqual({
+  const { outcome } = await attempt
+  expect(outcome).toEqual({
     outcome: 'not_called',
     reason: "the worker's memory budget for media is used up",
-    delayMs: expect.any(Number),
+    delayMs: expect.toSatisfy((delayMs: number) => delayMs >= 500 && delayMs <= 1000),
   })
   for (let i = 0; i < 4; i++) answerNext()
   await Promise.all(held)

@@ -52,6 +52,7 @@ export function dispatcher(
     | 'CREDENTIALS_KEY'
     | 'CREDENTIALS_KEY_PREVIOUS'
     | 'PUBLIC_BASE_URL'
+    | 'DATABASE_POOL_SIZE'
   >,
   providers: Providers,
   heartbeat: Pick<Heartbeat, 'holdsLease'>,

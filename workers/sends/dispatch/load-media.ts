@@ -5,7 +5,7 @@ import { NotAcquired, Semaphore } from '../../../src/platform/semaphore.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import { retryUntilAvailable } from '../../retry-until-available.ts'
 
-/** So many of the worker's connections to PostgreSQL read media at a time; the others are for claims and outcomes. */
+/** So many of the worker's connections to PostgreSQL, or half of them, read media at a time; the others are for claims and outcomes. */
 export const maxReads = 4
 
 interface StoredMedia {
@@ -19,8 +19,9 @@ interface StoredMedia {
  *
  * @returns undefined if it was removed, `no_memory` if none became free in time.
  */
-export function mediaLoader({ db, log }: Needs<'db' | 'log'>) {
-  const reads = new Semaphore({ units: maxReads, unitsOfOwner: maxReads })
+export function mediaLoader({ db, log, settings }: Needs<'db' | 'log', 'DATABASE_POOL_SIZE'>) {
+  const units = Math.max(1, Math.min(maxReads, Math.floor(settings.DATABASE_POOL_SIZE / 2)))
+  const reads = new Semaphore({ units, unitsOfOwner: units })
   const read = retryUntilAvailable(log, (media: StoredMedia) => readMedia(db, media))
 
   return async (media: StoredMedia, memory: Reservation): Promise<Buffer | undefined | 'no_memory'> => {

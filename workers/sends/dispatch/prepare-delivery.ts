@@ -27,7 +27,10 @@ const noContent = 'the worker could not read the media; see dispatch_fault in it
  * @returns the delivery; or the result of the attempt, if the provider must not be called.
  */
 export function deliveryPreparer(
-  runtime: Needs<'db' | 'log', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS' | 'PUBLIC_BASE_URL'>,
+  runtime: Needs<
+    'db' | 'log',
+    'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS' | 'PUBLIC_BASE_URL' | 'DATABASE_POOL_SIZE'
+  >,
   putOffs: PutOffs,
 ) {
   const { settings, log } = runtime
