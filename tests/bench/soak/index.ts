@@ -45,6 +45,7 @@ async function load(stage: Stage, perSecond: number, sizes: Sizes, print: (progr
   await startWarmWorker(stage)
   await stage.provider.forget()
   const watch = new Watch(stage)
+  await watch.begin()
   const parts: Part[] = []
   let refused = 0
   const until = nowMs() + sizes.minutes * 60_000
@@ -56,9 +57,9 @@ async function load(stage: Stage, perSecond: number, sizes: Sizes, print: (progr
       if (nowMs() < until - sizes.minutes * 60_000 + part * sizes.partSeconds * 1000) continue
       part++
       parts.push(await watch.endPart())
-      const { p50Ms, p99Ms, apiMebibytes, workerMebibytes, sends } = parts.at(-1) as Part
+      const { p50Ms, p99Ms, apiMebibytes, workerMebibytes, cpuMicros, sends, ...last } = parts.at(-1) as Part
       print(
-        `soak: ${sends} sends of others: p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms; API ${apiMebibytes.toFixed(0)} MiB, worker ${workerMebibytes.toFixed(0)} MiB`,
+        `soak: ${sends} sends of others: p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms; API ${apiMebibytes.toFixed(0)} MiB, worker ${workerMebibytes.toFixed(0)} MiB; ${cpuMicros.toFixed(0)} µs of all processes each; fixed work ${last.fixedWorkMs.toFixed(1)} ms`,
       )
     }
   }
@@ -112,11 +113,12 @@ async function settle({ db, redis }: Stage, watch: Watch): Promise<Left> {
 
 function resultsOf(parts: readonly Part[], refused: number, left: Left): Result[] {
   const fifth = Math.max(1, Math.floor(parts.length / 5))
+  const fifths = (unit: string, of: (part: Part) => number) => [
+    { variant: 'first fifth', unit, values: parts.slice(0, fifth).map(of) },
+    { variant: 'last fifth', unit, values: parts.slice(-fifth).map(of) },
+  ]
   const compared = (unit: string, of: (part: Part) => number, most: (first: number) => number) => {
-    const figures = [
-      { variant: 'first fifth', unit, values: parts.slice(0, fifth).map(of) },
-      { variant: 'last fifth', unit, values: parts.slice(-fifth).map(of) },
-    ]
+    const figures = fifths(unit, of)
     const [first = Number.NaN, last = Number.NaN] = figures.map(({ values }) => median(values))
     return { figures, isReached: last <= most(first) }
   }
@@ -141,6 +143,11 @@ function resultsOf(parts: readonly Part[], refused: number, left: Left): Result[
       measured: 'resident memory of the worker',
       reach: memoryReach,
       ...compared(' MiB', (part) => part.workerMebibytes, memory),
+    },
+    { measured: 'CPU of all processes for a send', figures: fifths(' µs', (part) => part.cpuMicros) },
+    {
+      measured: 'CPU of a fixed calculation, which only the machine changes',
+      figures: fifths(' ms', (part) => part.fixedWorkMs),
     },
     {
       measured: 'left in the end',
@@ -174,6 +181,10 @@ function chartsOf(parts: readonly Part[], { partSeconds }: Sizes): string[] {
     chart('Resident memory of API (first line) and worker, by minutes', 'MiB', [
       (part) => part.apiMebibytes,
       (part) => part.workerMebibytes,
+    ]),
+    chart('CPU of all processes for a send, and a fixed calculation (lower), by minutes', '10 µs; ms', [
+      (part) => part.cpuMicros / 10,
+      (part) => part.fixedWorkMs,
     ]),
   ]
 }

@@ -1,9 +1,11 @@
 import { readdir, readFile, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nowMs } from '../clock.ts'
+import { cpuSeconds } from '../cpu-time.ts'
 import { percentile } from '../figures.ts'
 import type { Accepted } from '../post.ts'
 import type { Stage } from '../stage.ts'
+import { fixedWorkMs } from './fixed-work.ts'
 
 /** After this long a call without an accept is a retry: the answer to its client may be read late. */
 const retryAfterMs = 60_000
@@ -15,6 +17,10 @@ export interface Part {
   p99Ms: number
   apiMebibytes: number
   workerMebibytes: number
+  /** CPU time of all processes for each accepted send. */
+  cpuMicros: number
+  /** CPU time of a fixed calculation: how slow the machine was. */
+  fixedWorkMs: number
   sends: number
 }
 
@@ -26,6 +32,8 @@ export class Watch {
   readonly #early = new Map<string, number>()
   #latencies: number[] = []
   #accepted = 0
+  #acceptedBefore = 0
+  #cpuSecondsBefore = 0
 
   constructor(stage: Stage) {
     this.#stage = stage
@@ -68,9 +76,18 @@ export class Watch {
     }
   }
 
+  async begin(): Promise<void> {
+    this.#cpuSecondsBefore = await cpuSeconds()
+  }
+
   async endPart(): Promise<Part> {
     const latencies = this.#latencies
     this.#latencies = []
+    const accepted = this.#accepted - this.#acceptedBefore
+    this.#acceptedBefore = this.#accepted
+    const cpu = await cpuSeconds()
+    const cpuMicros = ((cpu - this.#cpuSecondsBefore) * 1e6) / accepted
+    this.#cpuSecondsBefore = cpu
     const [worker] = this.#stage.workers()
     await emptyLogs(this.#stage.folder)
     return {
@@ -78,6 +95,8 @@ export class Watch {
       p99Ms: percentile(latencies, 0.99),
       apiMebibytes: await residentMebibytes(this.#stage.api.program.pid),
       workerMebibytes: await residentMebibytes(worker?.pid),
+      cpuMicros,
+      fixedWorkMs: fixedWorkMs(),
       sends: latencies.length,
     }
   }
