@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, rm, rmdir, symlink, utimes, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, rm, rmdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -288,12 +288,11 @@ async function aName(): Promise<string> {
   return name
 }
 
-/** As much of a second checkout as the launcher needs. */
+/** As much of a second checkout as a start of the servers needs. */
 async function aCheckout(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'checkout-'))
   onTestFinished(() => rm(path, { recursive: true, force: true }))
-  await mkdir(join(path, 'src/dev'), { recursive: true })
-  await cp(join(checkout, 'src/dev/embedded'), join(path, 'src/dev/embedded'), { recursive: true })
+  await cp(join(checkout, 'src'), join(path, 'src'), { recursive: true })
   await cp(join(checkout, 'package.json'), join(path, 'package.json'))
   await symlink(join(checkout, 'node_modules'), join(path, 'node_modules'))
   return path
