@@ -1,4 +1,9 @@
-const items = Array.from({ length: 2000 }, (_, id) => ({ id, name: `item ${id}`, tags: ['a', 'b'], nested: { id } }))
+const items = Array.from({ length: 2000 }, (_, id) => ({
+  id,
+  name: `item ${id}`,
+  tags: ['a', 'b'],
+  nested: { id },
+}))
 const text = JSON.stringify(items)
 const times = 20
 
