@@ -18,7 +18,7 @@ await runProcess(async () => {
   const runtime = openRuntime('worker', settings, log)
   const name = `${hostname()}-${process.pid}-${uuidv7().slice(-6)}`
   const flow = new WakeUpFlow(runtime.metrics, runtime.shards)
-  const inForce = new ShardsInForce(runtime, 'may change them')
+  const inForce = new ShardsInForce(runtime, { mayChange: true })
   const readiness = new Readiness(runtime, () => inForce.reasonNotReady() ?? flow.reasonNotReady())
   await checkDatabase(runtime)
   const health = await serveHealth(runtime, readiness)

@@ -19,7 +19,7 @@ interface Shared {
 
 /** The servers that REDIS_URL names: one Redis, the Sentinels that know the master, or some nodes of a Cluster. */
 export type RedisAddress = {
-  /** How long an API or an admin process waits for an answer, if the URL says so. */
+  /** How long an API or an admin process waits for an answer. Absent if the URL sets no time. */
   commandTimeoutMs?: number
 } & (
   | { kind: 'single'; url: string }

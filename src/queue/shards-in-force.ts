@@ -20,9 +20,9 @@ export class ShardsInForce {
   readonly #stopping = new AbortController()
   #reason: string | undefined
 
-  constructor(runtime: Pick<Clients<Own>, 'db' | 'log' | 'settings'>, mayChange?: 'may change them') {
+  constructor(runtime: Pick<Clients<Own>, 'db' | 'log' | 'settings'>, { mayChange = false } = {}) {
     this.#runtime = runtime
-    this.#mayChange = mayChange !== undefined
+    this.#mayChange = mayChange
   }
 
   /**

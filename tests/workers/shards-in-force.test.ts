@@ -30,10 +30,7 @@ function start(
   previous?: number,
 ) {
   const settings = { QUEUE_SHARDS: count, QUEUE_SHARDS_PREVIOUS: previous }
-  const inForce = new ShardsInForce(
-    { ...runtime, settings },
-    kind === 'worker' ? 'may change them' : undefined,
-  )
+  const inForce = new ShardsInForce({ ...runtime, settings }, { mayChange: kind === 'worker' })
   onTestFinished(() => inForce.stop())
   let began = false
   void inForce.agreed().then(() => {
@@ -53,7 +50,7 @@ function start(
   }
 }
 
-test('the first worker sets the number in force; a process with another one says so, is not ready and waits', async () => {
+test('the first worker sets the number in force; a process with another one logs it, is not ready and waits', async () => {
   const { service, start, inForce } = await trial()
   await start('api', 3).begins()
   expect(await inForce()).toBeUndefined()
@@ -116,7 +113,7 @@ test('without PostgreSQL a process begins with its own number, which a worker re
   await start({ runtime: { ...service.runtime, db } }, 'api', 5).begins()
   const settings = { QUEUE_SHARDS: 7, QUEUE_SHARDS_PREVIOUS: undefined }
   const worker = { log: service.runtime.log, settings, db }
-  const shards = new ShardsInForce(worker, 'may change them')
+  const shards = new ShardsInForce(worker, { mayChange: true })
   onTestFinished(() => shards.stop())
   await shards.agreed()
   worker.db = service.runtime.db

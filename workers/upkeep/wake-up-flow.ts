@@ -14,8 +14,6 @@ interface Flow {
   isDue: boolean
 }
 
-const oneShard = [{ name: '0' }]
-
 /**
  * Checks whether wake-ups reach this worker. If sends of a shard stay due while the worker processes none of it and gets no
  * wake-up, the way from PostgreSQL to the queue is broken, even if both report that they are well.
@@ -29,7 +27,7 @@ export class WakeUpFlow {
   /** @param stalledAfterSeconds after this long without a wake-up although sends are due, the worker counts as not ready. */
   constructor(
     metrics: Pick<Metrics, 'inFlight' | 'wakeUpsStalled'>,
-    shards: readonly { name: string }[] = oneShard,
+    shards: readonly { name: string }[],
     stalledAfterSeconds = defaultStalledAfterSeconds,
   ) {
     this.#metrics = metrics

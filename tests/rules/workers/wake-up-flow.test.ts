@@ -17,7 +17,7 @@ function search(flow: WakeUpFlow, due: readonly string[]): void {
   flow.endSearch()
 }
 
-async function startStalledFlow(shards?: { name: string }[]) {
+async function startStalledFlow(shards = [{ name: '0' }]) {
   const metrics = createMetrics('worker')
   const flow = new WakeUpFlow(metrics, shards, stalledAfterSeconds)
   search(flow, [first])

@@ -5,8 +5,12 @@ import { NotAcquired, Semaphore } from '../../../src/platform/semaphore.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import { retryUntilAvailable } from '../../retry-until-available.ts'
 
-/** So many of the worker's connections to PostgreSQL, or half of them, read media at a time; the others are for claims and outcomes. */
 export const maxReads = 4
+
+/** How many of the worker's connections to PostgreSQL may read media at a time: the others are for claims and outcomes. */
+export function mediaReadsOf(poolSize: number): number {
+  return Math.max(1, Math.min(maxReads, Math.floor(poolSize / 2)))
+}
 
 interface StoredMedia {
   requestId: string
@@ -20,7 +24,7 @@ interface StoredMedia {
  * @returns undefined if it was removed, `no_memory` if none became free in time.
  */
 export function mediaLoader({ db, log, settings }: Needs<'db' | 'log', 'DATABASE_POOL_SIZE'>) {
-  const units = Math.max(1, Math.min(maxReads, Math.floor(settings.DATABASE_POOL_SIZE / 2)))
+  const units = mediaReadsOf(settings.DATABASE_POOL_SIZE)
   const reads = new Semaphore({ units, unitsOfOwner: units })
   const read = retryUntilAvailable(log, (media: StoredMedia) => readMedia(db, media))
 
