@@ -34,10 +34,11 @@ test('a new channel sends its mails first, though many before them have media th
   const good = await post('bob@example.com', text)
   await service.startWorker()
   expect(await finishedTimeline(service, good, apiKey)).toMatchObject({ status: 'sent', attempts: 1 })
-  const begun = service.logs.filter(
-    ({ event, requestId }) => event === 'attempt_started' && requestId !== good,
-  )
-  expect(new Set(begun.map(({ requestId }) => requestId)).size).toBeLessThan(hanging.length / 2)
+  // Only those before it: when it has been sent, the channel isn't new any more, and the others begin.
+  const begun = service.logs
+    .filter(({ event }) => event === 'attempt_started')
+    .map(({ requestId }) => requestId)
+  expect(new Set(begun.slice(0, begun.indexOf(good))).size).toBeLessThan(hanging.length / 2)
 })
 
 test('mails to full mailboxes and media that cannot be fetched, retried again and again, delay no other mail of the channel', async (context) => {
