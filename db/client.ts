@@ -1,7 +1,8 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
+import { ReadOnlyFault } from './connection-faults.ts'
 import { connectionString } from './connection-string.ts'
-import { checkPooler, type Pooler, PoolerFault } from './pooler.ts'
+import { checkPooler, PoolerFault } from './pooler.ts'
 import * as schema from './schema.ts'
 
 export type Database = NodePgDatabase<typeof schema> & { $client: pg.Pool }
@@ -14,7 +15,7 @@ const connectTimeoutMs = 1000
  * each accept and claim of a flood (docs/decisions/0036-steady-estimates.md). Statements without an index still read tables
  * whole; PostgreSQL before 18 considers that so expensive that it would compile each such statement, so jit is off.
  */
-const plansForFullTables = `set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)`
+const plansForFullTables = ['enable_seqscan', 'jit']
 /** An unusable pooler is checked again after this long. */
 const checkAgainAfterMs = 5000
 
@@ -24,13 +25,16 @@ export interface DatabaseOptions {
   queryTimeoutMs: number
   /** Called when an idle connection breaks. The pool replaces it. */
   onConnectionLost: (error: Error) => void
-  /** Called once if there is a pooler in between. */
-  onPooler?: (pooler: Pooler) => void
+  /** Refuses connections on which every write would fail, such as those to a standby. */
+  needsWrites?: boolean
+  /** Called once if a pooler's connection lacks the planner options. */
+  onUnsteadyPlans?: () => void
 }
 
 /** Creates a connection pool. No connection is opened before it is needed, so that a process can start while PostgreSQL is down. */
 export function connectDatabase(url: string, options: DatabaseOptions): Database {
-  const allowPooler = poolerCheck(url, options)
+  const allowPooler = poolerCheck(url)
+  let { onUnsteadyPlans } = options
   const pool = new pg.Pool({
     connectionString: connectionString(url),
     max: options.poolSize,
@@ -38,7 +42,12 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
     query_timeout: options.queryTimeoutMs,
     keepAlive: true,
     onConnect: async (client) => {
-      if (!(await setPlans(client))) await allowPooler()
+      const { isDirect, isReadOnly, hasSteadyPlans } = await setPlans(client)
+      if (options.needsWrites && isReadOnly) throw new ReadOnlyFault()
+      if (!isDirect) await allowPooler()
+      if (hasSteadyPlans) return
+      onUnsteadyPlans?.()
+      onUnsteadyPlans = undefined
     },
   })
   pool.on('error', options.onConnectionLost)
@@ -47,34 +56,37 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
   return drizzle(pool, { schema })
 }
 
-/**
- * Sets the planner options, only on a direct connection: a pooler would pass the changed connection to its next client. A pooler
- * is recognised because it gives its clients process ids of its own.
- *
- * @returns whether the connection is direct.
- */
-async function setPlans(client: pg.ClientBase): Promise<boolean> {
+interface Connection {
+  /** Whether there is no pooler in between, which is recognised because it gives its clients process ids of its own. */
+  isDirect: boolean
+  isReadOnly: boolean
+  hasSteadyPlans: boolean
+}
+
+/** Sets the planner options, only on a direct connection: a pooler would pass the changed connection to its next client. */
+async function setPlans(client: pg.ClientBase): Promise<Connection> {
   const { processID } = client as unknown as { processID: number }
-  const { rowCount } = await client.query(
-    `select ${plansForFullTables} where pg_backend_pid() = ${processID}`,
-  )
-  return rowCount === 1
+  const set = (name: string) =>
+    `case when "isDirect" then set_config('${name}', 'off', false) else current_setting('${name}') end`
+  const { rows } = await client.query<Connection>(`
+    select "isDirect", current_setting('transaction_read_only') = 'on' as "isReadOnly",
+           (${plansForFullTables.map(set).join(', ')}) = ('off', 'off') as "hasSteadyPlans"
+    from (select pg_backend_pid() = ${processID} as "isDirect") backend`)
+  return rows[0] as Connection
 }
 
 /** Creates the check that keeps statements away from a pooler that would mix them up (pooler.ts). */
-function poolerCheck(url: string, { onPooler }: DatabaseOptions): () => Promise<unknown> {
+function poolerCheck(url: string): () => Promise<void> {
   let checking: Promise<void> | undefined
   const forget = () => {
     checking = undefined
   }
   return () => {
-    checking ??= checkPooler(url)
-      .then((pooler) => onPooler?.(pooler))
-      .catch((error) => {
-        if (error instanceof PoolerFault) setTimeout(forget, checkAgainAfterMs).unref()
-        else forget()
-        throw error
-      })
+    checking ??= checkPooler(url).catch((error) => {
+      if (error instanceof PoolerFault) setTimeout(forget, checkAgainAfterMs).unref()
+      else forget()
+      throw error
+    })
     return checking
   }
 }

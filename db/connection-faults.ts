@@ -1,6 +1,13 @@
 import { DrizzleQueryError } from 'drizzle-orm'
 import { PoolerFault } from './pooler.ts'
 
+/** Not for an operator to change: a fail-over may be under way, after which the same address takes writes again. */
+export class ReadOnlyFault extends Error {
+  constructor() {
+    super('PostgreSQL takes no writes: this is a standby, or default_transaction_read_only is on')
+  }
+}
+
 const otherName = 'ERR_TLS_CERT_ALTNAME_INVALID'
 /** OpenSSL's error codes; https://nodejs.org/api/tls.html#x509-certificate-error-codes */
 const untrusted =

@@ -1,6 +1,6 @@
 import { DrizzleQueryError } from 'drizzle-orm'
 import pg from 'pg'
-import { isCertificateFault } from './connection-faults.ts'
+import { isCertificateFault, ReadOnlyFault } from './connection-faults.ts'
 import { PoolerFault } from './pooler.ts'
 
 /** SQLSTATE classes of invalid values in a statement: data exception, constraint violation. */
@@ -51,7 +51,7 @@ export function isUnavailable(error: unknown): boolean {
   const state = sqlState(cause)
   if (unavailableClasses.includes(state.slice(0, 2)) || notSetUpCodes.includes(state)) return true
   if (state === idleInTransaction || mixedUpCodes.includes(state)) return true
-  if (cause instanceof PoolerFault || isCertificateFault(cause)) return true
+  if (cause instanceof PoolerFault || cause instanceof ReadOnlyFault || isCertificateFault(cause)) return true
   if (!(cause instanceof Error)) return false
   const { code = '' } = cause as NodeJS.ErrnoException
   return systemError.test(code) || unavailableMessages.test(cause.message)

@@ -10,11 +10,6 @@ export class PoolerFault extends Error {
   }
 }
 
-export interface Pooler {
-  /** Whether the planner options of the service are set (docs/decisions/0036-steady-estimates.md). */
-  hasSteadyPlans: boolean
-}
-
 const timeoutMs = 3000
 const checks = 3
 const checkName = 'outbound_pooler_check'
@@ -26,13 +21,11 @@ const mixedUp = ['26000', '42P05']
  *
  * @throws PoolerFault if a prepared statement would fail, or be another client's of the same name.
  */
-export async function checkPooler(url: string): Promise<Pooler> {
+export async function checkPooler(url: string): Promise<void> {
   const [one, other] = [connection(url), connection(url)]
   try {
     await Promise.all([one.connect(), other.connect()])
     if ((await shareConnections(one, other)) && !(await keepsStatements(one))) throw new PoolerFault()
-    const { rows } = await one.query<{ value: string }>(`select current_setting('enable_seqscan') as value`)
-    return { hasSteadyPlans: rows[0]?.value === 'off' }
   } finally {
     await Promise.all([one.end(), other.end()])
   }

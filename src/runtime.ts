@@ -25,7 +25,7 @@ type StoreSettings = Pick<
 export const queryTimeoutMs = { api: 1100, worker: 10_000, admin: 8000 }
 
 const setPlansForRole =
-  'through this pooler enable_seqscan is on: run migrate as the user of DATABASE_URL, then RECONNECT the pooler'
+  'through this pooler enable_seqscan or jit is on: run migrate as the user of DATABASE_URL, then RECONNECT the pooler'
 
 export function openRuntime<Needed extends StoreSettings>(
   kind: ProcessKind,
@@ -42,9 +42,9 @@ export function openRuntime<Needed extends StoreSettings>(
     poolSize: kind === 'worker' ? Math.max(1, settings.DATABASE_POOL_SIZE - 1) : settings.DATABASE_POOL_SIZE,
     queryTimeoutMs: queryTimeoutMs[kind],
     onConnectionLost: (error) => logWarning(log, 'database_connection_lost', error),
-    onPooler: ({ hasSteadyPlans }) => {
-      if (!hasSteadyPlans) log.warn({ event: 'plans_not_steady', reason: setPlansForRole })
-    },
+    // An admin process reads: on a standby it shows what there is while the primary is gone.
+    needsWrites: kind !== 'admin',
+    onUnsteadyPlans: () => log.warn({ event: 'plans_not_steady', reason: setPlansForRole }),
   })
   const clock = new DatabaseClock(db, (ms) => metrics.databaseRoundTrip.observe(ms / 1000))
   // An admin process queries PostgreSQL only when a page or a scrape needs it.

@@ -97,7 +97,7 @@ function portOf({ url }: Embedded): number {
 }
 
 /** PostgreSQL is a process a connection; one may end while it is looked for. */
-function signalTree(pid: number, signal: NodeJS.Signals): void {
+export function signalTree(pid: number, signal: NodeJS.Signals): void {
   process.kill(pid, signal)
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
   for (const child of children.split(' ').filter(Boolean)) {

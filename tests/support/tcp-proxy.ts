@@ -16,6 +16,8 @@ export interface TcpProxy {
    * @returns how many it swallows.
    */
   swallowOpen(): number
+  /** From now on new connections go to another store, as where an address moves. */
+  moveTo(storeUrl: string): void
   /** From now on delays what it carries by this time, each way. */
   delay(ms: number): void
   /** Freezes for a while as soon as a client sends bytes that hold `text`. */
@@ -26,7 +28,7 @@ export interface TcpProxy {
 }
 
 export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
-  const { hostname: host, port } = new URL(storeUrl)
+  let store = new URL(storeUrl)
   const sockets = new Set<Socket>()
   const swallowed = new WeakSet<Socket>()
   let frozen = false
@@ -63,7 +65,7 @@ export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
     from.on('close', () => sockets.delete(from))
   }
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    const upstream = connect({ port: Number(port), host, allowHalfOpen: true })
+    const upstream = connect({ port: Number(store.port), host: store.hostname, allowHalfOpen: true })
     pipe(client, upstream, (chunk) => {
       if (!stall || !chunk.includes(stall.text)) return
       setTimeout(thaw, stall.forMs)
@@ -84,6 +86,9 @@ export async function startTcpProxy(storeUrl: string): Promise<TcpProxy> {
     swallowOpen() {
       for (const socket of sockets) swallowed.add(socket)
       return sockets.size / 2
+    },
+    moveTo(other) {
+      store = new URL(other)
     },
     delay(ms) {
       delayMs = ms

@@ -14,6 +14,7 @@ const exempt: Record<string, string> = {
   'platform/shared-limiter.test.ts': 'forgets the scripts of its own Redis',
   'support/breakable-servers.ts': 'empties its own Redis',
   'support/empty-stores.ts': 'closes connections to the database that it empties',
+  'support/replicated-postgres.ts': 'names the standby of its own PostgreSQL',
   'support/tls-stores.ts': 'turns TLS on in its own PostgreSQL and Redis',
 }
 

@@ -49,6 +49,14 @@ async function serve(stores: Stores, { url }: Pgbouncer): Promise<TestService> {
   return service
 }
 
+async function setForRole({ databaseUrl }: Stores, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const database = new URL(databaseUrl).pathname.slice(1)
+  await client.query(`alter role current_user in database ${database} set ${name} = off`)
+  await client.end()
+}
+
 async function start(entry: string, { redisUrl }: Stores, { url }: { url: string }) {
   const own = { ...testSecrets, DATABASE_URL: url, REDIS_URL: redisUrl, PORT: '0', METRICS_PORT: '0' }
   const env = { ...process.env, ...own, ADMIN_PORT: '0' }
@@ -139,21 +147,31 @@ test('in session mode sends are accepted and sent, with any PgBouncer', async ()
 })
 
 describe.skipIf(newer === undefined)('in transaction mode, with max_prepared_statements', () => {
+  const [sends, clients] = [5000, 20]
   const keeping = (stores: Stores) =>
     pooled(stores, { max_prepared_statements: '200' }, Promise.resolve(newer ?? firstOne))
 
-  test('many sends are all accepted and sent, and each statement has its intended plan', async () => {
+  test('5,000 sends are all accepted and sent, none is a 500, and each statement has its intended plan', async () => {
     const stores = await freshStores()
     await migrateDatabase(stores.databaseUrl)
     const service = await serve(stores, await keeping(stores))
     await service.startWorker('one')
     await service.startWorker('other')
     const account = await buildAccount(service)
-    const requestIds = await Promise.all(
-      Array.from({ length: 200 }, () => accept(service, account, textBody())),
+    const client = async () => {
+      for (let i = 0; i < sends / clients; i++) await accept(service, account, textBody())
+    }
+    await Promise.all(Array.from({ length: clients }, client))
+    await eventually(
+      'all sent',
+      async () => {
+        const { rows } = await service.runtime.db.$client.query(
+          'select status, count(*)::int from sends group by status',
+        )
+        return rows.length === 1 && rows[0].status === 'sent' && rows[0].count === sends
+      },
+      60_000,
     )
-    for (const requestId of requestIds)
-      expect(await finishedTimeline(service, requestId, account.apiKey)).toMatchObject({ status: 'sent' })
     const faults = service.logs.filter(({ level }) => level !== 'info')
     expect(faults).toEqual([])
     const looks = await Promise.all(
@@ -175,8 +193,12 @@ describe.skipIf(newer === undefined)('in transaction mode, with max_prepared_sta
     expect(rows).toEqual([])
   })
 
-  test('a process whose role has other planner settings logs that, once', async () => {
+  test.each([
+    { lacks: 'planner settings', set: [] },
+    { lacks: 'one of the planner settings', set: ['enable_seqscan'] },
+  ])('a process whose role lacks $lacks logs that, once', async ({ set }) => {
     const stores = await freshStores()
+    for (const name of set) await setForRole(stores, name)
     const service = await serve(stores, await keeping(stores))
     await Promise.all(Array.from({ length: 20 }, () => service.api.db.$client.query('select 1')))
     const lines = service.logs.filter(({ event }) => event === 'plans_not_steady')
