@@ -55,8 +55,13 @@ export function startQueueWorker(
     const options = { ...workerOptions(shard, times), concurrency: concurrencyOf(most, shards.length) }
     const process = async (job: Job<SendJob>, token?: string) => {
       const { requestId } = sendJobSchema.parse(job.data)
-      const slot = await slots.acquire(kind)
-      const next = await advance(requestId, slot).finally(slot.release)
+      const acquired = slots.acquire(kind)
+      takeWhatFits()
+      const slot = await acquired
+      const next = await advance(requestId, slot).finally(() => {
+        slot.release()
+        takeWhatFits()
+      })
       if (next.wakeInMs === undefined) return next
       // Without its slot: this waits for the shard's Redis, for as long as that is away.
       return await wakeAgain(job, next.wakeInMs, token)
@@ -70,13 +75,20 @@ export function startQueueWorker(
       if (wakesLaneHead) void lanes.wakeHeadOf(data.requestId)
     })
   }
-  const workers = shards.flatMap((shard) => {
+  const ofShards = shards.flatMap((shard) => {
     const faults = queueFaults(shard.log)
     return [
-      start(shard, faults, queueName, 'ordinary', maxInFlight),
-      start(shard, faults, overflowQueueName, 'overflow', slots.maxOverflow),
-    ]
+      { kind: 'ordinary', worker: start(shard, faults, queueName, 'ordinary', maxInFlight) },
+      { kind: 'overflow', worker: start(shard, faults, overflowQueueName, 'overflow', slots.maxOverflow) },
+    ] as const
   })
+  const workers = ofShards.map(({ worker }) => worker)
+  /** A worker whose slots are taken by slow calls leaves the other wake-ups to other workers. */
+  const takeWhatFits = () => {
+    for (const { kind, worker } of ofShards) {
+      worker.takeFurther(Math.ceil(slots.roomFor(kind) / shards.length))
+    }
+  }
   return {
     ready: () => Promise.all(workers.map((worker) => worker.waitUntilReady())),
     async stop() {

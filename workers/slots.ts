@@ -119,25 +119,41 @@ export class Slots {
     this.#startNext()
   }
 
+  /**
+   * How many more wake-ups of the queue to take from Redis: as many as find a free slot. A wake-up that waited here for slow calls
+   * could be with another worker. The overflow's own share gets free for it, so it may wait for that.
+   */
+  roomFor(queue: QueueKind): number {
+    const room =
+      queue === 'ordinary' ? this.#free(queue) : Math.max(this.#free(queue), this.#unusedByOverflow)
+    return Math.max(0, room - this.#parts[queue].waiting.length)
+  }
+
   #mayStart(queue: QueueKind): boolean {
     if (this.#isOpen) return true
+    if (this.#free(queue) <= 0) return false
     const { ordinary, overflow } = this.#parts
-    const inFlight = ordinary.inFlight + overflow.inFlight
-    const unusedByOverflow = Math.max(0, this.#keptForOverflow - overflow.inFlight)
-    if (queue === 'ordinary') {
-      // An only slot goes to both queues by turns.
-      const mayKeep = this.#maxInFlight > 1 || this.#lastStarted === 'ordinary'
-      const keptFree = overflow.waiting.length > 0 && mayKeep ? unusedByOverflow : 0
-      return inFlight < this.#maxInFlight - keptFree && ordinary.atWork < maxOrdinaryWork
-    }
-    if (inFlight >= this.#maxInFlight) return false
-    if (
-      unusedByOverflow === 0 &&
-      (inFlight >= this.maxOverflow || overflow.inFlight >= this.#maxOverflowNow())
-    )
-      return false
+    if (queue === 'ordinary') return ordinary.atWork < maxOrdinaryWork
     if (overflow.atWork < this.#limit.min) return true
     return ordinary.waiting.length === 0 && ordinary.atWork + overflow.atWork < this.#limit.current
+  }
+
+  /** How many slots are free for the queue. */
+  #free(queue: QueueKind): number {
+    const { ordinary, overflow } = this.#parts
+    const inFlight = ordinary.inFlight + overflow.inFlight
+    const free = this.#maxInFlight - inFlight
+    if (queue === 'ordinary') {
+      // A single slot goes to both queues by turns.
+      const mayKeep = this.#maxInFlight > 1 || this.#lastStarted === 'ordinary'
+      return overflow.waiting.length > 0 && mayKeep ? free - this.#unusedByOverflow : free
+    }
+    const shared = Math.min(this.maxOverflow - inFlight, this.#maxOverflowNow() - overflow.inFlight)
+    return Math.min(free, Math.max(shared, this.#unusedByOverflow))
+  }
+
+  get #unusedByOverflow(): number {
+    return Math.max(0, this.#keptForOverflow - this.#parts.overflow.inFlight)
   }
 
   /** The more slots the ordinary queue uses, the more are kept free for it. */

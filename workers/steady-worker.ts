@@ -10,19 +10,26 @@ const maxAhead = 8
 
 type Base = Worker<SendJob, NextWakeUp>
 
+/** A private part of BullMQ's worker, whose version is pinned. */
+interface Woken {
+  mainLoopQueue: { add(wakeUp: Promise<void>): void } | null
+}
+
 export interface SteadyWorkerOptions extends WorkerOptions {
   concurrency: number
 }
 
 /**
- * BullMQ's worker, with three changes. It pauses after Redis refused to hand out a wake-up, as a read-only Redis does; BullMQ
+ * BullMQ's worker, with four changes. It pauses after Redis refused to hand out a wake-up, as a read-only Redis does; BullMQ
  * would ask again at once, forever. Its blocking wait is short enough for the watchdog of its connection. And it fetches only a
- * few wake-ups ahead: BullMQ fetches up to its concurrency, one after the other, before it processes the first of them.
+ * few wake-ups ahead: BullMQ fetches up to its concurrency, one after the other, before it processes the first of them. And it
+ * can be told to take no further ones for a while.
  */
 export class SteadyWorker extends Worker<SendJob, NextWakeUp> {
   readonly #onHandedOut: () => void
   readonly #maxConcurrency: number
   #processing = 0
+  #further = Number.POSITIVE_INFINITY
 
   /** @param onHandedOut called whenever Redis has executed the request for the next wake-up, which is a write. */
   constructor(
@@ -46,9 +53,24 @@ export class SteadyWorker extends Worker<SendJob, NextWakeUp> {
     }
   }
 
+  /** Takes only so many further wake-ups, until the next call. */
+  takeFurther(count: number): void {
+    const hadNone = this.#further === 0
+    this.#further = count
+    this.#setConcurrency()
+    // BullMQ waits for the end of a wake-up that it has, unless it is woken as by its `resume`.
+    if (hadNone && count > 0) (this as unknown as Woken).mainLoopQueue?.add(Promise.resolve())
+  }
+
   #countProcessing(change: 1 | -1): void {
     this.#processing += change
-    this.concurrency = Math.min(this.#maxConcurrency, this.#processing + maxAhead)
+    this.#setConcurrency()
+  }
+
+  #setConcurrency(): void {
+    // With one less than it has, BullMQ doesn't replace a wake-up that has ended.
+    const ahead = this.#further === 0 ? -1 : Math.min(this.#further, maxAhead)
+    this.concurrency = Math.max(1, Math.min(this.#maxConcurrency, this.#processing + ahead))
   }
 
   protected override async moveToActive(token: string, name?: string) {

@@ -207,6 +207,33 @@ test.for<[number, number]>([
   },
 )
 
+test('a worker whose slots are all taken by slow calls leaves the wake-ups of others to another worker', async (context) => {
+  const { service, buildSender, endSlowStart, called, calledOf, allCalled } = await startService(context, 20)
+  const [overflowHangs, alsoHangs] = [gate(), gate()]
+  const inOverflow = new Set<unknown>()
+  const flooder = await buildSender((request, response) => {
+    const isHung = inOverflow.has(request.headers['webhook-id'])
+    return (isHung ? overflowHangs.behaviour : accepting)(request, response)
+  })
+  const [slow, other] = [await buildSender(alsoHangs.behaviour), await buildSender(accepting)]
+  await endSlowStart()
+  const flood = await acceptBatch(service, manyOf(16 + 19, flooder))
+  for (const id of flood.slice(16)) inOverflow.add(id)
+  await service.startWorker('full')
+  await eventually('the slots of the overflow', async () => overflowHangs.waiting === 19)
+  const last = await acceptBatch(service, manyOf(1, slow))
+  await eventually('all slots taken', async () => alsoHangs.waiting === 1)
+  await service.startWorker('free')
+  const others = await acceptBatch(service, manyOf(12, other))
+  // One wake-up may be with the full worker, which had been waiting for it.
+  await eventually('the calls of others', async () => calledOf(others).length >= 11, 10_000)
+  overflowHangs.open()
+  alsoHangs.open()
+  const all = [...flood, ...last, ...others]
+  await allCalled(all)
+  expect(called().toSorted()).toEqual(all.toSorted())
+})
+
 test('a worker that stops begins no more calls, and leaves waiting wake-ups in their queue', async (context) => {
   const { service, buildSender, called, calledOf } = await startService(context, 5)
   const hung = gate()

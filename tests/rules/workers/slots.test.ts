@@ -84,6 +84,27 @@ test('slow calls of a backlog use all slots but a twentieth, which sends of othe
   expect(withSlot(others)).toHaveLength(5)
 })
 
+test('a worker takes as many wake-ups as find a slot, however many of them wait for the work on others', async () => {
+  const slots = new Slots(100)
+  expect([slots.roomFor('ordinary'), slots.roomFor('overflow')]).toEqual([100, 95])
+  const backlog = await beginMany(slots, 50, 'overflow')
+  expect(withSlot(backlog).length).toBeLessThan(50)
+  expect(slots.roomFor('overflow')).toBe(45)
+  await callAll([...backlog, ...(await beginMany(slots, 45, 'overflow'))])
+  expect([slots.roomFor('ordinary'), slots.roomFor('overflow')]).toEqual([5, 0])
+  await callAll(await beginMany(slots, 5, 'ordinary', 'other'))
+  await beginMany(slots, 1, 'ordinary', 'other')
+  expect([slots.roomFor('ordinary'), slots.roomFor('overflow')]).toEqual([0, 0])
+})
+
+test('a backlog may wait for its own share, although others have taken it', async () => {
+  const slots = new Slots(100)
+  await callAll(await beginMany(slots, 100, 'ordinary', 'other'))
+  expect(slots.roomFor('overflow')).toBe(5)
+  await beginMany(slots, 3, 'overflow')
+  expect([slots.roomFor('ordinary'), slots.roomFor('overflow')]).toEqual([0, 2])
+})
+
 test('the slots of calls that end go to others first, until the others have all that they need', async () => {
   const slots = new Slots(100)
   const backlog = await beginMany(slots, 200, 'overflow')
