@@ -1,13 +1,14 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { Redis } from 'ioredis'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
+import { busPortAbove, type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
 import { redisBinary } from '../../../src/dev/embedded/redis-binary.ts'
 import { makeServerFolder, serverUser } from '../../../src/dev/embedded/server-user.ts'
 import { portToKeep } from '../../support/port.ts'
@@ -19,15 +20,12 @@ interface Service {
   hostname?: string
   volumes?: string[]
 }
-const text = readFileSync('docker-compose.yml', 'utf8')
-const { services, volumes }: { services: Record<string, Service>; volumes: object } = parse(text, {
+const composeText = readFileSync('docker-compose.yml', 'utf8')
+const { services, volumes }: { services: Record<string, Service>; volumes: object } = parse(composeText, {
   merge: true,
 })
 const ofProfile = (profile: string) =>
   Object.keys(services).filter((name) => services[name]?.profiles?.includes(profile))
-
-/** Redis' own, for the messages between the nodes of a Cluster. */
-const busPortAbove = 10_000
 
 let reaper: Reaper
 let folder: string
@@ -42,21 +40,27 @@ beforeEach(async () => {
   await chmod(folder, 0o755)
   await mkdir(join(folder, 'bin'))
   // What the containers have, in place of their network.
-  await writeProgram('docker-entrypoint.sh', 'exec "$@" --port $OWN_PORT --bind $OWN_ADDRESS --dir $OWN_DATA')
+  const { file } = await redisBinary()
+  await writeProgram('redis-server', `exec ${file} "$@"`)
+  await writeProgram('redis-cli', `exec ${file.replace('-server', '-cli')} -p $OWN_PORT "$@"`)
+  const addresses = '--bind $OWN_ADDRESS --bind-source-addr $OWN_ADDRESS'
+  await writeProgram('docker-entrypoint.sh', `exec "$@" --port $OWN_PORT ${addresses} --dir $OWN_DATA`)
   await writeProgram('hostname', 'echo $OWN_NAME')
-  await writeProgram('getent', 'echo "127.0.1.$(echo $2 | cut -d - -f 3) $2"')
 })
 afterEach(async () => {
   for (const client of clients) client.disconnect()
-  for (const container of containers.values()) {
-    if (container.exitCode !== null || container.signalCode !== null) continue
-    const ended = once(container, 'exit')
-    container.kill('SIGKILL')
-    await ended
-  }
+  await Promise.all([...containers.keys()].map(kill))
   await rm(folder, { recursive: true })
   await reaper.close()
 })
+
+async function kill(name: string): Promise<void> {
+  const container = containers.get(name)
+  if (!container || container.exitCode !== null || container.signalCode !== null) return
+  const ended = once(container, 'exit')
+  container.kill('SIGKILL')
+  await ended
+}
 
 async function writeProgram(name: string, line: string): Promise<void> {
   const file = join(folder, 'bin', name)
@@ -72,12 +76,12 @@ interface Place {
 }
 
 async function environment(name: string, { address, port }: Place) {
-  const { file, env } = await redisBinary()
+  const { env } = await redisBinary()
   const data = join(folder, name)
   await makeServerFolder(data)
   return {
     ...env,
-    PATH: [join(folder, 'bin'), dirname(file), process.env.PATH].join(':'),
+    PATH: [join(folder, 'bin'), process.env.PATH].join(':'),
     OWN_NAME: services[name]?.hostname ?? name,
     OWN_ADDRESS: address,
     OWN_PORT: String(port),
@@ -88,21 +92,22 @@ async function environment(name: string, { address, port }: Place) {
 /** A service's command, as its container runs it. */
 function commandOf(name: string, { here }: Place): string[] {
   const { command = [] } = services[name] ?? {}
-  const inShell = command[0] === 'sh' ? command : ['docker-entrypoint.sh', ...command]
-  return inShell.map((argument) =>
-    here
-      .reduce(
-        (changed, [there, instead]) => changed.replaceAll(there, instead),
-        argument.replaceAll('$$', '$'),
-      )
-      .replaceAll('/data', join(folder, name)),
-  )
+  const isScript = command[0] === 'sh'
+  const placed = command.map((argument) => {
+    if (!isScript) return new Map(here).get(argument) ?? argument
+    const script = argument.replaceAll('$$', '$').replaceAll('/data', join(folder, name))
+    return here.reduce((changed, [there, instead]) => changed.replaceAll(there, instead), script)
+  })
+  return isScript ? placed : ['docker-entrypoint.sh', ...placed]
 }
 
 async function start(name: string, place: Place): Promise<Redis> {
   const [file = '', ...args] = commandOf(name, place)
   const env = await environment(name, place)
-  const child = spawn(file, args, { ...serverUser(), cwd: '/', env, stdio: 'ignore' })
+  const logFile = join(folder, `${name}.log`)
+  const log = openSync(logFile, 'a')
+  const child = spawn(file, args, { ...serverUser(), cwd: '/', env, stdio: ['ignore', log, log] })
+  closeSync(log)
   reaper.watch(child.pid ?? 0, folder)
   containers.set(name, child)
   const client = new Redis({
@@ -113,85 +118,114 @@ async function start(name: string, place: Place): Promise<Redis> {
   })
   client.on('error', () => {})
   clients.push(client)
-  expect(await client.ping()).toBe('PONG')
+  const ended = once(child, 'exit').then(() => readFileSync(logFile, 'utf8'))
+  expect(await Promise.race([client.ping(), ended])).toBe('PONG')
   return client
 }
 
-test('the profile cluster makes a Cluster of three masters and three replicas, which clients find by name', async () => {
+/** Runs a service that ends. @returns what it printed. */
+async function run(name: string, place: Place): Promise<string> {
+  const [file = '', ...args] = commandOf(name, place)
+  const env = await environment(name, place)
+  const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 })
+  const [printed, errors, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ])
+  expect(code, printed + errors).toBe(0)
+  return printed
+}
+
+describe('the profile cluster', () => {
   const names = ofProfile('cluster').filter((name) => name.startsWith('redis-node-'))
-  const port = await portToKeep(busPortAbove)
-  const place = (index: number): Place => ({
-    address: `127.0.1.${index + 1}`,
-    port,
-    here: [
-      ['-h redis-node-1', `-h 127.0.1.1 -p ${port}`],
-      [':6379', `:${port}`],
-    ],
-  })
-  const nodes = await Promise.all(names.map((name, index) => start(name, place(index))))
-  const makeCluster = async () => {
-    const [file = '', ...args] = commandOf('redis-cluster', place(0))
-    return spawnSync(file, args, { env: await environment('redis-cluster', place(0)), encoding: 'utf8' })
+
+  /** The nodes and the service that joins them, in a network with these addresses. */
+  async function joined(network: string, port: number) {
+    await writeProgram('getent', `echo "${network}.$(echo $2 | cut -d - -f 3) $2"`)
+    const place = (address: string): Place => ({ address, port, here: [['6379', String(port)]] })
+    const nodes = await Promise.all(names.map((name, index) => start(name, place(`${network}.${index + 1}`))))
+    const printed = await run('redis-cluster', place(network))
+    await eventually('the Cluster', async () => {
+      const states = await Promise.all(nodes.map(async (node) => String(await node.cluster('INFO'))))
+      return states.every((state) => state.includes('cluster_state:ok'))
+    })
+    return { nodes, printed }
   }
-  const made = await makeCluster()
-  expect(made.stdout).toContain('[OK] All 16384 slots covered.')
-  expect(made.status).toBe(0)
 
-  const [first] = nodes as [Redis]
-  await eventually('the Cluster', async () =>
-    String(await first.cluster('INFO')).includes('cluster_state:ok'),
-  )
-  const roles = String(await first.call('CLUSTER', 'NODES')).match(/\b(master|slave)\b/g)
-  expect(roles?.sort()).toEqual(['master', 'master', 'master', 'slave', 'slave', 'slave'])
-  const ranges = await eventually('all names', async () => {
-    const answered = await first.cluster('SLOTS')
-    return answered.every(([, , master]) => names.includes(master?.[0] ?? '')) && answered
+  test('makes a Cluster of three masters and three replicas, which clients find by name', async () => {
+    const { nodes, printed } = await joined('127.0.1', await portToKeep(busPortAbove))
+    expect(printed).toContain('[OK] All 16384 slots covered.')
+    const [first] = nodes as [Redis]
+    await eventually('three replicas', async () => {
+      const roles = String(await first.call('CLUSTER', 'NODES')).match(/\b(master|slave)\b/g)
+      return roles?.sort().join(' ') === 'master master master slave slave slave'
+    })
+    const ranges = await eventually('all names', async () => {
+      const answered = await first.cluster('SLOTS')
+      return answered.every(([, , master]) => names.includes(master?.[0] ?? '')) && answered
+    })
+    expect(ranges).toHaveLength(3)
+    for (const node of nodes)
+      expect(await node.config('GET', 'cluster-require-full-coverage')).toEqual([
+        'cluster-require-full-coverage',
+        'no',
+      ])
   })
-  expect(ranges).toHaveLength(3)
-  for (const node of nodes)
-    expect(await node.config('GET', 'cluster-require-full-coverage')).toEqual([
-      'cluster-require-full-coverage',
-      'no',
-    ])
 
-  expect((await makeCluster()).status).toBe(0)
+  test('is the same Cluster after all nodes were restarted and have other addresses', async () => {
+    const port = await portToKeep(busPortAbove)
+    const before = await joined('127.0.1', port)
+    const [first] = before.nodes as [Redis]
+    const id = await first.call('CLUSTER', 'MYID')
+    await Promise.all(names.map(kill))
+
+    const after = await joined('127.0.2', port)
+    expect(after.printed).not.toContain('slots covered')
+    const [again] = after.nodes as [Redis]
+    expect(await again.call('CLUSTER', 'MYID')).toBe(id)
+    await eventually('the new addresses', async () => {
+      const known = await Promise.all(
+        after.nodes.map(async (node) => String(await node.call('CLUSTER', 'NODES'))),
+      )
+      return known.every((nodes) => nodes.match(/ 127\.0\.2\.\d:/g)?.length === names.length)
+    })
+  })
 })
 
 test('the profile sentinel fails over to the replica', async () => {
-  const [masterPort, replicaPort, ...ports] = await Promise.all(Array.from({ length: 5 }, () => portToKeep()))
-  const place = (port = 0): Place => ({
-    address: '127.0.0.1',
+  const [masterPort = 0, replicaPort = 0, ...ports] = await Promise.all(
+    Array.from({ length: 5 }, () => portToKeep()),
+  )
+  const address = '127.0.0.1'
+  const store = (port: number): Place => ({
+    address,
     port,
     here: [
-      ['monitor outbound redis 6379', `monitor outbound 127.0.0.1 ${masterPort}`],
-      ['$(hostname)', '127.0.0.1'],
+      ['redis', address],
+      ['redis-replica', address],
+      ['6379', String(masterPort)],
+    ],
+  })
+  const sentinelAt = (port = 0): Place => ({
+    address,
+    port,
+    here: [
+      ['monitor outbound redis 6379', `monitor outbound ${address} ${masterPort}`],
+      ['$(hostname)', address],
     ],
   })
   const sentinels = ofProfile('sentinel').filter((name) => name.startsWith('sentinel-'))
   expect(sentinels).toHaveLength(3)
-  await start('redis', {
-    ...place(masterPort),
-    here: [
-      ['redis', '127.0.0.1'],
-      ['127.0.0.1-server', 'redis-server'],
-    ],
-  })
-  await start('redis-replica', {
-    ...place(replicaPort),
-    here: [
-      ['redis-replica', '127.0.0.1'],
-      ['6379', String(masterPort)],
-      ['redis', '127.0.0.1'],
-      ['127.0.0.1-server', 'redis-server'],
-    ],
-  })
-  const [sentinel] = await Promise.all(sentinels.map((name, index) => start(name, place(ports[index]))))
+  await start('redis', store(masterPort))
+  await start('redis-replica', store(replicaPort))
+  const [sentinel] = await Promise.all(sentinels.map((name, index) => start(name, sentinelAt(ports[index]))))
   const ask = (command: string) => (sentinel as Redis).call('SENTINEL', command, 'outbound')
   await eventually('the others', async () => {
     const [others, replicas] = await Promise.all([ask('sentinels'), ask('replicas')])
     return (others as unknown[]).length === 2 && (replicas as unknown[]).length === 1
   })
-  containers.get('redis')?.kill('SIGKILL')
+  await kill('redis')
   await eventually(
     'the switch',
     async () => {
@@ -213,7 +247,7 @@ test('each service of a profile keeps its data in a volume of its own, but the o
 })
 
 test('the URLs in the comments and the docs name services', () => {
-  const docs = text + readFileSync('docs/how-to/deploy.md', 'utf8')
+  const docs = composeText + readFileSync('docs/how-to/deploy.md', 'utf8')
   const hosts = [...docs.matchAll(/redis\+(?:sentinel|cluster):\/\/([\w,-]+)/g)].flatMap(([, list = '']) =>
     list.split(','),
   )
