@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { maxMediaBytes } from '../../../src/core/message-body.ts'
 import { newContact } from '../../support/builders.ts'
@@ -66,15 +67,17 @@ async function residentAtMost(stage: Stage, posts: readonly Post[]) {
 
 /** Of random bytes, as media are: PostgreSQL couldn't keep it in less. */
 async function makeLarge({ db }: Stage): Promise<void> {
-  await db.$client.query(
-    `with mebibyte as (select string_agg(gen_random_bytes.bytes, '') as bytes from (
-       select decode(md5(i::text || clock_timestamp()::text), 'hex') as bytes from generate_series(1, 65536) i) gen_random_bytes)
-     update media set content = (select string_agg(bytes, '') from mebibyte, generate_series(1, $1))`,
-    [maxMediaBytes / 1024 / 1024],
-  )
+  const { rows } = await db.$client.query<{ id: string }>('select request_id as id from media')
+  for (const { id } of rows) {
+    await db.$client.query('update media set content = $1 where request_id = $2', [
+      randomBytes(maxMediaBytes),
+      id,
+    ])
+    // Each time: a checkpoint of all of it takes longer than a query may.
+    await db.$client.query('checkpoint')
+  }
   await db.$client.query(
     `update sends set message = jsonb_set(message, '{media,sizeBytes}', to_jsonb($1::int)) where message_type = 'media'`,
     [maxMediaBytes],
   )
-  await db.$client.query('checkpoint')
 }
