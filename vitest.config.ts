@@ -22,7 +22,7 @@ const inOneProcess = { isolate: false }
 const together = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 const stores = 'tests/support/global-setup.ts'
 
-/** Three tiers, by directory. `npm test` runs the first two, `npm run test:system` the third. */
+/** Four tiers, by directory. `npm test` runs the first two, `npm run test:system` the others. */
 export default defineConfig({
   test: {
     // What was compiled for an earlier run, as long as its source is the same: a run of one file starts a second sooner.
@@ -54,10 +54,22 @@ export default defineConfig({
           ...common,
           name: 'system',
           include: ['tests/system/**/*.test.ts'],
+          exclude: ['tests/system/cluster/**'],
           globalSetup: stores,
           // They load or strike whole processes, and hold answers against the clock: one after the other.
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'cluster',
+          include: ['tests/system/cluster/**/*.test.ts'],
+          globalSetup: stores,
+          env: { STORES: 'cluster' },
+          ...together,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

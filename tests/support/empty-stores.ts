@@ -24,7 +24,13 @@ export async function emptyStores(
   { db, shards }: Pick<Runtime, 'db' | 'shards'>,
   ...others: Redis[]
 ): Promise<void> {
-  await Promise.all([deleteRows(db), flush([...shards.map(({ redis }) => redis), ...others])])
+  await Promise.all([
+    deleteRows(db),
+    flush(
+      shards.map(({ redis }) => redis),
+      others,
+    ),
+  ])
   if ((await objectsIn(db)) !== objects)
     throw new Error('A test that changes the schema needs stores of its own')
 }
@@ -33,15 +39,16 @@ export async function emptyStores(
  * Redis may not have read yet what was written to a connection before its client closed it, so such a connection is closed
  * first; what is written to the others before is executed before.
  */
-async function flush(connections: readonly Redis[]): Promise<void> {
-  const redis = connections[0] as Redis
-  const kept = await Promise.all(connections.map((one) => one.client('ID').catch(() => undefined)))
-  const clients = String(await redis.client('LIST')).split('\n')
-  for (const client of clients.filter((line) => line.includes(` db=${redis.options.db} `))) {
-    const id = Number(/^id=(\d+)/.exec(client)?.[1])
-    if (!kept.includes(id)) await redis.client('KILL', 'ID', id)
+async function flush(shards: readonly Redis[], others: readonly Redis[]): Promise<void> {
+  const kept = await Promise.all([...shards, ...others].map((one) => one.client('ID').catch(() => undefined)))
+  for (const redis of shards) {
+    const clients = String(await redis.client('LIST')).split('\n')
+    for (const client of clients.filter((line) => line.includes(` db=${redis.options.db} `))) {
+      const id = Number(/^id=(\d+)/.exec(client)?.[1])
+      if (!kept.includes(id)) await redis.client('KILL', 'ID', id)
+    }
+    await redis.flushdb()
   }
-  await redis.flushdb()
 }
 
 /**

@@ -34,3 +34,23 @@ export async function wakeUpsLeft({ runtime }: Pick<TestService, 'runtime'>) {
   }
   return { ordinary: await count('queue'), overflow: await count('overflow') }
 }
+
+/** Redis loses the wake-up of the send. */
+export async function loseWakeUp(service: Pick<TestService, 'runtime'>, requestId: string): Promise<void> {
+  await (await wakeUpOf(service, requestId))?.remove()
+}
+
+/** Redis loses all that it has. */
+export async function loseWakeUps({ runtime }: Pick<TestService, 'runtime'>): Promise<void> {
+  await Promise.all(runtime.shards.map(({ redis }) => redis.flushdb()))
+}
+
+/** How many wake-ups of a queue are in this state. */
+export async function countOf(
+  { runtime }: Pick<TestService, 'runtime'>,
+  kind: 'queue' | 'overflow',
+  state: 'active' | 'waiting' | 'delayed',
+): Promise<number> {
+  const counts = await Promise.all(runtime.shards.map((shard) => shard[kind].getJobCountByTypes(state)))
+  return counts.reduce((sum, some) => sum + some, 0)
+}

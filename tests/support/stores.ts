@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { v7 as uuidv7 } from 'uuid'
+import { freshCluster } from './fresh-cluster.ts'
 import { testServers } from './servers.ts'
 
 export interface Stores {
@@ -14,6 +15,9 @@ export interface Stores {
  */
 export const waitingForLocks = `
   select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+
+/** Whether the stores have a Redis Cluster (tests/system/cluster), which no proxy stands before. */
+export const isOnCluster = () => process.env.STORES === 'cluster'
 
 /** An empty, migrated database and an empty Redis database of their own. */
 export async function freshStores(): Promise<Stores> {
@@ -38,6 +42,7 @@ export async function freshDatabase(): Promise<string> {
 
 /** Database 0 only counts which ones are taken. */
 export async function freshRedis(): Promise<string> {
+  if (isOnCluster()) return await freshCluster()
   const url = new URL((await testServers()).redisUrl)
   const redis = new Redis(url.href)
   const index = await redis.incr('databases-taken')

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { holdChannel, resumeChannel } from '../../db/accounts/channels.ts'
 import { beginAttempt, loseAttempt, rowOf } from '../support/attempts.ts'
 import { newContact } from '../support/builders.ts'
-import { wake, wakeUpOf } from '../support/queue.ts'
+import { loseWakeUp, wake, wakeUpOf } from '../support/queue.ts'
 import { soonReconciled } from '../support/service.ts'
 import { startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
@@ -95,11 +95,11 @@ test('the wake-up of a send that has ended wakes the next one: the worker may ha
   const { service, ...traffic } = await startTraffic(context, settings)
   const channelId = await traffic.buildWebhook(accepting)
   const [first = '', second = ''] = await traffic.sendLane(channelId, 2)
-  await service.runtime.queue.remove(second)
+  await loseWakeUp(service, second)
   const worker = await service.startWorker()
   await traffic.ended(first)
   await worker.stop()
-  await service.runtime.queue.remove(second)
+  await loseWakeUp(service, second)
   await traffic.startWorkers('again')
   await wake(service, [first])
   expect(await traffic.ended(second)).toMatchObject({ status: 'sent' })

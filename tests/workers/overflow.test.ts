@@ -13,7 +13,7 @@ import {
   newContact,
   textBody,
 } from '../support/builders.ts'
-import { queueOf, wakeUpOf, wakeUpsLeft } from '../support/queue.ts'
+import { loseWakeUps, queueOf, wakeUpOf, wakeUpsLeft } from '../support/queue.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -159,7 +159,7 @@ test('the next send of a lane is woken in its own queue', async () => {
 
 test('wake-ups that Redis lost are added again, each in its queue', async () => {
   const ids = await acceptSome(20)
-  await service.runtime.redis.flushdb()
+  await loseWakeUps(service)
   expect(await wakeUpsLeft(service)).toEqual({ ordinary: 0, overflow: 0 })
   await letThemBeOverdue()
   await reconcileUntil('all wake-ups are back', async () => (await queuesOf(ids)).every(Boolean))
@@ -173,7 +173,7 @@ test('only the head of a lane whose wake-ups are lost is woken', async () => {
     ...account,
     channelId: await buildChannel(service, account.accountId),
   })
-  await service.runtime.redis.flushdb()
+  await loseWakeUps(service)
   await letThemBeOverdue()
   await reconcileUntil('the reconciler has been there', async () =>
     (await queuesOf(elsewhere)).every(Boolean),

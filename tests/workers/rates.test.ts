@@ -10,7 +10,7 @@ import { laneWaker } from '../../workers/sends/wake-next/wake-lane.ts'
 import { beginAttempt, endAttempt, rowOf, timelineOf } from '../support/attempts.ts'
 import { acceptBatch, manyOf } from '../support/batches.ts'
 import { livingWorker } from '../support/living-worker.ts'
-import { wakeUpOf } from '../support/queue.ts'
+import { countOf, loseWakeUp, loseWakeUps, wakeUpOf } from '../support/queue.ts'
 import { soonReconciled } from '../support/service.ts'
 import { expectOrder, expectRate, shortestSpanMs, startTraffic, wayMs } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
@@ -60,7 +60,7 @@ test('a send is claimed only shortly before its call, however early it is woken'
   await grantPermits(runtime.db, [channelId], { probeSeconds: 30, validSeconds: 10 })
   const early = await claimer(runtime, 'early', permitGranter(runtime))(second)
   expect('next' in early && early.next.wakeInMs).toBeGreaterThan(100)
-  await runtime.queue.remove(second)
+  await loseWakeUp(service, second)
   await laneWaker(runtime).wakeHeadOf(second)
   expect((await wakeUpOf(service, second))?.delay).toBeGreaterThan(100)
 })
@@ -134,7 +134,7 @@ test('sends that wait for a permit take no slot: those of another channel go at 
   const quick = await traffic.sendSome(free, 10)
   await traffic.expectSent(quick)
   expect(traffic.callsOf(waiting).length).toBeLessThan(10)
-  await eventually('no slot taken', async () => (await traffic.service.runtime.queue.getActiveCount()) === 0)
+  await eventually('no slot taken', async () => (await countOf(traffic.service, 'queue', 'active')) === 0)
   expect((await rowOf(traffic.service, waiting.at(-1) ?? '')).attempt).toBe(0)
 })
 
@@ -180,18 +180,18 @@ test.concurrent('a Redis that loses all its wake-ups loses no send of a channel 
   await traffic.startWorkers('a', 'b')
   const ids = await traffic.sendSome(channelId, 20)
   await eventually('some calls', async () => traffic.callsOf(ids).length >= 5)
-  await traffic.service.runtime.redis.flushdb()
+  await loseWakeUps(traffic.service)
   await traffic.expectSent(ids)
   expect(traffic.callsOf(ids)).toHaveLength(20)
 })
 
 test.concurrent('a permit whose wake-up is lost is given again, and delays the others no longer than that', async (context) => {
   const traffic = await startTraffic(context, {}, { times: { ...soonReconciled, permitValidMs: 1000 } })
-  const { db, queue } = traffic.service.runtime
+  const { db } = traffic.service.runtime
   // Of this one, five hundredths are an hour and more.
   const channelId = await traffic.buildWebhook(accepting, { rateCalls: 86_400, rateSeconds: 86_400 })
   const ids = await traffic.sendSome(channelId, 3)
-  for (const id of ids) await queue.remove(id)
+  for (const id of ids) await loseWakeUp(traffic.service, id)
   const [given] = await grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 1 })
   expect(given?.permits.map(({ requestId }) => requestId)).toEqual(ids.slice(0, given?.permits.length))
   expect(await wakeUpOf(traffic.service, ids[0] ?? '')).toBeUndefined()
