@@ -81,8 +81,11 @@ export async function ageKey(service: TestService, account: Account, key: string
 
 /** What the account's requests have used up in this window, those beyond the limit included. */
 export async function pointsUsed({ runtime }: TestService, { accountId }: Account): Promise<number> {
-  const [name] = await runtime.redis.keys(`*:rate:${accountId}`)
-  return name === undefined ? 0 : Number(await runtime.redis.get(name))
+  const counts = runtime.shards.map(async ({ redis }) => {
+    const [name] = await redis.keys(`*:rate:${accountId}`)
+    return name === undefined ? 0 : Number(await redis.get(name))
+  })
+  return (await Promise.all(counts)).reduce((sum, some) => sum + some, 0)
 }
 
 /** The key as another request would hold it that is about to be recorded under it, and then isn't. */

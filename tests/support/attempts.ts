@@ -13,6 +13,7 @@ import { nextWaker } from '../../workers/sends/wake-next.ts'
 import { startSweeps } from '../../workers/upkeep/sweep.ts'
 import { type Account, accept, textBody } from './builders.ts'
 import { livingWorker } from './living-worker.ts'
+import { loseWakeUp } from './queue.ts'
 import type { TestService } from './service.ts'
 
 /** A living worker's claim, at the moment before it closes the conversation. */
@@ -82,7 +83,7 @@ export async function attemptedSend(
   body: object = textBody(),
 ): Promise<string> {
   const requestId = await accept(service, by, body)
-  await service.runtime.queue.remove(requestId)
+  await loseWakeUp(service, requestId)
   await endAttempt(service, await beginAttempt(service, requestId, 'first'), outcome)
   return requestId
 }

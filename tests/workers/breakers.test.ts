@@ -6,6 +6,7 @@ import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { channelBreakers } from '../../workers/sends/wake-next/breaker.ts'
 import { beginAttempt, endAttempt, lapse, rowOf, sweepOnce } from '../support/attempts.ts'
 import { runCli } from '../support/cli.ts'
+import { countOf } from '../support/queue.ts'
 import { countedBy } from '../support/scrape.ts'
 import { soonReconciled } from '../support/service.ts'
 import { startTraffic, type Traffic } from '../support/traffic.ts'
@@ -90,8 +91,7 @@ test.concurrent('a channel that keeps failing is no longer called by any worker,
   expect(traffic.callsOf(waiting)).toEqual([])
   for (const id of waiting)
     expect(await rowOf(traffic.service, id)).toMatchObject({ status: 'queued', attempt: 0 })
-  const { queue } = traffic.service.runtime
-  await eventually('no slot taken', async () => (await queue.getActiveCount()) === 0)
+  await eventually('no slot taken', async () => (await countOf(traffic.service, 'queue', 'active')) === 0)
 
   await letTimePass(traffic, channelId)
   await traffic.expectSent(waiting)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { holdChannel, resumeChannel } from '../../db/accounts/channels.ts'
 import { beginAttempt, loseAttempt, rowOf } from '../support/attempts.ts'
 import { newContact } from '../support/builders.ts'
-import { loseWakeUp, wake, wakeUpOf } from '../support/queue.ts'
+import { countOf, loseWakeUp, wake, wakeUpOf } from '../support/queue.ts'
 import { soonReconciled } from '../support/service.ts'
 import { startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
@@ -30,7 +30,6 @@ test.concurrent('sends to one contact reach the provider in the order of their a
 
 test.concurrent('a send that waits for the one before it takes no slot, and delays neither another contact nor another channel', async (context) => {
   const traffic = await startTraffic(context, settings)
-  const { queue } = traffic.service.runtime
   const hung = gate()
   const slow = await traffic.buildWebhook(hung.behaviour)
   const quick = await traffic.buildWebhook(accepting)
@@ -38,7 +37,7 @@ test.concurrent('a send that waits for the one before it takes no slot, and dela
   await traffic.startWorkers('a')
   const waiting = await traffic.sendLane(slow, 20, contact)
   await traffic.expectSent([await traffic.send(quick, contact), await traffic.send(quick)])
-  await eventually('one slot taken', async () => (await queue.getActiveCount()) === 1)
+  await eventually('one slot taken', async () => (await countOf(traffic.service, 'queue', 'active')) === 1)
   expect(traffic.orderOf(waiting)).toEqual(waiting.slice(0, 1))
   hung.open()
 })

@@ -5,6 +5,7 @@ import { updateChannel } from '../../db/accounts/channels.ts'
 import { grantPermits } from '../../db/delivery/permits.ts'
 import { beginAttempt, endAttempt, lapse, loseAttempt, rowOf, sweepOnce } from '../support/attempts.ts'
 import { startFollower } from '../support/follower.ts'
+import { loseWakeUp } from '../support/queue.ts'
 import { soonReconciled } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 import { spanOf, startTraffic } from '../support/traffic.ts'
@@ -133,10 +134,10 @@ test.concurrent('workers that crash during calls neither raise nor lower the lim
 
 test.concurrent('a permit that is not claimed is given to others when it expires', async (context) => {
   const traffic = await startTraffic(context, {}, { times: soonReconciled })
-  const { db, queue } = traffic.service.runtime
+  const { db } = traffic.service.runtime
   const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 1 })
   const ids = await traffic.sendSome(channelId, 3)
-  for (const id of ids) await queue.remove(id)
+  for (const id of ids) await loseWakeUp(traffic.service, id)
   await grantPermits(db, [channelId], { probeSeconds: 30, validSeconds: 10 })
   await traffic.startWorkers('a')
   await sleep(500)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { replaySend } from '../../db/support/replays.ts'
+import { ofSend } from '../../src/platform/redis-shard.ts'
 import { restoreWakeUps } from '../../src/queue/queue.ts'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
@@ -193,11 +194,12 @@ test('an overflow send is replayed in the overflow', async () => {
 
 test('a wake-up of the overflow that is scheduled for much later is promoted, and keeps its permit', async () => {
   const [id = ''] = (await acceptSome(17)).slice(16)
-  const { overflow } = service.runtime
+  const shard = ofSend(service.runtime.shards, id)
+  const { overflow } = shard
   await (await wakeUpOf(service, id))?.remove()
   const opts = { jobId: id, delay: 3_600_000, priority: 7 }
   await overflow.add('send', { requestId: id }, opts)
-  expect(await restoreWakeUps(service.runtime, [{ requestId: id, overflowOf: account.channelId }])).toBe(1)
+  expect(await restoreWakeUps(shard, [{ requestId: id, overflowOf: account.channelId }])).toBe(1)
   expect(await overflow.getJobState(id)).toBe('prioritized')
   expect(await overflow.getJob(id)).toMatchObject({ priority: 7 })
 })
