@@ -45,7 +45,10 @@ export interface WorkerOptions {
 export const soonReconciled: Partial<WorkerTimes> = { reconcileEveryMs: 200, overdueByMs: 100 }
 
 /** For tests in which only its own wake-up may bring a worker to a send. */
-export const neverReconciled: Partial<WorkerTimes> = { reconcileEveryMs: 3_600_000 }
+export const neverReconciled: Partial<WorkerTimes> = {
+  reconcileEveryMs: 3_600_000,
+  reconcileAgainAfterMs: 3_600_000,
+}
 
 /** With the fields of its first shard, for tests that have one. */
 export type TestRuntime = Runtime & Shard

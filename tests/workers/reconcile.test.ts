@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
+import { workerTimes } from '../../workers/worker-times.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { wakeUpOf } from '../support/queue.ts'
 import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
@@ -23,6 +24,21 @@ test('a send that was accepted while Redis was away is delivered once a worker f
   expect(await wakeUpOf(service, requestId)).toBeUndefined()
   await service.startWorker('test-worker', { times: soonReconciled })
   expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('sent')
+})
+
+test('after a fault of Redis the next pass comes soon', async () => {
+  const { runtime } = service
+  const requestId = await accept(service, account, textBody())
+  await runtime.redis.flushdb()
+  await runtime.redis.set(runtime.queue.toKey('delayed'), 'no sorted set')
+  const times = { ...workerTimes, reconcileEveryMs: 3_600_000, overdueByMs: 0 }
+  const reconciler = startReconciler(runtime, permitGranter(runtime), undefined, times)
+  await eventually('a pass has failed', async () =>
+    service.logs.some(({ event }) => event === 'reconcile_failed'),
+  )
+  await runtime.redis.del(runtime.queue.toKey('delayed'))
+  await eventually('its wake-up', () => wakeUpOf(service, requestId))
+  await reconciler.stop()
 })
 
 test('wake-ups that Redis lost are added again, for sends that wait for a retry too', async () => {

@@ -34,12 +34,14 @@ export function startReconciler(
   flow = new WakeUpFlow(runtime.metrics, runtime.shards),
   times: WorkerTimes = workerTimes,
 ): PeriodicTask {
-  const { reconcileEveryMs: pauseMs, overdueByMs, permitValidMs: unusedForMs } = times
+  const { reconcileEveryMs, reconcileAgainAfterMs, overdueByMs, permitValidMs: unusedForMs } = times
   /** For channels with more overdue sends than a pass looks at: the send after which the next pass continues. */
   const stoppedAt = new Map<string, DueSend>()
-  return startPeriodicTask({ log: runtime.log, event: 'reconcile_failed', pauseMs }, async () => {
+  // After a fault soon again: a pass waits for a Redis that is away, and what was accepted meanwhile waits for the next pass.
+  const task = { log: runtime.log, event: 'reconcile_failed', pauseMs: reconcileAgainAfterMs }
+  return startPeriodicTask(task, async () => {
     const channels = await findBusyChannels(runtime.db, { overdueByMs, unusedForMs })
-    const restore = restorer(runtime)
+    const { restore, hasFailed } = restorer(runtime)
     let restored = 0
     flow.beginSearch()
     // What is due is reported at once, because the next step waits for Redis, which may be down. A due send of a limited channel
@@ -66,20 +68,21 @@ export function startReconciler(
     flow.endSearch()
     if (restored > 0) runtime.log.info({ event: 'reconciled', sends: restored })
     runtime.metrics.reconciled.inc(restored)
-    if (stoppedAt.size === 0) return undefined
+    if (hasFailed()) return reconcileAgainAfterMs
+    if (stoppedAt.size === 0) return reconcileEveryMs
     // If no wake-up was missing, the rest of the backlog is unlikely to miss any.
-    return restored > 0 ? times.reconcileAgainAfterMs : times.reconcileBacklogEveryMs
+    return restored > 0 ? reconcileAgainAfterMs : times.reconcileBacklogEveryMs
   })
 }
 
 /**
  * For one pass, which goes on while some shards are away: their sends would otherwise keep it from those of others.
  *
- * @returns a function that throws when all shards have failed.
+ * @returns `restore` throws when all shards have failed; `hasFailed` whether any has.
  */
 function restorer({ shards }: Queues) {
   const failed = new Set<Shard>()
-  return async (wakeUps: readonly WakeUp[]): Promise<number> => {
+  const restore = async (wakeUps: readonly WakeUp[]): Promise<number> => {
     const { restored, failures } = await restoreOnShards(shards, wakeUps)
     for (const { shard, error } of failures) {
       failed.add(shard)
@@ -88,6 +91,7 @@ function restorer({ shards }: Queues) {
     }
     return restored
   }
+  return { restore, hasFailed: () => failed.size > 0 }
 }
 
 async function grantPermits(
