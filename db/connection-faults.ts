@@ -1,7 +1,7 @@
 import { DrizzleQueryError } from 'drizzle-orm'
 import { PoolerFault } from './pooler.ts'
 
-/** Not for an operator to change: a fail-over may be under way, after which the same address takes writes again. */
+/** Needs no change by an operator: after a failover the same address takes writes again. */
 export class ReadOnlyFault extends Error {
   constructor() {
     super('PostgreSQL takes no writes: this is a standby, or default_transaction_read_only is on')

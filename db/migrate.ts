@@ -13,7 +13,7 @@ const migrationLock = 7_091_500_211
 
 /**
  * Sets the planner options for the role, because through a pooler in transaction mode they can't be set on a connection
- * (client.ts). If the role that migrates is not the service's, or lacks the privilege, the service logs that (pooler.ts).
+ * (client.ts). If the role that migrates is not the service's, or lacks the privilege, the service logs that.
  */
 const plansForFullTables = `do $$ begin
   execute format('alter role %I in database %I set enable_seqscan = off', current_user, current_database());
