@@ -204,6 +204,17 @@ describe('Compose', () => {
     },
   )
 
+  test.each(['redis://127.0.0.1:6379', 'redis://localhost:6379'])(
+    'with a REDIS_URL for processes outside, %s, the migration refuses to start and says so',
+    (url) => {
+      const [shell = '', ...args] = (migrate.command ?? []).map((each) => interpolate(each))
+      const env = { ...testSecrets, ADMIN_PASSWORD: 'secret', PATH: process.env.PATH, REDIS_URL: url }
+      const { status, stderr } = spawnSync(shell, args, { cwd: tmpdir(), env, encoding: 'utf8' })
+      expect(status).toBe(1)
+      expect(stderr).toMatch(/^REDIS_URL: unset it.*\n$/)
+    },
+  )
+
   test('the admin process, which listens on all addresses in its container, refuses to start without a password', () => {
     expect(() => readAdminSettings(environmentOf(admin, testSecrets))).toThrow('ADMIN_PASSWORD is not set')
     const set = { ...testSecrets, ADMIN_PASSWORD: 'secret' }

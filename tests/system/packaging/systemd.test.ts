@@ -96,7 +96,7 @@ test('the migration runs once', () => {
 
 test('each process has ports of its own, by the name of its instance', () => {
   const [, shell = ''] = /^\/bin\/sh -c '(.*)'$/.exec(unitValue('outbound-api@.service', 'ExecStart')) ?? []
-  const printed = spawnSync('sh', ['-c', shell.replace(/exec .*/, 'printenv METRICS_PORT')], {
+  const printed = spawnSync('sh', ['-c', shell.replace(/exec .*/, 'exec printenv METRICS_PORT')], {
     encoding: 'utf8',
   })
   expect(printed.stdout.trim()).toBe('4000')
@@ -108,6 +108,20 @@ test('each process has ports of its own, by the name of its instance', () => {
     PORT: 3000,
     METRICS_PORT: 4000,
   })
+})
+
+test('the examples of the units and the docs give no port to two processes', () => {
+  const texts = [...files.map(read), readFileSync('docs/how-to/deploy.md', 'utf8')].join('\n')
+  const named = (kind: string) => {
+    const ports = [...texts.matchAll(new RegExp(`outbound-${kind}@(\\d+)`, 'g'))].map(([, port]) =>
+      Number(port),
+    )
+    return [...new Set(ports)]
+  }
+  const { ADMIN_PORT } = readSettings(['ADMIN_PORT'], {})
+  const ports = [...named('api').flatMap((port) => [port, port + 1000]), ...named('worker'), ADMIN_PORT]
+  expect(ports.length).toBeGreaterThan(4)
+  expect(new Set(ports).size).toBe(ports.length)
 })
 
 test('no unit names an unknown setting', () => {
