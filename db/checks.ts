@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { check } from 'drizzle-orm/pg-core'
+import { deliveryOrder } from '../src/core/receipt.ts'
 import { sendStatuses } from '../src/core/timeline.ts'
 
 const oneOf = (names: readonly string[]) => sql.raw(`(${names.map((name) => `'${name}'`).join(', ')})`)
@@ -23,6 +24,10 @@ export const sendChecks = [
   check('sends_failure', sql`failure is null or status in ${oneOf(['failed', 'uncertain'])}`),
   check('sends_attempts', sql`attempts_before_replay >= 0 and attempt >= attempts_before_replay`),
   check('sends_losses', sql`losses >= 0`),
+  check(
+    'sends_delivery',
+    sql`(delivery is null) = (delivery_at is null) and (delivery is null or status = 'sent' and delivery in ${oneOf(deliveryOrder.phone)})`,
+  ),
 ]
 
 export const channelChecks = [

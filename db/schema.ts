@@ -20,6 +20,7 @@ import type { Ordering } from '../src/core/lane.ts'
 import type { Message, MessageType } from '../src/core/message.ts'
 import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
+import type { DeliveryState } from '../src/core/receipt.ts'
 import type { AttemptRecord, SendStatus } from '../src/core/timeline.ts'
 import { channelChecks, conversationChecks, permitChecks, sendChecks } from './checks.ts'
 
@@ -81,6 +82,12 @@ export const channels = pgTable(
     breakerOpenedAt: moment('breaker_opened_at'),
     /** How often the breaker has opened since it was last closed. */
     breakerOpenings: integer('breaker_openings').notNull().default(0),
+    /** Whether its provider should send a receipt for each message. */
+    expectsReceipts: boolean('expects_receipts').notNull().default(false),
+    /** When it last got a receipt, accurate to a minute. */
+    receiptAt: moment('receipt_at'),
+    /** With `expects_receipts`: when it first sent a message since its last receipt, accurate to a minute. */
+    awaitsReceiptSince: moment('awaits_receipt_since'),
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When it was deleted. The row stays for its sends. It is also held, so that none of them is claimed. */
     deletedAt: moment('deleted_at'),
@@ -207,6 +214,16 @@ export const sends = pgTable(
     failure: text('failure'),
     /** The W3C trace context in which it was accepted; null without tracing. */
     traceparent: text('traceparent'),
+    /** What its provider reported after it had accepted the message, and when that was recorded. */
+    delivery: text('delivery').$type<DeliveryState>(),
+    deliveryAt: moment('delivery_at'),
+    /**
+     * Recognises repeats of its recorded receipts. In the row, because a statement that waited for the row's lock sees the row as
+     * it is then, but other tables as they were before (docs/decisions/0044-receipts.md).
+     */
+    receiptKeys: text('receipt_keys').array(),
+    /** Receipts that came while it was `sending`, until its outcome is recorded. In the row for the same reason. */
+    pendingReceipts: jsonb('pending_receipts').$type<object[]>(),
   },
   // No index uses the status, because then every claim would write to the indexes. For the same reason pages are filled only to
   // 70 % (migration 0009): a claim that finds no space on its row's page writes to all indexes.

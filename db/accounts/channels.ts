@@ -56,6 +56,8 @@ export interface ChannelFields {
   rateCalls?: number | null
   rateSeconds?: number | null
   maxInFlight?: number | null
+  /** Whether its provider should send a receipt for each message. */
+  expectsReceipts?: boolean
 }
 
 export async function createChannel(

@@ -1,7 +1,9 @@
 import type { OnUncertain } from '../../src/core/outcome.ts'
+import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../event-sql.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
+import { type AppliedReceipts, appliedReceipts, applyingReceipts, keptChanges, sentByLoss } from './kept-receipts.ts'
 
 /** SQL that is true for a send `s` whose claim was given up, without an outcome since. */
 export const claimIsLost = '(s.claimed_at is not null and s.attempt_record is null)'
@@ -45,6 +47,7 @@ export interface LostClaim {
   /** How often it has lost its worker before, since its last replay. */
   losses: number
   worker: string
+  provider: ProviderName
   onUncertain: OnUncertain
   /** False if the send has not entered its conversation, and so was certainly not called. */
   mayHaveCalled: boolean
@@ -59,7 +62,7 @@ const findStatement = prepared<LostClaim>(
     -- $1: how many; $2: the sweeping worker; $3: its sends in flight; $4: until when it may sweep.
     select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
            s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
-           channels.on_uncertain as "onUncertain", ${mayHaveCalled} as "mayHaveCalled"
+           channels.provider, channels.on_uncertain as "onUncertain", ${mayHaveCalled} as "mayHaveCalled"
     from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
     where s.finished_at is null and s.status = 'sending'
       and ${isOrphaned}
@@ -81,12 +84,20 @@ export interface GivenUp {
   delayMs: number | undefined
 }
 
+/** A send whose claim was given up. */
+interface GivenUpRow {
+  requestId: string
+  /** Null if the send has ended. */
+  nextAttemptAt: Date | null
+  receipts: AppliedReceipts
+}
+
 /**
  * The claim stays in the row, marked by `claimIsLost`, so that a late outcome can be matched to it. A claim without a call is
  * removed with its attempt. If its worker is alive after all, it notices that when it enters the conversation
  * (db/delivery/conversations.ts), and makes no call. The row's lock decides which of both comes first.
  */
-const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null }>(
+const giveUpStatement = prepared<GivenUpRow>(
   'give_up_claims',
   'Ends lost claims: uncertain, failed or queued again, as decided for each.',
   sqlText`
@@ -97,27 +108,37 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
       select * from json_to_recordset($1) as
         ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
     -- The claims that are still lost, with the attempt from the send's row. Locked in the order of ids.
-    lost as materialized (
-      select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, g.*
+    attempted as materialized (
+      select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, s.contact_type, s.receipt_keys,
+             s.pending_receipts, g.*
       from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
       where s.status = 'sending' and s.claim_id = g."claimId" and ${mayHaveCalled} = g."mayHaveCalled"
         and ${isOrphaned}
       order by s.request_id
       for no key update of s),
+    ${applyingReceipts(sentByLoss, 'null')},
+    -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
+    lost as materialized (
+      select a.request_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.reason, a."delayMs",
+             a."mayHaveCalled" and c.settles is not true as "staysInRow", a."mayHaveCalled",
+             case when c.settles then 'sent' else a.status end as status, coalesce(c.settles, false) as settles
+      from attempted a left join changes c using (request_id)),
     -- The sends' next states. An attempt without a call is undone.
     written as (
       update sends s
       set status = lost.status, losses = s.losses + 1,
           attempt = s.attempt - case when lost."mayHaveCalled" then 0 else 1 end,
-          claimed_at = case when lost."mayHaveCalled" then s.claimed_at end,
-          claim_id = case when lost."mayHaveCalled" then s.claim_id end,
+          claimed_at = case when lost."staysInRow" then s.claimed_at end,
+          claim_id = case when lost."staysInRow" then s.claim_id end,
           finished_at = case when lost.status <> 'queued' then lost.ended_at end,
           next_attempt_at = case when lost.status = 'queued' then lost.ended_at + lost."delayMs" * interval '1 ms'
                                  else s.next_attempt_at end,
-          failure = case when lost.status <> 'queued' then lost.reason end
-      from lost
+          failure = case when lost.status in ('failed', 'uncertain') then lost.reason end,
+          provider_message_id = case when lost.settles then c.message_id else s.provider_message_id end,
+          ${keptChanges}
+      from lost left join changes c using (request_id)
       where s.request_id = lost.request_id
-      returning s.request_id, s.status, s.next_attempt_at),
+      returning s.request_id, s.status, s.next_attempt_at, lost.settles),
     -- The attempts that are no longer in their rows.
     removed as (
       select lost.*, null::json as record, w.next_attempt_at,
@@ -126,7 +147,7 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
              end as loss,
              case when lost.status = 'queued' then ended_at end as scheduled_at
       from lost join written w using (request_id)
-      where lost.status = 'queued' or not "mayHaveCalled"),
+      where lost.status = 'queued' or not lost."staysInRow"),
     -- Their events.
     events as (
       ${attemptsToEvents(
@@ -136,7 +157,8 @@ const giveUpStatement = prepared<{ requestId: string; nextAttemptAt: Date | null
           nextAttemptAt: isoText('a.next_attempt_at'),
         }),
       )})
-    select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt"
+    select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
+           ${appliedReceipts('written.request_id', 'settles')} as receipts
     from written`,
 )
 

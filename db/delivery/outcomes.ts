@@ -5,6 +5,13 @@ import type { Database } from '../client.ts'
 import { attemptsToEvents, eventOf } from '../event-sql.ts'
 import { laneOf } from '../lane-rule.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
+import {
+  type AppliedReceipts,
+  appliedReceipts,
+  applyingReceipts,
+  keptChanges,
+  sentByOutcome,
+} from './kept-receipts.ts'
 import { claimIsLost } from './lost-claims.ts'
 
 /** The outcome of an attempt, and the verdict about its send, as the statement takes them. */
@@ -35,12 +42,15 @@ export interface RecordedRow {
   tookSeconds: number | null
   /** The wake-up of the next send in its lane, which may go now that this one has ended. */
   nextInLane: WakeUp | null
+  /** Null or absent if no receipt came during the call. */
+  receipts?: AppliedReceipts | null
 }
 
 const tookSeconds = (s: string) =>
   `extract(epoch from ${s}.finished_at - ${s}.accepted_at)::float8 as "tookSeconds"`
 
-const nextInLane = (s: string) => sqlText`
+/** SQL of the next send in the lane of a send that has ended. */
+export const nextInLane = (s: string) => sqlText`
   case when ${s}.status <> 'queued' then
     (select json_build_object('requestId', next.request_id,
                               'overflowOf', ${overflowOf('next')})
@@ -52,41 +62,31 @@ const nextInLane = (s: string) => sqlText`
  * Fenced by the claim: the outcome of a claim that no longer holds changes nothing. An outcome that was recorded before, but whose
  * answer was lost, is found again. Rows are locked in the order of their ids; otherwise two batches could deadlock.
  */
-const outcomeStatement = prepared<RecordedRow>(
-  'record_outcomes',
-  'Records the outcomes of attempts, and finds the next send of each lane.',
-  sqlText`
+const recording = ({ ended, set, from, returning, result, noResult }: Parts) => sqlText`
     with
     -- The given outcomes and verdicts.
     outcomes as materialized (
       select * from json_to_recordset($1) as
         ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
          "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text)),
-    -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
-    ended as materialized (
-      select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, o.*
-      from sends s join outcomes o on o."requestId" = s.request_id
-      where ${isOneOf('s.request_id', 'outcomes')}
-        and s.status = 'sending' and s.claim_id = o."claimId"
-      order by s.request_id
-      for no key update of s),
+    ${ended},
     -- The sends' next states. The row of a send that is retried loses the attempt, which is moved to send_events.
     written as (
       update sends s
       set status = e.status,
           finished_at = case when e.status <> 'queued' then e.ended_at end,
-          attempt = s.attempt - case when e."isUncounted" then 1 else 0 end,
+          attempt = s.attempt - case when e."isUncounted" and e.status = 'queued' then 1 else 0 end,
           next_attempt_at = case when e.status = 'queued' and e."keepsDueTime" is not true
                                  then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
                                  else s.next_attempt_at end,
           claimed_at = case when e.status <> 'queued' then s.claimed_at end,
           attempt_record = case when e.status <> 'queued' then e.record end,
-          provider_message_id = e.record->>'providerMessageId',
-          failure = case when e.status <> 'queued' then e.reason end
-      from ended e
+          failure = case when e.status in ('failed', 'uncertain') then e.reason end,
+          ${set}
+      from ${from}
       where s.request_id = e.request_id
       returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
-                greatest(s.next_attempt_at, e.ended_at) as retried_at),
+                greatest(s.next_attempt_at, e.ended_at) as retried_at${returning}),
     -- The attempts that are no longer in their rows.
     retried as (
       select e.*, null::json as loss, w.retried_at,
@@ -114,20 +114,89 @@ const outcomeStatement = prepared<RecordedRow>(
       delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
     select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
            ${tookSeconds('written')},
-           ${nextInLane('written')}
+           ${nextInLane('written')}${result}
     from written
     union all
     -- The outcomes that were recorded before, but whose answer was lost.
     select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
            ${tookSeconds('s')},
-           ${nextInLane('s')}
+           ${nextInLane('s')}${noResult}
     from sends s join outcomes o on o."requestId" = s.request_id
     where ${isOneOf('s.request_id', 'outcomes')}
       and s.status <> 'sending' and s.claim_id = o."claimId"
-      and not ${claimIsLost}`,
+      and not ${claimIsLost}`
+
+/** What the statement does besides, with and without receipts that came during the call. */
+interface Parts {
+  /** SQL of CTEs up to `ended`: the sends with their outcomes. */
+  ended: string
+  /** SQL of further assignments of the send's row, and of the relation that they use. */
+  set: string
+  from: string
+  /** SQL of further columns of the sends written, and of the result. */
+  returning: string
+  result: string
+  noResult: string
+}
+
+/** SQL of the outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids. */
+const attempts = (columns: string, which: string) => sqlText`
+  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, ${columns}
+  from sends s join outcomes o on o."requestId" = s.request_id
+  where ${isOneOf('s.request_id', 'outcomes')}
+    and s.status = 'sending' and s.claim_id = o."claimId" and ${which}
+  order by s.request_id
+  for no key update of s`
+
+const outcomeStatement = prepared<RecordedRow>(
+  'record_outcomes',
+  'Records the outcomes of attempts, and finds the next send of each lane.',
+  recording({
+    ended: sqlText`
+      -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
+      ended as materialized (
+        ${attempts('o.*', 's.pending_receipts is null')})`,
+    set: "provider_message_id = e.record->>'providerMessageId'",
+    from: 'ended e',
+    returning: '',
+    result: '',
+    noResult: '',
+  }),
 )
 
-/** Records the outcomes of attempts. Those whose claim no longer holds are missing from the result. */
-export function recordOutcomes(db: Database, outcomes: readonly OutcomeRow[]) {
-  return outcomeStatement(db, [JSON.stringify(outcomes)])
+const outcomeWithReceiptsStatement = prepared<RecordedRow>(
+  'record_outcomes_with_receipts',
+  'Like record_outcomes, for sends of which receipts came during the call.',
+  recording({
+    ended: sqlText`
+      -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
+      attempted as materialized (
+        ${attempts('s.contact_type, s.attempts_before_replay, s.receipt_keys, s.pending_receipts, o.*', 's.pending_receipts is not null')}),
+      ${applyingReceipts(sentByOutcome, "s.record->>'providerMessageId'")},
+      -- As decided, unless a receipt says that the provider has it.
+      ended as materialized (
+        select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.record, a.reason, a."delayMs",
+               a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
+               case when c.settles then 'sent' else a.status end as status, coalesce(c.settles, false) as settles
+        from attempted a left join changes c using (request_id))`,
+    set: sqlText`
+      provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.message_id end),
+      ${keptChanges}`,
+    from: 'ended e left join changes c using (request_id)',
+    returning: ', e.settles',
+    result: `, ${appliedReceipts('written.request_id', 'settles')} as receipts`,
+    noResult: ', null',
+  }),
+)
+
+/**
+ * Records the outcomes of attempts. Those whose claim no longer holds are missing from the result. Receipts rarely come during a
+ * call, so they have a statement of their own: the usual one doesn't pay for them.
+ */
+export async function recordOutcomes(db: Database, outcomes: readonly OutcomeRow[]): Promise<RecordedRow[]> {
+  const recorded = await outcomeStatement(db, [JSON.stringify(outcomes)])
+  if (recorded.length === outcomes.length) return recorded
+  const known = new Set(recorded.map(({ requestId }) => requestId))
+  const others = outcomes.filter(({ requestId }) => !known.has(requestId))
+  return [...recorded, ...(await outcomeWithReceiptsStatement(db, [JSON.stringify(others)]))]
 }

@@ -28,6 +28,8 @@ interface ChannelStates {
   held: number
   breakersOpen: number
   breakersHalfOpen: number
+  /** Whose provider should report each message, and has reported none for an hour. */
+  withoutReceipts: number
 }
 
 const waits = (channels: keyof OldestWaiting) => sqlText`
@@ -72,7 +74,8 @@ const channelsStatement = prepared<ChannelStates>(
   sqlText`
     select provider, count(*) filter (where held_at is not null)::int as held,
            count(*) filter (where breaker_open_until > clock_timestamp())::int as "breakersOpen",
-           count(*) filter (where breaker_open_until <= clock_timestamp())::int as "breakersHalfOpen"
+           count(*) filter (where breaker_open_until <= clock_timestamp())::int as "breakersHalfOpen",
+           count(*) filter (where awaits_receipt_since < clock_timestamp() - interval '1 hour')::int as "withoutReceipts"
     from channels where deleted_at is null group by provider`,
 )
 

@@ -17,6 +17,7 @@ const keptFields = [
   'durationMs',
   'providerStatus',
   'providerCode',
+  'providerAt',
   'nextAttemptAt',
   'late',
 ] satisfies EventField[]
@@ -140,7 +141,7 @@ async function eraseLocked(transaction: Transaction, ids: SQL): Promise<void> {
       select id, ${sql.raw(eventOf('clock_timestamp()', 'erased', {}))} from unnest(${ids}) as id)
     update sends s
     set contact_value = ${erasedContactValue}, contact_name = null, message = ${emptyMessage}, lane = null,
-        provider_message_id = null, failure = null,
+        provider_message_id = null, failure = null, pending_receipts = null,
         attempt_record = case when s.attempt_record is not null then ${sql.raw(redactedFields('s.attempt_record'))} end
     where s.request_id = any(${ids})`)
 }

@@ -25,6 +25,7 @@ interface FactsRow {
   rateCalls: number | null
   rateSeconds: number | null
   maxInFlight: number | null
+  hasReceipts: boolean
   deletedAt: Date | null
 }
 
@@ -38,7 +39,8 @@ const factsStatement = prepared<FactsRow>(
            s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
            c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
            c.breaker_open_until as "breakerOpenUntil", c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds",
-           c.max_in_flight as "maxInFlight", c.deleted_at as "deletedAt"
+           c.max_in_flight as "maxInFlight", c.expects_receipts or c.receipt_at is not null as "hasReceipts",
+           c.deleted_at as "deletedAt"
     from sends s join channels c on c.id = s.channel_id
       cross join lateral (
         select count(*)::int as count,
@@ -73,7 +75,7 @@ function factsOf(row: FactsRow): SendFacts {
     rateCalls,
     rateSeconds,
   } = row
-  const { channelId, provider, name, heldAt, heldReason, breakerOpenUntil, maxInFlight, deletedAt } = row
+  const { channelId, provider, name, heldAt, heldReason, breakerOpenUntil, maxInFlight, hasReceipts, deletedAt } = row
   const rate = rateCalls !== null && rateSeconds !== null ? { calls: rateCalls, seconds: rateSeconds } : null
   return {
     now,
@@ -91,6 +93,7 @@ function factsOf(row: FactsRow): SendFacts {
       breakerOpenUntil,
       rate,
       maxInFlight,
+      hasReceipts,
       deletedAt,
     },
   }

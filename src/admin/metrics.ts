@@ -31,7 +31,7 @@ export function metrics(runtime: AdminRuntime) {
       show: (backlog) => showBacklog(gauges, backlog),
       clear: () => {
         for (const gauge of [gauges.unfinished, gauges.oldestWaiting]) gauge.reset()
-        for (const gauge of [gauges.heldChannels, gauges.breakers]) gauge.reset()
+        for (const gauge of [gauges.heldChannels, gauges.breakers, gauges.withoutReceipts]) gauge.reset()
         // `reset()` would set a gauge without labels to 0.
         gauges.workers.remove()
       },
@@ -125,6 +125,7 @@ function showBacklog(gauges: Metrics, { unfinished, oldestWaiting, channels, wor
     gauges.heldChannels.set({ provider }, one?.held ?? 0)
     gauges.breakers.set({ provider, state: 'open' }, one?.breakersOpen ?? 0)
     gauges.breakers.set({ provider, state: 'half_open' }, one?.breakersHalfOpen ?? 0)
+    gauges.withoutReceipts.set({ provider }, one?.withoutReceipts ?? 0)
   }
   gauges.workers.set(workers)
 }

@@ -17,6 +17,7 @@ import { index } from './index-route.ts'
 import { getMedia } from './messages/get-media.ts'
 import { getMessage } from './messages/get-message.ts'
 import { openApiRoutes } from './openapi/routes.ts'
+import { receiveReceipt } from './receive-receipt.ts'
 import { sendMessage } from './send-message.ts'
 import { traceRequest } from './trace-request.ts'
 
@@ -34,6 +35,7 @@ export function createApp(
   const { log } = runtime
   const authenticate = authenticator(runtime)
   const send = sendMessage(runtime, authenticate, timeouts)
+  const receipts = receiveReceipt(runtime, timeouts)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use('/v1/*', traceRequest)
@@ -42,6 +44,8 @@ export function createApp(
   app.post('/v1/channels/:channelId/messages', ...send.channelInPath)
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
 
+  app.post('/receipts/:channelId', ...receipts.post)
+  app.get('/receipts/:channelId', ...receipts.check)
   if (runtime.settings.PUBLIC_BASE_URL !== undefined) app.get('/media/:token', ...getMedia(runtime))
   const { document, page, file } = openApiRoutes(runtime.settings)
   app.get('/openapi.json', ...document)

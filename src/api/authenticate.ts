@@ -5,7 +5,7 @@ import { type Caller, findCallers } from '../../db/accounts/api-keys.ts'
 import { hashApiKey, type Permission, wasMintedHere } from '../core/api-key.ts'
 import { subscriber } from '../core/subscriber.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
-import { sharedLimiters } from '../platform/shared-limiter.ts'
+import { type Count, sharedLimiters } from '../platform/shared-limiter.ts'
 import type { Needs } from '../runtime.ts'
 import { clientAddressReader } from './client-address.ts'
 import { type ApiEnv, factory } from './context.ts'
@@ -37,7 +37,7 @@ export const tooManyFaultyKeys = (resetSeconds: number) =>
 export const forbidden = (permission: Permission) =>
   new ApiError(403, `This API key lacks the permission ${permission}.`)
 
-type Refusing = Needs<'shards' | 'metrics', 'AUTH_FAILURE_LIMIT' | 'TRUST_PROXY'>
+export type Refusing = Needs<'shards' | 'metrics', 'AUTH_FAILURE_LIMIT' | 'TRUST_PROXY'>
 
 /** Identifies the caller by the API key (docs/reference/api.md#keys). Answers 401, or 429 to an address whose keys keep failing. */
 export function authenticator(runtime: Refusing & Needs<'db', 'API_KEY_PEPPER'>) {
@@ -92,15 +92,26 @@ function cachedForMs(caller: Caller | 'unknown'): number {
   return Math.max(1, Math.min(cacheTtlMs, Math.floor(expiresInMs ?? cacheTtlMs)))
 }
 
-/** Counts failed keys only, so that a valid key is never refused for other clients' failures from the same address. */
 function refuser(runtime: Refusing) {
+  const countFailure = failureCounter(runtime)
+  return async (c: Context<ApiEnv>): Promise<never> => {
+    runtime.metrics.authFailures.inc()
+    const { isOver, resetSeconds } = await countFailure(c)
+    throw isOver ? tooManyFaultyKeys(resetSeconds) : unauthorized()
+  }
+}
+
+/**
+ * Counts failed keys and signatures of an address. Failures only, so that a valid key is never refused for other clients' failures
+ * from the same address.
+ */
+export function failureCounter(runtime: Refusing) {
   const clientAddress = clientAddressReader(runtime)
   const limit = { points: runtime.settings.AUTH_FAILURE_LIMIT, seconds: failureWindowSeconds }
   const failures = sharedLimiters(runtime)('auth-failures', limit)
-  return async (c: Context<ApiEnv>): Promise<never> => {
-    const { isOver, resetSeconds } = await c.var.deadline.spend(failures.useUp(subscriber(clientAddress(c))))
-    runtime.metrics.authFailures.inc()
-    if (isOver) runtime.metrics.rateLimited.inc({ limit: 'address' })
-    throw isOver ? tooManyFaultyKeys(resetSeconds) : unauthorized()
+  return async (c: Context<ApiEnv>): Promise<Count> => {
+    const count = await c.var.deadline.spend(failures.useUp(subscriber(clientAddress(c))))
+    if (count.isOver) runtime.metrics.rateLimited.inc({ limit: 'address' })
+    return count
   }
 }

@@ -12,7 +12,9 @@ import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { addressIssue } from '../core/config-address.ts'
 import { describeIssue, describeIssues } from '../core/issues.ts'
 import { heldByOperator } from '../core/own-reasons.ts'
+import type { ProviderRules } from '../core/provider.ts'
 import { type ProviderName, providerNames, providerRules } from '../core/providers/index.ts'
+import { expectsReceipts } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { sealConfig } from '../core/sealed-config.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
@@ -64,10 +66,10 @@ function createCommand(channel: Command, answer: Answerer): void {
         const { provider } = options
         const accountId = await existingAccount(db, options.account)
         const id = uuidv7()
-        const sealedConfig = seal(provider, options.config, id, setting)
+        const sealed = seal(provider, options.config, id, setting)
         const onUncertain = options.onUncertain ?? providerRules[provider].onUncertain
         const { name, ordering = 'contact' } = options
-        const fields = { ...fieldsOf(options), name, sealedConfig, onUncertain, ordering }
+        const fields = { ...fieldsOf(options), name, ...sealed, onUncertain, ordering }
         await createChannel(db, { id, accountId, provider, ...fields })
         return { channelId: id }
       }),
@@ -94,7 +96,7 @@ function updateCommand(channel: Command, answer: Answerer): void {
         const { config } = options
         const provider = canBeRecordId(id) ? await findProvider(db, id) : undefined
         if (!provider) throw noChannel(id)
-        const sealed = config === undefined ? {} : { sealedConfig: seal(provider, config, id, setting) }
+        const sealed = config === undefined ? {} : seal(provider, config, id, setting)
         const changes = { ...fieldsOf(options), ...sealed }
         if (Object.keys(changes).length === 0)
           throw new CliError('Nothing to change; see: channel update --help')
@@ -154,13 +156,17 @@ function seal(
   config: unknown,
   channelId: string,
   setting: CliContext['setting'],
-): string {
+): { sealedConfig: string; expectsReceipts: boolean } {
   const key = setting('CREDENTIALS_KEY')
-  const parsed = providerRules[provider].config.safeParse(config, { error: describeIssue })
+  const rules: ProviderRules = providerRules[provider]
+  const parsed = rules.config.safeParse(config, { error: describeIssue })
   if (!parsed.success) {
     throw new CliError(`Fix --config for ${provider}: ${describeIssues(parsed.error.issues)}`)
   }
-  const issue = addressIssue(parsed.data, setting('ALLOWED_PRIVATE_NETWORKS'))
+  const issue = addressIssue(parsed.data as object, setting('ALLOWED_PRIVATE_NETWORKS'))
   if (issue) throw new CliError(`Fix --config for ${provider}: ${issue}`)
-  return sealConfig(parsed.data, channelId, key)
+  return {
+    sealedConfig: sealConfig(parsed.data, channelId, key),
+    expectsReceipts: expectsReceipts(rules.receipts, parsed.data),
+  }
 }

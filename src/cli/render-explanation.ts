@@ -10,8 +10,9 @@ export function renderExplanation(explanation: Explanation, timeline: Timeline):
   return [renderHead(timeline), summary, ...entries.map(renderEntry), ...renderEnd(explanation)].join('\n')
 }
 
-export function renderHead({ requestId, status, messageType, contact }: Timeline): string {
-  return `${requestId}  ${status}  ${messageType} to ${contact.value}`
+export function renderHead({ requestId, status, delivery, messageType, contact }: Timeline): string {
+  const state = delivery === null ? status : `${status}, ${delivery}`
+  return `${requestId}  ${state}  ${messageType} to ${contact.value}`
 }
 
 /** The event has the same name in the logs and in the API. */

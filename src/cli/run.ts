@@ -10,6 +10,7 @@ import { conversationCommands } from './conversation.ts'
 import { credentialsCommands } from './credentials.ts'
 import { flowCommands } from './flow.ts'
 import { keyCommands } from './key.ts'
+import { receiptCommands } from './receipts.ts'
 import { replayCommand } from './replay.ts'
 import { templateCommands } from './template.ts'
 import { traceCommand } from './trace.ts'
@@ -40,6 +41,7 @@ function buildProgram(terminal: Terminal): Command {
   templateCommands(program, answer)
   contactCommands(program, answer)
   credentialsCommands(program, answer)
+  receiptCommands(program, answer)
   traceCommand(program, answer)
   replayCommand(program, answer)
   overrideExits(program, terminal)

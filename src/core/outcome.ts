@@ -44,17 +44,20 @@ export type OnUncertain = 'resend' | 'hold'
 
 const longestProviderText = 500
 
-/** Cleans the provider's texts in an outcome, so that they can be stored and printed: short, on one line, without NUL. */
+/** Cleans a provider's text, so that it can be stored and printed: short, on one line, without NUL. */
+export function tidyText(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, longestProviderText)
+}
+
+/** Cleans the provider's texts in an outcome. */
 export function tidy(outcome: AttemptOutcome): AttemptOutcome {
   const texts = Object.entries(outcome).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
-  const clean = (text: string) =>
-    text
-      .toWellFormed()
-      .replace(/\p{Cc}+/gu, ' ')
-      .slice(0, longestProviderText)
-  return { ...outcome, ...Object.fromEntries(texts.map(([name, text]) => [name, clean(text)])) }
+  return { ...outcome, ...Object.fromEntries(texts.map(([name, text]) => [name, tidyText(text)])) }
 }
 
 /** The send's next state after an attempt (docs/reference/timeline.md#states). */

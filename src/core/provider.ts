@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { ContactType } from './contact.ts'
 import type { MediaType, MessageType, TemplateVariable } from './message.ts'
 import type { OnUncertain, ProviderAnswer } from './outcome.ts'
+import type { ReceiptRules } from './receipt.ts'
 
 /** The rules for a provider's templates, registered or not. */
 export interface TemplateRules {
@@ -49,6 +50,8 @@ export interface ProviderRules {
   template: TemplateRules
   /** The meaning of a failed answer, by its code or else its status: a clause for support staff. */
   meaningOf(answer: ProviderAnswer): string | undefined
+  /** How its receipts come by HTTP. Without it, a channel takes none. */
+  receipts?: ReceiptRules
   /** Strict: an unknown field is an error. The output is sealed and stored. */
   config: z.ZodType
 }

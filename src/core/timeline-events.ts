@@ -9,6 +9,17 @@ const reason = z
   .describe(
     'For people: rely only on `given up` at its beginning and `(the last attempt)` at its end. Null or absent after the contact was erased.',
   )
+/** The fields of each event that a receipt makes. */
+const receiptFields = {
+  providerStatus: z.string().describe("The provider's own word."),
+  providerAt: z
+    .string()
+    .nullable()
+    .describe("The time by the provider's clock, as far as it gave one: for people, never for order."),
+  providerCode: z.string().nullable().describe("The provider's own code of the failure."),
+  providerMessageId: z.string().nullable().describe("The provider's own id of the message."),
+  reason: reason.describe('Why it was not delivered.').optional(),
+}
 const nextAttemptAt = moment.describe('The time of the next attempt, in UTC.')
 
 const outcome = choice<AttemptOutcome['outcome']>('The outcome of the attempt', {
@@ -81,6 +92,13 @@ export const timelineEvents = {
     fields: { reason: reason.optional() },
   },
   replayed: { when: 'An operator replayed the send.', fields: { nextAttemptAt } },
+  delivered: { when: 'The provider reports that the contact got the message.', fields: receiptFields },
+  read: { when: 'The provider reports that the contact read the message.', fields: receiptFields },
+  undelivered: {
+    when: "The provider reports that it could not deliver the message. The send's status stays.",
+    fields: receiptFields,
+  },
+  receipt: { when: 'Another receipt of the provider came, which did not change `delivery`.', fields: receiptFields },
   erased: { when: 'An operator erased content and contact of the send.', fields: {} },
 } satisfies Record<string, { when: string; fields: z.ZodRawShape }>
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Contact, contactKinds, contactTypes, maskContact } from './contact.ts'
 import { choice, moment } from './fields.ts'
 import { messageTypes } from './message.ts'
+import type { DeliveryState } from './receipt.ts'
 import type { EventFields, TimelineEvent, TimelineEventName } from './timeline-events.ts'
 
 export type { TimelineEvent }
@@ -24,7 +25,7 @@ export const timelineFields = {
     queued:
       'waits for its first attempt, for an earlier send to its contact, for a retry, or for its channel',
     sending: 'a worker has claimed it and is calling the provider',
-    sent: 'the provider accepted the message, which does not mean that it was delivered or read',
+    sent: 'the provider accepted the message, which does not mean that it was delivered or read; see `delivery`',
     failed:
       'the provider refused it, the last retry failed, its provider stayed away, it has expired, its channel was deleted, its media is no longer kept, or workers kept crashing on it',
     uncertain: 'the provider may or may not have the message',
@@ -42,6 +43,14 @@ export const timelineFields = {
   finishedAt: moment.nullable().describe('Null until the send has ended.'),
   attempts: z.int().min(0).describe('The number of attempts so far.'),
   providerMessageId: z.string().nullable().describe("The provider's own id of the message."),
+  delivery: choice<DeliveryState>('What the provider reported after it accepted the message', {
+    delivered: 'the contact got it',
+    read: 'the contact read it',
+    undelivered: 'it could not be delivered',
+  })
+    .nullable()
+    .describe('Null until the provider reports. Many channels get no reports.'),
+  deliveryAt: moment.nullable().describe('When that report was recorded, in UTC.'),
   events: z.array(z.custom<TimelineEvent>()).describe('The events so far, oldest first.'),
 }
 
@@ -66,6 +75,8 @@ export interface SendRecord {
   attemptRecord: AttemptRecord | null
   providerMessageId: string | null
   failure: string | null
+  delivery: DeliveryState | null
+  deliveryAt: Date | null
 }
 
 /** A stored event. It may have been written by a later release, with a name that is unknown here. */
@@ -86,9 +97,14 @@ export function buildTimeline(
   stored: readonly StoredEvent[],
   contact: 'whole' | 'masked',
 ): Timeline {
-  const events = [eventOfRow(send.acceptedAt, 'accepted', {}), ...stored, ...latestAttempt(send)].sort(
-    (a, b) => a.at.getTime() - b.at.getTime(),
-  )
+  // The sort is stable: of the same moment, receipts come after what they are about.
+  const [receipts, others] = divide(stored, isOfReceipt)
+  const events = [
+    eventOfRow(send.acceptedAt, 'accepted', {}),
+    ...others,
+    ...latestAttempt(send),
+    ...receipts,
+  ].sort((a, b) => a.at.getTime() - b.at.getTime())
   return {
     requestId: send.requestId,
     status: send.status,
@@ -101,11 +117,23 @@ export function buildTimeline(
     finishedAt: send.finishedAt?.toISOString() ?? null,
     attempts: send.attempt,
     providerMessageId: send.providerMessageId,
+    delivery: send.delivery,
+    deliveryAt: send.deliveryAt?.toISOString() ?? null,
     events: events.map(
       ({ at, event, fields }) => ({ at: at.toISOString(), event, ...fields }) as TimelineEvent,
     ),
   }
 }
+
+/** The events that receipts make. */
+const receiptEvents: ReadonlySet<string> = new Set<TimelineEventName>(['delivered', 'read', 'undelivered', 'receipt'])
+
+function divide<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))]
+}
+
+/** Whether an event was made by a receipt. */
+export const isOfReceipt = ({ event }: { event: string }): boolean => receiptEvents.has(event)
 
 function latestAttempt(send: SendRecord): StoredEvent[] {
   const { attempt, worker, claimedAt, finishedAt, attemptRecord, status, failure: reason } = send

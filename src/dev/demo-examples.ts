@@ -1,3 +1,4 @@
+import type { DeliveryState } from '../core/receipt.ts'
 import type { SendStatus } from '../core/timeline.ts'
 import type { Emulators } from './emulators/index.ts'
 import type { EmulatedChannels } from './seed.ts'
@@ -9,6 +10,8 @@ export interface Example {
   message: object
   ends: SendStatus
   attempts: number
+  /** Reported after the end. Default: not waited for. */
+  delivery?: DeliveryState
   /** Default: the sandbox channel. */
   channelId?: string
   /** Describes what the emulator received of the send, on one line; undefined if it received nothing. */
@@ -70,6 +73,7 @@ export function providerExamples(channels: EmulatedChannels, emulators: Emulator
     whatsAppExample(channels['whatsapp-cloud'], emulators['whatsapp-cloud']),
     twilioExample(channels.twilio, emulators.twilio),
     smtpExample(channels.smtp, emulators.smtp),
+    bouncedExample(channels.smtp),
     webhookExample(channels.webhook, emulators.webhook),
   ]
 }
@@ -77,7 +81,8 @@ export function providerExamples(channels: EmulatedChannels, emulators: Emulator
 function whatsAppExample(channelId: string, { calls }: Emulators['whatsapp-cloud']): Example {
   return {
     ...once,
-    title: 'A text by whatsapp-cloud',
+    title: 'A text, delivered and read, by whatsapp-cloud',
+    delivery: 'read',
     channelId,
     contact: ann,
     message: { type: 'text', text: { value: 'Hello from WhatsApp' } },
@@ -128,6 +133,17 @@ function smtpExample(channelId: string, { calls }: Emulators['smtp']): Example {
       const { to, subject } = mail.headers
       return `To: ${to}, Subject: ${subject}, ${attached.headers['content-disposition']}: ${attached.content}`
     },
+  }
+}
+
+function bouncedExample(channelId: string): Example {
+  return {
+    ...once,
+    title: 'A mail that bounces after its server took it',
+    delivery: 'undelivered',
+    channelId,
+    contact: { value: 'bounces@example.com', type: 'email' },
+    message: { type: 'text', text: { value: 'Nobody lives here' } },
   }
 }
 

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { renderExplanation } from '../cli/render-explanation.ts'
 import { lookUp } from '../cli/trace.ts'
+import type { DeliveryState } from '../core/receipt.ts'
 import type { Timeline } from '../core/timeline.ts'
 import { runProcess } from '../platform/process.ts'
 import { type Example, providerExamples, sandboxExamples } from './demo-examples.ts'
-import { type Emulators, startEmulators, stopEmulators } from './emulators/index.ts'
+import { type Emulators, reportToChannels, startEmulators, stopEmulators } from './emulators/index.ts'
 import { type Seed, seedDemoAccount, seedEmulatedChannels } from './seed.ts'
 import { type Stack, startStack } from './stack.ts'
 
@@ -25,6 +26,7 @@ await runProcess(async () => {
 async function playAll(emulators: Emulators): Promise<void> {
   const seed = stack.prepared
   const channels = await seedEmulatedChannels(stack.environment, seed.accountId, emulators)
+  reportToChannels(emulators, channels, stack.apiUrl)
   const examples = [...sandboxExamples, ...providerExamples(channels, emulators)]
   const db = connectDatabase(stack.environment.DATABASE_URL ?? '', {
     poolSize: 1,
@@ -44,17 +46,19 @@ async function playAll(emulators: Emulators): Promise<void> {
 }
 
 async function play(example: Example, seed: Seed, db: Database): Promise<boolean> {
-  const { title, contact, message, ends, attempts } = example
+  const { title, contact, message, ends, attempts, delivery } = example
   const { channelId = seed.channelId } = example
   const { requestId } = await call<{ requestId: string }>('/v1/messages', seed, {
     channelId,
     contact,
     message,
   })
-  const timeline = await finished(requestId, seed)
+  const timeline = await finished(requestId, seed, delivery)
   const received = example.received && (await eventually(() => example.received?.(requestId)))
-  const isEndRight = timeline.status === ends && timeline.attempts === attempts
-  const verdict = isEndRight ? '' : `  EXPECTED ${ends} after ${attempts} attempts`
+  const isDeliveryRight = delivery === undefined || timeline.delivery === delivery
+  const isEndRight = timeline.status === ends && timeline.attempts === attempts && isDeliveryRight
+  const end = delivery === undefined ? ends : `${ends}, ${delivery}`
+  const verdict = isEndRight ? '' : `  EXPECTED ${end} after ${attempts} attempts`
   const found = await lookUp(db, requestId)
   console.log(
     `${title}${verdict}\n${found ? renderExplanation(found.explanation, found.timeline) : requestId}`,
@@ -72,12 +76,14 @@ async function eventually(read: () => string | undefined): Promise<string | unde
   }
 }
 
-async function finished(requestId: string, seed: Seed): Promise<Timeline> {
+/** @param delivery the state to wait for after the end, if receipts come. */
+async function finished(requestId: string, seed: Seed, delivery: DeliveryState | undefined): Promise<Timeline> {
   for (const deadline = Date.now() + finishWithinMs; ; await sleep(100)) {
     const timeline = await call<Timeline>(`/v1/messages/${requestId}`, seed)
     // A send whose channel is held would wait for an operator.
     const isHeld = timeline.events.at(-1)?.event === 'channel_held'
-    if (timeline.finishedAt || isHeld || Date.now() > deadline) return timeline
+    const isOver = timeline.finishedAt !== null && (delivery === undefined || timeline.delivery === delivery)
+    if (isOver || isHeld || Date.now() > deadline) return timeline
   }
 }
 

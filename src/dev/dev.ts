@@ -3,7 +3,7 @@ import { announceRunningDev, findRunningDev, withdrawRunningDev } from '../cli/r
 import { runProcess } from '../platform/process.ts'
 import { SettingsError } from '../platform/settings.ts'
 import { devData, devFolders, keptSeed, readKept, removeDevData } from './dev-data.ts'
-import { startEmulators } from './emulators/index.ts'
+import { reportToChannels, startEmulators } from './emulators/index.ts'
 import { curlsFor, type EmulatedChannels, type Seed, seedEmulatedChannels } from './seed.ts'
 import { type Stack, startStack } from './stack.ts'
 
@@ -57,6 +57,7 @@ async function run(folder: string, isCluster: boolean): Promise<void> {
   // Before printing that it is ready, because a signal may come from then on.
   stopWithUs(stack)
   const { seed, channels } = stack.prepared
+  reportToChannels(emulators, channels, stack.apiUrl)
   // Again, because the API listens at another port if its port was taken meanwhile.
   const curl = announce(stack.apiUrl, stack.environment, seed, channels)
   console.log(

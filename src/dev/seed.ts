@@ -7,6 +7,7 @@ import { mintApiKey } from '../core/api-key.ts'
 import { contactKinds, defaultContactType } from '../core/contact.ts'
 import type { ProviderRules } from '../core/provider.ts'
 import { type ProviderName, providerRules } from '../core/providers/index.ts'
+import { expectsReceipts } from '../core/receipt.ts'
 import { sealConfig } from '../core/sealed-config.ts'
 import { readSettings, type Settings } from '../platform/settings.ts'
 import type { EmulatedProvider, Emulators } from './emulators/index.ts'
@@ -59,7 +60,7 @@ export async function seedEmulatedChannels(
       const id = existing.find((channel) => channel.provider === provider && channel.name === name)?.channelId
       if (id === undefined)
         return [provider, await makeChannel(db, key, { accountId, provider, name, config })]
-      await updateChannel(db, id, { sealedConfig: seal(provider, config, id, key) })
+      await updateChannel(db, id, seal(provider, config, id, key))
       return [provider, id]
     })
     return Object.fromEntries(await Promise.all(seeded))
@@ -75,12 +76,17 @@ async function makeChannel(
   const { provider } = fields
   const id = uuidv7()
   const { onUncertain } = providerRules[provider]
-  await createChannel(db, { ...fields, id, onUncertain, sealedConfig: seal(provider, config, id, key) })
+  await createChannel(db, { ...fields, id, onUncertain, ...seal(provider, config, id, key) })
   return id
 }
 
-function seal(provider: ProviderName, config: object, channelId: string, key: Buffer): string {
-  return sealConfig(providerRules[provider].config.parse(config), channelId, key)
+function seal(provider: ProviderName, config: object, channelId: string, key: Buffer) {
+  const rules: ProviderRules = providerRules[provider]
+  const parsed = rules.config.parse(config)
+  return {
+    sealedConfig: sealConfig(parsed, channelId, key),
+    expectsReceipts: expectsReceipts(rules.receipts, parsed),
+  }
 }
 
 async function withDatabase<Result>(

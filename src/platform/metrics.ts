@@ -21,6 +21,8 @@ export function createMetrics(kind: ProcessKind) {
     ...storeMetrics(shownBy('api', 'worker', 'admin')),
     ...roundTripMetrics(shownBy('api', 'worker')),
     ...apiMetrics(shownBy('api')),
+    ...endMetrics(shownBy('api', 'worker')),
+    ...receiptMetrics(shownBy('api', 'worker')),
     ...deliveryMetrics(shownBy('worker')),
     ...workerMetrics(shownBy('worker')),
     ...backlogMetrics(shownBy('admin')),
@@ -124,6 +126,42 @@ function apiMetrics({ counter, histogram }: Definitions) {
   }
 }
 
+function endMetrics({ counter }: Definitions) {
+  return {
+    ended: counter(
+      'outbound_sends_ended_total',
+      'Sends that ended. One that ends again, after a replay, by a late outcome or by a receipt, counts again.',
+      'status',
+    ),
+  }
+}
+
+/** From a provider's clock that is a little ahead to a phone that was off for some days. */
+const receiptSeconds = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 86_400]
+
+function receiptMetrics({ counter, histogram }: Definitions) {
+  return {
+    receipts: counter(
+      'outbound_receipts_total',
+      'What providers reported about messages, by what became of it.',
+      'provider',
+      'result',
+    ),
+    receiptLag: histogram(
+      'outbound_receipt_lag_seconds',
+      "From a receipt's time by the provider's clock to its record.",
+      receiptSeconds,
+      'provider',
+    ),
+    deliveries: counter(
+      'outbound_deliveries_total',
+      'Sends that were reported as delivered, read or undelivered.',
+      'provider',
+      'state',
+    ),
+  }
+}
+
 /** From an immediate answer to the longest time-out. */
 const callSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25]
 /** Up to the end of the default retries. */
@@ -150,11 +188,6 @@ function deliveryMetrics({ counter, histogram }: Definitions) {
       'provider',
     ),
     retries: counter('outbound_retries_total', 'Attempts after which another one was scheduled.'),
-    ended: counter(
-      'outbound_sends_ended_total',
-      'Sends that ended. One that ends again, after a replay or by a late outcome, counts again.',
-      'status',
-    ),
     lostClaims: counter('outbound_lost_claims_total', 'Attempts whose worker was lost.'),
   }
 }
@@ -221,6 +254,11 @@ function backlogMetrics({ gauge }: Definitions) {
       'provider',
       'state',
     ),
+    withoutReceipts: gauge(
+      'outbound_channels_without_receipts',
+      'Channels that have sent messages, and got no receipt for an hour, although their provider should report each message.',
+      'provider',
+    ),
     workers: gauge('outbound_workers', 'Workers with a current lease.'),
     collectorUp: gauge(
       'outbound_collector_up',
@@ -238,7 +276,7 @@ function backlogMetrics({ gauge }: Definitions) {
 }
 
 type Counted = Pick<
-  ReturnType<typeof apiMetrics> & ReturnType<typeof deliveryMetrics>,
+  ReturnType<typeof apiMetrics> & ReturnType<typeof endMetrics>,
   'accepted' | 'rateLimited' | 'ended'
 >
 

@@ -1,6 +1,8 @@
 import { v7 as uuidv7 } from 'uuid'
 import { createChannel } from '../../db/accounts/channels.ts'
 import { type ProviderName, providerRules } from '../../src/core/providers/index.ts'
+import type { ProviderRules } from '../../src/core/provider.ts'
+import { expectsReceipts } from '../../src/core/receipt.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import { inAnswer, type Registry } from './builders.ts'
 
@@ -13,9 +15,16 @@ export async function buildProviderChannel(
 ): Promise<string> {
   const { db, settings } = service.runtime
   const id = uuidv7()
-  const rules = providerRules[provider]
-  const sealedConfig = sealConfig(rules.config.parse(config), id, settings.CREDENTIALS_KEY)
-  const fields = { name: provider, sealedConfig, onUncertain: rules.onUncertain, answeredAt: inAnswer }
+  const rules: ProviderRules = providerRules[provider]
+  const parsed = rules.config.parse(config)
+  const sealedConfig = sealConfig(parsed, id, settings.CREDENTIALS_KEY)
+  const fields = {
+    name: provider,
+    sealedConfig,
+    onUncertain: rules.onUncertain,
+    expectsReceipts: expectsReceipts(rules.receipts, parsed),
+    answeredAt: inAnswer,
+  }
   await createChannel(db, { id, accountId, provider, ...fields })
   return id
 }

@@ -1,6 +1,8 @@
 import { mediaLinkMs, mintMediaLink } from '../../src/core/media-link.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
+import { statusCallbackUrl } from '../../src/core/providers/twilio-receipts.ts'
 import type { Settings } from '../../src/platform/settings.ts'
+import { receiptRecorder } from '../../src/receipts/record-receipts.ts'
 import type { Runtime } from '../../src/runtime.ts'
 import { traceHttp } from '../trace-attempt.ts'
 import { createHttpClient } from './http.ts'
@@ -24,12 +26,10 @@ export interface OpenProviders {
 }
 
 /** Opens no connection yet: each provider connects when it is first called. */
-export function openProviders({
-  db,
-  clock,
-  metrics,
-  settings,
-}: Pick<Runtime, 'db' | 'clock' | 'metrics' | 'settings'>): OpenProviders {
+export function openProviders(
+  runtime: Pick<Runtime, 'db' | 'clock' | 'log' | 'metrics' | 'settings'>,
+): OpenProviders {
+  const { db, clock, metrics, settings } = runtime
   const nowMs = () => clock.nowMs()
   const allowedPrivateNetworks = settings.ALLOWED_PRIVATE_NETWORKS
   const maxConnections = settings.WORKER_CONCURRENCY
@@ -41,16 +41,25 @@ export function openProviders({
     metrics.providerConnections.set({ state: 'idle' }, idle)
     metrics.maxToOneOrigin.set(toOneOrigin)
   })
+  const ownSandbox = sandbox(db, receiptRecorder(runtime))
   return {
     providers: {
-      sandbox: sandbox(db),
+      sandbox: ownSandbox,
       smtp: smtp(media),
-      twilio: twilio(http, mediaLinks(settings, nowMs)),
+      twilio: twilio(http, mediaLinks(settings, nowMs), receiptLinks(settings)),
       webhook: webhook(http, nowMs),
       'whatsapp-cloud': whatsappCloud(http),
     },
     stopFetching: () => media.stop(),
-    close: async () => void (await Promise.all([http.close(), media.close()])),
+    close: async () => void (await Promise.all([http.close(), media.close(), ownSandbox.close?.()])),
+  }
+}
+
+/** Makes links for receipts. Without PUBLIC_BASE_URL, the provider isn't called, as for media. */
+function receiptLinks({ PUBLIC_BASE_URL }: Settings) {
+  return (channelId: string, requestId: string) => {
+    if (!PUBLIC_BASE_URL) throw new Error('Set PUBLIC_BASE_URL: links for receipts need it')
+    return statusCallbackUrl(PUBLIC_BASE_URL, channelId, requestId)
   }
 }
 

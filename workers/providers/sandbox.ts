@@ -4,7 +4,9 @@ import { isNotConnected, isUnavailable } from '../../db/errors.ts'
 import { keepSandboxMessage } from '../../db/support/sandbox-messages.ts'
 import type { ContactType } from '../../src/core/contact.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
+import type { DeliveryState } from '../../src/core/receipt.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
+import type { ReceiptRecorder } from '../../src/receipts/record-receipts.ts'
 import type { Delivery, Provider } from './provider.ts'
 
 const slowMs = 3000
@@ -16,7 +18,19 @@ const byNumber: Record<string, string> = {
   '+15550100103': 'rejected',
   '+15550100104': 'ratelimited',
   '+15550100105': 'uncertain',
+  '+15550100106': 'delivered',
+  // As a local part of an address this can't be.
+  '+15550100107': 'delivered, read',
+  '+15550100108': 'undelivered',
 }
+
+/** The receipts that the recipient's phone or server sends, one after the other. */
+const receiptsOf: Record<string, readonly DeliveryState[]> = {
+  delivered: ['delivered'],
+  'delivered, read': ['delivered', 'read'],
+  undelivered: ['undelivered'],
+}
+const receiptAfterMs = 300
 
 const behaviourOf: Record<ContactType, (value: string) => string | undefined> = {
   phone: (value) => byNumber[value],
@@ -30,8 +44,24 @@ const recipients = <O extends string>(outcome: O) => ({ outcome, fault: 'recipie
  * Stores accepted messages in PostgreSQL. Some recipients, by number or by local part, make it fail or wait
  * (docs/reference/providers/sandbox.md).
  */
-export function sandbox(db: Database): Provider {
+export function sandbox(db: Database, record: ReceiptRecorder): Provider {
+  const reports = new Set<NodeJS.Timeout>()
+  /** Sends the receipts after the answer, as a provider does. */
+  const reportLater = (delivery: Delivery<unknown>, providerMessageId: string, states: readonly DeliveryState[]) => {
+    const [state, ...later] = states
+    if (!state) return
+    const timer = setTimeout(async () => {
+      reports.delete(timer)
+      // A sandbox loses its receipts while PostgreSQL is down.
+      await record(receiptOf(delivery, providerMessageId, state)).catch(() => {})
+      reportLater(delivery, providerMessageId, later)
+    }, receiptAfterMs)
+    reports.add(timer)
+  }
   return {
+    async close() {
+      for (const timer of reports) clearTimeout(timer)
+    },
     async send(delivery, signal): Promise<Outcome> {
       const { contact, attempt } = delivery
       const behaviour = behaviourOf[contact.type](contact.value)
@@ -65,9 +95,23 @@ export function sandbox(db: Database): Provider {
       if (typeof providerMessageId !== 'string') return providerMessageId
       if (behaviour === 'uncertain')
         return { ...recipients('uncertain'), reason: 'the connection was lost before the answer' }
+      reportLater(delivery, providerMessageId, receiptsOf[behaviour ?? ''] ?? [])
       return { outcome: 'sent', providerMessageId, providerStatus: 200 }
     },
   }
+}
+
+function receiptOf({ requestId, channelId }: Delivery<unknown>, providerMessageId: string, kind: DeliveryState) {
+  const receipt = {
+    requestId,
+    kind,
+    providerStatus: kind,
+    providerAt: new Date().toISOString(),
+    providerCode: null,
+    providerMessageId,
+    ...(kind === 'undelivered' && { reason: 'the sandbox does not deliver to this recipient' }),
+  }
+  return { provider: 'sandbox', channelId, receipts: [{ receipt, channelIds: [channelId] }] } as const
 }
 
 function keep(db: Database, delivery: Delivery<unknown>): Promise<string> {

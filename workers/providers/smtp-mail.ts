@@ -3,13 +3,16 @@ import MailComposer from 'nodemailer/lib/mail-composer'
 import { detectExtension } from 'nodemailer/lib/mime-funcs/mime-types'
 import type { MediaDescription } from '../../src/core/message.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
-import { domainOf, parseMailbox, type SmtpConfig } from '../../src/core/providers/smtp.ts'
+import { domainOf, parseMailbox, returnPathOf, type SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { renderMail } from '../../src/core/providers/smtp-template.ts'
 import type { Delivery } from './provider.ts'
 
 export interface Mail {
+  /** The envelope's sender, to which servers return their reports. */
   from: string
   to: string
+  /** Repeated by servers in their reports; undefined if none are wanted. */
+  envelopeId: string | undefined
   messageId: string
   /** Lower bound of its size. */
   minBytes: number
@@ -50,8 +53,9 @@ export function composeMail(delivery: Delivery<SmtpConfig>): Mail | Outcome {
     disableUrlAccess: true,
   })
   return {
-    from: from.address,
+    from: returnPathOf(config, requestId) ?? from.address,
     to: contact.value,
+    envelopeId: config.bounceToken === undefined ? undefined : requestId,
     messageId,
     minBytes: attached ? Math.ceil(attached.sizeBytes / 3) * 4 : 0,
     read: () => composer.compile().createReadStream() as Readable,

@@ -52,7 +52,7 @@ export function sendMail(
     const send = () => {
       reached = 'recipient'
       const content = contentOf(mail, () => (reached = 'content'), moved)
-      const envelope = { from: mail.from, to: [mail.to], size: mail.minBytes }
+      const envelope = { from: mail.from, to: [mail.to], size: mail.minBytes, ...reportsOn(mail) }
       connection.send(envelope, content, (error, info) => {
         if (error) fail(error)
         else end({ kind: 'taken', reply: info.response, messageId: info.serverMessageId })
@@ -66,6 +66,12 @@ export function sendMail(
     connection.on('end', () => queueMicrotask(() => end(lost('the connection was lost', reached))))
     connection.connect((error) => (error ? fail(error) : logIn(connection, config, fail, send)))
   })
+}
+
+/** Asks for reports on the mail (RFC 3461), of servers that offer to make them. */
+function reportsOn({ envelopeId }: Mail) {
+  if (envelopeId === undefined) return {}
+  return { dsn: { id: envelopeId, return: 'headers', notify: ['success', 'failure'] } } as const
 }
 
 /** How far a session came: `recipient` from the first command of the envelope on, `content` from the first byte of it on. */

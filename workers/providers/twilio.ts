@@ -12,18 +12,32 @@ import { failureOfStatus, failureWithoutCode, isSuccess } from './status-failure
  * Creates a message resource: https://www.twilio.com/docs/messaging/api/message-resource
  *
  * @param linkTo makes a link by which Twilio can fetch a send's media.
+ * @param receiptsOf makes the link to which Twilio posts a send's receipts.
  */
-export function twilio(http: HttpClient, linkTo: (requestId: string) => string): Provider<TwilioConfig> {
+export function twilio(
+  http: HttpClient,
+  linkTo: (requestId: string) => string,
+  receiptsOf: (channelId: string, requestId: string) => string,
+): Provider<TwilioConfig> {
   return {
     async send(delivery, signal): Promise<Outcome> {
-      const mediaLink = delivery.mediaContent && linkTo(delivery.requestId)
-      const result = await http.post(requestFor(delivery, mediaLink), signal)
+      const { requestId, channelId, mediaContent, config } = delivery
+      const links = {
+        media: mediaContent && linkTo(requestId),
+        receipts: config.statusCallback ? receiptsOf(channelId, requestId) : undefined,
+      }
+      const result = await http.post(requestFor(delivery, links), signal)
       return result.kind === 'answer' ? outcomeOf(result, delivery.config) : unanswered(result)
     },
   }
 }
 
-function requestFor(delivery: Delivery<TwilioConfig>, mediaLink: string | undefined): HttpRequest {
+interface Links {
+  media: string | undefined
+  receipts: string | undefined
+}
+
+function requestFor(delivery: Delivery<TwilioConfig>, links: Links): HttpRequest {
   const { contact, message, config } = delivery
   const { accountSid, authToken, from, messagingServiceSid, baseUrl } = config
   const channelPrefix = from?.startsWith('whatsapp:') ? 'whatsapp:' : ''
@@ -31,7 +45,8 @@ function requestFor(delivery: Delivery<TwilioConfig>, mediaLink: string | undefi
     To: channelPrefix + contact.value,
     From: from,
     MessagingServiceSid: messagingServiceSid,
-    ...contentFields(message, mediaLink),
+    ...contentFields(message, links.media),
+    StatusCallback: links.receipts,
   }
   const given = Object.entries(fields).filter((field): field is [string, string] => Boolean(field[1]))
   return {

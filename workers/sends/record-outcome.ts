@@ -1,11 +1,16 @@
+import { awaitReceipts } from '../../db/awaited-receipts.ts'
 import { type LateOutcome, recordLateOutcome } from '../../db/delivery/late-outcomes.ts'
 import { type OutcomeRow, type RecordedRow, recordOutcomes } from '../../db/delivery/outcomes.ts'
 import { isRowFault } from '../../db/errors.ts'
 import { type AttemptOutcome, decide, decideLate, tidy } from '../../src/core/outcome.ts'
+import type { ProviderRules } from '../../src/core/provider.ts'
+import { providerRules } from '../../src/core/providers/index.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import { channelMoments } from '../../src/receipts/channel-moments.ts'
+import { noteEffect } from '../../src/receipts/record-receipts.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { EnteredSend, RecordedOutcome, TimedOutcome } from './send-states.ts'
@@ -21,9 +26,15 @@ const verdictDefaults = {
   holdsChannel: false,
 }
 
+/** The state of a send whose provider said by a receipt, during the call, that it has the message. */
+const sentByReceipt = { status: 'sent', reason: undefined, delayMs: undefined } as const
+
 /** Decides the send's next state after an attempt, commits it, and logs it. */
-export function outcomeRecorder(runtime: Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>) {
-  const { db, log, metrics, settings } = runtime
+export function outcomeRecorder(
+  runtime: Needs<'db' | 'clock' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>,
+) {
+  const { db, clock, log, metrics, settings } = runtime
+  const firstOfChannels = channelMoments(log, 'first', (moments) => awaitReceipts(db, moments))
   const recordLate = lateRecorder(runtime)
   const outcomes = new MicroBatch<OutcomeRow, RecordedRow | undefined>({
     maxItems: maxOutcomesPerFlush,
@@ -41,7 +52,7 @@ export function outcomeRecorder(runtime: Needs<'db' | 'log' | 'metrics', 'RETRY_
     const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
     const rules = { retryDelaysSeconds, onUncertain, random: Math.random() }
     const verdict = { ...verdictDefaults, ...decide(outcome, attempt - attemptsBeforeReplay, rules) }
-    const { status, reason, delayMs, holdsChannel } = verdict
+    const { holdsChannel } = verdict
     const record = recordOf(attempt, outcome, timed.durationMs)
     const configUsed = holdsChannel ? sealedConfig : undefined
     const recorded = await outcomes.add({ requestId, claimId, record, ...verdict, sealedConfig: configUsed })
@@ -51,12 +62,23 @@ export function outcomeRecorder(runtime: Needs<'db' | 'log' | 'metrics', 'RETRY_
     }
 
     logEvent(log, requestId, 'attempt_finished', record)
-    if (holdsChannel) logEvent(log, requestId, 'channel_held', { reason, channelId: send.channelId })
-    else if (status !== 'queued') logEvent(log, requestId, status, { reason })
-    else logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt: recorded.nextAttemptAt })
-    count(metrics, send, verdict, recorded)
-    return { send, outcome: timed, isLate: false, delayMs, nextInLane: recorded.nextInLane }
+    if (holdsChannel)
+      logEvent(log, requestId, 'channel_held', { reason: verdict.reason, channelId: send.channelId })
+    const { receipts, nextAttemptAt, nextInLane } = recorded
+    const { status, reason, delayMs } = receipts?.settle ? sentByReceipt : verdict
+    if (status !== 'queued') logEvent(log, requestId, status, { reason })
+    else if (!holdsChannel) logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt })
+    if (status === 'sent' && reportsEach(send)) firstOfChannels.note(send.channelId, new Date(clock.nowMs()))
+    for (const effect of receipts?.effects ?? []) noteEffect(runtime, send.provider, requestId, effect)
+    count(metrics, send, { status, holdsChannel }, recorded)
+    return { send, outcome: timed, isLate: false, delayMs, nextInLane }
   }
+}
+
+/** Whether the provider sends a receipt for each message, on channels that take receipts. */
+function reportsEach({ provider }: EnteredSend): boolean {
+  const { receipts }: ProviderRules = providerRules[provider]
+  return receipts?.areForEach === true
 }
 
 /** Records an outcome whose claim was given up because this worker counted as dead. */

@@ -6,6 +6,7 @@ import { retentionTrims } from '../../db/support/retention.ts'
 import { decideLoss } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
+import { noteEffect } from '../../src/receipts/record-receipts.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { Queues } from '../sends/wake-next/wake.ts'
 import { type LaneWaker, laneWaker } from '../sends/wake-next/wake-lane.ts'
@@ -99,21 +100,23 @@ async function giveUp(
 ): Promise<void> {
   const retryDelaysSeconds = settings.RETRY_DELAYS_SECONDS
   const verdicts = claims.map((claim) => {
-    const { requestId, claimId, attempt, onUncertain, mayHaveCalled } = claim
+    const { requestId, claimId, attempt, onUncertain, mayHaveCalled, provider } = claim
     const verdict = decideLoss(claim, { retryDelaysSeconds, onUncertain, random: Math.random() })
-    return { requestId, claimId, attempt, mayHaveCalled, delayMs: undefined, ...verdict }
+    return { requestId, claimId, attempt, mayHaveCalled, provider, delayMs: undefined, ...verdict }
   })
   const givenUp = new Map((await giveUpClaims(db, sweeper, verdicts)).map((row) => [row.requestId, row]))
   const ours = verdicts.filter(({ requestId }) => givenUp.has(requestId))
-  for (const { requestId, attempt, mayHaveCalled, status, reason } of ours) {
-    const nextAttemptAt = givenUp.get(requestId)?.nextAttemptAt
+  for (const { requestId, attempt, mayHaveCalled, reason, provider, ...verdict } of ours) {
+    const { nextAttemptAt, receipts } = givenUp.get(requestId) ?? {}
+    const status = receipts?.settle ? 'sent' : verdict.status
     const outcome = mayHaveCalled ? {} : { outcome: 'not_called' as const }
     logEvent(log, requestId, 'attempt_lost', { attempt, ...outcome, reason })
     metrics.lostClaims.inc()
     if (status === 'queued') metrics.retries.inc()
     else metrics.ended.inc({ status })
     if (status === 'queued') logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt })
-    else logEvent(log, requestId, status, { reason })
+    else logEvent(log, requestId, status, status === 'sent' ? {} : { reason })
+    for (const effect of receipts?.effects ?? []) noteEffect({ log, metrics }, provider, requestId, effect)
   }
   // Not awaited, because Redis may be down; the reconciler adds missing wake-ups.
   for (const { requestId } of ours) void lanes.wakeHeadOf(requestId)

@@ -59,6 +59,17 @@ export function SendDetails({ timeline, channel, context }: SendDetailsProps) {
           </Fact>
         )}
         <Fact name="Attempts">{timeline.attempts}</Fact>
+        {timeline.delivery !== null && (
+          <Fact name="Delivery">
+            {timeline.delivery}
+            {timeline.deliveryAt !== null && (
+              <span class="muted">
+                {' '}
+                since <Moment at={timeline.deliveryAt} />
+              </span>
+            )}
+          </Fact>
+        )}
         {timeline.providerMessageId !== null && (
           <Fact name="Provider message id">
             <span class="id">{timeline.providerMessageId}</span>

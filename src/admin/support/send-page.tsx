@@ -26,6 +26,7 @@ export function SendPage(props: SendPageProps) {
       <section class={`verdict ${explanation.tone}`} aria-live="polite">
         <p class="kicker">
           <State status={status} /> <span class="muted">{stateWords[status]}</span>
+          {timeline.delivery !== null && <span class="muted">, {timeline.delivery}</span>}
         </p>
         <h1>{explanation.summary}</h1>
         {explanation.next && <Next next={explanation.next} />}

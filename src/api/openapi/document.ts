@@ -33,6 +33,7 @@ export function openApiDocument(settings: DocumentSettings) {
     ],
     tags: [
       { name: 'Messages', description: 'Send a message, and read its state and timeline.' },
+      { name: 'Receipts', description: 'What providers report after they have accepted a message.' },
       ...(publicBaseUrl === undefined ? [] : [{ name: 'Media', description: 'Links for providers.' }]),
       { name: 'Health', description: 'For load balancers.' },
       { name: 'Documentation', description: 'This document, and its page.' },

@@ -80,6 +80,8 @@ export const exampleTimeline = {
   finishedAt: '2026-11-21T11:43:09.716Z',
   attempts: 2,
   providerMessageId: exampleIds.providerMessageId,
+  delivery: null,
+  deliveryAt: null,
   events: [
     { at: '2026-11-21T11:43:07.640Z', event: 'accepted' },
     { at: '2026-11-21T11:43:07.654Z', event: 'conversation_closed', conversationId: null },

@@ -8,6 +8,8 @@ import {
   refusalsOfMedia,
   refusalsOfRead,
   refusalsOfReadiness,
+  refusalsOfReceipts,
+  refusalsOfReceiptsCheck,
   refusalsOfSend,
 } from './refusals.ts'
 import { type AnswerDescription, answer, headerRefs, rateLimitHeaders, refused } from './responses.ts'
@@ -36,6 +38,7 @@ export function paths(settings: PathSettings): Paths {
     '/v1/messages': { post: send('channelInBody', settings) },
     '/v1/channels/{channelId}/messages': { post: send('channelInPath', settings) },
     '/v1/messages/{requestId}': { get: read },
+    '/receipts/{channelId}': { post: receipts, get: checkReceipts },
     ...(settings.PUBLIC_BASE_URL !== undefined && {
       '/media/{token}': { get: media('getMedia'), head: media('headMedia') },
     }),
@@ -124,6 +127,50 @@ const read: Operation = {
   responses: {
     200: answer('The send and its timeline.', 'Timeline', exampleTimeline),
     ...refused(refusalsOfRead()),
+  },
+}
+
+const receipts: Operation = {
+  operationId: 'receive',
+  tags: ['Receipts'],
+  summary: 'What a provider reports about messages that it has accepted',
+  description:
+    "For providers, and for receivers of a webhook channel. Signed or authorized as the channel's provider does it; it needs no API key. A 200 means that all receipts of the request are recorded.",
+  parameters: [inPath('channelId', 'The channel that sent the messages.')],
+  requestBody: {
+    required: true,
+    description: "In the form of the channel's provider. The JSON is that of a webhook channel.",
+    content: {
+      'application/json': { schema: {} },
+      'application/x-www-form-urlencoded': { schema: { type: 'object' } },
+      'message/rfc822': { schema: { type: 'string' } },
+    },
+  },
+  responses: {
+    200: { description: 'All receipts are recorded.', headers: headerRefs([]) },
+    ...refused(refusalsOfReceipts()),
+  },
+}
+
+const checkReceipts: Operation = {
+  operationId: 'checkReceipts',
+  tags: ['Receipts'],
+  summary: "A provider's check of the address for receipts",
+  parameters: [
+    inPath('channelId', 'The channel.'),
+    ...['hub.mode', 'hub.verify_token', 'hub.challenge'].map((name) => ({
+      name,
+      in: 'query',
+      schema: { type: 'string' },
+    })),
+  ],
+  responses: {
+    200: {
+      description: 'The challenge.',
+      headers: headerRefs([]),
+      content: { 'text/plain': { schema: { type: 'string' } } },
+    },
+    ...refused(refusalsOfReceiptsCheck()),
   },
 }
 

@@ -11,6 +11,8 @@ import { tooLarge } from '../body/receive.ts'
 import { ApiError, asApiError, notHttp, notReady, unavailable, wrongMethod } from '../errors.ts'
 import { mediaNotFound } from '../messages/get-media.ts'
 import { messageNotFound } from '../messages/get-message.ts'
+import { notProven, tooManyUnproven } from '../receipts/check-proof.ts'
+import { maxReceiptBytes } from '../receipts/read-request.ts'
 import { flowNotFound } from '../send/check-against-channel.ts'
 import { keyUsedBefore } from '../send/find-earlier.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
@@ -84,6 +86,21 @@ export const refusalsOfMedia = (): Refusals => ({
   unavailable: { summary: 'PostgreSQL does not answer in time', error: unavailable() },
   ...refusalsOfAny('GET', 'HEAD'),
 })
+
+const ofReceipts = (): Refusals => ({
+  notProven: { summary: 'The signature or token is wrong', error: notProven() },
+  noSuchChannel: { summary: 'The channel does not exist, or takes no receipts', error: channelNotFound() },
+  tooManyUnproven: { summary: 'Too many wrong signatures from this address', error: tooManyUnproven(42) },
+  unavailable: { summary: 'PostgreSQL does not answer in time', error: unavailable() },
+})
+
+export const refusalsOfReceipts = (): Refusals => ({
+  tooLargeReceipts: { summary: 'The body is too large', error: tooLarge(maxReceiptBytes) },
+  ...ofReceipts(),
+  ...refusalsOfAny('GET', 'HEAD', 'POST'),
+})
+
+export const refusalsOfReceiptsCheck = (): Refusals => ({ ...ofReceipts(), ...refusalsOfAny('POST') })
 
 export const refusalsOfReadiness = (): Refusals => ({
   noDatabase: { summary: 'PostgreSQL does not answer', error: notReady(notReadyReasons.noDatabase) },

@@ -4,7 +4,10 @@ import type { AttemptRecord } from '../timeline.ts'
 import type { ExplanationAnswer } from './model.ts'
 
 /** The provider's answer to an attempt; all fields are null if there was none. */
-export function answerOf(attempt: AttemptRecord, provider: ProviderName): ExplanationAnswer {
+export function answerOf(
+  attempt: Pick<AttemptRecord, 'providerStatus' | 'providerCode' | 'providerMessageId'>,
+  provider: ProviderName,
+): ExplanationAnswer {
   const status = attempt.providerStatus ?? null
   const code = attempt.providerCode || null
   const rules: ProviderRules = providerRules[provider]

@@ -1,6 +1,6 @@
 import type { Fault } from '../outcome.ts'
 import { lastAttempt, ownReasonOf } from '../own-reasons.ts'
-import type { Timeline } from '../timeline.ts'
+import { isOfReceipt, type Timeline } from '../timeline.ts'
 import type { EventOf, TimelineEvent, TimelineEventName } from '../timeline-events.ts'
 import { answerOf } from './answer.ts'
 import { faultOf } from './fault.ts'
@@ -10,6 +10,11 @@ import type { ChannelFacts, SendFacts } from './model.ts'
 export type Condition =
   /** `note`: the provider's remark on an accepted message, for example that it holds it back. */
   | { kind: 'sent'; at: string; note: string | null }
+  /** What the provider reported after it had accepted the message. */
+  | { kind: 'delivered' | 'read'; at: string }
+  | { kind: 'undelivered'; at: string; reason: string }
+  /** The channel's provider reports messages, but for a long time not this one. */
+  | { kind: 'no_receipt'; at: string }
   /** The provider refused it. */
   | { kind: 'refused'; reason: string }
   /** It was rejected before a call to the provider. */
@@ -42,7 +47,7 @@ export function conditionOf(timeline: Timeline, facts: SendFacts): Condition {
   const { status, events, acceptedAt, finishedAt } = timeline
   switch (status) {
     case 'sent':
-      return { kind: 'sent', at: finishedAt ?? acceptedAt, note: noteOf(timeline, facts) }
+      return deliveryOf(timeline, facts)
     case 'failed':
       return failureOf(timeline, facts)
     case 'uncertain':
@@ -53,6 +58,29 @@ export function conditionOf(timeline: Timeline, facts: SendFacts): Condition {
       return waitOf(events, facts)
     default:
       return status satisfies never
+  }
+}
+
+/** After this long without a receipt, none is expected any more. */
+const receiptWithinMs = 24 * 3_600_000
+
+function deliveryOf(timeline: Timeline, facts: SendFacts): Condition {
+  const { delivery, deliveryAt, acceptedAt, finishedAt, events } = timeline
+  const at = finishedAt ?? acceptedAt
+  switch (delivery) {
+    case 'delivered':
+    case 'read':
+      return { kind: delivery, at: deliveryAt ?? at }
+    case 'undelivered':
+      return { kind: delivery, at: deliveryAt ?? at, reason: lastOf(events, 'undelivered')?.reason ?? '' }
+    case null: {
+      const isOverdue = facts.now.getTime() - Date.parse(at) > receiptWithinMs
+      const note = noteOf(timeline, facts)
+      if (isOverdue && facts.channel.hasReceipts && !events.some(isOfReceipt)) return { kind: 'no_receipt', at }
+      return { kind: 'sent', at, note }
+    }
+    default:
+      return delivery satisfies never
   }
 }
 
@@ -107,7 +135,7 @@ function waitOf(events: readonly TimelineEvent[], facts: SendFacts): Condition {
   if (heldAt) return { kind: 'held', since: heldAt, reason: heldReason }
   if (ahead) return { kind: 'behind', ahead }
   if (nextAttemptAt > now) {
-    const last = events.at(-1)
+    const last = events.findLast((event) => !isOfReceipt(event))
     if (last?.event === 'replayed') return { kind: 'replayed', at: nextAttemptAt }
     if (last?.event === 'retry_scheduled')
       return { kind: 'retry', at: nextAttemptAt, reason: last.reason ?? '' }

@@ -1,5 +1,5 @@
 import type { AttemptRecord, Timeline } from '../timeline.ts'
-import type { EventOf, TimelineEvent, TimelineEventName } from '../timeline-events.ts'
+import type { EventFields, EventOf, TimelineEvent, TimelineEventName } from '../timeline-events.ts'
 import { answerOf } from './answer.ts'
 import { effectOf, faultOf } from './fault.ts'
 import type { ExplanationEntry, SendFacts } from './model.ts'
@@ -59,6 +59,12 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
   sent: () => ({ text: 'Sent, which means accepted by the provider.' }),
   failed: (event) => ({ text: withReason('Failed', event) }),
   uncertain: (event) => ({ text: withReason('Uncertain. The provider may or may not have it', event) }),
+  delivered: (event, _timeline, facts) => reported('Delivered: the contact got it', event, facts),
+  read: (event, _timeline, facts) => reported('Read by the contact', event, facts),
+  undelivered: (event, _timeline, facts) =>
+    reported(`Not delivered${because(event.reason ?? '')}`, event, facts),
+  receipt: (event, _timeline, facts) =>
+    reported(`The provider reported: ${event.providerStatus}${because(event.reason ?? '')}`, event, facts),
   erased: () => ({ text: 'Its contact and content were erased.' }),
   replayed: ({ nextAttemptAt }, _timeline, { now }) => ({
     text: nextAttemptAt ? `Replayed, due at ${clock(nextAttemptAt, now)}.` : 'Replayed.',
@@ -69,6 +75,16 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
 export function describeEvent(event: TimelineEvent, timeline: Timeline, facts: SendFacts): EventText {
   const render = renderers[event.event] as Renderer<typeof event.event> | undefined
   return render?.(event, timeline, facts) ?? { text: `${event.event}.` }
+}
+
+function reported(words: string, event: EventFields['receipt'], { channel, now }: SendFacts): EventText {
+  const { providerCode: code, providerMessageId: messageId } = event
+  const at = Date.parse(event.providerAt ?? '')
+  const byItsClock = Number.isNaN(at) ? '' : `, at ${clock(new Date(at), now)} by its clock`
+  const { meaning } = answerOf({ providerStatus: null, providerCode: code, providerMessageId: null }, channel.provider)
+  const isAnswered = code !== null || messageId !== null
+  const text = words.startsWith('The provider') ? `${words}${byItsClock}.` : `${words}, as the provider reports${byItsClock}.`
+  return { text, ...(isAnswered && { answer: { status: null, code, meaning: code === null ? null : meaning, messageId } }) }
 }
 
 function outcomeIn({ outcome, reason: recorded, providerStatus }: AttemptRecord): string {

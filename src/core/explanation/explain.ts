@@ -31,7 +31,7 @@ const tones: Record<SendStatus, Tone> = {
 export function explain(timeline: Timeline, facts: SendFacts): Explanation {
   return {
     requestId: timeline.requestId,
-    tone: tones[timeline.status],
+    tone: timeline.delivery === 'undelivered' ? 'bad' : tones[timeline.status],
     ...summarize(timeline, facts),
     entries: timeline.events.map((event, index) =>
       entryOf(event, timeline.events[index - 1], timeline, facts),

@@ -31,6 +31,8 @@ export interface ChannelFacts {
   breakerOpenUntil: Date | null
   rate: { calls: number; seconds: number } | null
   maxInFlight: number | null
+  /** Whether its provider should report each message, or has reported some. */
+  hasReceipts: boolean
   /** Null unless it was deleted. */
   deletedAt: Date | null
 }

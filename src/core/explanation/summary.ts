@@ -58,9 +58,11 @@ function adviceOn(
   return typeof words.advice === 'string' ? { text: words.advice } : words.advice?.(condition, details)
 }
 
+const needsNothing: ReadonlySet<Condition['kind']> = new Set(['sent', 'sending', 'delivered', 'read', 'no_receipt'])
+
 /** A send of a deleted channel can't be replayed. */
 function adviceOnDeletedChannel({ kind }: Condition): Advice | undefined {
-  if (kind === 'sent' || kind === 'sending') return undefined
+  if (needsNothing.has(kind)) return undefined
   return {
     text:
       kind === 'uncertain' || kind === 'failed_in_doubt'

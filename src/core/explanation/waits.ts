@@ -1,3 +1,4 @@
+import { isOfReceipt } from '../timeline.ts'
 import type { EventOf, TimelineEvent } from '../timeline-events.ts'
 import type { ExplanationEntry, SendFacts } from './model.ts'
 import { duration } from './phrases.ts'
@@ -20,6 +21,7 @@ function causeOf(ms: number, before: TimelineEvent, event: TimelineEvent, facts:
   if (event.event === 'attempt_lost') {
     return `${duration(ms)} until the worker counted as dead and its claim was given up`
   }
+  if (isOfReceipt(event)) return `${duration(ms)} until the provider's receipt came`
   if (event.event === 'erased') return `${duration(ms)} until its contact was erased`
   if (event.event === 'replayed') return `${duration(ms)} until it was replayed`
   switch (before.event) {

@@ -1,8 +1,10 @@
+import { NIL } from 'uuid'
 import { z } from 'zod'
 import { parseEmail } from '../email.ts'
-import { besideOtherIssues, optional, singleLine } from '../fields.ts'
+import { besideOtherIssues, optional, singleLine, string } from '../fields.ts'
 import type { ProviderRules } from '../provider.ts'
 import { literalAddress } from '../public-address.ts'
+import { smtpReceipts } from './smtp-receipts.ts'
 import { meaningOfReply } from './smtp-replies.ts'
 import { mailTemplate } from './smtp-template.ts'
 
@@ -17,6 +19,18 @@ const from = singleLine(1, 512).refine(
   (value) => parseMailbox(value) !== undefined,
   'has to be an address, or Name <address>',
 )
+
+const requestIdPlace = '{requestId}'
+
+/** The address to which mail servers send their reports. */
+const returnPath = singleLine(1, maxFieldLength).refine(
+  (value) => parseEmail(value.replace(requestIdPlace, NIL)) !== undefined,
+  `has to be an address, which may hold ${requestIdPlace} once`,
+)
+
+/** The envelope's sender of one mail. */
+export const returnPathOf = ({ returnPath, from }: SmtpConfig, requestId: string): string | undefined =>
+  returnPath?.replace(requestIdPlace, requestId) ?? parseMailbox(from)?.address
 
 const [ipv4, ipv6] = [z.ipv4(), z.ipv6()]
 const label = '[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
@@ -42,6 +56,10 @@ const config = z
     pass: optional(singleLine(1, 4096)),
     from,
     name: optional(name),
+    returnPath: optional(returnPath),
+    bounceToken: optional(
+      string.regex(/^[!-~]{8,256}$/, 'has to be 8 to 256 characters, on one line and without spaces'),
+    ),
     subject: optional(singleLine(1, maxFieldLength)).transform((value) => value ?? 'Message'),
   })
   .superRefine((fields: { user?: unknown; pass?: unknown }, context) => {
@@ -66,6 +84,7 @@ export const smtp = {
   onUncertain: 'hold',
   template: mailTemplate,
   meaningOf: meaningOfReply,
+  receipts: smtpReceipts,
   config,
 } as const satisfies ProviderRules
 

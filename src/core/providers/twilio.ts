@@ -6,7 +6,7 @@ import { meaningOfStatus } from '../http-status.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { MediaLimits, ProviderRules, TemplateRules } from '../provider.ts'
 import { whatsAppValueIssue } from '../template.ts'
-import { twilioCodes } from './twilio-codes.ts'
+import { twilioMeaning, twilioReceipts } from './twilio-receipts.ts'
 
 const sid = (prefix: string) =>
   string.regex(new RegExp(`^${prefix}[0-9a-fA-F]{32}$`), `has to be ${prefix} and 32 hexadecimal digits`)
@@ -86,6 +86,7 @@ const config = z
     authToken: string.regex(/^[!-~]{1,256}$/, 'has to be the auth token of the account, without spaces'),
     from: optional(from),
     messagingServiceSid: optional(sid('MG')),
+    statusCallback: optional(z.boolean()),
     baseUrl: baseUrl('https://api.twilio.com'),
   })
   .superRefine((given: { from?: unknown; messagingServiceSid?: unknown }, context) => {
@@ -108,7 +109,8 @@ export const twilio = {
   onUncertain: 'hold',
   template,
   meaningOf: ({ providerStatus, providerCode = '' }) =>
-    twilioCodes[providerCode]?.meaning ?? meaningOfStatus(providerStatus),
+    twilioMeaning(providerCode) ?? meaningOfStatus(providerStatus),
+  receipts: twilioReceipts,
   config,
 } as const satisfies ProviderRules
 

@@ -4,6 +4,7 @@ import { meaningOfStatus } from '../http-status.ts'
 import { parseUrl } from '../parse-url.ts'
 import type { ProviderRules } from '../provider.ts'
 import { textTemplate } from '../text-template.ts'
+import { webhookReceipts } from './webhook-receipts.ts'
 
 const maxUrlLength = 2048
 const secretBytes = { min: 24, max: 64 }
@@ -36,6 +37,7 @@ export const webhook = {
   onUncertain: 'resend',
   template: textTemplate,
   meaningOf: ({ providerStatus = 0 }) => ownMeanings[providerStatus] ?? meaningOfStatus(providerStatus),
+  receipts: webhookReceipts,
   config: z.strictObject({ url: checked(urlIssue), secret }),
 } as const satisfies ProviderRules
 

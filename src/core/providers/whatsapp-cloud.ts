@@ -7,6 +7,7 @@ import { maxVariables, variableKey } from '../message-body.ts'
 import type { ProviderRules, TemplateRules } from '../provider.ts'
 import { whatsAppValueIssue } from '../template.ts'
 import { whatsAppMeaning } from './whatsapp-cloud-codes.ts'
+import { whatsAppReceipts } from './whatsapp-cloud-receipts.ts'
 
 const languageForm = /^[a-z]{2,3}(_[A-Z]{2,3})?$/
 const language = string.regex(languageForm, 'has to be a language code such as en or en_US')
@@ -86,6 +87,7 @@ export const whatsappCloud = {
   template,
   meaningOf: ({ providerStatus, providerCode = '' }) =>
     whatsAppMeaning(providerCode) ?? meaningOfStatus(providerStatus),
+  receipts: whatsAppReceipts,
   config: z.strictObject({
     phoneNumberId: string.regex(
       /^\d{1,32}$/,
@@ -99,6 +101,12 @@ export const whatsappCloud = {
       (value) => value ?? 'v23.0',
     ),
     defaultLanguage: optional(language).transform((value) => value ?? 'en_US'),
+    appSecret: optional(
+      string.regex(/^[!-~]{1,256}$/, "has to be the app's secret, on one line and without spaces"),
+    ),
+    verifyToken: optional(
+      string.regex(/^[!-~]{1,256}$/, 'has to be the token of the webhook, on one line and without spaces'),
+    ),
     baseUrl: baseUrl('https://graph.facebook.com'),
   }),
 } as const satisfies ProviderRules

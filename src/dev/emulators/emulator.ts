@@ -9,6 +9,8 @@ export interface Emulator<Call, Answer> {
   calls: Call[]
   /** Answers the next calls with these, one each, instead of the usual answer. */
   answerNext(...answers: Answer[]): void
+  /** Where it sends receipts of the messages that it takes from now on. Without it, it sends none. */
+  reportTo?(url: string): void
   stop(): Promise<void>
 }
 

@@ -9,8 +9,8 @@ import { openWhatsAppEmulator } from './whatsapp.ts'
 export type EmulatedProvider = Exclude<ProviderName, 'sandbox'>
 
 const starts = {
-  smtp: () => openSmtpEmulator(),
-  twilio: () => startTwilioEmulator({ fetchesMedia: true }),
+  smtp: () => openSmtpEmulator({}, true),
+  twilio: () => startTwilioEmulator({ fetchesMedia: true, reports: true }),
   webhook: startWebhookEmulator,
   'whatsapp-cloud': openWhatsAppEmulator,
 } as const satisfies Record<EmulatedProvider, () => Promise<Emulator<unknown, never>>>
@@ -23,6 +23,18 @@ export type Emulators = { [Name in EmulatedProvider]: Awaited<ReturnType<(typeof
 export async function startEmulators(): Promise<Emulators> {
   const started = Object.entries(starts).map(async ([name, start]) => [name, await start()])
   return Object.fromEntries(await Promise.all(started))
+}
+
+/** Lets the emulators send receipts to their channels. */
+export function reportToChannels(
+  emulators: Emulators,
+  channels: Record<EmulatedProvider, string>,
+  apiUrl: string,
+): void {
+  for (const provider of emulatedProviders) {
+    const emulator: Emulator<unknown, never> = emulators[provider]
+    emulator.reportTo?.(`${apiUrl}/receipts/${channels[provider]}`)
+  }
 }
 
 export async function stopEmulators(emulators: Emulators): Promise<void> {

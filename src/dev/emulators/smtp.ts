@@ -2,6 +2,8 @@ import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerOptions } from 'smtp-server'
 import { type Emulator, keep } from './emulator.ts'
 import { type MailPart, parseMail } from './mail-part.ts'
+import { reporter } from './reports.ts'
+import { usualReport } from './smtp-reports.ts'
 
 /** The step at which a session may fail: `content` is after the first bytes of the mail, `end` after the last. */
 export type SmtpStep = 'connect' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'content' | 'end'
@@ -23,6 +25,9 @@ export interface SmtpCall {
   isSecure: boolean
   from: string | undefined
   to: string[]
+  /** What the client asked for by the extension DSN (RFC 3461). */
+  envelopeId: string | null
+  notify: string[]
   /** The content, raw and parsed; undefined unless all of it was received. */
   raw: Buffer | undefined
   mail: MailPart | undefined
@@ -30,12 +35,21 @@ export interface SmtpCall {
 }
 
 export interface SmtpEmulator extends Emulator<SmtpCall, SmtpAnswer> {
-  config: { host: string; port: number; secure: boolean; user: string; pass: string; from: string }
+  config: {
+    host: string
+    port: number
+    secure: boolean
+    user: string
+    pass: string
+    from: string
+    bounceToken?: string
+  }
   /** The number of open sessions. */
   open(): number
 }
 
 const [user, pass] = ['outbound', 'emulated password']
+const bounceToken = 'emulated-bounce-token'
 
 /**
  * Replies of RFC 5321 (https://www.rfc-editor.org/rfc/rfc5321#section-4.2.3), for the login of RFC 4954
@@ -50,9 +64,16 @@ const replies = {
 
 /**
  * Starts a mail server that records all mails. It accepts one user, and every recipient except `unknown@…`, which doesn't
- * exist, and `full@…`, whose mailbox is full.
+ * exist, and `full@…`, whose mailbox is full. Mails to `bounces@…` are reported as failed after they were accepted.
+ *
+ * @param isReporting whether its channel asks for reports.
  */
-export async function openSmtpEmulator(options: SMTPServerOptions = {}): Promise<SmtpEmulator> {
+export async function openSmtpEmulator(
+  options: SMTPServerOptions = {},
+  isReporting = false,
+): Promise<SmtpEmulator> {
+  const reports = reporter()
+  let reportUrl: string | undefined
   const calls: SmtpCall[] = []
   const answers: SmtpAnswer[] = []
   const sessions = new Map<string, { call: SmtpCall; answer: SmtpAnswer | undefined }>()
@@ -71,6 +92,7 @@ export async function openSmtpEmulator(options: SMTPServerOptions = {}): Promise
     disabledCommands: options.cert ? [] : ['STARTTLS'],
     allowInsecureAuth: true,
     disableReverseLookup: true,
+    hideDSN: false,
     ...options,
     onConnect({ id, secure }, next) {
       const call = emptyCall(secure)
@@ -86,12 +108,14 @@ export async function openSmtpEmulator(options: SMTPServerOptions = {}): Promise
       Object.assign(sessions.get(id)?.call ?? {}, { user, isSecure: secure })
       next(null, { user })
     },
-    onMailFrom({ address }, { id, secure, hostNameAppearsAs: name }, next) {
-      Object.assign(sessions.get(id)?.call ?? {}, { name, from: address, isSecure: secure })
+    onMailFrom({ address, args }, { id, secure, hostNameAppearsAs: name }, next) {
+      const envelopeId = args ? (args.ENVID ?? null) : null
+      Object.assign(sessions.get(id)?.call ?? {}, { name, from: address, envelopeId, isSecure: secure })
       next()
     },
-    onRcptTo({ address }, { id }, next) {
+    onRcptTo({ address, dsn }, { id }, next) {
       sessions.get(id)?.call.to.push(address)
+      sessions.get(id)?.call.notify.push(...(dsn?.notify ?? []))
       const [local] = address.split('@')
       if (local === 'unknown') next(failure(replies.unknown))
       else if (local === 'full') next(failure(replies.full))
@@ -105,17 +129,29 @@ export async function openSmtpEmulator(options: SMTPServerOptions = {}): Promise
       if (diverts(id, 'end')) return
       call.isTaken = true
       next()
+      const [to = ''] = call.to
+      const [headers = ''] = raw.toString().split('\r\n\r\n')
+      if (reportUrl === undefined || call.notify.length === 0) return
+      const mail = { envelopeId: call.envelopeId, from: call.from ?? '', to, headers }
+      reports.later(100, usualReport(reportUrl, bounceToken, mail))
     },
   })
   server.on('error', () => {})
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.server.address() as AddressInfo
   return {
-    config: { host: '127.0.0.1', port, secure: false, user, pass, from: 'Outbound <outbound@example.org>' },
+    config: {
+      host: '127.0.0.1', port, secure: false, user, pass, from: 'Outbound <outbound@example.org>',
+      ...(isReporting && { bounceToken }),
+    },
     calls,
     answerNext: (...next) => void answers.push(...next),
     open: () => server.connections.size,
+    reportTo(url) {
+      reportUrl = url
+    },
     async stop() {
+      reports.stop()
       for (const { _socket } of server.connections) _socket.destroy()
       await new Promise<void>((resolve) => server.close(resolve))
     },
@@ -179,6 +215,8 @@ function emptyCall(isSecure: boolean): SmtpCall {
     isSecure,
     from: undefined,
     to: [],
+    envelopeId: null,
+    notify: [],
     raw: undefined,
     mail: undefined,
     isTaken: false,

@@ -1,8 +1,10 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Emulator, keep } from './emulator.ts'
+import { type Emulator, keep, maxKept } from './emulator.ts'
+import { reporter } from './reports.ts'
 import { messageIssue, messageOf, type TwilioError, type TwilioForm, twilioError } from './twilio-message.ts'
+import { usualCallbacks } from './twilio-reports.ts'
 
 export interface TwilioCall {
   method: string
@@ -37,11 +39,18 @@ const authToken = '1b'.repeat(16)
 const from = '+15550100100'
 const authorization = `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
 
-/** @param options.fetchesMedia whether it fetches the media of accepted messages, as Twilio does after its 201. */
-export async function startTwilioEmulator(options: { fetchesMedia?: boolean } = {}): Promise<TwilioEmulator> {
+/**
+ * @param options.fetchesMedia whether it fetches the media of accepted messages, as Twilio does after its 201.
+ * @param options.reports whether its channel asks for receipts.
+ */
+export async function startTwilioEmulator(
+  options: { fetchesMedia?: boolean; reports?: boolean } = {},
+): Promise<TwilioEmulator> {
   const calls: TwilioCall[] = []
   const answers: TwilioAnswer[] = []
   const fetched: FetchedMedia[] = []
+  const messages = new Map<string, object>()
+  const reports = reporter()
 
   const server = createServer(async (request, response) => {
     const call = await readCall(request).catch(() => undefined)
@@ -52,8 +61,16 @@ export async function startTwilioEmulator(options: { fetchesMedia?: boolean } = 
     if (next === 'drop_after_reading') return void request.socket.resetAndDestroy()
     if (next && 'delayMs' in next) await sleep(next.delayMs)
     if (next && 'status' in next) return answer(response, next)
+    const known = knownMessage(call, messages)
+    if (known) return answer(response, known)
     const refused = refusalOf(call)
-    answer(response, refused ?? { status: 201, body: messageOf(call.form, accountSid) })
+    const message = messageOf(call.form, accountSid)
+    answer(response, refused ?? { status: 201, body: message })
+    if (!refused) {
+      remember(messages, { ...message, status: 'delivered' })
+      const all = usualCallbacks(call.form, { accountSid, authToken, sid: message.sid })
+      for (const { afterMs, report } of all) reports.later(afterMs, report)
+    }
     if (!refused && options.fetchesMedia && call.form.MediaUrl) {
       await fetchMedia(call.form.MediaUrl, fetched).catch(() => {})
     }
@@ -63,11 +80,18 @@ export async function startTwilioEmulator(options: { fetchesMedia?: boolean } = 
   const { port } = server.address() as AddressInfo
 
   return {
-    config: { accountSid, authToken, from, baseUrl: `http://127.0.0.1:${port}` },
+    config: {
+      accountSid,
+      authToken,
+      from,
+      ...(options.reports && { statusCallback: true }),
+      baseUrl: `http://127.0.0.1:${port}`,
+    },
     calls,
     fetched,
     answerNext: (...next) => void answers.push(...next),
     async stop() {
+      reports.stop()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
@@ -88,6 +112,21 @@ function answer(
 ) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
+}
+
+/** `npm run dev` may run for weeks. */
+function remember(messages: Map<string, object>, message: { sid: string }): void {
+  messages.set(message.sid, message)
+  const [oldest = ''] = messages.keys()
+  if (messages.size > maxKept) messages.delete(oldest)
+}
+
+/** https://www.twilio.com/docs/messaging/api/message-resource#fetch-a-message-resource */
+function knownMessage({ method, path, headers }: TwilioCall, messages: ReadonlyMap<string, object>) {
+  const [, sid = ''] = new RegExp(`^/2010-04-01/Accounts/${accountSid}/Messages/([SM]M[0-9a-f]{32})\\.json$`).exec(path) ?? []
+  if (method !== 'GET' || sid === '' || headers.authorization !== authorization) return undefined
+  const body = messages.get(sid)
+  return body ? { status: 200, body } : twilioError(404, 20404, `The requested resource ${path} was not found`)
 }
 
 function refusalOf({ method, path, headers, form }: TwilioCall): TwilioError | undefined {

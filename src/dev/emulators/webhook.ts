@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { contactTypes } from '../../core/contact.ts'
 import { mediaTypes } from '../../core/message.ts'
 import { type Emulator, keep, maxKept } from './emulator.ts'
+import { type Report, reporter } from './reports.ts'
 
 export interface WebhookCall {
   headers: IncomingHttpHeaders
@@ -71,6 +72,8 @@ export async function startWebhookEmulator(): Promise<WebhookEmulator> {
   const calls: WebhookCall[] = []
   const answers: WebhookAnswer[] = []
   const taken = new Map<string, WebhookMessage>()
+  const reports = reporter()
+  let reportUrl: string | undefined
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = Buffer.concat(await request.toArray())
@@ -83,6 +86,10 @@ export async function startWebhookEmulator(): Promise<WebhookEmulator> {
       return
     }
     const refusal = take(webhook, request, body, taken)
+    if (!refusal && reportUrl !== undefined) {
+      const requestId = String(request.headers['webhook-id'])
+      reports.later(100, receiptReport(reportUrl, webhook, [{ requestId, status: 'delivered' }]))
+    }
     if (answer === 'drop') request.socket.resetAndDestroy()
     else
       answerJson(
@@ -99,11 +106,29 @@ export async function startWebhookEmulator(): Promise<WebhookEmulator> {
     calls,
     taken,
     answerNext: (...next) => void answers.push(...next),
+    reportTo(url) {
+      reportUrl = url
+    },
     async stop() {
+      reports.stop()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** Receipts in a request that the specification's own library signs. */
+export function receiptReport(url: string, webhook: Webhook, receipts: object[]): Report {
+  const id = `msg_${randomBytes(12).toString('hex')}`
+  const at = new Date()
+  const body = JSON.stringify(receipts)
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': webhook.sign(id, at, body),
+  }
+  return { url, headers, body }
 }
 
 interface Refusal {

@@ -2,8 +2,10 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Emulator, keep } from './emulator.ts'
+import { reporter } from './reports.ts'
 import { type GraphFault, type MediaForm, mediaFormOf, mediaIssue } from './whatsapp-media.ts'
 import { messageIssue } from './whatsapp-message.ts'
+import { type TakenMessage, usualReports } from './whatsapp-reports.ts'
 
 // Based on these pages, below https://developers.facebook.com/documentation/business-messaging/whatsapp:
 // /messages/send-messages, /business-phone-numbers/media, /templates/overview and /support/error-codes.
@@ -50,6 +52,14 @@ export function graphError(
 /** Starts an emulator of Meta's Cloud API with one phone number and one access token. It accepts any template name. */
 export async function openWhatsAppEmulator(): Promise<Emulator<WhatsAppCall, WhatsAppAnswer>> {
   const account = { phoneNumberId: '106540352242922', accessToken: 'EAAJB-emulator' }
+  const webhook = { appSecret: '5f'.repeat(16), verifyToken: 'emulated-token' }
+  const reports = reporter()
+  let reportUrl: string | undefined
+  const report = (message: TakenMessage) => {
+    if (reportUrl === undefined) return
+    const all = usualReports(reportUrl, { ...account, ...webhook }, message)
+    for (const { afterMs, report } of all) reports.later(afterMs, report)
+  }
   const calls: WhatsAppCall[] = []
   const next: WhatsAppAnswer[] = []
   const uploads = new Set<string>()
@@ -64,17 +74,21 @@ export async function openWhatsAppEmulator(): Promise<Emulator<WhatsAppCall, Wha
     if (answer === 'drop') request.socket.resetAndDestroy()
     else if (answer !== 'never_answer') {
       if ('delayMs' in answer) await sleep(answer.delayMs)
-      write(response, 'status' in answer ? answer : answerTo(call, account, uploads))
+      write(response, 'status' in answer ? answer : answerTo(call, account, uploads, report))
     }
   })
   server.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as AddressInfo
   return {
-    config: { ...account, baseUrl: `http://127.0.0.1:${port}` },
+    config: { ...account, ...webhook, baseUrl: `http://127.0.0.1:${port}` },
     calls,
     answerNext: (...answers) => void next.push(...answers),
+    reportTo(url) {
+      reportUrl = url
+    },
     async stop() {
+      reports.stop()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
@@ -110,6 +124,7 @@ function answerTo(
   call: WhatsAppCall,
   account: { phoneNumberId: string; accessToken: string },
   uploads: Set<string>,
+  report: (message: TakenMessage) => void,
 ): GraphAnswer {
   const [, id = '', edge] = /^\/v\d+\.\d+\/([^/?]+)\/(messages|media)$/.exec(call.path) ?? []
   if (!edge) {
@@ -123,7 +138,7 @@ function answerTo(
     const what = `Unsupported ${call.method?.toLowerCase()} request. Object with ID '${id}' does not exist, cannot be loaded due to missing permissions, or does not support this operation`
     return graphError(400, 100, what, { type: 'GraphMethodException', error_subcode: 33 })
   }
-  return edge === 'media' ? taken(call.media, uploads) : sent(call.message, uploads)
+  return edge === 'media' ? taken(call.media, uploads) : sent(call.message, uploads, report)
 }
 
 const refused = ({ code, title, details }: GraphFault) =>
@@ -137,12 +152,17 @@ function taken(media: MediaForm | undefined, uploads: Set<string>): GraphAnswer 
   return { status: 200, body: { id } }
 }
 
-function sent(message: Record<string, unknown> | undefined, uploads: Set<string>): GraphAnswer {
+function sent(
+  message: Record<string, unknown> | undefined,
+  uploads: Set<string>,
+  report: (message: TakenMessage) => void,
+): GraphAnswer {
   const issue = messageIssue(message, uploads)
   if (issue) return refused(issue)
   const to = String(message?.to)
   const wa_id = to.replace(/\D/g, '')
   const id = `wamid.${Buffer.from(`${wa_id}-${Math.random()}`).toString('base64')}`
+  report({ id, to: wa_id, callbackData: message?.biz_opaque_callback_data })
   return {
     status: 200,
     body: { messaging_product: 'whatsapp', contacts: [{ input: to, wa_id }], messages: [{ id }] },

@@ -19,6 +19,7 @@ const cachedConfigs = 10_000
 const noConfig =
   "the worker could not open the channel's config; set its CREDENTIALS_KEY to the key that sealed it (dispatch_fault in its log says more)"
 const noPublicUrl = 'the provider fetches media from this service: set PUBLIC_BASE_URL for the worker too'
+const noReceiptUrl = 'the provider reports to this service: set PUBLIC_BASE_URL for the worker too'
 const noContent = 'the worker could not read the media; see dispatch_fault in its log'
 
 /**
@@ -39,10 +40,12 @@ export function deliveryPreparer(
 
   return async (send: EnteredSend, memory: Reservation): Promise<Delivery<unknown> | AttemptOutcome> => {
     const { requestId, accountId, message, provider } = send
-    const { fetchesMedia }: ProviderRules = providerRules[provider]
+    const { fetchesMedia, receipts }: ProviderRules = providerRules[provider]
     let missing = noConfig
     try {
       const config = configOf(send)
+      missing = noReceiptUrl
+      if (receipts?.needPublicUrl && !settings.PUBLIC_BASE_URL && receipts.areOn(config)) throw new Error(noReceiptUrl)
       if (message.type !== 'media' || message.media.sizeBytes === undefined) {
         return { ...send, config, mediaContent: undefined }
       }

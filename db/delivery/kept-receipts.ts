@@ -1,0 +1,57 @@
+import {
+  anyReceipt,
+  arrival,
+  decidingReceipts,
+  deliveryChanges,
+  effectsOn,
+  type ReceiptEffect,
+  rankOf,
+  receiptEvents,
+} from '../receipt-rule.ts'
+import { sqlText } from '../statement.ts'
+
+/** What receipts that were kept during a call have changed, when its outcome is recorded. */
+export interface AppliedReceipts {
+  effects: ReceiptEffect[]
+  /** Whether the send is sent because of them, whatever the outcome. */
+  settle: boolean
+}
+
+/**
+ * SQL of CTEs from `attempted` to `ended`: sends whose attempts end, as decided by the outcome, and as the receipts decide that
+ * came during the call.
+ *
+ * @param sentBy SQL of the kinds of receipts after which such a send `a` is sent; null if none can be about it.
+ * @param messageId SQL of the message's id in the outcome.
+ */
+export const applyingReceipts = (sentBy: string, messageId: string) => sqlText`
+  -- Each receipt that came during the call, with its send.
+  heard as materialized (
+    select p.ord, p.receipt->>'kind' as kind, (p.receipt->'fields')::json as fields, p.receipt->>'key' as key,
+           s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as keys, false as is_pending,
+           s.status = 'sent' as was_sent, s.sent_by,
+           ${rankOf("p.receipt->>'kind'")} as rank,
+           0 as delivery_rank, ${messageId} as known_id
+    from (select a.*, ${sentBy} as sent_by from attempted a) s
+      cross join lateral jsonb_array_elements(s.pending_receipts) with ordinality p (receipt, ord)),
+  ${decidingReceipts},
+  ${receiptEvents}`
+
+/** SQL of the assignments of the row of a send `s`, besides those of its status, by its `changes` `c`. */
+export const keptChanges = sqlText`
+  pending_receipts = null,
+  ${deliveryChanges}`
+
+/** SQL of what the receipts changed, of a send that is written. */
+export const appliedReceipts = (requestId: string, settles: string) => sqlText`
+  json_build_object('effects', coalesce(${effectsOn(requestId)}, '[]'),
+                    'settle', ${settles})`
+
+/** SQL of the kinds of receipts after which a send is sent, whatever the outcome. Without a call, an earlier attempt's count. */
+export const sentByOutcome = sqlText`
+  case when a.record->>'outcome' in ('sent', 'uncertain', 'retry_later') then ${anyReceipt}
+       when a.record->>'outcome' = 'not_called' and a.attempt - 1 > a.attempts_before_replay then ${anyReceipt}
+       else ${arrival} end`
+
+/** SQL of the same for a lost attempt, which may have made the call or not. */
+export const sentByLoss = `case when a."mayHaveCalled" then ${anyReceipt} end`

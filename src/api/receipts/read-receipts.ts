@@ -1,0 +1,21 @@
+import type { ReadReceipts, ReceiptRequest } from '../../core/receipt.ts'
+import type { Needs } from '../../runtime.ts'
+import { ApiError } from '../errors.ts'
+import type { OpenChannel } from './find-channel.ts'
+
+/**
+ * Reads the receipts of a proven request. What means nothing here is counted by the next step, and answered with 200: otherwise the
+ * provider would repeat it for days.
+ *
+ * @throws ApiError 400 if the request as a whole can't be read.
+ */
+export async function readReceipts(
+  { metrics }: Needs<'metrics'>,
+  { provider, rules, config }: OpenChannel,
+  request: ReceiptRequest,
+): Promise<ReadReceipts> {
+  const read = await rules.read(request, config)
+  if (!('issue' in read)) return read
+  metrics.receipts.inc({ provider, result: 'unreadable' })
+  throw new ApiError(400, read.issue)
+}

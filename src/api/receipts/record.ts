@@ -1,0 +1,26 @@
+import type { Context } from 'hono'
+import type { ReadReceipts } from '../../core/receipt.ts'
+import { receiptRecorder } from '../../receipts/record-receipts.ts'
+import type { Needs } from '../../runtime.ts'
+import type { ApiEnv } from '../context.ts'
+import type { AddressedReceipt } from './address-channels.ts'
+import type { OpenChannel } from './find-channel.ts'
+
+type Read = Omit<ReadReceipts, 'receipts'> & { receipts: readonly AddressedReceipt[] }
+
+/** Commits the receipts in PostgreSQL, and counts what the request told besides. */
+export function recorder(
+  runtime: Needs<'db' | 'log' | 'metrics' | 'redis' | 'queue' | 'overflow' | 'throughBreaker'>,
+) {
+  const record = receiptRecorder(runtime)
+  const { metrics } = runtime
+  return async (
+    c: Context<ApiEnv>,
+    { provider, channelId }: OpenChannel,
+    { receipts, unexpected, unreadable }: Read,
+  ): Promise<void> => {
+    await c.get('deadline').spend(record({ provider, channelId, receipts }))
+    metrics.receipts.inc({ provider, result: 'unexpected' }, unexpected)
+    metrics.receipts.inc({ provider, result: 'unreadable' }, unreadable)
+  }
+}

@@ -1,0 +1,43 @@
+import type { Runtime } from '../runtime.ts'
+import type { ClientTimeouts } from './client-timeouts.ts'
+import { factory } from './context.ts'
+import { wrongMethod } from './errors.ts'
+import { channelsAddresser } from './receipts/address-channels.ts'
+import { answerChallenge, answerReceived } from './receipts/answer.ts'
+import { proofChecker } from './receipts/check-proof.ts'
+import { receivingChannelFinder } from './receipts/find-channel.ts'
+import { readReceipts } from './receipts/read-receipts.ts'
+import { refuseUnfitBody, requestReader } from './receipts/read-request.ts'
+import { recorder } from './receipts/record.ts'
+
+/**
+ * Handles what a provider reports about messages that it has accepted. The order is a promise (docs/reference/receipts.md): nothing
+ * is parsed before its proof is checked, and a 200 means that all of the request's receipts are committed in PostgreSQL.
+ */
+export function receiveReceipt(runtime: Runtime, timeouts: ClientTimeouts) {
+  const findChannel = receivingChannelFinder(runtime)
+  const readRequest = requestReader(runtime, timeouts)
+  const { checkProof, refuse } = proofChecker(runtime)
+  const addressChannels = channelsAddresser(runtime)
+  const record = recorder(runtime)
+
+  const post = factory.createHandlers(refuseUnfitBody, async (c) => {
+    const channel = await findChannel(c)
+    const request = await readRequest(c)
+    await checkProof(c, channel, request)
+    const read = await readReceipts(runtime, channel, request)
+    const receipts = await addressChannels(c, channel, read.receipts)
+    await record(c, channel, { ...read, receipts })
+    return answerReceived(c)
+  })
+
+  const check = factory.createHandlers(async (c) => {
+    const channel = await findChannel(c)
+    if (!channel.rules.answerCheck) throw wrongMethod(['POST'])
+    const challenge = channel.rules.answerCheck(new URL(c.req.url).searchParams, channel.config)
+    if (challenge === undefined) return await refuse(c, channel)
+    return answerChallenge(c, challenge)
+  })
+
+  return { post, check }
+}

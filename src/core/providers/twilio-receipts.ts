@@ -1,0 +1,131 @@
+import { createHmac } from 'node:crypto'
+import type { Receipt, ReceiptKind, ReceiptRequest, ReceiptRules } from '../receipt.ts'
+import { contentTypeOf, fieldsOf, headerOf, parseJson } from '../receipt-request.ts'
+import { isSameSecret } from '../same-secret.ts'
+import { twilioCodes } from './twilio-codes.ts'
+
+interface TwilioReceiptConfig {
+  accountSid: string
+  authToken: string
+  baseUrl: string
+  statusCallback?: boolean | undefined
+}
+
+const kinds: Record<string, ReceiptKind> = {
+  accepted: 'accepted',
+  scheduled: 'accepted',
+  queued: 'accepted',
+  sending: 'accepted',
+  sent: 'accepted',
+  delivered: 'delivered',
+  read: 'read',
+  undelivered: 'undelivered',
+  failed: 'undelivered',
+}
+
+/** Codes that come with a receipt only. Each has a page: https://www.twilio.com/docs/api/errors/<code> */
+const deliveryCodes: Record<string, string> = {
+  30001: 'its queue was full',
+  30002: 'the account was suspended',
+  30003: 'the phone is switched off, out of reach, or takes no messages',
+  30004: 'the message was blocked, or the number takes no messages',
+  30005: 'the number is unknown, or no longer in use',
+  30006: 'the number is a landline, or its carrier cannot be reached',
+  30007: 'a carrier filtered the message as unwanted',
+  30008: 'the carrier gave no reason',
+  30009: 'a part of the message was lost',
+  30010: 'the price was above the limit of the message',
+  30034: 'the sending number is not registered for messages to this country',
+}
+
+/** What a code of a failure means: of an answer, or of a receipt. */
+export const twilioMeaning = (code: string): string | undefined =>
+  twilioCodes[code]?.meaning ?? deliveryCodes[code]
+
+/**
+ * Status callbacks: https://www.twilio.com/docs/messaging/guides/outbound-message-status-in-status-callbacks
+ *
+ * `MessageSid=SM…&MessageStatus=undelivered&ErrorCode=30003&AccountSid=AC…&To=…&From=…&ApiVersion=2010-04-01`
+ */
+export const twilioReceipts: ReceiptRules<TwilioReceiptConfig> = {
+  areForEach: true,
+  needPublicUrl: true,
+  areOn: ({ statusCallback }) => statusCallback === true,
+  isProven(request, { authToken }) {
+    const given = headerOf(request, 'x-twilio-signature')
+    const fields = formOf(request) ?? new URLSearchParams()
+    return addressesOf(request).some((url) => isSameSecret(given, signatureOf(url, fields, authToken)))
+  },
+  read(request) {
+    const form = formOf(request)
+    if (!form) return { issue: 'Content-Type: has to be application/x-www-form-urlencoded' }
+    const query = new URLSearchParams(request.target.split('?')[1])
+    const status = form.get('MessageStatus') ?? ''
+    if (!Object.hasOwn(kinds, status)) return { receipts: [], unexpected: 1, unreadable: 0 }
+    return { receipts: [receiptOf(query.get('requestId') ?? '', status, form)], unexpected: 0, unreadable: 0 }
+  },
+  // https://www.twilio.com/docs/messaging/api/message-resource#fetch-a-message-resource
+  fetching: {
+    requestFor: (sid, { baseUrl, accountSid, authToken }) => ({
+      url: `${baseUrl}/2010-04-01/Accounts/${accountSid}/Messages/${encodeURIComponent(sid)}.json`,
+      headers: {
+        authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
+        accept: 'application/json',
+      },
+    }),
+    read(requestId, body) {
+      const { sid, status, error_code } = fieldsOf(parseJson(body))
+      if (typeof status !== 'string' || !Object.hasOwn(kinds, status)) return undefined
+      const fields: Record<string, unknown> = { MessageSid: sid, ErrorCode: error_code }
+      return receiptOf(requestId, status, { get: (name) => (fields[name] ? String(fields[name]) : null) })
+    },
+  },
+}
+
+/** The receipt in the fields of a status callback, or of a message as Twilio's API returns it. */
+function receiptOf(requestId: string, status: string, fields: Pick<URLSearchParams, 'get'>): Receipt {
+  const code = fields.get('ErrorCode') ?? ''
+  const providerCode = /^[1-9]\d{0,5}$/.test(code) ? code : null
+  const kind = kinds[status] ?? 'accepted'
+  const reason = twilioMeaning(providerCode ?? '') ?? 'Twilio could not deliver it'
+  return {
+    requestId,
+    kind,
+    providerStatus: status,
+    // YYMMDDhhmm, of no known time zone.
+    providerAt: fields.get('RawDlrDoneDate'),
+    providerCode,
+    providerMessageId: fields.get('MessageSid'),
+    ...(kind === 'undelivered' && { reason }),
+  }
+}
+
+function formOf(request: ReceiptRequest): URLSearchParams | undefined {
+  if (contentTypeOf(request) !== 'application/x-www-form-urlencoded') return undefined
+  return new URLSearchParams(request.body.toString())
+}
+
+/**
+ * The address that Twilio called, as it may have signed it: some of its products sign the port, others don't. Never by the Host
+ * header, which a caller chooses.
+ */
+function addressesOf({ publicBaseUrl = '', target }: ReceiptRequest): string[] {
+  const url = publicBaseUrl.replace(/\/+$/, '') + target
+  const [, scheme = '', host = '', rest = ''] = /^(https?):\/\/([^/?]+)(.*)$/i.exec(url) ?? []
+  const bare = host.replace(/:\d+$/, '')
+  const port = /:\d+$/.exec(host)?.[0] ?? (scheme.toLowerCase() === 'https' ? ':443' : ':80')
+  return [...new Set([url, `${scheme}://${bare}${rest}`, `${scheme}://${bare}${port}${rest}`])]
+}
+
+/** https://www.twilio.com/docs/usage/security#validating-requests: a repeated field's values count once, in order. */
+function signatureOf(url: string, fields: URLSearchParams, authToken: string): string {
+  const names = [...new Set(fields.keys())].sort()
+  const text = names.flatMap((name) => [...new Set(fields.getAll(name))].sort().map((value) => name + value))
+  return createHmac('sha1', authToken).update(url + text.join('')).digest('base64')
+}
+
+/** Where Twilio sends a message's receipts. It tries again if the connection or the answer fails; the fragment isn't signed. */
+export function statusCallbackUrl(publicBaseUrl: string, channelId: string, requestId: string): string {
+  const base = publicBaseUrl.replace(/\/+$/, '')
+  return `${base}/receipts/${channelId}?requestId=${requestId}#rc=5&rp=5xx,ct,rt`
+}

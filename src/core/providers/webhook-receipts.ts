@@ -1,0 +1,63 @@
+import { createHmac } from 'node:crypto'
+import { z } from 'zod'
+import { characters, optional, string } from '../fields.ts'
+import { describeIssue, describeIssues } from '../issues.ts'
+import { maskText } from '../mask-text.ts'
+import type { ReceiptRules } from '../receipt.ts'
+import { headerOf, jsonOf } from '../receipt-request.ts'
+import { isSameSecret } from '../same-secret.ts'
+
+interface WebhookReceiptConfig {
+  secret: string | string[]
+}
+
+const maxPerRequest = 100
+/** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#verifying-webhook-authenticity */
+const toleranceMs = 5 * 60_000
+
+const receipt = z.strictObject({
+  requestId: string,
+  status: z.enum(['delivered', 'read', 'undelivered']),
+  at: optional(z.iso.datetime({ offset: true, error: 'has to be a time such as 2026-11-21T14:00:00Z' })),
+  code: optional(string.regex(/^[\w.:-]{1,64}$/, 'has to be 1 to 64 letters, digits or _ . : -')),
+  reason: optional(characters(0, 500)),
+})
+
+const receiptList = z.array(receipt).min(1, 'is empty').max(maxPerRequest)
+
+/** Receipts that the receiver of a channel's messages sends back, signed like those messages (docs/reference/providers/webhook.md). */
+export const webhookReceipts: ReceiptRules<WebhookReceiptConfig> = {
+  areForEach: false,
+  needPublicUrl: false,
+  areOn: () => true,
+  isProven(request, { secret }) {
+    const id = headerOf(request, 'webhook-id')
+    const timestamp = headerOf(request, 'webhook-timestamp')
+    const isFresh = /^\d{1,12}$/.test(timestamp) && Math.abs(request.nowMs - Number(timestamp) * 1000) <= toleranceMs
+    const given = headerOf(request, 'webhook-signature').split(' ')
+    const expected = [secret].flat().map((one) => {
+      const key = Buffer.from(one.replace(/^whsec_/, ''), 'base64')
+      return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(request.body).digest('base64')}`
+    })
+    // All are compared, so that the time tells nothing.
+    const matches = expected.flatMap((one) => given.map((signature) => isSameSecret(signature, one)))
+    return isFresh && id !== '' && matches.includes(true)
+  },
+  read(request) {
+    const json = jsonOf(request)
+    if (json === undefined) return { issue: 'body: has to be JSON' }
+    const parsed = (Array.isArray(json) ? receiptList : receipt).safeParse(json, { error: describeIssue })
+    if (!parsed.success) return { issue: describeIssues(parsed.error.issues) }
+    const receipts = [parsed.data].flat().map(({ requestId, status, at, code, reason }) => ({
+      requestId,
+      kind: status,
+      providerStatus: status,
+      providerAt: at ?? null,
+      // Texts of another system, which may repeat the contact.
+      providerCode: code === undefined ? null : maskText(code, []),
+      providerMessageId: null,
+      ...(reason !== undefined && { reason: maskText(reason, []) }),
+    }))
+    return { receipts, unexpected: 0, unreadable: 0 }
+  },
+}

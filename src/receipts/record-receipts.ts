@@ -1,0 +1,131 @@
+import { isRowFault } from '../../db/errors.ts'
+import type { ReceiptEffect } from '../../db/receipt-rule.ts'
+import { noteReceipts } from '../../db/awaited-receipts.ts'
+import { type ReceiptResult, type ReceiptRow, type RecordedReceipt, recordReceipts } from '../../db/receipts.ts'
+import type { ProviderName } from '../core/providers/index.ts'
+import { type Receipt, tidyReceipt } from '../core/receipt.ts'
+import { canBeRecordId } from '../core/record-id.ts'
+import type { WakeUp } from '../core/send-job.ts'
+import { type Logger, logEvent, logWarningOnceAMinute } from '../platform/logger.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import { MicroBatch } from '../platform/micro-batch.ts'
+import { restoreWakeUps } from '../queue/queue.ts'
+import type { Needs } from '../runtime.ts'
+import { channelMoments } from './channel-moments.ts'
+
+/** So few that a statement takes a fraction of a request's deadline, even with a thousand receipts in each request. */
+const maxRequestsPerFlush = 10
+
+/** The receipts of one request, which are recorded together or not at all. */
+export interface ReceivedReceipts {
+  provider: ProviderName
+  /** The channel that was addressed. */
+  channelId: string
+  receipts: readonly { receipt: Receipt; channelIds: readonly string[] }[]
+}
+
+type Request = Omit<ReceivedReceipts, 'receipts'> & { rows: ReceiptRow[] }
+
+/** Without queues, a worker finds by itself the sends that may go now. */
+type Recording = Needs<'db' | 'clock' | 'log' | 'metrics'> & Partial<Needs<'redis' | 'queue' | 'overflow' | 'throughBreaker'>>
+
+export type ReceiptRecorder = ReturnType<typeof receiptRecorder>
+
+/** Records receipts, and logs and counts what became of each. Concurrent requests share one statement. */
+export function receiptRecorder(runtime: Recording) {
+  const { db, clock, log, metrics } = runtime
+  const lastOfChannels = channelMoments(log, 'last', (moments) => noteReceipts(db, moments))
+  const requests = new MicroBatch<Request, RecordedReceipt[]>({
+    maxItems: maxRequestsPerFlush,
+    mayOverlap: true,
+    isItemsFault: isRowFault,
+    async flush(batch) {
+      const recorded = await recordReceipts(
+        db,
+        batch.flatMap(({ rows }) => rows),
+      )
+      const now = new Date(clock.nowMs())
+      for (const { channelId } of recorded) if (channelId !== null) lastOfChannels.note(channelId, now)
+      let taken = 0
+      return batch.map((request) => {
+        const ofRequest = recorded.slice(taken, taken + request.rows.length)
+        taken += request.rows.length
+        note(runtime, request, ofRequest)
+        return ofRequest
+      })
+    },
+  })
+  /** @returns what became of each, in their order. */
+  return async ({ receipts, ...rest }: ReceivedReceipts): Promise<ReceiptResult[]> => {
+    const rows = receipts.map(rowOf)
+    const possible = rows.filter(({ requestId }) => canBeRecordId(requestId))
+    const recorded = possible.length > 0 ? await requests.add({ ...rest, rows: possible }) : []
+    for (const _ of rows.slice(possible.length)) metrics.receipts.inc({ provider: rest.provider, result: 'unknown' })
+    const results = recorded.map(({ result }) => result)
+    return rows.map(({ requestId }) => (canBeRecordId(requestId) ? results.shift() : undefined) ?? 'unknown')
+  }
+}
+
+/** A receipt as the statement takes it. */
+export function rowOf({ receipt, channelIds }: ReceivedReceipts['receipts'][number]): ReceiptRow {
+  const { requestId, kind, sender: _, ...fields } = tidyReceipt(receipt)
+  return { requestId: requestId.toLowerCase(), channelIds, kind, fields }
+}
+
+function note(runtime: Recording, request: Request, recorded: readonly RecordedReceipt[]): void {
+  const { log, metrics } = runtime
+  const { provider, channelId, rows } = request
+  for (const [index, { result, effect, settles }] of recorded.entries()) {
+    const { requestId = '', fields } = rows[index] ?? {}
+    metrics.receipts.inc({ provider, result })
+    if (result !== 'unknown') observeLag(metrics, provider, fields?.providerAt, runtime.clock.nowMs())
+    if (settles) logSent(log, metrics, requestId)
+    if (effect) noteEffect(runtime, provider, requestId, effect)
+  }
+  const unknown = rows.find((_row, index) => recorded[index]?.result === 'unknown')
+  if (unknown) {
+    const count = recorded.filter(({ result }) => result === 'unknown').length
+    log.warn({ event: 'receipts_unknown', channelId, count, firstId: unknown.requestId })
+  }
+  wakeNext(
+    runtime,
+    recorded.flatMap(({ nextInLane }) => nextInLane ?? []),
+  )
+}
+
+function logSent(log: Logger, metrics: Metrics, requestId: string): void {
+  logEvent(log, requestId, 'sent', {})
+  metrics.ended.inc({ status: 'sent' })
+}
+
+/** Logs and counts the event that a receipt made. */
+export function noteEffect(
+  { log, metrics }: Needs<'log' | 'metrics'>,
+  provider: ProviderName,
+  requestId: string,
+  { event, fields }: ReceiptEffect,
+): void {
+  logEvent(log, requestId, event, fields)
+  if (event !== 'receipt') metrics.deliveries.inc({ provider, state: event })
+}
+
+function observeLag(
+  { receiptLag }: Metrics,
+  provider: ProviderName,
+  providerAt: string | null | undefined,
+  nowMs: number,
+): void {
+  const at = Date.parse(providerAt ?? '')
+  if (!Number.isNaN(at)) receiptLag.observe({ provider }, Math.max(0, nowMs - at) / 1000)
+}
+
+/** Not awaited, because receipts don't need Redis: a worker adds missing wake-ups. */
+function wakeNext(
+  { log, redis, queue, overflow, throughBreaker }: Recording,
+  wakeUps: readonly WakeUp[],
+): void {
+  if (wakeUps.length === 0 || !redis || !queue || !overflow || !throughBreaker) return
+  throughBreaker(() => restoreWakeUps({ redis, queue, overflow }, wakeUps)).catch((error: unknown) =>
+    logWarningOnceAMinute(log, 'lane_not_woken', error),
+  )
+}

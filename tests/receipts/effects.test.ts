@@ -1,0 +1,370 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { recordReceipts } from '../../db/receipts.ts'
+import { eraseSends } from '../../db/support/erase.ts'
+import { replaySend } from '../../db/support/replays.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
+import type { ReceiptKind } from '../../src/core/receipt.ts'
+import {
+  attemptedSend,
+  beginAttempt,
+  claimBy,
+  endAttempt,
+  lapse,
+  namesOf,
+  rowOf,
+  sweepOnce,
+  timelineOf,
+} from '../support/attempts.ts'
+import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { deliverAs } from '../support/deliver-as.ts'
+import { buildProviderChannel } from '../support/provider-channel.ts'
+import { alikeProviders } from '../support/providers.ts'
+import { buildReceipt, whatsAppConfig } from '../support/receipts.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+/** On a WhatsApp channel, which holds what is uncertain. */
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService()
+  const owner = await buildAccount(service)
+  const channelId = await buildProviderChannel(service, owner.accountId, 'whatsapp-cloud', whatsAppConfig)
+  account = { ...owner, channelId }
+})
+afterAll(() => service.stop())
+
+const sent: AttemptOutcome = { outcome: 'sent', providerMessageId: 'wamid.1', providerStatus: 200 }
+const unsure: AttemptOutcome = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
+const rejected: AttemptOutcome = { outcome: 'rejected', fault: 'recipient', reason: 'no such number', providerStatus: 400 }
+const busy: AttemptOutcome = { outcome: 'retry_later', fault: 'provider', reason: 'busy', providerStatus: 503 }
+const refused: AttemptOutcome = { outcome: 'channel_refused', fault: 'sender', reason: 'gone', providerStatus: 401 }
+const notCalled: AttemptOutcome = { outcome: 'not_called', reason: 'no lease' }
+
+const attempted = (outcome: AttemptOutcome) => attemptedSend(service, account, outcome)
+
+/** Records receipts of one send, and returns what became of each. */
+async function report(requestId: string, kinds: readonly ReceiptKind[], messageId = 'wamid.1'): Promise<string[]> {
+  const rows = kinds.map((kind) => buildReceipt(requestId, account.channelId, kind, { providerMessageId: messageId }))
+  return (await recordReceipts(service.runtime.db, rows)).map(({ result }) => result)
+}
+
+async function stateOf(requestId: string) {
+  const { status, delivery } = await timelineOf(service, requestId)
+  return { status, delivery }
+}
+
+const kinds: ReceiptKind[] = ['accepted', 'delivered', 'read', 'undelivered']
+
+/** What a receipt of each kind does to a send in a state: its status and delivery afterwards, and the result. */
+const table: Record<string, { make: () => Promise<string>; after: Record<ReceiptKind, [string, string | null, string]> }> = {
+  'queued, never attempted': {
+    make: () => accept(service, account, textBody()),
+    after: {
+      accepted: ['queued', null, 'unexpected'],
+      delivered: ['queued', null, 'unexpected'],
+      read: ['queued', null, 'unexpected'],
+      undelivered: ['queued', null, 'unexpected'],
+    },
+  },
+  'queued, attempted': {
+    make: () => attempted(busy),
+    after: {
+      accepted: ['sent', null, 'applied'],
+      delivered: ['sent', 'delivered', 'applied'],
+      read: ['sent', 'read', 'applied'],
+      undelivered: ['sent', 'undelivered', 'applied'],
+    },
+  },
+  'queued by replay': {
+    make: async () => {
+      const requestId = await attempted(rejected)
+      await replaySend(service.runtime.db, requestId)
+      return requestId
+    },
+    after: {
+      accepted: ['queued', null, 'told'],
+      delivered: ['sent', 'delivered', 'applied'],
+      read: ['sent', 'read', 'applied'],
+      undelivered: ['queued', null, 'told'],
+    },
+  },
+  sent: {
+    make: () => attempted(sent),
+    after: {
+      accepted: ['sent', null, 'told'],
+      delivered: ['sent', 'delivered', 'applied'],
+      read: ['sent', 'read', 'applied'],
+      undelivered: ['sent', 'undelivered', 'applied'],
+    },
+  },
+  uncertain: {
+    make: () => attempted(unsure),
+    after: {
+      accepted: ['sent', null, 'applied'],
+      delivered: ['sent', 'delivered', 'applied'],
+      read: ['sent', 'read', 'applied'],
+      undelivered: ['sent', 'undelivered', 'applied'],
+    },
+  },
+  failed: {
+    make: () => attempted(rejected),
+    after: {
+      accepted: ['failed', null, 'told'],
+      delivered: ['sent', 'delivered', 'applied'],
+      read: ['sent', 'read', 'applied'],
+      undelivered: ['failed', null, 'told'],
+    },
+  },
+}
+
+describe.each(Object.entries(table))('a send that is %s', (_, { make, after }) => {
+  test.each(kinds)('and a receipt of the kind %s', async (kind) => {
+    const requestId = await make()
+    const before = await timelineOf(service, requestId)
+    const [status, delivery, result] = after[kind]
+    expect(await report(requestId, [kind])).toEqual([result])
+    const timeline = await timelineOf(service, requestId)
+    expect(timeline).toMatchObject({ status, delivery, attempts: before.attempts })
+    expect(timeline.deliveryAt === null).toBe(delivery === null)
+    const added = timeline.events.slice(before.events.length)
+    const names = added.map(({ event }) => event)
+    const settled = status !== before.status ? ['sent'] : []
+    expect(timeline.events.slice(0, before.events.length)).toEqual(before.events)
+    expect(names).toEqual(result === 'unexpected' ? [] : [...settled, delivery ?? 'receipt'])
+  })
+})
+
+/** What a receipt during the call does: the status afterwards, for a receipt that says only that it was accepted, and else. */
+const duringCall: [AttemptOutcome, Record<ReceiptKind, string>][] = [
+  [sent, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent' }],
+  [unsure, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent' }],
+  [busy, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent' }],
+  [rejected, { accepted: 'failed', delivered: 'sent', read: 'sent', undelivered: 'failed' }],
+  [refused, { accepted: 'queued', delivered: 'sent', read: 'sent', undelivered: 'queued' }],
+  [notCalled, { accepted: 'queued', delivered: 'sent', read: 'sent', undelivered: 'queued' }],
+]
+const casesDuringCall = duringCall.flatMap(([outcome, after]) =>
+  kinds.map((kind) => [outcome.outcome, kind, outcome, after[kind]] as const),
+)
+
+describe('a receipt that comes during the call is kept until its outcome is recorded', () => {
+  test.each(casesDuringCall)('%s, %s', async (_, kind, outcome, status) => {
+    const requestId = await accept(service, account, textBody())
+    const send = await beginAttempt(service, requestId, 'first')
+    expect(await report(requestId, [kind])).toEqual(['early'])
+    expect(await report(requestId, [kind])).toEqual(['duplicate'])
+    expect(await stateOf(requestId)).toEqual({ status: 'sending', delivery: null })
+    const { wakeInMs } = await endAttempt(service, send, outcome)
+    const delivery = status === 'sent' && kind !== 'accepted' ? kind : null
+    expect(await stateOf(requestId)).toEqual({ status, delivery })
+    expect(wakeInMs !== undefined).toBe(status === 'queued')
+    expect((await rowOf(service, requestId)).pendingReceipts).toBeNull()
+    const timeline = await timelineOf(service, requestId)
+    expect(namesOf(timeline).filter((name) => name === (delivery ?? 'receipt'))).toHaveLength(1)
+    expect(namesOf(timeline).filter((name) => name === 'sent')).toHaveLength(status === 'sent' ? 1 : 0)
+    expect(await report(requestId, [kind])).toEqual(['duplicate'])
+    const logged = service.logsOf(requestId).map(({ event }) => event)
+    expect(logged).toContain(delivery ?? 'receipt')
+    if (status === 'sent') expect(logged.at(-2)).toBe('sent')
+    await service.runtime.db.$client.query('update channels set held_at = null, held_reason = null')
+  })
+
+  test('of an attempt whose worker is lost, too: it is sent, and no late outcome changes that', async () => {
+    for (const kind of kinds) {
+      const requestId = await accept(service, account, textBody())
+      const send = await beginAttempt(service, requestId, `dies-${kind}`)
+      await report(requestId, [kind])
+      await lapse(service, `dies-${kind}`)
+      await sweepOnce(service)
+      const delivery = kind === 'accepted' ? null : kind
+      expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery })
+      const names = ['accepted', 'attempt_started', 'attempt_lost', 'sent', delivery ?? 'receipt']
+      expect(namesOf(await timelineOf(service, requestId))).toEqual(names)
+      await endAttempt(service, send, rejected)
+      expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery })
+      expect(namesOf(await timelineOf(service, requestId))).toEqual([...names, 'attempt_finished'])
+    }
+  })
+
+  test('of an attempt that was lost before the call, it changes nothing', async () => {
+    const requestId = await accept(service, account, textBody())
+    await service.runtime.db.$client.query('update sends set close_conversation = true where request_id = $1', [requestId])
+    await claimBy(service, requestId, 'never-calls')
+    expect(await report(requestId, ['delivered'])).toEqual(['early'])
+    await lapse(service, 'never-calls')
+    await sweepOnce(service)
+    expect(await stateOf(requestId)).toEqual({ status: 'queued', delivery: null })
+    expect((await rowOf(service, requestId)).pendingReceipts).toBeNull()
+  })
+})
+
+test('a send that a receipt made sent is not called again, also where its retry was due', async () => {
+  const requestId = await attempted(busy)
+  await report(requestId, ['accepted'])
+  let calls = 0
+  const deliver = await deliverAs(
+    service,
+    'another',
+    alikeProviders({
+      async send() {
+        calls++
+        return { outcome: 'sent' }
+      },
+    }),
+  )
+  await deliver(requestId)
+  expect(calls).toBe(0)
+  expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery: null })
+})
+
+test('a late outcome after the receipt is told, and changes nothing', async () => {
+  const requestId = await accept(service, account, textBody())
+  const send = await beginAttempt(service, requestId, 'late')
+  await lapse(service, 'late')
+  await sweepOnce(service)
+  expect(await stateOf(requestId)).toEqual({ status: 'uncertain', delivery: null })
+  await report(requestId, ['delivered'])
+  for (const outcome of [rejected, sent]) await endAttempt(service, send, outcome)
+  expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery: 'delivered' })
+  const names = namesOf(await timelineOf(service, requestId))
+  expect(names.slice(0, 6)).toEqual(['accepted', 'attempt_started', 'attempt_lost', 'uncertain', 'sent', 'delivered'])
+  expect(names.filter((name) => name === 'sent')).toHaveLength(1)
+})
+
+test('an outcome that was recorded before, but whose answer was lost, is not told twice after a receipt', async () => {
+  const requestId = await accept(service, account, textBody())
+  const send = await beginAttempt(service, requestId, 'first')
+  await endAttempt(service, send, unsure)
+  await report(requestId, ['delivered'])
+  await endAttempt(service, send, unsure)
+  expect(namesOf(await timelineOf(service, requestId))).toEqual([
+    'accepted',
+    'attempt_started',
+    'attempt_finished',
+    'uncertain',
+    'sent',
+    'delivered',
+  ])
+})
+
+test('the send behind it may go when a receipt has ended a send that waited for its retry', async () => {
+  const contact = '+4915199900001'
+  const first = await attemptedSend(service, account, busy, textBody('first', contact))
+  const second = await accept(service, account, textBody('second', contact))
+  const recorded = await recordReceipts(service.runtime.db, [buildReceipt(first, account.channelId, 'accepted')])
+  expect(recorded).toMatchObject([{ settles: true, nextInLane: { requestId: second } }])
+})
+
+describe('the delivery state only rises', () => {
+  test.each<[ReceiptKind[], string, string[]]>([
+    [['read', 'delivered'], 'read', ['read', 'receipt']],
+    [['delivered', 'read'], 'read', ['delivered', 'read']],
+    [['undelivered', 'delivered'], 'delivered', ['undelivered', 'delivered']],
+    [['delivered', 'undelivered'], 'delivered', ['delivered', 'receipt']],
+    [['read', 'undelivered', 'accepted'], 'read', ['read', 'receipt', 'receipt']],
+  ])('for a phone: %j ends as %s', async (reported, delivery, names) => {
+    const together = await attempted(sent)
+    const apart = await attempted(sent)
+    await report(together, reported)
+    for (const kind of reported) await report(apart, [kind])
+    for (const requestId of [together, apart]) {
+      expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery })
+      expect(namesOf(await timelineOf(service, requestId)).slice(4)).toEqual(names)
+    }
+  })
+
+  test.each<[ReceiptKind[], string]>([
+    [['delivered', 'undelivered'], 'undelivered'],
+    [['undelivered', 'delivered'], 'undelivered'],
+  ])('for an e-mail: %j ends as %s', async (reported, delivery) => {
+    const owner = await buildAccount(service)
+    const body = textBody('Hello', `ann-${Date.now()}@example.com`)
+    const requestId = await attemptedSend(service, owner, sent, body)
+    for (const kind of reported) {
+      await recordReceipts(service.runtime.db, [buildReceipt(requestId, owner.channelId, kind)])
+    }
+    expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery })
+  })
+})
+
+test('that another message was not delivered is told only', async () => {
+  const requestId = await attempted(sent)
+  expect(await report(requestId, ['undelivered'], 'wamid.other')).toEqual(['told'])
+  expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery: null })
+  expect(await report(requestId, ['undelivered'])).toEqual(['applied'])
+})
+
+test('an uncertain send gets its message id from the receipt', async () => {
+  const requestId = await attempted(unsure)
+  await report(requestId, ['accepted'], 'wamid.found')
+  expect(await timelineOf(service, requestId)).toMatchObject({ status: 'sent', providerMessageId: 'wamid.found' })
+})
+
+test('the same receipt is told once: event, status, code and message id make it the same, not its time', async () => {
+  const requestId = await attempted(sent)
+  const one = buildReceipt(requestId, account.channelId, 'undelivered', { providerMessageId: 'wamid.1', providerCode: '131026' })
+  const at = (providerAt: string) => ({ ...one, fields: { ...one.fields, providerAt } })
+  const other = { ...one, fields: { ...one.fields, providerCode: '131047' } }
+  const record = async (...rows: (typeof one)[]) =>
+    (await recordReceipts(service.runtime.db, rows)).map(({ result }) => result)
+  expect(await record(one, at('2026-11-23T14:00:00.000Z'))).toEqual(['applied', 'duplicate'])
+  expect(await record(at('2026-11-23T15:00:00.000Z'))).toEqual(['duplicate'])
+  expect(await record(other)).toEqual(['told'])
+  expect(namesOf(await timelineOf(service, requestId)).slice(4)).toEqual(['undelivered', 'receipt'])
+})
+
+test('at most 50 receipts of a send are recorded, also of those that wait for its outcome', async () => {
+  const requestId = await attempted(sent)
+  const sending = await accept(service, account, textBody())
+  const attempt = await beginAttempt(service, sending, 'capped')
+  const many = (id: string, from: number) =>
+    Array.from({ length: 30 }, (_, index) =>
+      buildReceipt(id, account.channelId, 'accepted', { providerMessageId: `wamid.${from + index}` }),
+    )
+  for (const from of [0, 30, 60]) {
+    await recordReceipts(service.runtime.db, [...many(requestId, from), ...many(sending, from)])
+  }
+  const last = await recordReceipts(service.runtime.db, many(requestId, 90))
+  expect(new Set(last.map(({ result }) => result))).toEqual(new Set(['over_cap']))
+  await endAttempt(service, attempt, sent)
+  for (const id of [requestId, sending]) {
+    const names = namesOf(await timelineOf(service, id))
+    expect(names.filter((name) => name === 'receipt')).toHaveLength(50)
+  }
+})
+
+test('a receipt of another channel, or of no send, is unknown, and costs none of the others', async () => {
+  const requestId = await attempted(sent)
+  const foreign = await attemptedSend(service, await buildAccount(service), sent)
+  const absent = '01890000-0000-7000-8000-000000000000'
+  const rows = [foreign, requestId, absent].map((id) => buildReceipt(id, account.channelId, 'delivered'))
+  const recorded = await recordReceipts(service.runtime.db, rows)
+  expect(recorded.map(({ ord, result }) => [ord, result])).toEqual([
+    [0, 'unknown'],
+    [1, 'applied'],
+    [2, 'unknown'],
+  ])
+  expect(await stateOf(foreign)).toEqual({ status: 'sent', delivery: null })
+})
+
+test('an erased send keeps what became of it, and gets nothing that may identify the contact', async () => {
+  const requestId = await attempted(sent)
+  await report(requestId, ['delivered'])
+  await eraseSends(service.runtime.db, [requestId])
+  await report(requestId, ['read'], 'wamid.of-the-contact')
+  const timeline = await timelineOf(service, requestId)
+  expect(timeline).toMatchObject({ status: 'sent', delivery: 'read', providerMessageId: null })
+  const receipts = timeline.events.filter(({ event }) => event === 'delivered' || event === 'read')
+  expect(receipts).toMatchObject([
+    { providerStatus: 'delivered', providerMessageId: null },
+    { providerStatus: 'read', providerMessageId: null },
+  ])
+  expect(JSON.stringify(timeline)).not.toContain('wamid')
+})
+
+test('a send that was reported as not delivered can not be replayed', async () => {
+  const requestId = await attempted(sent)
+  await report(requestId, ['undelivered'])
+  expect(await replaySend(service.runtime.db, requestId)).toBe(false)
+})

@@ -1,0 +1,153 @@
+import twilioPackage from 'twilio'
+import { expect, test } from 'vitest'
+import { twilioMeaning, twilioReceipts } from '../../../src/core/providers/twilio-receipts.ts'
+import { statusCallbackUrl } from '../../../src/core/providers/twilio-receipts.ts'
+import type { ReceiptRequest } from '../../../src/core/receipt.ts'
+import { statusCallback } from '../../../src/dev/emulators/twilio-reports.ts'
+import { aRequestId, contactPhone, describeReceipts } from './contract.ts'
+
+const { getExpectedTwilioSignature, validateRequest } = twilioPackage
+const publicBaseUrl = 'https://messages.example.com'
+const config = {
+  accountSid: `AC${'0a'.repeat(16)}`,
+  authToken: '1b'.repeat(16),
+  from: '+15550100100',
+  statusCallback: true,
+}
+const parsedConfig = { ...config, baseUrl: 'https://api.twilio.com' }
+const fields = {
+  AccountSid: config.accountSid,
+  ApiVersion: '2010-04-01',
+  From: config.from,
+  MessageSid: `SM${'2c'.repeat(16)}`,
+  To: contactPhone,
+}
+
+/** Signed by Twilio's own package. */
+function signed(
+  form: Record<string, string | string[]>,
+  target = `/receipts/1?requestId=${aRequestId}`,
+  url = publicBaseUrl + target,
+): ReceiptRequest {
+  const body = new URLSearchParams(Object.entries(form).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one])))
+  return {
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
+      'x-twilio-signature': getExpectedTwilioSignature(config.authToken, url, form),
+      host: 'attacker.example',
+    },
+    target,
+    body: Buffer.from(body.toString()),
+    publicBaseUrl,
+    nowMs: 0,
+  }
+}
+
+describeReceipts('twilio', {
+  config,
+  otherConfig: { ...config, authToken: '3d'.repeat(16) },
+  offConfig: { ...config, statusCallback: undefined },
+  words: {
+    queued: 'accepted',
+    sending: 'accepted',
+    sent: 'accepted',
+    delivered: 'delivered',
+    read: 'read',
+    undelivered: 'undelivered',
+    failed: 'undelivered',
+  },
+  request: async (requestId, MessageStatus) => signed({ ...fields, MessageStatus }, `/receipts/1?requestId=${requestId}`),
+  unexpected: {
+    'an inbound message': async () => signed({ ...fields, SmsStatus: 'received', Body: 'Hi' }),
+    'an unknown status': async () => signed({ ...fields, MessageStatus: 'teleported' }),
+    'a form without fields': async () => signed({}),
+  },
+  unreadable: {
+    'JSON in place of a form': async () => {
+      const request = signed({})
+      return { ...request, headers: { ...request.headers, 'content-type': 'application/json' }, body: Buffer.from('{}') }
+    },
+  },
+  sign: (request) => request,
+})
+
+const isProven = (request: ReceiptRequest) => twilioReceipts.isProven(request, parsedConfig)
+
+test('Twilio’s own example is proven: https://www.twilio.com/docs/usage/security', () => {
+  const form = {
+    CallSid: 'CA1234567890ABCDE',
+    Caller: '+14158675309',
+    Digits: '1234',
+    From: '+14158675309',
+    To: '+18005551212',
+  }
+  const request: ReceiptRequest = {
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-twilio-signature': 'RSOYDt4T1cUTdK1PDd93/VVr8B8=',
+    },
+    target: '/myapp.php?foo=1&bar=2',
+    body: Buffer.from(new URLSearchParams(form).toString()),
+    publicBaseUrl: 'https://mycompany.com',
+    nowMs: 0,
+  }
+  expect(twilioReceipts.isProven(request, { ...parsedConfig, authToken: '12345' })).toBe(true)
+})
+
+test('repeated, empty and non-ASCII fields are signed as by Twilio’s package', () => {
+  expect(isProven(signed({ ...fields, MediaUrl: ['b', 'a', 'b'], Body: 'Grüße 👋 + &=%', Empty: '' }))).toBe(true)
+})
+
+test.each([
+  ['with the usual port', 'https://messages.example.com:443'],
+  ['without the port', 'https://messages.example.com'],
+])('the address may be signed %s', (_, base) => {
+  const target = `/receipts/1?requestId=${aRequestId}`
+  expect(isProven(signed(fields, target, base + target))).toBe(true)
+  expect(isProven({ ...signed(fields, target, base + target), publicBaseUrl: 'https://messages.example.com:443/' })).toBe(true)
+})
+
+test('another host, path or query than the signed one is refused, whatever the Host header', () => {
+  const target = `/receipts/1?requestId=${aRequestId}`
+  expect(isProven(signed(fields, target, `https://attacker.example${target}`))).toBe(false)
+  expect(isProven({ ...signed(fields), target: '/receipts/2' })).toBe(false)
+  expect(isProven({ ...signed(fields), target: `/receipts/1?requestId=${aRequestId.replace('0', '1')}` })).toBe(false)
+})
+
+test('what the emulator signs, Twilio’s package validates', () => {
+  const url = statusCallbackUrl(`${publicBaseUrl}/`, 'channel', aRequestId)
+  const { headers, ...report } = statusCallback(url, config.authToken, fields)
+  expect(report.url).toBe(`${publicBaseUrl}/receipts/channel?requestId=${aRequestId}`)
+  expect(validateRequest(config.authToken, headers['x-twilio-signature'] ?? '', report.url, fields)).toBe(true)
+})
+
+test('the callback’s address is one that Twilio takes: no underscore in its host, at most 4000 characters, retries asked for', () => {
+  const url = new URL(statusCallbackUrl(publicBaseUrl, aRequestId, aRequestId))
+  expect(url.hash).toBe('#rc=5&rp=5xx,ct,rt')
+})
+
+test('a failure has its code, its meaning in our words, and the time as Twilio gave it', async () => {
+  const read = await twilioReceipts.read(
+    signed({ ...fields, MessageStatus: 'undelivered', ErrorCode: '30003', RawDlrDoneDate: '2611231422' }),
+    parsedConfig,
+  )
+  expect(read).toMatchObject({
+    receipts: [
+      {
+        providerStatus: 'undelivered',
+        providerCode: '30003',
+        providerAt: '2611231422',
+        providerMessageId: fields.MessageSid,
+        reason: twilioMeaning('30003'),
+      },
+    ],
+  })
+})
+
+test('a fetched message is read like a callback', () => {
+  const { fetching } = twilioReceipts
+  const body = JSON.stringify({ sid: fields.MessageSid, status: 'undelivered', error_code: 30005, to: contactPhone })
+  expect(fetching?.read(aRequestId, body)).toMatchObject({ kind: 'undelivered', providerCode: '30005', providerMessageId: fields.MessageSid })
+  expect(fetching?.read(aRequestId, '{"status":"teleported"}')).toBeUndefined()
+  expect(fetching?.read(aRequestId, 'no JSON')).toBeUndefined()
+})

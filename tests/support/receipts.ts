@@ -1,0 +1,88 @@
+import type { ReceiptRow } from '../../db/receipts.ts'
+import type { ReceiptKind } from '../../src/core/receipt.ts'
+import type { Report } from '../../src/dev/emulators/reports.ts'
+import { statusReport } from '../../src/dev/emulators/whatsapp-reports.ts'
+import type { Answer, Api } from './builders.ts'
+import type { TestService } from './service.ts'
+
+export const whatsAppConfig = {
+  phoneNumberId: '106540352242922',
+  accessToken: 'EAAJB-test',
+  appSecret: '0123456789abcdef0123456789abcdef',
+  verifyToken: 'a token of the webhook',
+}
+
+export const receiptsUrl = ({ url }: Api, channelId: string) => `${url}/receipts/${channelId}`
+
+/** WhatsApp's word for each kind of receipt. */
+const words: Record<ReceiptKind, string> = {
+  accepted: 'sent',
+  delivered: 'delivered',
+  read: 'read',
+  undelivered: 'failed',
+}
+
+export interface ReportedStatus {
+  requestId: string | undefined
+  kind: ReceiptKind
+  /** Default: an id of its own for each send. */
+  messageId?: string
+  code?: number
+}
+
+/** A signed request of WhatsApp's to a channel. */
+export function whatsAppReport(
+  service: Api,
+  channelId: string,
+  statuses: readonly ReportedStatus[],
+  config: { phoneNumberId: string; appSecret: string } = whatsAppConfig,
+): Report {
+  return statusReport(
+    receiptsUrl(service, channelId),
+    config,
+    statuses.map(({ requestId, kind, messageId = `wamid.${requestId}`, code }) => ({
+      status: words[kind],
+      of: { id: messageId, to: '4915112345678', callbackData: requestId },
+      ...(code !== undefined && { errors: [{ code, title: 'Message undeliverable +49 151 12345678' }] }),
+    })),
+  )
+}
+
+export async function sendReport({ url, headers, body }: Report): Promise<Answer> {
+  const response = await fetch(url, { method: 'POST', headers, body })
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: response.headers.get('Content-Type') === 'application/json' ? JSON.parse(text) : text,
+  }
+}
+
+/** What the metric has counted since it was last read, by result. */
+export function receiptCounts({ api }: TestService) {
+  let before: Record<string, number> = {}
+  return async (): Promise<Record<string, number>> => {
+    const { values } = await api.metrics.receipts.get()
+    const now: Record<string, number> = {}
+    for (const { labels, value } of values) now[`${labels.result}`] = (now[`${labels.result}`] ?? 0) + value
+    const since = Object.entries(now).map(([result, value]) => [result, value - (before[result] ?? 0)] as const)
+    before = now
+    return Object.fromEntries(since.filter(([, value]) => value > 0))
+  }
+}
+
+/** A receipt as the statement takes it. */
+export function buildReceipt(
+  requestId: string,
+  channelId: string,
+  kind: ReceiptKind,
+  fields: Partial<ReceiptRow['fields']> = {},
+): ReceiptRow {
+  const providerMessageId = `wamid.${requestId}`
+  return {
+    requestId,
+    channelIds: [channelId],
+    kind,
+    fields: { providerStatus: words[kind], providerAt: null, providerCode: null, providerMessageId, ...fields },
+  }
+}
