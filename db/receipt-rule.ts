@@ -30,7 +30,9 @@ export const rankOf = (state: string) => {
   const ranks = Object.entries(deliveryOrder).map(
     ([type, states]) => `when '${type}' then array_position(${list(states)}, ${state})`,
   )
-  return `coalesce(case s.contact_type ${ranks.join(' ')} end, 0)`
+  return sqlText`
+    coalesce(case s.contact_type
+      ${ranks.join('\n')} end, 0)`
 }
 
 /** SQL of what recognises a repeat: a receipt's word, code and message id. */
@@ -44,7 +46,7 @@ export const receiptKey = (fields: string) => sqlText`
  *
  * The relation before them is `heard`, one row for each receipt and its send: `request_id`, `ord` (the order of receipts), `at`,
  * `kind`, `fields`, `key`, `keys` (of the receipts recorded before), `is_pending` (it waits for an outcome), `sent_by` (the kinds
- * that make the send sent; null if none can be about it), `was_sent`, `rank`, `delivery_rank`, `known_id` (the recorded id of the
+ * that make the send sent; null if none can be about it), `was_sent`, `rank`, `known_rank`, `known_id` (the recorded id of the
  * message).
  */
 export const decidingReceipts = sqlText`
@@ -66,7 +68,7 @@ export const decidingReceipts = sqlText`
   -- What each one changes: it makes the send sent, or raises its delivery state.
   effects as materialized (
     select *, is_sent and not was_sent and not coalesce(lag(is_sent) over receipts, false) as settles,
-           coalesce(counted > greatest(delivery_rank, max(counted) over (receipts rows between unbounded preceding
+           coalesce(counted > greatest(known_rank, max(counted) over (receipts rows between unbounded preceding
                                                                           and 1 preceding)), false) as raises
     from ranked
     window receipts as (partition by request_id order by ord)),
@@ -92,20 +94,31 @@ export const receiptEvents = sqlText`
     where e.at is not null
     order by r.request_id, r.ord)`
 
-/** SQL of the assignments of the row of a send `s` by its `changes` `c`, besides those of its status. */
-export const deliveryChanges = sqlText`
-  delivery = coalesce(c.delivery, s.delivery),
-  delivery_at = case when c.delivery is not null then c.at else s.delivery_at end,
-  receipt_keys = case when c.keys is not null then coalesce(s.receipt_keys, '{}') || c.keys else s.receipt_keys end`
+/**
+ * SQL of the assignments by a send's `changes` `c`, besides those of its status.
+ *
+ * @param s the send's row, locked.
+ */
+export const deliveryChanges = (s: string) => sqlText`
+  delivery = coalesce(c.delivery, ${s}.delivery),
+  delivery_at = case when c.delivery is not null then c.at else ${s}.delivery_at end,
+  receipt_keys = case when c.keys is not null then coalesce(${s}.receipt_keys, '{}') || c.keys
+                      else ${s}.receipt_keys end`
+
+/** SQL of one of the effects `r`. */
+export const effect = sqlText`
+  json_build_object('event', case when r.raises then r.kind else 'receipt' end,
+                    'isRaised', r.raises, 'fields', r.fields)`
 
 /** SQL of a list of the effects on a send, for the log. */
 export const effectsOn = (requestId: string) => sqlText`
-  (select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
-                                     'isRaised', r.raises, 'fields', r.fields) order by r.ord)
-   from effects r where r.request_id = ${requestId})`
+  coalesce((
+    select json_agg(${effect} order by r.ord)
+    from effects r where r.request_id = ${requestId}), '[]')`
 
 /** SQL of a CTE that moves the last attempts of `ended`, sends that had ended without being sent, to send_events. */
 export const endsToEvents = (ended: string) => sqlText`
   ${attemptsToEvents(ended, endOf('a.ended_at'))}`
 
+/** SQL of the fields of a lost attempt in the row of a send `s` that has ended. */
 export const lostAttempt = fieldsOf('attempt_lost', { attempt: 's.attempt', reason: 's.failure' })

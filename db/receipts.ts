@@ -10,6 +10,7 @@ import {
   arrival,
   decidingReceipts,
   deliveryChanges,
+  effect,
   endsToEvents,
   lostAttempt,
   maxReceipts,
@@ -81,13 +82,14 @@ const recordStatement = prepared<RecordedReceipt>(
              coalesce(s.receipt_keys, '{}')
                || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as keys,
              s.status = 'sending' as is_pending, s.status = 'sent' as was_sent,
-             case when s.status in ('sending', 'sent', 'uncertain') then ${anyReceipt}
-                  when s.status = 'queued' and s.attempt > s.attempts_before_replay then ${anyReceipt}
+             case when s.status in ('sending', 'sent', 'uncertain')
+                       or s.status = 'queued' and s.attempt > s.attempts_before_replay
+                  then ${anyReceipt}
                   when s.status = 'failed' then ${arrival}
                   when s.status = 'queued' and s.attempt > 0 then ${arrival}
                   when s.status <> 'queued' then ${noReceipt} end as sent_by,
              ${rankOf('g.kind')} as rank,
-             ${rankOf('s.delivery')} as delivery_rank,
+             ${rankOf('s.delivery')} as known_rank,
              s.provider_message_id as known_id
       from given g join locked s on s.request_id = g."requestId" and s.channel_id = any(g."channelIds")
         cross join moment
@@ -100,31 +102,34 @@ const recordStatement = prepared<RecordedReceipt>(
     -- Those of sends whose outcome isn't recorded yet.
     kept as (
       update sends s set pending_receipts = coalesce(s.pending_receipts, '[]') || early.receipts
-      from (select request_id, jsonb_agg(jsonb_build_object('kind', kind, 'fields', fields, 'key', key) order by ord) as receipts
+      from (select request_id,
+                   jsonb_agg(jsonb_build_object('kind', kind, 'fields', fields, 'key', key) order by ord) as receipts
             from fresh where is_pending and number <= ${maxReceipts} group by request_id) early
       where s.request_id = early.request_id),
     -- The last attempts of sends that had ended otherwise. The row of a send that is sent by a receipt holds no attempt.
     ended as (
       select s.*, s.finished_at as ended_at, s.attempt_record as record,
-             case when ${claimIsLost} then ${lostAttempt} end as loss
+             case when ${claimIsLost}
+                  then ${lostAttempt} end as loss
       from locked s join changes c using (request_id)
       where c.settles and s.status in ('uncertain', 'failed')),
     -- Their events.
     ends as (
       ${endsToEvents('ended')}),
-    -- The sends' next states.
+    -- The sends' next states, all from the locked rows: PostgreSQL checks constraints first with the row as it was when
+    -- the statement began.
     written as (
       update sends s
-      set status = case when c.settles then 'sent' else s.status end,
-          finished_at = case when c.settles then c.at else s.finished_at end,
-          failure = case when c.settles then null else s.failure end,
-          claimed_at = case when c.settles then null else s.claimed_at end,
-          claim_id = case when c.settles then null else s.claim_id end,
-          attempt_record = case when c.settles then null else s.attempt_record end,
-          provider_message_id = case when c.settles then coalesce(s.provider_message_id, c.message_id)
-                                     else s.provider_message_id end,
-          ${deliveryChanges}
-      from changes c
+      set status = case when c.settles then 'sent' else l.status end,
+          finished_at = case when c.settles then c.at else l.finished_at end,
+          failure = case when c.settles then null else l.failure end,
+          claimed_at = case when c.settles then null else l.claimed_at end,
+          claim_id = case when c.settles then null else l.claim_id end,
+          attempt_record = case when c.settles then null else l.attempt_record end,
+          provider_message_id = case when c.settles then coalesce(l.provider_message_id, c.message_id)
+                                     else l.provider_message_id end,
+          ${deliveryChanges('l')}
+      from changes c join locked l using (request_id)
       where s.request_id = c.request_id
       returning s.request_id, s.status, s.lane, s.seq, c.settles),
     -- The next sends in the lanes of those that ended only now.
@@ -139,17 +144,16 @@ const recordStatement = prepared<RecordedReceipt>(
                 when f.ord is null then 'duplicate'
                 when f.number > ${maxReceipts} then 'over_cap'
                 when h.is_pending then 'early'
-                when e.settles or e.raises then 'applied'
+                when r.settles or r.raises then 'applied'
                 else 'told' end as result,
-           case when e.ord is not null then
-             json_build_object('event', case when e.raises then e.kind else 'receipt' end,
-                               'isRaised', e.raises, 'fields', e.fields) end as effect,
-           coalesce(e.settles, false) as settles, h.channel_id as "channelId", n."nextInLane"
+           case when r.ord is not null then
+             ${effect} end as effect,
+           coalesce(r.settles, false) as settles, h.channel_id as "channelId", n."nextInLane"
     from given g
       left join heard h using (ord)
       left join fresh f using (ord)
-      left join effects e using (ord)
-      left join next n on e.settles and n.request_id = e.request_id
+      left join effects r using (ord)
+      left join next n on r.settles and n.request_id = r.request_id
     order by g.ord`,
 )
 
@@ -171,11 +175,16 @@ const columns = 'id as "channelId", account_id as "accountId", provider, sealed_
 const channelsStatement = prepared<ReceivingChannel>(
   'receiving_channels',
   'Finds the channels that receipts are addressed to.',
-  `select ${columns} from channels where ${isGiven('id')} and deleted_at is null`,
+  sqlText`
+    select ${columns}
+    from channels where ${isGiven('id')} and deleted_at is null`,
 )
 
 /** Deleted channels look absent: their configs, and so their secrets, are gone. */
-export function findReceivingChannels(db: Database, channelIds: readonly string[]): Promise<ReceivingChannel[]> {
+export function findReceivingChannels(
+  db: Database,
+  channelIds: readonly string[],
+): Promise<ReceivingChannel[]> {
   return channelsStatement(db, [channelIds])
 }
 
@@ -188,6 +197,9 @@ const siblingsStatement = prepared<ReceivingChannel>(
     where account_id = $1 and provider = $2 and id <> $3 and deleted_at is null`,
 )
 
-export function findSiblings(db: Database, { accountId, provider, channelId }: ReceivingChannel): Promise<ReceivingChannel[]> {
+export function findSiblings(
+  db: Database,
+  { accountId, provider, channelId }: ReceivingChannel,
+): Promise<ReceivingChannel[]> {
   return siblingsStatement(db, [accountId, provider, channelId])
 }

@@ -1,11 +1,11 @@
 -- The service's prepared statements, as PostgreSQL gets them. Written by `npm run statements`, not by hand:
 -- their sources are the files of db/ that call `prepared`.
 
--- agree_on_queue_shards: Records the number of shards of a worker: if there is none yet; if the worker names the number in force as its former one,
-   which begins a change; or if it has the number in force and names no former one, which ends a change.
-insert into queue_shards as in_force (count) values ($1::int)
-on conflict (only_row) do update set count = $1::int, previous = $2::int
-where in_force.count = $2::int or (in_force.count = $1::int and $2::int is null and in_force.previous is not null);
+-- await_receipts: Notes since when channels have sent messages without a receipt.
+update channels c set awaits_receipt_since = given.at
+from json_to_recordset($1) as given ("channelId" uuid, at timestamptz)
+where c.id = given."channelId" and c.expects_receipts and c.awaits_receipt_since is null
+  and coalesce(c.receipt_at < given.at, true);
 
 -- backlog_of_sends: Counts the unfinished sends, and how long the oldest have been due, for metrics.
 with unfinished as materialized (
@@ -81,7 +81,8 @@ order by id;
 -- channel_states: Counts held channels and open circuit breakers by provider, for metrics.
 select provider, count(*) filter (where held_at is not null)::int as held,
        count(*) filter (where breaker_open_until > clock_timestamp())::int as "breakersOpen",
-       count(*) filter (where breaker_open_until <= clock_timestamp())::int as "breakersHalfOpen"
+       count(*) filter (where breaker_open_until <= clock_timestamp())::int as "breakersHalfOpen",
+       count(*) filter (where awaits_receipt_since < clock_timestamp() - interval '1 hour')::int as "withoutReceipts"
 from channels where deleted_at is null group by provider;
 
 -- claim_sends: Claims those of the given sends that are ready and free to go.
@@ -349,7 +350,7 @@ where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($
 -- $1: how many; $2: the sweeping worker; $3: its sends in flight; $4: until when it may sweep.
 select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
        s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
-       channels.on_uncertain as "onUncertain", (s.conversation_id is not null) as "mayHaveCalled"
+       channels.provider, channels.on_uncertain as "onUncertain", (s.conversation_id is not null) as "mayHaveCalled"
 from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
 where s.finished_at is null and s.status = 'sending'
   and ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
@@ -376,8 +377,9 @@ given_up as materialized (
   select * from json_to_recordset($1) as
     ("requestId" uuid, "claimId" uuid, "mayHaveCalled" boolean, status text, reason text, "delayMs" float8)),
 -- The claims that are still lost, with the attempt from the send's row. Locked in the order of ids.
-lost as materialized (
-  select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, g.*
+attempted as materialized (
+  select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, s.contact_type, s.receipt_keys,
+         s.pending_receipts, g.*
   from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
   where s.status = 'sending' and s.claim_id = g."claimId" and (s.conversation_id is not null) = g."mayHaveCalled"
     and ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
@@ -385,20 +387,86 @@ lost as materialized (
        (s.worker = $2 and s.request_id <> all($3::uuid[]) and s.claimed_at < clock_timestamp() - interval '1 minutes'))
   order by s.request_id
   for no key update of s),
+-- Each receipt that came during the call, with its send.
+heard as materialized (
+  select p.ord, p.receipt->>'kind' as kind, (p.receipt->'fields')::json as fields, p.receipt->>'key' as key,
+         s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as keys, false as is_pending,
+         s.status = 'sent' as was_sent, s.sent_by,
+         coalesce(case s.contact_type
+           when 'phone' then array_position('{undelivered,delivered,read}'::text[], p.receipt->>'kind')
+           when 'email' then array_position('{delivered,read,undelivered}'::text[], p.receipt->>'kind') end, 0) as rank,
+         0 as known_rank, null as known_id
+  from (
+    select a.*,
+           case when a."mayHaveCalled" then '{accepted,delivered,read,undelivered}'::text[] end as sent_by
+    from attempted a) s
+    cross join lateral jsonb_array_elements(s.pending_receipts) with ordinality p (receipt, ord)),
+-- Those that are no repeats, numbered for each send.
+fresh as materialized (
+  select *, cardinality(keys) + row_number() over (partition by request_id order by ord) as number
+  from (select *, row_number() over (partition by request_id, key order by ord) as occurrence
+        from heard where sent_by is not null) h
+  where occurrence = 1 and key <> all(keys)),
+-- Those to record, with whether the send is sent by then.
+followed as (
+  select *, bool_or(was_sent or kind = any(sent_by)) over (partition by request_id order by ord) as is_sent
+  from fresh where number <= 50 and not is_pending),
+-- With the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
+ranked as (
+  select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
+                 then rank end as counted
+  from followed),
+-- What each one changes: it makes the send sent, or raises its delivery state.
+effects as materialized (
+  select *, is_sent and not was_sent and not coalesce(lag(is_sent) over receipts, false) as settles,
+         coalesce(counted > greatest(known_rank, max(counted) over (receipts rows between unbounded preceding
+                                                                        and 1 preceding)), false) as raises
+  from ranked
+  window receipts as (partition by request_id order by ord)),
+-- What they change together.
+changes as materialized (
+  select request_id, min(at) as at, bool_or(settles) as settles, array_agg(key order by ord) as keys,
+         (array_agg(kind order by ord desc) filter (where raises))[1] as delivery,
+         (array_agg(fields->>'providerMessageId' order by ord) filter (where is_sent))[1] as message_id
+  from effects group by request_id),
+-- Their events. One that doesn't raise the delivery state is recorded as another receipt.
+receipt_events as (
+  insert into send_events (request_id, at, event, fields)
+  select r.request_id, e.at, e.event, r.fields
+  from effects r cross join lateral (values
+    (case when r.raises and r.kind = 'delivered' then r.at end, 'delivered', r.fields),
+    (case when r.raises and r.kind = 'read' then r.at end, 'read', r.fields),
+    (case when r.raises and r.kind = 'undelivered' then r.at end, 'undelivered', r.fields),
+    (case when not r.raises then r.at end, 'receipt', r.fields)
+  ) as e (at, event, fields)
+  where e.at is not null
+  order by r.request_id, r.ord),
+-- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
+lost as materialized (
+  select a.request_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.reason, a."delayMs",
+         a."mayHaveCalled" and c.settles is not true as "staysInRow", a."mayHaveCalled",
+         case when c.settles then 'sent' else a.status end as status, coalesce(c.settles, false) as settles
+  from attempted a left join changes c using (request_id)),
 -- The sends' next states. An attempt without a call is undone.
 written as (
   update sends s
   set status = lost.status, losses = s.losses + 1,
       attempt = s.attempt - case when lost."mayHaveCalled" then 0 else 1 end,
-      claimed_at = case when lost."mayHaveCalled" then s.claimed_at end,
-      claim_id = case when lost."mayHaveCalled" then s.claim_id end,
+      claimed_at = case when lost."staysInRow" then s.claimed_at end,
+      claim_id = case when lost."staysInRow" then s.claim_id end,
       finished_at = case when lost.status <> 'queued' then lost.ended_at end,
       next_attempt_at = case when lost.status = 'queued' then lost.ended_at + lost."delayMs" * interval '1 ms'
                              else s.next_attempt_at end,
-      failure = case when lost.status <> 'queued' then lost.reason end
-  from lost
+      failure = case when lost.status in ('failed', 'uncertain') then lost.reason end,
+      provider_message_id = case when lost.settles then c.message_id else s.provider_message_id end,
+      pending_receipts = null,
+      delivery = coalesce(c.delivery, s.delivery),
+      delivery_at = case when c.delivery is not null then c.at else s.delivery_at end,
+      receipt_keys = case when c.keys is not null then coalesce(s.receipt_keys, '{}') || c.keys
+                          else s.receipt_keys end
+  from lost left join changes c using (request_id)
   where s.request_id = lost.request_id
-  returning s.request_id, s.status, s.next_attempt_at),
+  returning s.request_id, s.status, s.next_attempt_at, lost.settles),
 -- The attempts that are no longer in their rows.
 removed as (
   select lost.*, null::json as record, w.next_attempt_at,
@@ -408,7 +476,7 @@ removed as (
          end as loss,
          case when lost.status = 'queued' then ended_at end as scheduled_at
   from lost join written w using (request_id)
-  where lost.status = 'queued' or not "mayHaveCalled"),
+  where lost.status = 'queued' or not lost."staysInRow"),
 -- Their events.
 events as (
   insert into send_events (request_id, at, event, fields)
@@ -423,7 +491,14 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position)
-select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt"
+select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
+       json_build_object(
+         'settle', settles,
+         'effects',
+         coalesce((
+           select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
+                               'isRaised', r.raises, 'fields', r.fields) order by r.ord)
+           from effects r where r.request_id = written.request_id), '[]')) as receipts
 from written;
 
 -- grant_permits: Grants the free permits of channels to their due sends.
@@ -790,6 +865,13 @@ with channels as materialized (
 update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
 returning was_in_slow_start as "wasInSlowStart";
 
+-- note_receipts: Notes when channels last got a receipt.
+update channels c
+set receipt_at = greatest(c.receipt_at, given.at),
+    awaits_receipt_since = case when c.awaits_receipt_since > given.at then c.awaits_receipt_since end
+from json_to_recordset($1) as given ("channelId" uuid, at timestamptz)
+where c.id = given."channelId";
+
 -- open_breaker: Opens a channel’s circuit breaker, for longer each time.
 update channels
 set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breaker_opened_at, clock_timestamp()),
@@ -798,9 +880,6 @@ set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breake
 where id = $1 and (breaker_open_until is null or $2)
 returning least(300,
                 10 * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds";
-
--- read_queue_shards: Reads how many shards the queue has.
-select count, previous from queue_shards;
 
 -- ready_heads: Finds the heads of the lanes of given sends that may be claimed now.
 select distinct s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
@@ -827,6 +906,15 @@ where asked.request_id = any((select $1::uuid[])::uuid[])
   and s.status = 'queued' and s.next_attempt_at <= clock_timestamp()
     and not coalesce(s.expires_at <= clock_timestamp(), false)
   and not (channels.held_at is not null) and permit.in_ms is not null;
+
+-- receiving_channels: Finds the channels that receipts are addressed to.
+select id as "channelId", account_id as "accountId", provider, sealed_config as "sealedConfig"
+from channels where id = any((select $1::uuid[])::uuid[]) and deleted_at is null;
+
+-- receiving_siblings: Lists the other channels of an account and provider, whose receipts may come to the same address.
+-- $1: the account; $2: the provider; $3: the channel that was addressed.
+select id as "channelId", account_id as "accountId", provider, sealed_config as "sealedConfig" from channels
+where account_id = $1 and provider = $2 and id <> $3 and deleted_at is null;
 
 -- reclaim_sends: Repeats claim_sends after a lost answer. Waits for sends that the first one may still be claiming.
 -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
@@ -914,7 +1002,7 @@ s as (
          case when s.contact_value = 'erased' then
            (select json_object_agg(key, case when key in (
               'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
-              'providerStatus', 'providerCode', 'nextAttemptAt', 'late') then value else 'null' end)
+              'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'late') then value else 'null' end)
             from json_each($3::json))
          else $3::json end as record,
          case when not s.contact_value = 'erased' then $4 end as message_id,
@@ -971,10 +1059,11 @@ outcomes as materialized (
      "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text)),
 -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
 ended as materialized (
-  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, o.*
+  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at,
+         o.*
   from sends s join outcomes o on o."requestId" = s.request_id
   where s.request_id = any(array(select "requestId" from outcomes))
-    and s.status = 'sending' and s.claim_id = o."claimId"
+    and s.status = 'sending' and s.claim_id = o."claimId" and s.pending_receipts is null
   order by s.request_id
   for no key update of s),
 -- The sends' next states. The row of a send that is retried loses the attempt, which is moved to send_events.
@@ -982,14 +1071,14 @@ written as (
   update sends s
   set status = e.status,
       finished_at = case when e.status <> 'queued' then e.ended_at end,
-      attempt = s.attempt - case when e."isUncounted" then 1 else 0 end,
+      attempt = s.attempt - case when e."isUncounted" and e.status = 'queued' then 1 else 0 end,
       next_attempt_at = case when e.status = 'queued' and e."keepsDueTime" is not true
                              then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
                              else s.next_attempt_at end,
       claimed_at = case when e.status <> 'queued' then s.claimed_at end,
       attempt_record = case when e.status <> 'queued' then e.record end,
-      provider_message_id = e.record->>'providerMessageId',
-      failure = case when e.status <> 'queued' then e.reason end
+      failure = case when e.status in ('failed', 'uncertain') then e.reason end,
+      provider_message_id = e.record->>'providerMessageId'
   from ended e
   where s.request_id = e.request_id
   returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
@@ -1051,6 +1140,335 @@ from sends s join outcomes o on o."requestId" = s.request_id
 where s.request_id = any(array(select "requestId" from outcomes))
   and s.status <> 'sending' and s.claim_id = o."claimId"
   and not (s.claimed_at is not null and s.attempt_record is null);
+
+-- record_outcomes_with_receipts: Like record_outcomes, for sends of which receipts came during the call.
+with
+-- The given outcomes and verdicts.
+outcomes as materialized (
+  select * from json_to_recordset($1) as
+    ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
+     "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text)),
+-- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
+attempted as materialized (
+  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at,
+         s.contact_type, s.attempts_before_replay, s.receipt_keys, s.pending_receipts, o.*
+  from sends s join outcomes o on o."requestId" = s.request_id
+  where s.request_id = any(array(select "requestId" from outcomes))
+    and s.status = 'sending' and s.claim_id = o."claimId" and s.pending_receipts is not null
+  order by s.request_id
+  for no key update of s),
+-- Each receipt that came during the call, with its send.
+heard as materialized (
+  select p.ord, p.receipt->>'kind' as kind, (p.receipt->'fields')::json as fields, p.receipt->>'key' as key,
+         s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as keys, false as is_pending,
+         s.status = 'sent' as was_sent, s.sent_by,
+         coalesce(case s.contact_type
+           when 'phone' then array_position('{undelivered,delivered,read}'::text[], p.receipt->>'kind')
+           when 'email' then array_position('{delivered,read,undelivered}'::text[], p.receipt->>'kind') end, 0) as rank,
+         0 as known_rank, s.record->>'providerMessageId' as known_id
+  from (
+    select a.*,
+           case when a.record->>'outcome' in ('sent', 'uncertain', 'retry_later')
+                     or a.record->>'outcome' = 'not_called' and a.attempt - 1 > a.attempts_before_replay
+                then '{accepted,delivered,read,undelivered}'::text[]
+                else '{delivered,read}'::text[] end as sent_by
+    from attempted a) s
+    cross join lateral jsonb_array_elements(s.pending_receipts) with ordinality p (receipt, ord)),
+-- Those that are no repeats, numbered for each send.
+fresh as materialized (
+  select *, cardinality(keys) + row_number() over (partition by request_id order by ord) as number
+  from (select *, row_number() over (partition by request_id, key order by ord) as occurrence
+        from heard where sent_by is not null) h
+  where occurrence = 1 and key <> all(keys)),
+-- Those to record, with whether the send is sent by then.
+followed as (
+  select *, bool_or(was_sent or kind = any(sent_by)) over (partition by request_id order by ord) as is_sent
+  from fresh where number <= 50 and not is_pending),
+-- With the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
+ranked as (
+  select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
+                 then rank end as counted
+  from followed),
+-- What each one changes: it makes the send sent, or raises its delivery state.
+effects as materialized (
+  select *, is_sent and not was_sent and not coalesce(lag(is_sent) over receipts, false) as settles,
+         coalesce(counted > greatest(known_rank, max(counted) over (receipts rows between unbounded preceding
+                                                                        and 1 preceding)), false) as raises
+  from ranked
+  window receipts as (partition by request_id order by ord)),
+-- What they change together.
+changes as materialized (
+  select request_id, min(at) as at, bool_or(settles) as settles, array_agg(key order by ord) as keys,
+         (array_agg(kind order by ord desc) filter (where raises))[1] as delivery,
+         (array_agg(fields->>'providerMessageId' order by ord) filter (where is_sent))[1] as message_id
+  from effects group by request_id),
+-- Their events. One that doesn't raise the delivery state is recorded as another receipt.
+receipt_events as (
+  insert into send_events (request_id, at, event, fields)
+  select r.request_id, e.at, e.event, r.fields
+  from effects r cross join lateral (values
+    (case when r.raises and r.kind = 'delivered' then r.at end, 'delivered', r.fields),
+    (case when r.raises and r.kind = 'read' then r.at end, 'read', r.fields),
+    (case when r.raises and r.kind = 'undelivered' then r.at end, 'undelivered', r.fields),
+    (case when not r.raises then r.at end, 'receipt', r.fields)
+  ) as e (at, event, fields)
+  where e.at is not null
+  order by r.request_id, r.ord),
+-- As decided, unless a receipt says that the provider has it.
+ended as materialized (
+  select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.record, a.reason, a."delayMs",
+         a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
+         case when c.settles then 'sent' else a.status end as status, coalesce(c.settles, false) as settles
+  from attempted a left join changes c using (request_id)),
+-- The sends' next states. The row of a send that is retried loses the attempt, which is moved to send_events.
+written as (
+  update sends s
+  set status = e.status,
+      finished_at = case when e.status <> 'queued' then e.ended_at end,
+      attempt = s.attempt - case when e."isUncounted" and e.status = 'queued' then 1 else 0 end,
+      next_attempt_at = case when e.status = 'queued' and e."keepsDueTime" is not true
+                             then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
+                             else s.next_attempt_at end,
+      claimed_at = case when e.status <> 'queued' then s.claimed_at end,
+      attempt_record = case when e.status <> 'queued' then e.record end,
+      failure = case when e.status in ('failed', 'uncertain') then e.reason end,
+      provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.message_id end),
+      pending_receipts = null,
+      delivery = coalesce(c.delivery, s.delivery),
+      delivery_at = case when c.delivery is not null then c.at else s.delivery_at end,
+      receipt_keys = case when c.keys is not null then coalesce(s.receipt_keys, '{}') || c.keys
+                          else s.receipt_keys end
+  from ended e left join changes c using (request_id)
+  where s.request_id = e.request_id
+  returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
+            greatest(s.next_attempt_at, e.ended_at) as retried_at, e.settles),
+-- The attempts that are no longer in their rows.
+retried as (
+  select e.*, null::json as loss, w.retried_at,
+         case when "holdsChannel" then ended_at end as held_at,
+         case when "holdsChannel" is not true then ended_at end as scheduled_at
+  from ended e join written w using (request_id)
+  where e.status = 'queued'),
+-- Their events.
+events as (
+  insert into send_events (request_id, at, event, fields)
+  select a.request_id, e.at, e.event, e.fields
+  from retried a cross join lateral (values
+    (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
+    (2, a.ended_at, 'attempt_lost', a.loss),
+    (3, a.ended_at, 'attempt_finished', a.record),
+    (4, a.held_at, 'channel_held', json_build_object('reason', a.reason)),
+    (5, a.scheduled_at, 'retry_scheduled', json_build_object(
+      'reason', a.reason,
+      'nextAttemptAt', to_char(a.retried_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+  ) as e (position, at, event, fields)
+  where e.at is not null and e.fields is not null
+  order by a.request_id, e.position),
+-- Holds the channels that their provider refused; not if the config was replaced meanwhile.
+held as (
+  update channels set held_at = now(), held_reason = refusal.reason
+  from (select distinct on (channel_id) channel_id, reason, "sealedConfig" from ended where "holdsChannel") refusal
+  where channels.id = refusal.channel_id and held_at is null and channels.sealed_config = refusal."sealedConfig"),
+-- An uncounted attempt's number is used again, but its permit isn't, because the call may have been made.
+used_up as (
+  delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
+select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
+       extract(epoch from written.finished_at - written.accepted_at)::float8 as "tookSeconds",
+       case when written.status <> 'queued' then
+         (select json_build_object('requestId', next.request_id,
+                                   'overflowOf', case when next.overflow then next.channel_id end)
+          from (
+            select * from sends l
+            where l.lane = written.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
+            order by l.seq) next
+          where next.seq > written.seq limit 1) end as "nextInLane",
+            json_build_object(
+              'settle', settles,
+              'effects',
+              coalesce((
+                select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
+                                    'isRaised', r.raises, 'fields', r.fields) order by r.ord)
+                from effects r where r.request_id = written.request_id), '[]')) as receipts
+from written
+union all
+-- The outcomes that were recorded before, but whose answer was lost.
+select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
+       extract(epoch from s.finished_at - s.accepted_at)::float8 as "tookSeconds",
+       case when s.status <> 'queued' then
+         (select json_build_object('requestId', next.request_id,
+                                   'overflowOf', case when next.overflow then next.channel_id end)
+          from (
+            select * from sends l
+            where l.lane = s.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
+            order by l.seq) next
+          where next.seq > s.seq limit 1) end as "nextInLane", null
+from sends s join outcomes o on o."requestId" = s.request_id
+where s.request_id = any(array(select "requestId" from outcomes))
+  and s.status <> 'sending' and s.claim_id = o."claimId"
+  and not (s.claimed_at is not null and s.attempt_record is null);
+
+-- record_receipts: Records what providers report about sends, once, and changes the sends accordingly.
+with
+-- The given receipts.
+given as materialized (
+  select * from json_to_recordset($1) as
+    (ord int, "requestId" uuid, "channelIds" uuid[], kind text, fields json)),
+-- Their sends, locked in the order of ids.
+locked as materialized (
+  select * from sends s
+  where s.request_id = any(array(select "requestId" from given))
+    and exists (select from given g where g."requestId" = s.request_id and s.channel_id = any(g."channelIds"))
+  order by s.request_id
+  for no key update of s),
+-- The time when all of them are locked, so that no event comes before one of the statement that was waited for.
+moment as materialized (
+  select clock_timestamp() as at from (select count(*) from locked) counted),
+-- Each receipt with its send. For an erased send, only redacted fields are recorded.
+heard as materialized (
+  select g.ord, g.kind, known.fields, s.request_id, s.channel_id, moment.at,
+         left(md5(json_build_array(known.fields->>'providerStatus', known.fields->>'providerCode',
+                                   known.fields->>'providerMessageId')::text), 12) as key,
+         coalesce(s.receipt_keys, '{}')
+           || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as keys,
+         s.status = 'sending' as is_pending, s.status = 'sent' as was_sent,
+         case when s.status in ('sending', 'sent', 'uncertain')
+                   or s.status = 'queued' and s.attempt > s.attempts_before_replay
+              then '{accepted,delivered,read,undelivered}'::text[]
+              when s.status = 'failed' then '{delivered,read}'::text[]
+              when s.status = 'queued' and s.attempt > 0 then '{delivered,read}'::text[]
+              when s.status <> 'queued' then '{}'::text[] end as sent_by,
+         coalesce(case s.contact_type
+           when 'phone' then array_position('{undelivered,delivered,read}'::text[], g.kind)
+           when 'email' then array_position('{delivered,read,undelivered}'::text[], g.kind) end, 0) as rank,
+         coalesce(case s.contact_type
+           when 'phone' then array_position('{undelivered,delivered,read}'::text[], s.delivery)
+           when 'email' then array_position('{delivered,read,undelivered}'::text[], s.delivery) end, 0) as known_rank,
+         s.provider_message_id as known_id
+  from given g join locked s on s.request_id = g."requestId" and s.channel_id = any(g."channelIds")
+    cross join moment
+    cross join lateral (
+      select case when s.contact_value = 'erased' then
+        (select json_object_agg(key, case when key in (
+           'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
+           'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'late') then value else 'null' end)
+         from json_each(g.fields))
+      else g.fields end as fields) known),
+-- Those that are no repeats, numbered for each send.
+fresh as materialized (
+  select *, cardinality(keys) + row_number() over (partition by request_id order by ord) as number
+  from (select *, row_number() over (partition by request_id, key order by ord) as occurrence
+        from heard where sent_by is not null) h
+  where occurrence = 1 and key <> all(keys)),
+-- Those to record, with whether the send is sent by then.
+followed as (
+  select *, bool_or(was_sent or kind = any(sent_by)) over (partition by request_id order by ord) as is_sent
+  from fresh where number <= 50 and not is_pending),
+-- With the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
+ranked as (
+  select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
+                 then rank end as counted
+  from followed),
+-- What each one changes: it makes the send sent, or raises its delivery state.
+effects as materialized (
+  select *, is_sent and not was_sent and not coalesce(lag(is_sent) over receipts, false) as settles,
+         coalesce(counted > greatest(known_rank, max(counted) over (receipts rows between unbounded preceding
+                                                                        and 1 preceding)), false) as raises
+  from ranked
+  window receipts as (partition by request_id order by ord)),
+-- What they change together.
+changes as materialized (
+  select request_id, min(at) as at, bool_or(settles) as settles, array_agg(key order by ord) as keys,
+         (array_agg(kind order by ord desc) filter (where raises))[1] as delivery,
+         (array_agg(fields->>'providerMessageId' order by ord) filter (where is_sent))[1] as message_id
+  from effects group by request_id),
+-- Their events. One that doesn't raise the delivery state is recorded as another receipt.
+receipt_events as (
+  insert into send_events (request_id, at, event, fields)
+  select r.request_id, e.at, e.event, r.fields
+  from effects r cross join lateral (values
+    (case when r.raises and r.kind = 'delivered' then r.at end, 'delivered', r.fields),
+    (case when r.raises and r.kind = 'read' then r.at end, 'read', r.fields),
+    (case when r.raises and r.kind = 'undelivered' then r.at end, 'undelivered', r.fields),
+    (case when not r.raises then r.at end, 'receipt', r.fields)
+  ) as e (at, event, fields)
+  where e.at is not null
+  order by r.request_id, r.ord),
+-- Those of sends whose outcome isn't recorded yet.
+kept as (
+  update sends s set pending_receipts = coalesce(s.pending_receipts, '[]') || early.receipts
+  from (select request_id,
+               jsonb_agg(jsonb_build_object('kind', kind, 'fields', fields, 'key', key) order by ord) as receipts
+        from fresh where is_pending and number <= 50 group by request_id) early
+  where s.request_id = early.request_id),
+-- The last attempts of sends that had ended otherwise. The row of a send that is sent by a receipt holds no attempt.
+ended as (
+  select s.*, s.finished_at as ended_at, s.attempt_record as record,
+         case when (s.claimed_at is not null and s.attempt_record is null)
+              then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss
+  from locked s join changes c using (request_id)
+  where c.settles and s.status in ('uncertain', 'failed')),
+-- Their events.
+ends as (
+  insert into send_events (request_id, at, event, fields)
+  select a.request_id, e.at, e.event, e.fields
+  from ended a cross join lateral (values
+    (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
+    (2, a.ended_at, 'attempt_lost', a.loss),
+    (3, a.ended_at, 'attempt_finished', a.record),
+    (4, a.ended_at, a.status, json_build_object('reason', a.failure))
+  ) as e (position, at, event, fields)
+  where e.at is not null and e.fields is not null
+  order by a.request_id, e.position),
+-- The sends' next states, all from the locked rows: PostgreSQL checks constraints first with the row as it was when
+-- the statement began.
+written as (
+  update sends s
+  set status = case when c.settles then 'sent' else l.status end,
+      finished_at = case when c.settles then c.at else l.finished_at end,
+      failure = case when c.settles then null else l.failure end,
+      claimed_at = case when c.settles then null else l.claimed_at end,
+      claim_id = case when c.settles then null else l.claim_id end,
+      attempt_record = case when c.settles then null else l.attempt_record end,
+      provider_message_id = case when c.settles then coalesce(l.provider_message_id, c.message_id)
+                                 else l.provider_message_id end,
+      delivery = coalesce(c.delivery, l.delivery),
+      delivery_at = case when c.delivery is not null then c.at else l.delivery_at end,
+      receipt_keys = case when c.keys is not null then coalesce(l.receipt_keys, '{}') || c.keys
+                          else l.receipt_keys end
+  from changes c join locked l using (request_id)
+  where s.request_id = c.request_id
+  returning s.request_id, s.status, s.lane, s.seq, c.settles),
+-- The next sends in the lanes of those that ended only now.
+next as (
+  select w.request_id,
+         case when w.status <> 'queued' then
+           (select json_build_object('requestId', next.request_id,
+                                     'overflowOf', case when next.overflow then next.channel_id end)
+            from (
+              select * from sends l
+              where l.lane = w.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
+              order by l.seq) next
+            where next.seq > w.seq limit 1) end as "nextInLane"
+  from written w join locked l using (request_id)
+  where w.settles and l.status = 'queued')
+select g.ord,
+       case when h.ord is null then 'unknown'
+            when h.sent_by is null then 'unexpected'
+            when f.ord is null then 'duplicate'
+            when f.number > 50 then 'over_cap'
+            when h.is_pending then 'early'
+            when r.settles or r.raises then 'applied'
+            else 'told' end as result,
+       case when r.ord is not null then
+         json_build_object('event', case when r.raises then r.kind else 'receipt' end,
+                           'isRaised', r.raises, 'fields', r.fields) end as effect,
+       coalesce(r.settles, false) as settles, h.channel_id as "channelId", n."nextInLane"
+from given g
+  left join heard h using (ord)
+  left join fresh f using (ord)
+  left join effects r using (ord)
+  left join next n on r.settles and n.request_id = r.request_id
+order by g.ord;
 
 -- refusals: Finds why sends could not be claimed, and when they can be.
 select s.request_id as "requestId",
@@ -1253,7 +1671,8 @@ select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.expires
        s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
        c.id as "channelId", c.provider, c.name, c.held_at as "heldAt", c.held_reason as "heldReason",
        c.breaker_open_until as "breakerOpenUntil", c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds",
-       c.max_in_flight as "maxInFlight", c.deleted_at as "deletedAt"
+       c.max_in_flight as "maxInFlight", c.expects_receipts or c.receipt_at is not null as "hasReceipts",
+       c.deleted_at as "deletedAt"
 from sends s join channels c on c.id = s.channel_id
   cross join lateral (
     select count(*)::int as count,
@@ -1358,6 +1777,16 @@ from (select page.*,
              seq <= (select max(seq) from replayed)
                or (select count(*) from replayed) < $12 as is_passed
       from page) page;
+
+-- unreported_sends: Lists sent messages whose delivery is unknown, page by page.
+-- $1: the channel; $2: since when accepted; $3: the last send of the previous page; $4: how many.
+select s.request_id as "requestId", s.provider_message_id as "providerMessageId"
+from sends s
+where s.request_id >= (lpad(to_hex(greatest(extract(epoch from $2::timestamptz) * 1000, 0)::bigint), 12, '0')
+   || '00000000000000000000')::uuid and s.request_id > $3
+  and s.channel_id = $1 and s.status = 'sent' and s.delivery is null and s.provider_message_id is not null
+order by s.request_id
+limit $4;
 
 -- waiting_overflow: Lists the due sends of a channel’s overflow.
 select s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf"

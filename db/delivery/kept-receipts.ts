@@ -31,8 +31,11 @@ export const applyingReceipts = (sentBy: string, messageId: string) => sqlText`
            s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as keys, false as is_pending,
            s.status = 'sent' as was_sent, s.sent_by,
            ${rankOf("p.receipt->>'kind'")} as rank,
-           0 as delivery_rank, ${messageId} as known_id
-    from (select a.*, ${sentBy} as sent_by from attempted a) s
+           0 as known_rank, ${messageId} as known_id
+    from (
+      select a.*,
+             ${sentBy} as sent_by
+      from attempted a) s
       cross join lateral jsonb_array_elements(s.pending_receipts) with ordinality p (receipt, ord)),
   ${decidingReceipts},
   ${receiptEvents}`
@@ -40,17 +43,20 @@ export const applyingReceipts = (sentBy: string, messageId: string) => sqlText`
 /** SQL of the assignments of the row of a send `s`, besides those of its status, by its `changes` `c`. */
 export const keptChanges = sqlText`
   pending_receipts = null,
-  ${deliveryChanges}`
+  ${deliveryChanges('s')}`
 
 /** SQL of what the receipts changed, of a send that is written. */
 export const appliedReceipts = (requestId: string, settles: string) => sqlText`
-  json_build_object('effects', coalesce(${effectsOn(requestId)}, '[]'),
-                    'settle', ${settles})`
+  json_build_object(
+    'settle', ${settles},
+    'effects',
+    ${effectsOn(requestId)})`
 
 /** SQL of the kinds of receipts after which a send is sent, whatever the outcome. Without a call, an earlier attempt's count. */
 export const sentByOutcome = sqlText`
-  case when a.record->>'outcome' in ('sent', 'uncertain', 'retry_later') then ${anyReceipt}
-       when a.record->>'outcome' = 'not_called' and a.attempt - 1 > a.attempts_before_replay then ${anyReceipt}
+  case when a.record->>'outcome' in ('sent', 'uncertain', 'retry_later')
+            or a.record->>'outcome' = 'not_called' and a.attempt - 1 > a.attempts_before_replay
+       then ${anyReceipt}
        else ${arrival} end`
 
 /** SQL of the same for a lost attempt, which may have made the call or not. */

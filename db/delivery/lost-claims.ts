@@ -3,7 +3,13 @@ import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../event-sql.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
-import { type AppliedReceipts, appliedReceipts, applyingReceipts, keptChanges, sentByLoss } from './kept-receipts.ts'
+import {
+  type AppliedReceipts,
+  appliedReceipts,
+  applyingReceipts,
+  keptChanges,
+  sentByLoss,
+} from './kept-receipts.ts'
 
 /** SQL that is true for a send `s` whose claim was given up, without an outcome since. */
 export const claimIsLost = '(s.claimed_at is not null and s.attempt_record is null)'

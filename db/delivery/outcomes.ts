@@ -141,7 +141,8 @@ interface Parts {
 
 /** SQL of the outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids. */
 const attempts = (columns: string, which: string) => sqlText`
-  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, ${columns}
+  select s.request_id, s.channel_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at,
+         ${columns}
   from sends s join outcomes o on o."requestId" = s.request_id
   where ${isOneOf('s.request_id', 'outcomes')}
     and s.status = 'sending' and s.claim_id = o."claimId" and ${which}
@@ -164,6 +165,9 @@ const outcomeStatement = prepared<RecordedRow>(
   }),
 )
 
+/** SQL of the columns of a send that its receipts need. */
+const kept = 's.contact_type, s.attempts_before_replay, s.receipt_keys, s.pending_receipts, o.*'
+
 const outcomeWithReceiptsStatement = prepared<RecordedRow>(
   'record_outcomes_with_receipts',
   'Like record_outcomes, for sends of which receipts came during the call.',
@@ -171,7 +175,7 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
     ended: sqlText`
       -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
       attempted as materialized (
-        ${attempts('s.contact_type, s.attempts_before_replay, s.receipt_keys, s.pending_receipts, o.*', 's.pending_receipts is not null')}),
+        ${attempts(kept, 's.pending_receipts is not null')}),
       ${applyingReceipts(sentByOutcome, "s.record->>'providerMessageId'")},
       -- As decided, unless a receipt says that the provider has it.
       ended as materialized (
@@ -184,7 +188,7 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
       ${keptChanges}`,
     from: 'ended e left join changes c using (request_id)',
     returning: ', e.settles',
-    result: `, ${appliedReceipts('written.request_id', 'settles')} as receipts`,
+    result: `,\n${appliedReceipts('written.request_id', 'settles')} as receipts`,
     noResult: ', null',
   }),
 )

@@ -75,7 +75,17 @@ function factsOf(row: FactsRow): SendFacts {
     rateCalls,
     rateSeconds,
   } = row
-  const { channelId, provider, name, heldAt, heldReason, breakerOpenUntil, maxInFlight, hasReceipts, deletedAt } = row
+  const {
+    channelId,
+    provider,
+    name,
+    heldAt,
+    heldReason,
+    breakerOpenUntil,
+    maxInFlight,
+    hasReceipts,
+    deletedAt,
+  } = row
   const rate = rateCalls !== null && rateSeconds !== null ? { calls: rateCalls, seconds: rateSeconds } : null
   return {
     now,

@@ -53,7 +53,7 @@ async function fetchReceipts(context: CliContext, { channel: id, since }: FetchO
   const ask = await askerFor(context, id)
   const total: Fetched = { asked: 0, changed: 0 }
   const limit = pLimit(callsAtOnce)
-  for (let after = NIL; ; ) {
+  for (let after: string = NIL; ; ) {
     const page = await findUnreported(db, [id, since, after, pageSize])
     const receipts = await Promise.all(page.map((send) => limit(() => ask(send))))
     total.asked += page.length
@@ -79,7 +79,8 @@ async function askerFor({ db, setting }: CliContext, id: string) {
   if (!channel) throw new CliError(`No channel ${id}; see them with: channel list --account ID`)
   const rules: ProviderRules = providerRules[channel.provider]
   const fetching: ReceiptRules['fetching'] = rules.receipts?.fetching
-  if (!fetching) throw new CliError(`${channel.provider} can't be asked for receipts; it sends them by itself`)
+  if (!fetching)
+    throw new CliError(`${channel.provider} can't be asked for receipts; it sends them by itself`)
   const keys = credentialsKeys({
     CREDENTIALS_KEY: setting('CREDENTIALS_KEY'),
     CREDENTIALS_KEY_PREVIOUS: setting('CREDENTIALS_KEY_PREVIOUS'),
@@ -89,15 +90,19 @@ async function askerFor({ db, setting }: CliContext, id: string) {
   if (issue) throw new CliError(`Fix the config of ${id}: ${issue}`)
   return async ({ requestId, providerMessageId }: UnreportedSend): Promise<Receipt | undefined> => {
     const { url, headers } = fetching.requestFor(providerMessageId, config)
-    const response = await fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(callMs) }).catch(
-      () => undefined,
-    )
+    const response = await fetch(url, {
+      headers,
+      redirect: 'error',
+      signal: AbortSignal.timeout(callMs),
+    }).catch(() => undefined)
     const body = await response?.text()
     // The provider may have removed the message.
     if (response?.status === 404) return undefined
     if (response?.status !== 200) {
       const why = response ? `answered ${response.status}` : 'did not answer'
-      throw new CliError(`${channel.provider} ${why}; run the command again later: it asks only for what is still unknown`)
+      throw new CliError(
+        `${channel.provider} ${why}; run the command again later: it asks only for what is still unknown`,
+      )
     }
     return fetching.read(requestId, body ?? '')
   }

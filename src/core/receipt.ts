@@ -18,8 +18,11 @@ export const deliveryOrder: Record<ContactType, readonly DeliveryState[]> = {
   email: ['delivered', 'read', 'undelivered'],
 }
 
+/** The fields of the event that a receipt makes. */
+export type ReceiptFields = EventFields['receipt']
+
 /** One receipt, as a provider's rules read it. */
-export interface Receipt extends EventFields['receipt'] {
+export interface Receipt extends ReceiptFields {
   /** As the provider repeats it: not necessarily the id of a send. */
   requestId: string
   kind: ReceiptKind
@@ -59,7 +62,10 @@ export interface ReceiptRules<Config = unknown> {
   /** Whether the request was made by someone who knows the channel's secret. Takes the same time for each wrong proof. */
   isProven(request: ReceiptRequest, config: Config): boolean
   /** @returns the receipts; or what is wrong with the request as a whole, for a 400. */
-  read(request: ReceiptRequest, config: Config): ReadReceipts | { issue: string } | Promise<ReadReceipts | { issue: string }>
+  read(
+    request: ReceiptRequest,
+    config: Config,
+  ): ReadReceipts | { issue: string } | Promise<ReadReceipts | { issue: string }>
   /** The answer to a provider's check of the address; undefined to refuse it. Without it, the address takes no GET. */
   answerCheck?(query: URLSearchParams, config: Config): string | undefined
   /** How to ask the provider for a message's state, where a receipt may have been lost. */

@@ -98,7 +98,10 @@ export const timelineEvents = {
     when: "The provider reports that it could not deliver the message. The send's status stays.",
     fields: receiptFields,
   },
-  receipt: { when: 'Another receipt of the provider came, which did not change `delivery`.', fields: receiptFields },
+  receipt: {
+    when: 'Another receipt of the provider came, which did not change `delivery`.',
+    fields: receiptFields,
+  },
   erased: { when: 'An operator erased content and contact of the send.', fields: {} },
 } satisfies Record<string, { when: string; fields: z.ZodRawShape }>
 

@@ -126,7 +126,12 @@ export function buildTimeline(
 }
 
 /** The events that receipts make. */
-const receiptEvents: ReadonlySet<string> = new Set<TimelineEventName>(['delivered', 'read', 'undelivered', 'receipt'])
+const receiptEvents: ReadonlySet<string> = new Set<TimelineEventName>([
+  'delivered',
+  'read',
+  'undelivered',
+  'receipt',
+])
 
 function divide<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
   return [items.filter(isFirst), items.filter((item) => !isFirst(item))]

@@ -77,7 +77,11 @@ async function eventually(read: () => string | undefined): Promise<string | unde
 }
 
 /** @param delivery the state to wait for after the end, if receipts come. */
-async function finished(requestId: string, seed: Seed, delivery: DeliveryState | undefined): Promise<Timeline> {
+async function finished(
+  requestId: string,
+  seed: Seed,
+  delivery: DeliveryState | undefined,
+): Promise<Timeline> {
   for (const deadline = Date.now() + finishWithinMs; ; await sleep(100)) {
     const timeline = await call<Timeline>(`/v1/messages/${requestId}`, seed)
     // A send whose channel is held would wait for an operator.

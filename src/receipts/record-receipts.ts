@@ -1,7 +1,12 @@
+import { noteReceipts } from '../../db/awaited-receipts.ts'
 import { isRowFault } from '../../db/errors.ts'
 import type { ReceiptEffect } from '../../db/receipt-rule.ts'
-import { noteReceipts } from '../../db/awaited-receipts.ts'
-import { type ReceiptResult, type ReceiptRow, type RecordedReceipt, recordReceipts } from '../../db/receipts.ts'
+import {
+  type ReceiptResult,
+  type ReceiptRow,
+  type RecordedReceipt,
+  recordReceipts,
+} from '../../db/receipts.ts'
 import type { ProviderName } from '../core/providers/index.ts'
 import { type Receipt, tidyReceipt } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
@@ -27,7 +32,8 @@ export interface ReceivedReceipts {
 type Request = Omit<ReceivedReceipts, 'receipts'> & { rows: ReceiptRow[] }
 
 /** Without queues, a worker finds by itself the sends that may go now. */
-type Recording = Needs<'db' | 'clock' | 'log' | 'metrics'> & Partial<Needs<'redis' | 'queue' | 'overflow' | 'throughBreaker'>>
+type Recording = Needs<'db' | 'clock' | 'log' | 'metrics'> &
+  Partial<Needs<'redis' | 'queue' | 'overflow' | 'throughBreaker'>>
 
 export type ReceiptRecorder = ReturnType<typeof receiptRecorder>
 
@@ -60,7 +66,8 @@ export function receiptRecorder(runtime: Recording) {
     const rows = receipts.map(rowOf)
     const possible = rows.filter(({ requestId }) => canBeRecordId(requestId))
     const recorded = possible.length > 0 ? await requests.add({ ...rest, rows: possible }) : []
-    for (const _ of rows.slice(possible.length)) metrics.receipts.inc({ provider: rest.provider, result: 'unknown' })
+    for (const _ of rows.slice(possible.length))
+      metrics.receipts.inc({ provider: rest.provider, result: 'unknown' })
     const results = recorded.map(({ result }) => result)
     return rows.map(({ requestId }) => (canBeRecordId(requestId) ? results.shift() : undefined) ?? 'unknown')
   }
@@ -76,7 +83,7 @@ function note(runtime: Recording, request: Request, recorded: readonly RecordedR
   const { log, metrics } = runtime
   const { provider, channelId, rows } = request
   for (const [index, { result, effect, settles }] of recorded.entries()) {
-    const { requestId = '', fields } = rows[index] ?? {}
+    const { requestId = '', fields } = rows[index] ?? { fields: undefined }
     metrics.receipts.inc({ provider, result })
     if (result !== 'unknown') observeLag(metrics, provider, fields?.providerAt, runtime.clock.nowMs())
     if (settles) logSent(log, metrics, requestId)

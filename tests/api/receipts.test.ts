@@ -12,7 +12,13 @@ import { type Account, accept, buildAccount, request, textBody } from '../suppor
 import { expectError } from '../support/expect-error.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { rawRequest } from '../support/raw-http.ts'
-import { receiptCounts, receiptsUrl, sendReport, whatsAppConfig, whatsAppReport } from '../support/receipts.ts'
+import {
+  receiptCounts,
+  receiptsUrl,
+  sendReport,
+  whatsAppConfig,
+  whatsAppReport,
+} from '../support/receipts.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { freshRedis } from '../support/stores.ts'
 import { webhookSecret } from '../support/webhook-receiver.ts'
@@ -27,7 +33,11 @@ const twilioConfig = {
   from: '+15550100100',
   statusCallback: true,
 }
-const smtpConfig = { host: 'mail.example.org', from: 'outbound@example.org', bounceToken: 'token-of-the-pipe' }
+const smtpConfig = {
+  host: 'mail.example.org',
+  from: 'outbound@example.org',
+  bounceToken: 'token-of-the-pipe',
+}
 const webhookConfig = { url: 'https://example.com/messages', secret: webhookSecret }
 
 let service: TestService
@@ -49,7 +59,8 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 const sent: AttemptOutcome = { outcome: 'sent', providerStatus: 200 }
-const sentSend = (by: Account, contact?: string) => attemptedSend(service, by, sent, textBody('Hello', contact))
+const sentSend = (by: Account, contact?: string) =>
+  attemptedSend(service, by, sent, textBody('Hello', contact))
 const deliveryOf = async (requestId: string) => (await timelineOf(service, requestId)).delivery
 
 const report = (requestId: string, by = whatsApp) =>
@@ -104,7 +115,10 @@ describe('a good request', () => {
     const statuses = [absentId, ...ids].map((requestId) => ({ requestId, kind: 'delivered' as const }))
     const { url, body } = whatsAppReport(service, whatsApp.channelId, statuses)
     const parsed = JSON.parse(body)
-    parsed.entry[0].changes[0].value.statuses.splice(50, 0, { id: 'wamid.malformed', status: { of: 'no form' } })
+    parsed.entry[0].changes[0].value.statuses.splice(50, 0, {
+      id: 'wamid.malformed',
+      status: { of: 'no form' },
+    })
     await counts()
     expect((await sendReport(signed(url, JSON.stringify(parsed)))).status).toBe(200)
     expect(await counts()).toEqual({ applied: 98, unknown: 1, unreadable: 1 })
@@ -115,7 +129,10 @@ describe('a good request', () => {
 
   test('that tells something else is answered with 200, counted, and changes nothing', async () => {
     await counts()
-    const inbound = { object: 'whatsapp_business_account', entry: [{ changes: [{ field: 'messages', value: { messages: [{}] } }] }] }
+    const inbound = {
+      object: 'whatsapp_business_account',
+      entry: [{ changes: [{ field: 'messages', value: { messages: [{}] } }] }],
+    }
     const { url } = report(absentId)
     expect((await sendReport(signed(url, JSON.stringify(inbound)))).status).toBe(200)
     expect(await counts()).toEqual({ unexpected: 1 })
@@ -127,7 +144,9 @@ describe('a good request', () => {
     ['missing', undefined],
   ])('about a send whose id is %s is answered with 200, and counted as unknown', async (_, requestId) => {
     await counts()
-    const answer = await sendReport(whatsAppReport(service, whatsApp.channelId, [{ requestId, kind: 'read' }]))
+    const answer = await sendReport(
+      whatsAppReport(service, whatsApp.channelId, [{ requestId, kind: 'read' }]),
+    )
     expect(answer.status).toBe(200)
     expect(await counts()).toEqual({ unknown: 1 })
   })
@@ -150,13 +169,23 @@ describe('a good request', () => {
     expect((await sendReport(long)).status).toBe(200)
     const path = new URL(url).pathname
     const { headers, body: small } = report(requestId)
-    expect((await rawRequest(service, { path, headers, chunks: [small.slice(0, 9), small.slice(9)] })).status).toBe(200)
+    expect(
+      (await rawRequest(service, { path, headers, chunks: [small.slice(0, 9), small.slice(9)] })).status,
+    ).toBe(200)
   })
 
   test('reaches another channel of the same app, and only by the number that it names', async () => {
     const second = await channelOf('whatsapp-cloud', { ...whatsAppConfig, phoneNumberId: '222' })
-    const otherApp = await channelOf('whatsapp-cloud', { ...whatsAppConfig, phoneNumberId: '333', appSecret: 'f'.repeat(32) })
-    const foreign = await channelOf('whatsapp-cloud', { ...whatsAppConfig, phoneNumberId: '444' }, await buildAccount(service))
+    const otherApp = await channelOf('whatsapp-cloud', {
+      ...whatsAppConfig,
+      phoneNumberId: '333',
+      appSecret: 'f'.repeat(32),
+    })
+    const foreign = await channelOf(
+      'whatsapp-cloud',
+      { ...whatsAppConfig, phoneNumberId: '444' },
+      await buildAccount(service),
+    )
     const results: [Account, string, string | null][] = [
       [second, '222', 'delivered'],
       [second, '555', null],
@@ -166,7 +195,10 @@ describe('a good request', () => {
     for (const [by, phoneNumberId, delivery] of results) {
       const requestId = await sentSend(by)
       const { appSecret } = whatsAppConfig
-      const one = whatsAppReport(service, whatsApp.channelId, [{ requestId, kind: 'delivered' }], { phoneNumberId, appSecret })
+      const one = whatsAppReport(service, whatsApp.channelId, [{ requestId, kind: 'delivered' }], {
+        phoneNumberId,
+        appSecret,
+      })
       expect((await sendReport(one)).status).toBe(200)
       expect(await deliveryOf(requestId)).toBe(delivery)
     }
@@ -176,14 +208,27 @@ describe('a good request', () => {
 /** Signed as Meta would sign these bytes. */
 function signed(url: string, body: string, secret = whatsAppConfig.appSecret) {
   const signature = createHmac('sha256', secret).update(body).digest('hex')
-  return { url, body, headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` } }
+  return {
+    url,
+    body,
+    headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` },
+  }
 }
 
 describe('no timeline changes, and the answer is 403,', () => {
   test.each([
-    ['for a wrong signature', (requestId: string) => signed(report(requestId).url, report(requestId).body, 'x'.repeat(32))],
-    ['for no signature', (requestId: string) => ({ ...report(requestId), headers: { 'content-type': 'application/json' } })],
-    ['for a changed body', (requestId: string) => ({ ...report(requestId), body: `${report(requestId).body} ` })],
+    [
+      'for a wrong signature',
+      (requestId: string) => signed(report(requestId).url, report(requestId).body, 'x'.repeat(32)),
+    ],
+    [
+      'for no signature',
+      (requestId: string) => ({ ...report(requestId), headers: { 'content-type': 'application/json' } }),
+    ],
+    [
+      'for a changed body',
+      (requestId: string) => ({ ...report(requestId), body: `${report(requestId).body} ` }),
+    ],
   ])('%s', async (_, forge) => {
     const requestId = await sentSend(whatsApp)
     await counts()
@@ -229,13 +274,19 @@ describe('the order of checks', () => {
     rawRequest(service, { path: `/receipts/${channelId}`, headers, chunks })
 
   test('1: a declared length over 4 MiB, or a Content-Encoding, is a 400, whatever the channel', async () => {
-    expectError(await post(absentId, { 'Content-Length': String(maxBytes + 1) }), 400, /^body: more than 4194304 bytes$/)
+    expectError(
+      await post(absentId, { 'Content-Length': String(maxBytes + 1) }),
+      400,
+      /^body: more than 4194304 bytes$/,
+    )
     expectError(await post(absentId, { 'Content-Encoding': 'gzip' }), 400, /^Content-Encoding: /)
   })
 
   test('2: a channel that is absent, deleted, or takes no receipts is a 404, with the same bytes', async () => {
     const deleted = await channelOf('whatsapp-cloud', whatsAppConfig)
-    await service.runtime.db.$client.query('update channels set held_at = now() where id = $1', [deleted.channelId])
+    await service.runtime.db.$client.query('update channels set held_at = now() where id = $1', [
+      deleted.channelId,
+    ])
     await deleteChannel(service.runtime.db, deleted.channelId)
     const { appSecret: _, verifyToken: __, ...withoutSecret } = whatsAppConfig
     const off = await channelOf('whatsapp-cloud', withoutSecret)
@@ -258,7 +309,11 @@ describe('the order of checks', () => {
 
   test('5: a well-signed body that is none is a 400', async () => {
     await counts()
-    expectError(await sendReport(signed(receiptsUrl(service, whatsApp.channelId), 'no JSON')), 400, /^body: has to be JSON$/)
+    expectError(
+      await sendReport(signed(receiptsUrl(service, whatsApp.channelId), 'no JSON')),
+      400,
+      /^body: has to be JSON$/,
+    )
     expect(await counts()).toEqual({ unreadable: 1 })
   })
 })
@@ -266,7 +321,11 @@ describe('the order of checks', () => {
 describe('the handshake', () => {
   const check = (channelId: string, query: Record<string, string>) =>
     fetch(`${receiptsUrl(service, channelId)}?${new URLSearchParams(query)}`)
-  const good = { 'hub.mode': 'subscribe', 'hub.verify_token': whatsAppConfig.verifyToken, 'hub.challenge': '1158201444' }
+  const good = {
+    'hub.mode': 'subscribe',
+    'hub.verify_token': whatsAppConfig.verifyToken,
+    'hub.challenge': '1158201444',
+  }
 
   test('with the right token is answered with the challenge, as plain text', async () => {
     const response = await check(whatsApp.channelId, good)
@@ -278,7 +337,10 @@ describe('the handshake', () => {
 
   test('with another token or mode is a 403', async () => {
     for (const changed of [{ 'hub.verify_token': 'other' }, { 'hub.mode': 'unsubscribe' }]) {
-      const answer = await request(service, `/receipts/${whatsApp.channelId}?${new URLSearchParams({ ...good, ...changed })}`)
+      const answer = await request(
+        service,
+        `/receipts/${whatsApp.channelId}?${new URLSearchParams({ ...good, ...changed })}`,
+      )
       expectError(answer, 403)
     }
   })
@@ -313,15 +375,26 @@ test('an address whose proofs keep failing gets 429, and a good report of it is 
   const requestId = await sentSend(whatsApp)
   const good = whatsAppReport(limited, whatsApp.channelId, [{ requestId, kind: 'delivered' }])
   expect((await sendReport(good)).status).toBe(200)
-  const withKey = await request(limited, '/v1/messages', { method: 'POST', headers: { Authorization: 'Bearer wrong' } })
+  const withKey = await request(limited, '/v1/messages', {
+    method: 'POST',
+    headers: { Authorization: 'Bearer wrong' },
+  })
   expectError(withKey, 429)
 })
 
 test('no log line of a receipt holds a secret, a number or an address', async () => {
   const requestId = await accept(service, whatsApp, textBody('Hello', '+4915112345678'))
-  await sendReport(whatsAppReport(service, whatsApp.channelId, [{ requestId, kind: 'undelivered', code: 131026 }]))
+  await sendReport(
+    whatsAppReport(service, whatsApp.channelId, [{ requestId, kind: 'undelivered', code: 131026 }]),
+  )
   const lines = JSON.stringify(service.logs)
-  for (const secret of [whatsAppConfig.appSecret, webhookSecret, smtpConfig.bounceToken, '4915112345678', 'ann@example.com']) {
+  for (const secret of [
+    whatsAppConfig.appSecret,
+    webhookSecret,
+    smtpConfig.bounceToken,
+    '4915112345678',
+    'ann@example.com',
+  ]) {
     expect(lines).not.toContain(secret)
   }
 })

@@ -69,7 +69,9 @@ test.each(['sent', 'uncertain'] as const)(
     }
     for (const [index, { requestId }] of rows.entries()) {
       const { status, delivery, events } = await timelineOf(service, requestId)
-      const told = events.flatMap((event) => ('providerStatus' in event && event.event !== 'attempt_finished' ? [event.providerStatus] : []))
+      const told = events.flatMap((event) =>
+        'providerStatus' in event && event.event !== 'attempt_finished' ? [event.providerStatus] : [],
+      )
       expect({ order: all[index], status, delivery, told: told.sort() }).toEqual({
         order: all[index],
         status: 'sent',

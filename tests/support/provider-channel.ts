@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { createChannel } from '../../db/accounts/channels.ts'
-import { type ProviderName, providerRules } from '../../src/core/providers/index.ts'
 import type { ProviderRules } from '../../src/core/provider.ts'
+import { type ProviderName, providerRules } from '../../src/core/providers/index.ts'
 import { expectsReceipts } from '../../src/core/receipt.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import { inAnswer, type Registry } from './builders.ts'

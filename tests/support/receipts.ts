@@ -9,7 +9,7 @@ export const whatsAppConfig = {
   phoneNumberId: '106540352242922',
   accessToken: 'EAAJB-test',
   appSecret: '0123456789abcdef0123456789abcdef',
-  verifyToken: 'a token of the webhook',
+  verifyToken: 'token-of-the-webhook',
 }
 
 export const receiptsUrl = ({ url }: Api, channelId: string) => `${url}/receipts/${channelId}`
@@ -65,7 +65,9 @@ export function receiptCounts({ api }: TestService) {
     const { values } = await api.metrics.receipts.get()
     const now: Record<string, number> = {}
     for (const { labels, value } of values) now[`${labels.result}`] = (now[`${labels.result}`] ?? 0) + value
-    const since = Object.entries(now).map(([result, value]) => [result, value - (before[result] ?? 0)] as const)
+    const since = Object.entries(now).map(
+      ([result, value]) => [result, value - (before[result] ?? 0)] as const,
+    )
     before = now
     return Object.fromEntries(since.filter(([, value]) => value > 0))
   }
@@ -83,6 +85,12 @@ export function buildReceipt(
     requestId,
     channelIds: [channelId],
     kind,
-    fields: { providerStatus: words[kind], providerAt: null, providerCode: null, providerMessageId, ...fields },
+    fields: {
+      providerStatus: words[kind],
+      providerAt: null,
+      providerCode: null,
+      providerMessageId,
+      ...fields,
+    },
   }
 }

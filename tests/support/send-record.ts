@@ -19,4 +19,6 @@ export const queuedRecord: SendRecord = {
   attemptRecord: null,
   providerMessageId: null,
   failure: null,
+  delivery: null,
+  deliveryAt: null,
 }

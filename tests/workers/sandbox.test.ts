@@ -20,6 +20,7 @@ const recipients: Record<FakeServer, string | undefined> = {
 }
 
 let db: Database
+const noReceipts = async () => []
 
 beforeAll(async () => {
   const databaseUrl = await freshDatabase()
@@ -32,7 +33,7 @@ const messagesOf = (requestId: string) =>
   db.select().from(sandboxMessages).where(eq(sandboxMessages.requestId, requestId))
 
 describeProvider('sandbox', async () => ({
-  provider: sandbox(db),
+  provider: sandbox(db, noReceipts),
   goodConfig: {},
   badConfig: { url: 'https://example.com' },
   async arrange(behaviour, delivery) {
@@ -59,7 +60,7 @@ test.concurrent.each([
   async (localPart, attempt, outcome) => {
     const contact = { type: 'email', value: `${localPart}@any.example` } as const
     const delivery = buildDelivery(providerRules.sandbox, {}, { contact, attempt })
-    const result = await sandbox(db).send(delivery, AbortSignal.timeout(10_000))
+    const result = await sandbox(db, noReceipts).send(delivery, AbortSignal.timeout(10_000))
     expect(result.outcome).toBe(outcome)
   },
 )
@@ -73,7 +74,7 @@ test('the sandbox stores the messages that it accepts, with media', async () => 
       mediaContent: Buffer.from('Hello'),
     },
   )
-  const outcome = await sandbox(db).send(delivery, AbortSignal.timeout(10_000))
+  const outcome = await sandbox(db, noReceipts).send(delivery, AbortSignal.timeout(10_000))
   const kept = await messagesOf(delivery.requestId)
   expect(kept).toMatchObject([{ message: delivery.message, contactValue: delivery.contact.value }])
   expect(kept[0]?.mediaContent).toEqual(delivery.mediaContent)
@@ -84,7 +85,7 @@ test('a connection that is lost before the answer leaves the outcome uncertain',
   const blocker = await db.$client.connect()
   await blocker.query('begin; lock table sandbox_messages in share mode')
   const delivery = buildDelivery(providerRules.sandbox, {})
-  const sending = sandbox(db).send(delivery, AbortSignal.timeout(10_000))
+  const sending = sandbox(db, noReceipts).send(delivery, AbortSignal.timeout(10_000))
   await eventually('the insert waits', async () => {
     const { rowCount } = await db.$client.query(
       `select pg_terminate_backend(pid) from (${waitingForLocks}) waiting`,
@@ -109,6 +110,6 @@ test.each([
   })
   onTestFinished(() => away.$client.end())
   const delivery = buildDelivery(providerRules.sandbox, {})
-  const { outcome } = await sandbox(away).send(delivery, AbortSignal.timeout(10_000))
+  const { outcome } = await sandbox(away, noReceipts).send(delivery, AbortSignal.timeout(10_000))
   expect(outcome).toBe('retry_later')
 })

@@ -47,7 +47,11 @@ const recipients = <O extends string>(outcome: O) => ({ outcome, fault: 'recipie
 export function sandbox(db: Database, record: ReceiptRecorder): Provider {
   const reports = new Set<NodeJS.Timeout>()
   /** Sends the receipts after the answer, as a provider does. */
-  const reportLater = (delivery: Delivery<unknown>, providerMessageId: string, states: readonly DeliveryState[]) => {
+  const reportLater = (
+    delivery: Delivery<unknown>,
+    providerMessageId: string,
+    states: readonly DeliveryState[],
+  ) => {
     const [state, ...later] = states
     if (!state) return
     const timer = setTimeout(async () => {
@@ -101,7 +105,11 @@ export function sandbox(db: Database, record: ReceiptRecorder): Provider {
   }
 }
 
-function receiptOf({ requestId, channelId }: Delivery<unknown>, providerMessageId: string, kind: DeliveryState) {
+function receiptOf(
+  { requestId, channelId }: Delivery<unknown>,
+  providerMessageId: string,
+  kind: DeliveryState,
+) {
   const receipt = {
     requestId,
     kind,

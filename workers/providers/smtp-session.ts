@@ -69,9 +69,9 @@ export function sendMail(
 }
 
 /** Asks for reports on the mail (RFC 3461), of servers that offer to make them. */
-function reportsOn({ envelopeId }: Mail) {
+function reportsOn({ envelopeId }: Mail): { dsn?: SMTPConnection.DSNOptions } {
   if (envelopeId === undefined) return {}
-  return { dsn: { id: envelopeId, return: 'headers', notify: ['success', 'failure'] } } as const
+  return { dsn: { id: envelopeId, return: 'headers', notify: ['success', 'failure'] } }
 }
 
 /** How far a session came: `recipient` from the first command of the envelope on, `content` from the first byte of it on. */

@@ -30,9 +30,7 @@ const verdictDefaults = {
 const sentByReceipt = { status: 'sent', reason: undefined, delayMs: undefined } as const
 
 /** Decides the send's next state after an attempt, commits it, and logs it. */
-export function outcomeRecorder(
-  runtime: Needs<'db' | 'clock' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>,
-) {
+export function outcomeRecorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>) {
   const { db, clock, log, metrics, settings } = runtime
   const firstOfChannels = channelMoments(log, 'first', (moments) => awaitReceipts(db, moments))
   const recordLate = lateRecorder(runtime)

@@ -16,9 +16,7 @@ export interface AddressedReceipt {
 }
 
 /** Finds the channels that receipts may be about: the account's others too, where the provider sends all to one address. */
-export function channelsAddresser(
-  runtime: Needs<'db', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>,
-) {
+export function channelsAddresser(runtime: Needs<'db', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>) {
   const open = channelOpener(runtime)
   const siblings = new LRUCache<string, OpenChannel[]>({ max: cachedChannels, ttl: cacheTtlMs })
   const siblingsOf = async (c: Context<ApiEnv>, channel: OpenChannel): Promise<OpenChannel[]> => {
@@ -40,12 +38,17 @@ export function channelsAddresser(
     const others = new Map<string, string[]>()
     for (const { sender } of receipts) {
       if (sender === undefined || others.has(sender) || !isOther(sender)) continue
-      const sharing = (await siblingsOf(c, channel)).filter((other) => rules.areShared?.(sender, config, other.config))
+      const sharing = (await siblingsOf(c, channel)).filter((other) =>
+        rules.areShared?.(sender, config, other.config),
+      )
       others.set(
         sender,
         sharing.map((other) => other.channelId),
       )
     }
-    return receipts.map((receipt) => ({ receipt, channelIds: [channelId, ...(others.get(receipt.sender ?? '') ?? [])] }))
+    return receipts.map((receipt) => ({
+      receipt,
+      channelIds: [channelId, ...(others.get(receipt.sender ?? '') ?? [])],
+    }))
   }
 }

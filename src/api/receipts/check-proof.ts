@@ -6,12 +6,19 @@ import { ApiError } from '../errors.ts'
 import type { OpenChannel } from './find-channel.ts'
 
 export const notProven = () =>
-  new ApiError(403, "The signature or token is not the one of this channel. Check the channel's config at both ends.")
+  new ApiError(
+    403,
+    "The signature or token is not the one of this channel. Check the channel's config at both ends.",
+  )
 
 export const tooManyUnproven = (resetSeconds: number) =>
-  new ApiError(429, 'Too many requests with a wrong signature or token from this address. Wait before you try again.', {
-    'Retry-After': String(resetSeconds),
-  })
+  new ApiError(
+    429,
+    'Too many requests with a wrong signature or token from this address. Wait before you try again.',
+    {
+      'Retry-After': String(resetSeconds),
+    },
+  )
 
 /** Checks that a request comes from the channel's provider: 403, or 429 to an address whose proofs keep failing. */
 export function proofChecker(runtime: Refusing) {

@@ -45,11 +45,17 @@ export function receivingChannelFinder(runtime: Opening & Needs<'db'>) {
     maxItems: maxChannelsPerLookup,
     mayOverlap: true,
     flush: async (ids) => {
-      const found = new Map((await findReceivingChannels(runtime.db, ids)).map((channel) => [channel.channelId, channel]))
+      const found = new Map(
+        (await findReceivingChannels(runtime.db, ids)).map((channel) => [channel.channelId, channel]),
+      )
       return ids.map((id) => found.get(id))
     },
   })
-  const channels = new LRUCache<string, OpenChannel>({ max: cachedChannels, ttl: cacheTtlMs, ttlResolution: ttlResolutionMs })
+  const channels = new LRUCache<string, OpenChannel>({
+    max: cachedChannels,
+    ttl: cacheTtlMs,
+    ttlResolution: ttlResolutionMs,
+  })
   return async (c: Context<ApiEnv>): Promise<OpenChannel> => {
     const channelId = c.req.param('channelId') ?? ''
     const known = channels.get(channelId)

@@ -10,7 +10,7 @@ type Read = Omit<ReadReceipts, 'receipts'> & { receipts: readonly AddressedRecei
 
 /** Commits the receipts in PostgreSQL, and counts what the request told besides. */
 export function recorder(
-  runtime: Needs<'db' | 'log' | 'metrics' | 'redis' | 'queue' | 'overflow' | 'throughBreaker'>,
+  runtime: Needs<'db' | 'clock' | 'log' | 'metrics' | 'redis' | 'queue' | 'overflow' | 'throughBreaker'>,
 ) {
   const record = receiptRecorder(runtime)
   const { metrics } = runtime

@@ -70,11 +70,13 @@ export const conditionTexts: {
       `was accepted for delivery by the provider at ${moment}; only the provider knows whether it has arrived`,
   },
   delivered: {
-    summary: ({ at }, { now }) => `Delivered: the provider reported at ${clock(at, now)} that the contact got it.`,
+    summary: ({ at }, { now }) =>
+      `Delivered: the provider reported at ${clock(at, now)} that the contact got it.`,
     customer: ({ at }) => `was delivered; the provider reported it at ${moment(at)}`,
   },
   read: {
-    summary: ({ at }, { now }) => `Read: the provider reported at ${clock(at, now)} that the contact read it.`,
+    summary: ({ at }, { now }) =>
+      `Read: the provider reported at ${clock(at, now)} that the contact read it.`,
     customer: ({ at }) => `was delivered and read; the provider reported it at ${moment(at)}`,
   },
   undelivered: {
@@ -88,7 +90,8 @@ export const conditionTexts: {
       `Accepted by the provider at ${clock(at, now)}. No receipt came, so it is not known whether it reached the contact.`,
     customer: (_, { moment }) =>
       `was accepted for delivery by the provider at ${moment}; no receipt came, so we do not know whether it has arrived`,
-    advice: 'Look for the message at the provider. If other messages of the channel have no receipts either, check its receipts.',
+    advice:
+      'Look for the message at the provider. If other messages of the channel have no receipts either, check its receipts.',
   },
   refused: {
     summary: notDelivered('The provider refused it'),

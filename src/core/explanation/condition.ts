@@ -44,7 +44,7 @@ export type Condition =
   | { kind: 'in_queue' }
 
 export function conditionOf(timeline: Timeline, facts: SendFacts): Condition {
-  const { status, events, acceptedAt, finishedAt } = timeline
+  const { status, events, acceptedAt } = timeline
   switch (status) {
     case 'sent':
       return deliveryOf(timeline, facts)
@@ -76,7 +76,8 @@ function deliveryOf(timeline: Timeline, facts: SendFacts): Condition {
     case null: {
       const isOverdue = facts.now.getTime() - Date.parse(at) > receiptWithinMs
       const note = noteOf(timeline, facts)
-      if (isOverdue && facts.channel.hasReceipts && !events.some(isOfReceipt)) return { kind: 'no_receipt', at }
+      if (isOverdue && facts.channel.hasReceipts && !events.some(isOfReceipt))
+        return { kind: 'no_receipt', at }
       return { kind: 'sent', at, note }
     }
     default:

@@ -81,10 +81,18 @@ function reported(words: string, event: EventFields['receipt'], { channel, now }
   const { providerCode: code, providerMessageId: messageId } = event
   const at = Date.parse(event.providerAt ?? '')
   const byItsClock = Number.isNaN(at) ? '' : `, at ${clock(new Date(at), now)} by its clock`
-  const { meaning } = answerOf({ providerStatus: null, providerCode: code, providerMessageId: null }, channel.provider)
+  const { meaning } = answerOf(
+    { providerStatus: null, providerCode: code, providerMessageId: null },
+    channel.provider,
+  )
   const isAnswered = code !== null || messageId !== null
-  const text = words.startsWith('The provider') ? `${words}${byItsClock}.` : `${words}, as the provider reports${byItsClock}.`
-  return { text, ...(isAnswered && { answer: { status: null, code, meaning: code === null ? null : meaning, messageId } }) }
+  const text = words.startsWith('The provider')
+    ? `${words}${byItsClock}.`
+    : `${words}, as the provider reports${byItsClock}.`
+  return {
+    text,
+    ...(isAnswered && { answer: { status: null, code, meaning: code === null ? null : meaning, messageId } }),
+  }
 }
 
 function outcomeIn({ outcome, reason: recorded, providerStatus }: AttemptRecord): string {

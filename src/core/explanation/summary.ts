@@ -58,7 +58,13 @@ function adviceOn(
   return typeof words.advice === 'string' ? { text: words.advice } : words.advice?.(condition, details)
 }
 
-const needsNothing: ReadonlySet<Condition['kind']> = new Set(['sent', 'sending', 'delivered', 'read', 'no_receipt'])
+const needsNothing: ReadonlySet<Condition['kind']> = new Set([
+  'sent',
+  'sending',
+  'delivered',
+  'read',
+  'no_receipt',
+])
 
 /** A send of a deleted channel can't be replayed. */
 function adviceOnDeletedChannel({ kind }: Condition): Advice | undefined {

@@ -34,10 +34,12 @@ export const smtpReceipts: ReceiptRules<SmtpReceiptConfig> = {
     return isSameSecret(given, bounceToken)
   },
   async read(request: ReceiptRequest) {
-    if (contentTypeOf(request) !== 'message/rfc822') return { issue: 'Content-Type: has to be message/rfc822' }
-    const mail = await PostalMime.parse(request.body, { forceRfc822Attachments: true, attachmentEncoding: 'utf8' }).catch(
-      () => undefined,
-    )
+    if (contentTypeOf(request) !== 'message/rfc822')
+      return { issue: 'Content-Type: has to be message/rfc822' }
+    const mail = await PostalMime.parse(request.body, {
+      forceRfc822Attachments: true,
+      attachmentEncoding: 'utf8',
+    }).catch(() => undefined)
     if (!mail || mail.headers.length === 0) return { issue: 'body: has to be a mail' }
     return readReport(mail)
   },
@@ -46,10 +48,17 @@ export const smtpReceipts: ReceiptRules<SmtpReceiptConfig> = {
 function readReport(mail: Email) {
   const report = partOf(mail, 'message/delivery-status')
   if (report === undefined) return { receipts: [], unexpected: 1, unreadable: 0 }
-  const [aboutMail = new Map(), ...aboutRecipients] = report.split(/\r?\n(?:[ \t]*\r?\n)+/).map(fieldsIn).filter(({ size }) => size > 0)
+  const [aboutMail = new Map(), ...aboutRecipients] = report
+    .split(/\r?\n(?:[ \t]*\r?\n)+/)
+    .map(fieldsIn)
+    .filter(({ size }) => size > 0)
   const requestId = requestIdOf(aboutMail, mail)
   const receipts = aboutRecipients.flatMap((fields) => receiptOf(requestId, fields, mail))
-  return { receipts, unexpected: 0, unreadable: aboutRecipients.length - receipts.length || (receipts.length === 0 ? 1 : 0) }
+  return {
+    receipts,
+    unexpected: 0,
+    unreadable: aboutRecipients.length - receipts.length || (receipts.length === 0 ? 1 : 0),
+  }
 }
 
 function receiptOf(requestId: string, fields: Map<string, string>, mail: Email): Receipt[] {
@@ -77,8 +86,14 @@ const reasonOf = (code: string | null) =>
 /** By the id that was given with the mail, else the return path, else the Message-ID of the returned mail. */
 function requestIdOf(aboutMail: Map<string, string>, mail: Email): string {
   const returned = partOf(mail, 'message/rfc822') ?? partOf(mail, 'text/rfc822-headers') ?? ''
-  const headersOfMail = mail.headers.filter(({ key }) => addressHeaders.includes(key)).map(({ value }) => value)
-  const places = [aboutMail.get('original-envelope-id'), ...headersOfMail, headersIn(returned).get('message-id')]
+  const headersOfMail = mail.headers
+    .filter(({ key }) => addressHeaders.includes(key))
+    .map(({ value }) => value)
+  const places = [
+    aboutMail.get('original-envelope-id'),
+    ...headersOfMail,
+    headersIn(returned).get('message-id'),
+  ]
   const found = places.map((place) => anyId.exec(place ?? '')?.[0]).find(Boolean)
   return found?.toLowerCase() ?? ''
 }

@@ -121,7 +121,9 @@ function addressesOf({ publicBaseUrl = '', target }: ReceiptRequest): string[] {
 function signatureOf(url: string, fields: URLSearchParams, authToken: string): string {
   const names = [...new Set(fields.keys())].sort()
   const text = names.flatMap((name) => [...new Set(fields.getAll(name))].sort().map((value) => name + value))
-  return createHmac('sha1', authToken).update(url + text.join('')).digest('base64')
+  return createHmac('sha1', authToken)
+    .update(url + text.join(''))
+    .digest('base64')
 }
 
 /** Where Twilio sends a message's receipts. It tries again if the connection or the answer fails; the fragment isn't signed. */

@@ -33,7 +33,8 @@ export const webhookReceipts: ReceiptRules<WebhookReceiptConfig> = {
   isProven(request, { secret }) {
     const id = headerOf(request, 'webhook-id')
     const timestamp = headerOf(request, 'webhook-timestamp')
-    const isFresh = /^\d{1,12}$/.test(timestamp) && Math.abs(request.nowMs - Number(timestamp) * 1000) <= toleranceMs
+    const isFresh =
+      /^\d{1,12}$/.test(timestamp) && Math.abs(request.nowMs - Number(timestamp) * 1000) <= toleranceMs
     const given = headerOf(request, 'webhook-signature').split(' ')
     const expected = [secret].flat().map((one) => {
       const key = Buffer.from(one.replace(/^whsec_/, ''), 'base64')

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Receipt, ReceiptKind, ReceiptRules, ReadReceipts } from '../receipt.ts'
+import type { ReadReceipts, Receipt, ReceiptKind, ReceiptRules } from '../receipt.ts'
 import { fieldsOf, headerOf, itemsOf, jsonOf, textOf } from '../receipt-request.ts'
 import { isSameSecret } from '../same-secret.ts'
 import { whatsAppMeaning } from './whatsapp-cloud-codes.ts'
@@ -81,7 +81,9 @@ function receiptOf(status: string, fields: Record<string, unknown>, sender: stri
     providerCode,
     providerMessageId: textOf(id),
     // Meta's own words may repeat the number.
-    ...(status === 'failed' && { reason: whatsAppMeaning(providerCode ?? '') ?? 'WhatsApp could not deliver it' }),
+    ...(status === 'failed' && {
+      reason: whatsAppMeaning(providerCode ?? '') ?? 'WhatsApp could not deliver it',
+    }),
   }
 }
 

@@ -9,7 +9,7 @@ import { openWhatsAppEmulator } from './whatsapp.ts'
 export type EmulatedProvider = Exclude<ProviderName, 'sandbox'>
 
 const starts = {
-  smtp: () => openSmtpEmulator({}, true),
+  smtp: () => openSmtpEmulator({ isReporting: true }),
   twilio: () => startTwilioEmulator({ fetchesMedia: true, reports: true }),
   webhook: startWebhookEmulator,
   'whatsapp-cloud': openWhatsAppEmulator,

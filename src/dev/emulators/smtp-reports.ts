@@ -1,4 +1,4 @@
-import type { Report } from './reports.ts'
+import { type Report, reporter } from './reports.ts'
 
 /** A mail that was taken, of one recipient. */
 export interface TakenMail {
@@ -59,6 +59,28 @@ export function deliveryReport(
     url,
     headers: { 'content-type': 'message/rfc822', authorization: `Bearer ${token}` },
     body: lines.join('\r\n'),
+  }
+}
+
+interface Envelope {
+  envelopeId: string | null
+  from: string | undefined
+  to: string[]
+}
+
+/** Reports on mails that were taken. */
+export function mailReporter(token: string) {
+  const { later, stop } = reporter()
+  let url: string | undefined
+  return {
+    stop,
+    reportTo(given: string): void {
+      url = given
+    },
+    report({ envelopeId, from = '', to: [to = ''] }: Envelope, raw: Buffer): void {
+      const [headers = ''] = raw.toString().split('\r\n\r\n')
+      if (url !== undefined) later(100, usualReport(url, token, { envelopeId, from, to, headers }))
+    },
   }
 }
 

@@ -2,8 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerOptions } from 'smtp-server'
 import { type Emulator, keep } from './emulator.ts'
 import { type MailPart, parseMail } from './mail-part.ts'
-import { reporter } from './reports.ts'
-import { usualReport } from './smtp-reports.ts'
+import { mailReporter } from './smtp-reports.ts'
 
 /** The step at which a session may fail: `content` is after the first bytes of the mail, `end` after the last. */
 export type SmtpStep = 'connect' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'content' | 'end'
@@ -34,6 +33,11 @@ export interface SmtpCall {
   isTaken: boolean
 }
 
+interface SmtpOptions extends SMTPServerOptions {
+  /** Whether its channel asks for reports. */
+  isReporting?: boolean
+}
+
 export interface SmtpEmulator extends Emulator<SmtpCall, SmtpAnswer> {
   config: {
     host: string
@@ -50,6 +54,11 @@ export interface SmtpEmulator extends Emulator<SmtpCall, SmtpAnswer> {
 
 const [user, pass] = ['outbound', 'emulated password']
 const bounceToken = 'emulated-bounce-token'
+const usualOptions: SMTPServerOptions = {
+  allowInsecureAuth: true,
+  disableReverseLookup: true,
+  hideDSN: false,
+}
 
 /**
  * Replies of RFC 5321 (https://www.rfc-editor.org/rfc/rfc5321#section-4.2.3), for the login of RFC 4954
@@ -62,18 +71,15 @@ const replies = {
   full: '452 4.2.2 Requested action not taken: insufficient system storage',
 }
 
+/** By the local part of the recipient. */
+const refusals: Record<string, string> = { unknown: replies.unknown, full: replies.full }
+
 /**
  * Starts a mail server that records all mails. It accepts one user, and every recipient except `unknown@…`, which doesn't
  * exist, and `full@…`, whose mailbox is full. Mails to `bounces@…` are reported as failed after they were accepted.
- *
- * @param isReporting whether its channel asks for reports.
  */
-export async function openSmtpEmulator(
-  options: SMTPServerOptions = {},
-  isReporting = false,
-): Promise<SmtpEmulator> {
-  const reports = reporter()
-  let reportUrl: string | undefined
+export async function openSmtpEmulator(options: SmtpOptions = {}): Promise<SmtpEmulator> {
+  const reports = mailReporter(bounceToken)
   const calls: SmtpCall[] = []
   const answers: SmtpAnswer[] = []
   const sessions = new Map<string, { call: SmtpCall; answer: SmtpAnswer | undefined }>()
@@ -90,9 +96,7 @@ export async function openSmtpEmulator(
   }
   const server: SMTPServer = new PromptServer({
     disabledCommands: options.cert ? [] : ['STARTTLS'],
-    allowInsecureAuth: true,
-    disableReverseLookup: true,
-    hideDSN: false,
+    ...usualOptions,
     ...options,
     onConnect({ id, secure }, next) {
       const call = emptyCall(secure)
@@ -109,17 +113,15 @@ export async function openSmtpEmulator(
       next(null, { user })
     },
     onMailFrom({ address, args }, { id, secure, hostNameAppearsAs: name }, next) {
-      const envelopeId = args ? (args.ENVID ?? null) : null
-      Object.assign(sessions.get(id)?.call ?? {}, { name, from: address, envelopeId, isSecure: secure })
+      const envelope = { from: address, envelopeId: args ? (args.ENVID ?? null) : null }
+      Object.assign(sessions.get(id)?.call ?? {}, { name, ...envelope, isSecure: secure })
       next()
     },
     onRcptTo({ address, dsn }, { id }, next) {
       sessions.get(id)?.call.to.push(address)
       sessions.get(id)?.call.notify.push(...(dsn?.notify ?? []))
-      const [local] = address.split('@')
-      if (local === 'unknown') next(failure(replies.unknown))
-      else if (local === 'full') next(failure(replies.full))
-      else next()
+      const refusal = refusals[address.split('@')[0] ?? '']
+      next(refusal && failure(refusal))
     },
     async onData(stream, { id }, next) {
       const { call } = sessions.get(id) ?? {}
@@ -127,35 +129,36 @@ export async function openSmtpEmulator(
       if (!raw || !call) return
       Object.assign(call, { raw, mail: parseMail(raw) })
       if (diverts(id, 'end')) return
-      call.isTaken = true
+      take(call, raw, reports)
       next()
-      const [to = ''] = call.to
-      const [headers = ''] = raw.toString().split('\r\n\r\n')
-      if (reportUrl === undefined || call.notify.length === 0) return
-      const mail = { envelopeId: call.envelopeId, from: call.from ?? '', to, headers }
-      reports.later(100, usualReport(reportUrl, bounceToken, mail))
     },
   })
   server.on('error', () => {})
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.server.address() as AddressInfo
   return {
-    config: {
-      host: '127.0.0.1', port, secure: false, user, pass, from: 'Outbound <outbound@example.org>',
-      ...(isReporting && { bounceToken }),
-    },
+    config: configAt(port, options),
     calls,
     answerNext: (...next) => void answers.push(...next),
     open: () => server.connections.size,
-    reportTo(url) {
-      reportUrl = url
-    },
+    reportTo: reports.reportTo,
     async stop() {
       reports.stop()
       for (const { _socket } of server.connections) _socket.destroy()
       await new Promise<void>((resolve) => server.close(resolve))
     },
   }
+}
+
+function take(call: SmtpCall, raw: Buffer, reports: ReturnType<typeof mailReporter>): void {
+  call.isTaken = true
+  if (call.notify.length > 0) reports.report(call, raw)
+}
+
+function configAt(port: number, { isReporting }: SmtpOptions): SmtpEmulator['config'] {
+  const server = { host: '127.0.0.1', port, secure: false }
+  const from = 'Outbound <outbound@example.org>'
+  return { ...server, user, pass, from, ...(isReporting && { bounceToken }) }
 }
 
 /** Greets at once: without this, a server waits 100 ms for clients that talk too soon. */

@@ -7,11 +7,7 @@ import type { TwilioForm } from './twilio-message.ts'
  *
  * @param url as it was given with the message. Its fragment has options of the connection, and is neither called nor signed.
  */
-export function statusCallback(
-  url: string,
-  authToken: string,
-  fields: TwilioForm,
-): Report {
+export function statusCallback(url: string, authToken: string, fields: TwilioForm): Report {
   const [called = ''] = url.split('#')
   const text = Object.keys(fields)
     .sort()
@@ -21,7 +17,10 @@ export function statusCallback(
     .digest('base64')
   return {
     url: called,
-    headers: { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8', 'x-twilio-signature': signature },
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
+      'x-twilio-signature': signature,
+    },
     body: new URLSearchParams(fields).toString(),
   }
 }
@@ -33,7 +32,8 @@ export function usualCallbacks(
 ): { afterMs: number; report: Report }[] {
   if (!url) return []
   const fields = { AccountSid: accountSid, ApiVersion: '2010-04-01', From, MessageSid: sid, SmsSid: sid, To }
-  const about = (MessageStatus: string) => statusCallback(url, authToken, { ...fields, MessageStatus, SmsStatus: MessageStatus })
+  const about = (MessageStatus: string) =>
+    statusCallback(url, authToken, { ...fields, MessageStatus, SmsStatus: MessageStatus })
   return [
     { afterMs: 100, report: about('delivered') },
     { afterMs: 200, report: about('sent') },

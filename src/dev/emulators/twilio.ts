@@ -67,7 +67,7 @@ export async function startTwilioEmulator(
     const message = messageOf(call.form, accountSid)
     answer(response, refused ?? { status: 201, body: message })
     if (!refused) {
-      remember(messages, { ...message, status: 'delivered' })
+      remember(messages, message.sid, { ...message, status: 'delivered' })
       const all = usualCallbacks(call.form, { accountSid, authToken, sid: message.sid })
       for (const { afterMs, report } of all) reports.later(afterMs, report)
     }
@@ -115,18 +115,21 @@ function answer(
 }
 
 /** `npm run dev` may run for weeks. */
-function remember(messages: Map<string, object>, message: { sid: string }): void {
-  messages.set(message.sid, message)
+function remember(messages: Map<string, object>, sid: string, message: object): void {
+  messages.set(sid, message)
   const [oldest = ''] = messages.keys()
   if (messages.size > maxKept) messages.delete(oldest)
 }
 
 /** https://www.twilio.com/docs/messaging/api/message-resource#fetch-a-message-resource */
 function knownMessage({ method, path, headers }: TwilioCall, messages: ReadonlyMap<string, object>) {
-  const [, sid = ''] = new RegExp(`^/2010-04-01/Accounts/${accountSid}/Messages/([SM]M[0-9a-f]{32})\\.json$`).exec(path) ?? []
+  const [, sid = ''] =
+    new RegExp(`^/2010-04-01/Accounts/${accountSid}/Messages/([SM]M[0-9a-f]{32})\\.json$`).exec(path) ?? []
   if (method !== 'GET' || sid === '' || headers.authorization !== authorization) return undefined
   const body = messages.get(sid)
-  return body ? { status: 200, body } : twilioError(404, 20404, `The requested resource ${path} was not found`)
+  return body
+    ? { status: 200, body }
+    : twilioError(404, 20404, `The requested resource ${path} was not found`)
 }
 
 function refusalOf({ method, path, headers, form }: TwilioCall): TwilioError | undefined {

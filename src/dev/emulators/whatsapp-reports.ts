@@ -43,11 +43,19 @@ export function statusReport(
     (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
   const signature = createHmac('sha256', appSecret).update(body).digest('hex')
-  return { url, headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }, body }
+  return {
+    url,
+    headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` },
+    body,
+  }
 }
 
 /** The requests about one message: batched, out of order, and one of them twice, as they may come. */
-export function usualReports(url: string, sender: Sender, of: TakenMessage): { afterMs: number; report: Report }[] {
+export function usualReports(
+  url: string,
+  sender: Sender,
+  of: TakenMessage,
+): { afterMs: number; report: Report }[] {
   const arrived = statusReport(url, sender, [
     { status: 'delivered', of },
     { status: 'sent', of },

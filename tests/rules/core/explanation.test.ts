@@ -58,6 +58,7 @@ const facts: SendFacts = {
     breakerOpenUntil: null,
     rate: null,
     maxInFlight: null,
+    hasReceipts: false,
     deletedAt: null,
   },
 }

@@ -24,7 +24,15 @@ afterAll(async () => {
 })
 
 const codes = {
-  twilio: { rules: twilioRules, provider: twilio(http, () => ''), body: '{"code":14107,' },
+  twilio: {
+    rules: twilioRules,
+    provider: twilio(
+      http,
+      () => '',
+      () => '',
+    ),
+    body: '{"code":14107,',
+  },
   'whatsapp-cloud': { rules: whatsappRules, provider: whatsappCloud(http), body: '{"error":{"code":131056,' },
 }
 const credentials = {

@@ -24,6 +24,8 @@ const good = { accountSid, authToken, from }
 
 const loopback = [parseNetwork('127.0.0.0/8')]
 const linkTo = (requestId: string) => `https://messages.example.com/media/${requestId}.1.signature`
+const receiptsOf = (channelId: string, requestId: string) =>
+  `https://messages.example.com/receipts/${channelId}?requestId=${requestId}`
 const twilioWords = "The 'To' number +4915112345678 is not a valid phone number."
 
 const fakeServers: Record<FakeServer, TwilioAnswer[]> = {
@@ -47,7 +49,7 @@ describeProvider('twilio', async () => {
   const http = createHttpClient({ allowedPrivateNetworks: loopback })
   let before = 0
   return {
-    provider: twilio(http, linkTo),
+    provider: twilio(http, linkTo, receiptsOf),
     goodConfig: good,
     badConfig: { accountSid, authToken },
     async arrange(behaviour, delivery) {
@@ -171,7 +173,7 @@ async function send(parts: Partial<Delivery<unknown>> = {}, configChanges: objec
   const before = emulator.calls.length
   const config = rules.config.parse({ ...emulator.config, ...configChanges })
   const delivery = { ...buildDelivery(rules, config, parts), config }
-  const outcome = await twilio(http, linkTo).send(delivery, AbortSignal.timeout(5000))
+  const outcome = await twilio(http, linkTo, receiptsOf).send(delivery, AbortSignal.timeout(5000))
   return { outcome, delivery, calls: emulator.calls.slice(before) }
 }
 

@@ -103,7 +103,11 @@ export function describeReceipts(name: ProviderName, harness: ReceiptHarness): v
       const request = await harness.request(aRequestId, aWord)
       const text = request.body.toString()
       const changed = fc
-        .record({ at: fc.nat(text.length), cut: fc.nat(40), put: fc.oneof(fc.string(), fc.json(), fc.constant('\0')) })
+        .record({
+          at: fc.nat(text.length),
+          cut: fc.nat(40),
+          put: fc.oneof(fc.string(), fc.json(), fc.constant('\0')),
+        })
         .map(({ at, cut, put }) => text.slice(0, at) + put + text.slice(at + cut))
       await fc.assert(
         fc.asyncProperty(fc.oneof(changed, fc.json(), fc.string()), async (body) => {

@@ -5,7 +5,11 @@ import type { ReceiptRequest } from '../../../src/core/receipt.ts'
 import { deliveryReport } from '../../../src/dev/emulators/smtp-reports.ts'
 import { aRequestId, contactMail, describeReceipts } from './contract.ts'
 
-const config = { host: 'mail.example.org', from: 'outbound@example.org', bounceToken: 'a token of the pipe'.replaceAll(' ', '-') }
+const config = {
+  host: 'mail.example.org',
+  from: 'outbound@example.org',
+  bounceToken: 'a token of the pipe'.replaceAll(' ', '-'),
+}
 
 const posted = (mail: string | Buffer, headers: Record<string, string> = {}): ReceiptRequest => ({
   headers: { 'content-type': 'message/rfc822', authorization: `Bearer ${config.bounceToken}`, ...headers },
@@ -20,7 +24,11 @@ const reportOn = (requestId: string, action: string) =>
     '',
     '',
     { envelopeId: requestId, from: 'outbound@example.org', to: contactMail, headers: 'Subject: Message' },
-    { action, status: action === 'failed' ? '5.1.1' : '2.0.0', diagnostic: `550 5.1.1 <${contactMail}>: unknown` },
+    {
+      action,
+      status: action === 'failed' ? '5.1.1' : '2.0.0',
+      diagnostic: `550 5.1.1 <${contactMail}>: unknown`,
+    },
   ).body
 
 /** A report as a mail system makes it, of our mail. With CRLF, as mail has it. */
@@ -44,10 +52,13 @@ describeReceipts('smtp', {
   unexpected: {
     'an automatic reply': async () => posted(sample('out-of-office')),
     'a mail with an attachment': async () =>
-      posted('From: a@example.com\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: image/png\r\n\r\nx\r\n--b--\r\n'),
+      posted(
+        'From: a@example.com\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: image/png\r\n\r\nx\r\n--b--\r\n',
+      ),
   },
   unreadable: {
-    'another content type': async () => posted(reportOn(aRequestId, 'failed'), { 'content-type': 'text/plain' }),
+    'another content type': async () =>
+      posted(reportOn(aRequestId, 'failed'), { 'content-type': 'text/plain' }),
     'no mail': async () => posted(''),
   },
 })
@@ -69,7 +80,9 @@ test.each([
 ])('a report of %s is read: %s', async (name, kind, providerStatus, providerCode) => {
   const { receipts, unexpected, unreadable } = await read(sample(name))
   expect({ unexpected, unreadable }).toEqual({ unexpected: 0, unreadable: 0 })
-  expect(receipts).toMatchObject([{ requestId: aRequestId, kind, providerStatus, providerCode, providerMessageId: null }])
+  expect(receipts).toMatchObject([
+    { requestId: aRequestId, kind, providerStatus, providerCode, providerMessageId: null },
+  ])
   expect(JSON.stringify(receipts)).not.toMatch(/ann\.example|@/)
 })
 
@@ -85,10 +98,21 @@ test('a report with bare line feeds is read, too: a pipe may have changed them',
 })
 
 test('the id that was given with the mail counts before the return path, and that before the returned Message-ID', async () => {
-  const [envelope, path, message] = ['1', '2', '3'].map((digit) => aRequestId.replace(/^0/, digit)) as [string, string, string]
+  const [envelope, path, message] = ['1', '2', '3'].map((digit) => aRequestId.replace(/^0/, digit)) as [
+    string,
+    string,
+    string,
+  ]
   const headers = `Message-ID: <${message}@example.org>`
   const by = (envelopeId: string | null, from: string) =>
-    read(deliveryReport('', '', { envelopeId, from, to: contactMail, headers }, { action: 'failed', status: '5.1.1', diagnostic: 'x' }).body)
+    read(
+      deliveryReport(
+        '',
+        '',
+        { envelopeId, from, to: contactMail, headers },
+        { action: 'failed', status: '5.1.1', diagnostic: 'x' },
+      ).body,
+    )
   const idOf = async (found: ReturnType<typeof by>) => (await found).receipts[0]?.requestId
   expect(await idOf(by(envelope, `bounce+${path}@example.org`))).toBe(envelope)
   expect(await idOf(by(null, `bounce+${path}@example.org`))).toBe(path)

@@ -1,7 +1,10 @@
 import twilioPackage from 'twilio'
 import { expect, test } from 'vitest'
-import { twilioMeaning, twilioReceipts } from '../../../src/core/providers/twilio-receipts.ts'
-import { statusCallbackUrl } from '../../../src/core/providers/twilio-receipts.ts'
+import {
+  statusCallbackUrl,
+  twilioMeaning,
+  twilioReceipts,
+} from '../../../src/core/providers/twilio-receipts.ts'
 import type { ReceiptRequest } from '../../../src/core/receipt.ts'
 import { statusCallback } from '../../../src/dev/emulators/twilio-reports.ts'
 import { aRequestId, contactPhone, describeReceipts } from './contract.ts'
@@ -29,7 +32,11 @@ function signed(
   target = `/receipts/1?requestId=${aRequestId}`,
   url = publicBaseUrl + target,
 ): ReceiptRequest {
-  const body = new URLSearchParams(Object.entries(form).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one])))
+  const body = new URLSearchParams(
+    Object.entries(form).flatMap(([name, value]) =>
+      [value].flat().map((one): [string, string] => [name, one]),
+    ),
+  )
   return {
     headers: {
       'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
@@ -56,7 +63,8 @@ describeReceipts('twilio', {
     undelivered: 'undelivered',
     failed: 'undelivered',
   },
-  request: async (requestId, MessageStatus) => signed({ ...fields, MessageStatus }, `/receipts/1?requestId=${requestId}`),
+  request: async (requestId, MessageStatus) =>
+    signed({ ...fields, MessageStatus }, `/receipts/1?requestId=${requestId}`),
   unexpected: {
     'an inbound message': async () => signed({ ...fields, SmsStatus: 'received', Body: 'Hi' }),
     'an unknown status': async () => signed({ ...fields, MessageStatus: 'teleported' }),
@@ -65,7 +73,11 @@ describeReceipts('twilio', {
   unreadable: {
     'JSON in place of a form': async () => {
       const request = signed({})
-      return { ...request, headers: { ...request.headers, 'content-type': 'application/json' }, body: Buffer.from('{}') }
+      return {
+        ...request,
+        headers: { ...request.headers, 'content-type': 'application/json' },
+        body: Buffer.from('{}'),
+      }
     },
   },
   sign: (request) => request,
@@ -95,7 +107,9 @@ test('Twilio’s own example is proven: https://www.twilio.com/docs/usage/securi
 })
 
 test('repeated, empty and non-ASCII fields are signed as by Twilio’s package', () => {
-  expect(isProven(signed({ ...fields, MediaUrl: ['b', 'a', 'b'], Body: 'Grüße 👋 + &=%', Empty: '' }))).toBe(true)
+  expect(isProven(signed({ ...fields, MediaUrl: ['b', 'a', 'b'], Body: 'Grüße 👋 + &=%', Empty: '' }))).toBe(
+    true,
+  )
 })
 
 test.each([
@@ -104,21 +118,30 @@ test.each([
 ])('the address may be signed %s', (_, base) => {
   const target = `/receipts/1?requestId=${aRequestId}`
   expect(isProven(signed(fields, target, base + target))).toBe(true)
-  expect(isProven({ ...signed(fields, target, base + target), publicBaseUrl: 'https://messages.example.com:443/' })).toBe(true)
+  expect(
+    isProven({
+      ...signed(fields, target, base + target),
+      publicBaseUrl: 'https://messages.example.com:443/',
+    }),
+  ).toBe(true)
 })
 
 test('another host, path or query than the signed one is refused, whatever the Host header', () => {
   const target = `/receipts/1?requestId=${aRequestId}`
   expect(isProven(signed(fields, target, `https://attacker.example${target}`))).toBe(false)
   expect(isProven({ ...signed(fields), target: '/receipts/2' })).toBe(false)
-  expect(isProven({ ...signed(fields), target: `/receipts/1?requestId=${aRequestId.replace('0', '1')}` })).toBe(false)
+  expect(
+    isProven({ ...signed(fields), target: `/receipts/1?requestId=${aRequestId.replace('0', '1')}` }),
+  ).toBe(false)
 })
 
 test('what the emulator signs, Twilio’s package validates', () => {
   const url = statusCallbackUrl(`${publicBaseUrl}/`, 'channel', aRequestId)
   const { headers, ...report } = statusCallback(url, config.authToken, fields)
   expect(report.url).toBe(`${publicBaseUrl}/receipts/channel?requestId=${aRequestId}`)
-  expect(validateRequest(config.authToken, headers['x-twilio-signature'] ?? '', report.url, fields)).toBe(true)
+  expect(validateRequest(config.authToken, headers['x-twilio-signature'] ?? '', report.url, fields)).toBe(
+    true,
+  )
 })
 
 test('the callback’s address is one that Twilio takes: no underscore in its host, at most 4000 characters, retries asked for', () => {
@@ -146,8 +169,17 @@ test('a failure has its code, its meaning in our words, and the time as Twilio g
 
 test('a fetched message is read like a callback', () => {
   const { fetching } = twilioReceipts
-  const body = JSON.stringify({ sid: fields.MessageSid, status: 'undelivered', error_code: 30005, to: contactPhone })
-  expect(fetching?.read(aRequestId, body)).toMatchObject({ kind: 'undelivered', providerCode: '30005', providerMessageId: fields.MessageSid })
+  const body = JSON.stringify({
+    sid: fields.MessageSid,
+    status: 'undelivered',
+    error_code: 30005,
+    to: contactPhone,
+  })
+  expect(fetching?.read(aRequestId, body)).toMatchObject({
+    kind: 'undelivered',
+    providerCode: '30005',
+    providerMessageId: fields.MessageSid,
+  })
   expect(fetching?.read(aRequestId, '{"status":"teleported"}')).toBeUndefined()
   expect(fetching?.read(aRequestId, 'no JSON')).toBeUndefined()
 })

@@ -37,7 +37,12 @@ describeReceipts('webhook', {
   request: async (requestId, status) =>
     signed(
       status === 'undelivered'
-        ? { requestId, status, code: 'no_such_user', reason: `${contactPhone} and ${contactMail} are unknown` }
+        ? {
+            requestId,
+            status,
+            code: 'no_such_user',
+            reason: `${contactPhone} and ${contactMail} are unknown`,
+          }
         : { requestId, status, at: '2026-11-23T13:59:59+01:00' },
     ),
   unexpected: {},
@@ -87,7 +92,9 @@ test('while secrets rotate, either of both proves a request, at either end', () 
   expect(isProven(signed(receipt()), [other, secret])).toBe(true)
   const request = signed(receipt())
   const signatures = `v1,AAAA ${request.headers['webhook-signature']} v2,BBBB`
-  expect(isProven({ ...request, headers: { ...request.headers, 'webhook-signature': signatures } })).toBe(true)
+  expect(isProven({ ...request, headers: { ...request.headers, 'webhook-signature': signatures } })).toBe(
+    true,
+  )
 })
 
 test('another id or time than the signed one is refused', () => {
@@ -107,5 +114,7 @@ test('an issue names the faulty field', async () => {
   expect(await webhookReceipts.read(signed([receipt(), receipt({ status: 'lost' })]), config)).toEqual({
     issue: '[1].status: has to be one of delivered, read, undelivered',
   })
-  expect(await webhookReceipts.read(signed(receipt({ state: 1 })), config)).toEqual({ issue: 'state: unknown field' })
+  expect(await webhookReceipts.read(signed(receipt({ state: 1 })), config)).toEqual({
+    issue: 'state: unknown field',
+  })
 })

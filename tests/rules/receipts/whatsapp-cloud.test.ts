@@ -5,12 +5,23 @@ import type { ReceiptRequest } from '../../../src/core/receipt.ts'
 import { statusReport } from '../../../src/dev/emulators/whatsapp-reports.ts'
 import { aRequestId, contactPhone, describeReceipts } from './contract.ts'
 
-const config = { phoneNumberId: '106540352242922', accessToken: 'token', appSecret: 'a'.repeat(32), verifyToken: 'verify' }
+const config = {
+  phoneNumberId: '106540352242922',
+  accessToken: 'token',
+  appSecret: 'a'.repeat(32),
+  verifyToken: 'verify',
+}
 const message = { id: 'wamid.HBgNNDkxNTExMjM0NTY3OA', to: contactPhone.slice(1), callbackData: aRequestId }
 
 /** Signed by another implementation: WebCrypto. */
 async function signed(body: string | Buffer): Promise<ReceiptRequest> {
-  const key = await webcrypto.subtle.importKey('raw', Buffer.from(config.appSecret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+  const key = await webcrypto.subtle.importKey(
+    'raw',
+    Buffer.from(config.appSecret),
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['sign'],
+  )
   const bytes = Buffer.from(body)
   const signature = Buffer.from(await webcrypto.subtle.sign('HMAC', key, bytes)).toString('hex')
   return {
@@ -35,9 +46,16 @@ describeReceipts('whatsapp-cloud', {
     signed(statusReport('', config, [{ status, of: { ...message, callbackData: requestId } }]).body),
   unexpected: {
     'an inbound message': () =>
-      signed(withValue({ metadata, messages: [{ from: '4915112345678', id: 'wamid.x', type: 'text', text: { body: 'Hi' } }] })),
-    'a change of a template': () => signed(withValue({ event: 'APPROVED' }, 'message_template_status_update')),
-    'an unknown status': () => signed(withValue({ metadata, statuses: [{ id: 'wamid.x', status: 'teleported' }] })),
+      signed(
+        withValue({
+          metadata,
+          messages: [{ from: '4915112345678', id: 'wamid.x', type: 'text', text: { body: 'Hi' } }],
+        }),
+      ),
+    'a change of a template': () =>
+      signed(withValue({ event: 'APPROVED' }, 'message_template_status_update')),
+    'an unknown status': () =>
+      signed(withValue({ metadata, statuses: [{ id: 'wamid.x', status: 'teleported' }] })),
     'another object': () => signed('{"object":"page","entry":[]}'),
     'no entry': () => signed('{}'),
   },
@@ -57,7 +75,12 @@ async function read(statuses: unknown[]) {
 }
 
 test('a malformed status costs none of the others', async () => {
-  const good = { id: 'wamid.1', status: 'delivered', timestamp: '1750263773', biz_opaque_callback_data: aRequestId }
+  const good = {
+    id: 'wamid.1',
+    status: 'delivered',
+    timestamp: '1750263773',
+    biz_opaque_callback_data: aRequestId,
+  }
   const found = await read([good, null, 12, { id: 'wamid.2' }, { ...good, status: 'read' }])
   expect(found.unreadable).toBe(3)
   expect(found.receipts.map(({ kind }) => kind)).toEqual(['delivered', 'read'])
@@ -74,7 +97,12 @@ test('the time is the provider’s, the code its own, and the reason in our word
     },
   ])
   expect(receipts).toMatchObject([
-    { providerAt: '2025-06-18T16:22:53.000Z', providerCode: '131026', providerMessageId: 'wamid.1', sender: config.phoneNumberId },
+    {
+      providerAt: '2025-06-18T16:22:53.000Z',
+      providerCode: '131026',
+      providerMessageId: 'wamid.1',
+      sender: config.phoneNumberId,
+    },
   ])
   expect(receipts[0]?.reason).toMatch(/./)
   expect(receipts[0]?.reason).not.toContain('4915')
@@ -90,7 +118,13 @@ test('a channel shares receipts only with the same app, for the number that the 
   expect(whatsAppReceipts.areShared?.('222', config, other)).toBe(true)
   expect(whatsAppReceipts.areShared?.('333', config, other)).toBe(false)
   expect(whatsAppReceipts.areShared?.('222', config, { ...other, appSecret: 'c'.repeat(32) })).toBe(false)
-  expect(whatsAppReceipts.areShared?.('222', { ...config, appSecret: undefined }, { ...other, appSecret: undefined })).toBe(false)
+  expect(
+    whatsAppReceipts.areShared?.(
+      '222',
+      { ...config, appSecret: undefined },
+      { ...other, appSecret: undefined },
+    ),
+  ).toBe(false)
 })
 
 test.each([

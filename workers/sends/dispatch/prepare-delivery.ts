@@ -45,7 +45,8 @@ export function deliveryPreparer(
     try {
       const config = configOf(send)
       missing = noReceiptUrl
-      if (receipts?.needPublicUrl && !settings.PUBLIC_BASE_URL && receipts.areOn(config)) throw new Error(noReceiptUrl)
+      if (receipts?.needPublicUrl && !settings.PUBLIC_BASE_URL && receipts.areOn(config))
+        throw new Error(noReceiptUrl)
       if (message.type !== 'media' || message.media.sizeBytes === undefined) {
         return { ...send, config, mediaContent: undefined }
       }
