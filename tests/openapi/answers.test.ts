@@ -8,6 +8,7 @@ import { createApp } from '../../src/api/app.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
 import { exampleBodies } from '../../src/api/openapi/examples.ts'
 import { faultyBody, incompatibleBody } from '../../src/api/openapi/refusals.ts'
+import { maxReceiptBytes } from '../../src/api/receipts/read-request.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { Readiness } from '../../src/platform/readiness.ts'
 import {
@@ -23,9 +24,11 @@ import {
 import { documentSettings, faultBy, validateAnswer } from '../support/openapi.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { rawBytes, rawRequest } from '../support/raw-http.ts'
+import { whatsAppConfig } from '../support/receipts.ts'
 import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { closedPort } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
+import { webhookSecret } from '../support/webhook-receiver.ts'
 
 const publicBaseUrl = 'https://messages.example.com'
 const document = openApiDocument({ ...documentSettings, RATE_LIMIT_POINTS: 1 })
@@ -245,6 +248,24 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     await send(template, textBody(), narrow)
     return await send(template, textBody(), narrow)
   },
+  tooLargeReceipts: (template) =>
+    rawRequest(service, {
+      path: template.replace(/\{\w+\}/, absentId),
+      headers: { 'Content-Length': maxReceiptBytes + 1 },
+      keepOpen: true,
+    }),
+  notProven: async (template, method) => ask(service, method, await receiptsPath(template)),
+  noSuchChannel: (template, method) => ask(service, method, template.replace(/\{\w+\}/, absentId)),
+  tooManyUnproven: async (template, method) => {
+    const path = await receiptsPath(template)
+    await ask(narrow, method, path)
+    return await ask(narrow, method, path)
+  },
+  wrongMethodOfCheck: async (template) => {
+    const config = { url: 'https://example.com', secret: webhookSecret }
+    const channelId = await buildProviderChannel(service, account.accountId, 'webhook', config)
+    return await ask(service, 'GET', template.replace(/\{\w+\}/, channelId))
+  },
   messageNotFound: () => ask(service, 'GET', `/v1/messages/${absentId}`),
   mediaNotFound: (_template, method) => ask(service, method, '/media/x'),
   noDatabase: () => ask(cutOff, 'GET', '/readyz'),
@@ -258,6 +279,12 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     )
     return { status: response.status, headers: response.headers, body: await response.json() }
   },
+}
+
+/** Of a channel that takes receipts. */
+async function receiptsPath(template: string): Promise<string> {
+  const channelId = await buildProviderChannel(service, account.accountId, 'whatsapp-cloud', whatsAppConfig)
+  return template.replace(/\{\w+\}/, channelId)
 }
 
 interface Example {

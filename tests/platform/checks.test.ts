@@ -71,6 +71,18 @@ const cases: { name: string; refused: string[]; allowed: string[] }[] = [
     refused: [send('attempt = -1'), send('attempts_before_replay = 1'), send('attempts_before_replay = -1')],
     allowed: [send('attempt = 1, attempts_before_replay = 1')],
   },
+  {
+    name: 'sends_delivery',
+    refused: [
+      send(`delivery = 'delivered', delivery_at = now()`),
+      send(`delivery = 'lost', delivery_at = now(), ${ended('sent')}`),
+      send(`delivery = 'read', ${ended('sent')}`),
+      send(`delivery_at = now(), ${ended('sent')}`),
+    ],
+    allowed: ['delivered', 'read', 'undelivered'].map((delivery) =>
+      send(`delivery = '${delivery}', delivery_at = now(), ${ended('sent')}`),
+    ),
+  },
   { name: 'sends_losses', refused: [send('losses = -1')], allowed: [send('losses = 1')] },
   {
     name: 'channels_held',
@@ -156,7 +168,9 @@ async function olderDatabase(): Promise<{ databaseUrl: string; client: pg.Client
     end $$`)
   await client.query(`delete from drizzle.__drizzle_migrations where id > 13;
     alter table permits drop column unused_since;
-    drop table queue_shards`)
+    drop table queue_shards;
+    alter table channels drop column expects_receipts, drop column receipt_at, drop column awaits_receipt_since;
+    alter table sends drop column delivery, drop column delivery_at, drop column receipt_keys, drop column pending_receipts`)
   return { databaseUrl, client }
 }
 

@@ -97,10 +97,17 @@ const ofReceipts = (): Refusals => ({
 export const refusalsOfReceipts = (): Refusals => ({
   tooLargeReceipts: { summary: 'The body is too large', error: tooLarge(maxReceiptBytes) },
   ...ofReceipts(),
-  ...refusalsOfAny('GET', 'HEAD', 'POST'),
+  ...refusalsOfAny('POST', 'GET', 'HEAD'),
 })
 
-export const refusalsOfReceiptsCheck = (): Refusals => ({ ...ofReceipts(), ...refusalsOfAny('POST') })
+export const refusalsOfReceiptsCheck = (): Refusals => ({
+  ...ofReceipts(),
+  wrongMethodOfCheck: {
+    summary: "The channel's provider checks no address",
+    error: wrongMethod(['POST']),
+  },
+  ...refusalsOfAny('POST', 'GET', 'HEAD'),
+})
 
 export const refusalsOfReadiness = (): Refusals => ({
   noDatabase: { summary: 'PostgreSQL does not answer', error: notReady(notReadyReasons.noDatabase) },

@@ -50,7 +50,7 @@ const statusesWithCount = [422, 429, 500, 503]
 const meanings: Record<number, string> = {
   400: 'The request is invalid. Fix what `message` names.',
   401: 'No valid API key.',
-  403: 'The key lacks the permission.',
+  403: 'The key lacks the permission, or the signature is wrong.',
   404: 'It does not exist, or belongs to another account.',
   405: 'The path does not support this method. `Allow` lists the supported ones.',
   422: 'The Idempotency-Key was used for another request. Nothing was accepted.',

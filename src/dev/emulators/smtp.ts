@@ -121,7 +121,7 @@ export async function openSmtpEmulator(options: SmtpOptions = {}): Promise<SmtpE
       sessions.get(id)?.call.to.push(address)
       sessions.get(id)?.call.notify.push(...(dsn?.notify ?? []))
       const refusal = refusals[address.split('@')[0] ?? '']
-      next(refusal && failure(refusal))
+      next(refusal === undefined ? null : failure(refusal))
     },
     async onData(stream, { id }, next) {
       const { call } = sessions.get(id) ?? {}

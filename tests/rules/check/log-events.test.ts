@@ -3,7 +3,16 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { sendStatuses } from '../../../src/core/timeline.ts'
 
-const sources = ['src/admin', 'src/api', 'src/core', 'src/platform', 'src/queue', 'src', 'workers']
+const sources = [
+  'src/admin',
+  'src/api',
+  'src/core',
+  'src/platform',
+  'src/queue',
+  'src/receipts',
+  'src',
+  'workers',
+]
   .flatMap((folder) =>
     readdirSync(folder, { recursive: folder !== 'src', encoding: 'utf8' }).map((file) => join(folder, file)),
   )
@@ -18,11 +27,13 @@ const ways = [
   /\bstartPeriodicTask\([^)]*\bevent: '([a-z_]+)'/g,
 ]
 const byStatus = sendStatuses.filter((status) => status !== 'queued' && status !== 'sending')
+const byReceipt = ['delivered', 'read', 'undelivered', 'receipt']
 const logged = new Set([
   ...sources.flatMap((source) =>
     ways.flatMap((way) => [...source.matchAll(way)].map(([, name = '']) => name)),
   ),
   ...byStatus,
+  ...byReceipt,
 ])
 
 const rows = readFileSync('docs/reference/log.md', 'utf8').matchAll(/^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|/gm)

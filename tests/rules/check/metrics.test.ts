@@ -55,6 +55,7 @@ test('no label is an id, a contact or free text', () => {
     'outcome',
     'provider',
     'queue',
+    'result',
     'route',
     'shard',
     'state',

@@ -40,6 +40,8 @@ test('a queued send has its accept, and null for all that is not yet known', () 
     finishedAt: null,
     attempts: 0,
     providerMessageId: null,
+    delivery: null,
+    deliveryAt: null,
     events: [{ at: '2026-01-01T12:00:00.000Z', event: 'accepted' }],
   })
 })
@@ -57,6 +59,8 @@ test('the fields are in the documented order', () => {
     'finishedAt',
     'attempts',
     'providerMessageId',
+    'delivery',
+    'deliveryAt',
     'events',
   ])
 })

@@ -28,7 +28,7 @@ const limits: [what: string, limit: string][] = [
   ['fields and items of a body', `${grouped(maxFields)}, and ${maxDepth} levels deep`],
   ['faulty fields that a 400 names', `${maxIssues}`],
   ['requests of an account', `${settings.RATE_LIMIT_POINTS} in ${settings.RATE_LIMIT_WINDOW_SECONDS} s`],
-  ['requests with faulty keys from one address', `${settings.AUTH_FAILURE_LIMIT} in 60 s`],
+  ['requests with faulty keys or proofs from one address', `${settings.AUTH_FAILURE_LIMIT} in 60 s`],
   ['sends in flight of a worker', `${WORKER_CONCURRENCY}`],
   ['share of them from the overflow', percent(1 - keptShare)],
   [
