@@ -40,6 +40,8 @@ test('the owner of a queued send gets its whole timeline, with its accept as the
     finishedAt: null,
     attempts: 0,
     providerMessageId: null,
+    delivery: null,
+    deliveryAt: null,
     events: [{ at: body.acceptedAt, event: 'accepted' }],
   })
   expect(Math.abs(Date.parse(body.acceptedAt) - Date.now())).toBeLessThan(10_000)

@@ -172,12 +172,30 @@ test("a media link that was altered to name another account's send answers as on
   expect(await answerTo('GET', linkTo(stranger.mediaRequestId))).toMatch(/^HTTP\/1\.1 200 /)
 })
 
+test('receipts to a channel of another account, without its secret, change nothing, and answer as a wrong secret does', async () => {
+  const { accountId } = stranger
+  const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
+  const theirs = await buildProviderChannel(service, accountId, 'webhook', {
+    url: 'https://example.com',
+    secret,
+  })
+  const mine = await buildProviderChannel(service, account.accountId, 'webhook', {
+    url: 'https://example.com',
+    secret,
+  })
+  const receipt = { requestId: stranger.requestId, status: 'delivered' }
+  const wrong = await answerTo('POST', `/receipts/${mine}`, receipt)
+  expect(wrong).toMatch(/^HTTP\/1\.1 403 /)
+  expect(await answerTo('POST', `/receipts/${theirs}`, receipt)).toBe(wrong)
+})
+
 test('these are all routes that take an id in their path', () => {
   const paths = createApp(service.api).routes.map(({ path }) => path)
   const filesOfThePage = '/docs/:file'
   const withId = paths.filter((path) => path.includes(':') && path !== filesOfThePage)
   expect([...new Set(withId)].sort()).toEqual([
     '/media/:token',
+    '/receipts/:channelId',
     '/v1/channels/:channelId/messages',
     '/v1/messages/:requestId',
   ])

@@ -270,7 +270,8 @@ describe('the baseUrl of a provider', () => {
   )(
     'is not called at an address that is not public, and its channel is held: %s at %s',
     async (provider, host) => {
-      const config = { ...emulators[provider].config, baseUrl: `http://${host}:${receiver.port}` }
+      const { statusCallback: _, ...usual } = emulators[provider].config
+      const config = { ...usual, baseUrl: `http://${host}:${receiver.port}` }
       await heldThrough(provider, config)
       if (provider === 'whatsapp-cloud') {
         // Its upload is a call of its own.

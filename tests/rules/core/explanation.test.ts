@@ -815,3 +815,68 @@ describe('of a send of which an attempt may have got through', () => {
     expect(forCustomer).toMatch(/; an earlier attempt may have delivered it already\.$/)
   })
 })
+
+describe('what the provider reported', () => {
+  const accepted = ended('sent', { providerMessageId: 'SM1' })
+  const receiptOf = (event: string, fields: object = {}) =>
+    stored(event, 5, {
+      providerStatus: event,
+      providerAt: null,
+      providerCode: null,
+      providerMessageId: 'SM1',
+      ...fields,
+    })
+  const known = (delivery: 'delivered' | 'read' | 'undelivered', event = receiptOf(delivery)) =>
+    explained({ send: { ...accepted, delivery, deliveryAt: at(5) }, events: [event] })
+
+  test('delivered and read are the summary, and the customer hears of it', () => {
+    expect(known('delivered')).toMatchObject({ tone: 'good', summary: expect.stringMatching(/^Delivered: /) })
+    expect(known('delivered').forCustomer).toMatch(/was delivered; the provider reported it at /)
+    expect(known('read')).toMatchObject({ tone: 'good', summary: expect.stringMatching(/^Read: /) })
+    expect(known('read').advice).toBeUndefined()
+  })
+
+  test('undelivered is bad, says why, and is not to be replayed', () => {
+    const reason = 'the number is unknown, or no longer in use'
+    const explanation = known('undelivered', receiptOf('undelivered', { providerCode: '30005', reason }))
+    expect(explanation).toMatchObject({ tone: 'bad', summary: expect.stringContaining(reason) })
+    expect(explanation.advice?.command).toBeUndefined()
+    expect(explanation.entries.at(-1)).toMatchObject({
+      text: `Not delivered: ${reason}, as the provider reports.`,
+      answer: { status: null, code: '30005', meaning: reason, messageId: 'SM1' },
+    })
+    expect(explanation.forCustomer).toMatch(/was sent, but could not be delivered/)
+    expect(explanation.forCustomer).not.toContain(reason)
+  })
+
+  const dayLater = new Date(at(2).getTime() + 24 * 3_600_000 + 1)
+
+  test('a day after it was sent, a send of a channel with receipts has none: the story says so, and not that it was delivered', () => {
+    const missing = explained({ send: accepted, facts: { now: dayLater }, channel: { hasReceipts: true } })
+    expect(missing.summary).toMatch(/No receipt came/)
+    expect(missing.summary).not.toMatch(/delivered/i)
+    expect(missing.forCustomer).toMatch(/no receipt came/)
+  })
+
+  test.each([
+    [
+      'before a day is over',
+      { facts: { now: new Date(dayLater.getTime() - 2) }, channel: { hasReceipts: true } },
+    ],
+    ['of a channel without receipts', { facts: { now: dayLater } }],
+    [
+      'with a receipt that says only that it was accepted',
+      { facts: { now: dayLater }, channel: { hasReceipts: true }, events: [receiptOf('receipt')] },
+    ],
+  ])('%s, it does not', (_, given) => {
+    expect(explained({ send: accepted, ...given }).summary).not.toMatch(/No receipt/)
+  })
+
+  test('a receipt that changed nothing does not hide what a send waits for', () => {
+    const events = [...retried, receiptOf('receipt')]
+    const nextAttemptAt = at(7)
+    const waiting = explained({ send: { attempt: 1 }, events, facts: { nextAttemptAt, now: at(6) } })
+    expect(waiting.summary).toMatch(/^Waiting for its next attempt/)
+    expect(waiting.entries.at(-1)?.text).toBe('The provider reported: receipt.')
+  })
+})

@@ -241,6 +241,22 @@ describe('a mail', () => {
     expect(calls).toMatchObject([{ from: 'outbound@example.org', to: ['ann@example.com'], user: 'outbound' }])
   })
 
+  test('with a bounceToken, servers are asked for reports; without, nobody is', async () => {
+    const asked = await send({ config: { bounceToken: 'token-of-the-pipe' } })
+    const [{ requestId } = { requestId: '' }] = [asked.delivery]
+    expect(asked.calls).toMatchObject([{ envelopeId: requestId, notify: ['SUCCESS', 'FAILURE'] }])
+    const { calls } = await send({})
+    expect(calls).toMatchObject([{ envelopeId: null, notify: [] }])
+  })
+
+  test('reports go to the return path, which may hold the requestId', async () => {
+    const { calls, delivery } = await send({ config: { returnPath: 'bounce+{requestId}@example.org' } })
+    expect(calls).toMatchObject([{ from: `bounce+${delivery.requestId}@example.org` }])
+    expect((await send({ config: { returnPath: 'bounces@example.org' } })).calls).toMatchObject([
+      { from: 'bounces@example.org' },
+    ])
+  })
+
   test("a template's variables are put in everywhere, and are no markup", async () => {
     const variables = [{ key: 'name', value: `<Ann> & "Bob's" {{x}}` }]
     const mail = await mailOf({

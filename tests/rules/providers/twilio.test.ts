@@ -547,3 +547,12 @@ describe('the emulator refuses', () => {
     expect(await post(good, { authorization: 'Basic x' })).toEqual([401, 20003])
   })
 })
+
+test('with statusCallback, each message carries the address for its receipts; without, none', async () => {
+  const { calls, delivery } = await send({}, { statusCallback: true })
+  expect(calls).toMatchObject([
+    { form: { StatusCallback: receiptsOf(delivery.channelId, delivery.requestId) } },
+  ])
+  const without = await send()
+  expect(without.calls[0]?.form).not.toHaveProperty('StatusCallback')
+})
