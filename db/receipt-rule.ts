@@ -35,10 +35,13 @@ export const rankOf = (state: string) => {
       ${ranks.join('\n')} end, 0)`
 }
 
-/** SQL of what recognises a repeat: a receipt's word, code and message id. */
+/**
+ * SQL of what recognises a repeat of a receipt of a send `s`: its word, code and message id. Without an id, receipts of the message
+ * that was sent before a replay must not hide those of the next one.
+ */
 export const receiptKey = (fields: string) => sqlText`
   left(md5(json_build_array(${fields}->>'providerStatus', ${fields}->>'providerCode',
-                            ${fields}->>'providerMessageId')::text), 12)`
+                            coalesce(${fields}->>'providerMessageId', s.attempts_before_replay::text))::text), 12)`
 
 /**
  * SQL of CTEs that decide what receipts change. The last two are `effects`, one row for each recorded receipt, and `changes`, one

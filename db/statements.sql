@@ -1327,7 +1327,7 @@ moment as materialized (
 heard as materialized (
   select g.ord, g.kind, known.fields, s.request_id, s.channel_id, moment.at,
          left(md5(json_build_array(known.fields->>'providerStatus', known.fields->>'providerCode',
-                                   known.fields->>'providerMessageId')::text), 12) as key,
+                                   coalesce(known.fields->>'providerMessageId', s.attempts_before_replay::text))::text), 12) as key,
          coalesce(s.receipt_keys, '{}')
            || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as keys,
          s.status = 'sending' as is_pending, s.status = 'sent' as was_sent,

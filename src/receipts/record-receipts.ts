@@ -18,8 +18,9 @@ import { restoreWakeUps } from '../queue/queue.ts'
 import type { Needs } from '../runtime.ts'
 import { channelMoments } from './channel-moments.ts'
 
-/** So few that a statement takes a fraction of a request's deadline, even with a thousand receipts in each request. */
-const maxRequestsPerFlush = 10
+/** Together so few that a statement takes a fraction of a request's deadline. A larger request has a statement of its own. */
+const maxRequestsPerFlush = 20
+const maxReceiptsOfShared = 100
 
 /** The receipts of one request, which are recorded together or not at all. */
 export interface ReceivedReceipts {
@@ -41,31 +42,38 @@ export type ReceiptRecorder = ReturnType<typeof receiptRecorder>
 export function receiptRecorder(runtime: Recording) {
   const { db, clock, log, metrics } = runtime
   const lastOfChannels = channelMoments(log, 'last', (moments) => noteReceipts(db, moments))
+  const record = async (batch: readonly Request[]): Promise<RecordedReceipt[][]> => {
+    const recorded = await recordReceipts(
+      db,
+      batch.flatMap(({ rows }) => rows),
+    )
+    const now = new Date(clock.nowMs())
+    for (const { channelId } of recorded) if (channelId !== null) lastOfChannels.note(channelId, now)
+    let taken = 0
+    return batch.map((request) => {
+      const ofRequest = recorded.slice(taken, taken + request.rows.length)
+      taken += request.rows.length
+      note(runtime, request, ofRequest)
+      return ofRequest
+    })
+  }
   const requests = new MicroBatch<Request, RecordedReceipt[]>({
     maxItems: maxRequestsPerFlush,
     mayOverlap: true,
     isItemsFault: isRowFault,
-    async flush(batch) {
-      const recorded = await recordReceipts(
-        db,
-        batch.flatMap(({ rows }) => rows),
-      )
-      const now = new Date(clock.nowMs())
-      for (const { channelId } of recorded) if (channelId !== null) lastOfChannels.note(channelId, now)
-      let taken = 0
-      return batch.map((request) => {
-        const ofRequest = recorded.slice(taken, taken + request.rows.length)
-        taken += request.rows.length
-        note(runtime, request, ofRequest)
-        return ofRequest
-      })
-    },
+    flush: record,
   })
+  const recordOne = async (request: Request): Promise<RecordedReceipt[]> => {
+    if (request.rows.length === 0) return []
+    if (request.rows.length <= maxReceiptsOfShared) return await requests.add(request)
+    const [recorded = []] = await record([request])
+    return recorded
+  }
   /** @returns what became of each, in their order. */
   return async ({ receipts, ...rest }: ReceivedReceipts): Promise<ReceiptResult[]> => {
     const rows = receipts.map(rowOf)
     const possible = rows.filter(({ requestId }) => canBeRecordId(requestId))
-    const recorded = possible.length > 0 ? await requests.add({ ...rest, rows: possible }) : []
+    const recorded = await recordOne({ ...rest, rows: possible })
     for (const _ of rows.slice(possible.length))
       metrics.receipts.inc({ provider: rest.provider, result: 'unknown' })
     const results = recorded.map(({ result }) => result)

@@ -5,6 +5,8 @@ import { mintMediaLink } from '../../src/core/media-link.ts'
 import { startTestAdmin } from '../support/admin.ts'
 import { type Account, buildAccount, request } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'
+import { buildProviderChannel } from '../support/provider-channel.ts'
+import { sendReport, whatsAppConfig, whatsAppReport } from '../support/receipts.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 /** Node's own, which also records what it was asked to compare. */
@@ -47,6 +49,21 @@ test('the signature of a media link is compared in constant time', async () => {
   for (const path of [new URL(link).pathname, otherThan(new URL(link).pathname)]) {
     expectError(await request(service, path), 404)
     expect(compared()).toContain(path.split('.').at(-1))
+  }
+})
+
+test('the proof of a receipt is compared in constant time', async () => {
+  const hashOf = (text: string) => String(createHash('sha256').update(text).digest())
+  const channelId = await buildProviderChannel(service, account.accountId, 'whatsapp-cloud', whatsAppConfig)
+  const { url, headers, body } = whatsAppReport(service, channelId, [])
+  const signature = headers['x-hub-signature-256'] ?? ''
+  for (const [given, status] of [
+    [signature, 200],
+    [otherThan(signature), 403],
+  ] as const) {
+    const answer = await sendReport({ url, headers: { ...headers, 'x-hub-signature-256': given }, body })
+    expect(answer.status).toBe(status)
+    expect(compared()).toEqual(expect.arrayContaining([hashOf(given), hashOf(signature)]))
   }
 })
 

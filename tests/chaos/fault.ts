@@ -10,6 +10,8 @@ export interface Scale {
   requestsPerKey: number
   /** How long a store is under load. */
   storeSeconds: number
+  /** How long PostgreSQL is away while receipts come. */
+  outageSeconds: number
   /** Longer than a worker's lease and its lock on a job. */
   freezeSeconds: number
 }

@@ -11,6 +11,7 @@ export function scaleOf(sends: number): Scale {
     keys: upTo(200, 20),
     requestsPerKey: upTo(100, 20),
     storeSeconds: 8,
+    outageSeconds: 60,
     freezeSeconds: 20,
   }
 }
@@ -27,6 +28,7 @@ export const short = {
     keys: 20,
     requestsPerKey: 20,
     storeSeconds: 5,
+    outageSeconds: 4,
     freezeSeconds: 11,
   } satisfies Scale,
 }

@@ -38,7 +38,7 @@ export interface WorldOptions {
 
 const retryDelaysSeconds = [1, 1, 1, 1, 1, 1, 1]
 const size = { api: 2, worker: 2 }
-const webhookSecret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
+export const webhookSecret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
 
 export async function startWorld(options: WorldOptions): Promise<World> {
   const reaper = startReaper()

@@ -361,6 +361,17 @@ test('the same receipt is told once: event, status, code and message id make it 
   expect(namesOf(await timelineOf(service, requestId)).slice(4)).toEqual(['undelivered', 'receipt'])
 })
 
+test('after a replay, the same words without a message id are of the next message', async () => {
+  const requestId = await attempted(rejected)
+  const row = buildReceipt(requestId, account.channelId, 'undelivered', { providerMessageId: null })
+  const record = async () => (await recordReceipts(service.runtime.db, [row])).map(({ result }) => result)
+  expect([await record(), await record()]).toEqual([['told'], ['duplicate']])
+  await replaySend(service.runtime.db, requestId)
+  await endAttempt(service, await beginAttempt(service, requestId, 'again'), sent)
+  expect([await record(), await record()]).toEqual([['applied'], ['duplicate']])
+  expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery: 'undelivered' })
+})
+
 test('at most 50 receipts of a send are recorded, also of those that wait for its outcome', async () => {
   const requestId = await attempted(sent)
   const sending = await accept(service, account, textBody())

@@ -11,11 +11,14 @@ import { recordOutcomes } from '../../db/delivery/outcomes.ts'
 import { grantPermits } from '../../db/delivery/permits.ts'
 import { findRefusals } from '../../db/delivery/refusals.ts'
 import { findWaitingOverflow } from '../../db/delivery/slow-start.ts'
+import { findReceivingChannels, recordReceipts } from '../../db/receipts.ts'
 import { eraseContact } from '../../db/support/erase.ts'
 import { findExplanation } from '../../db/support/explanation.ts'
 import { searchSends } from '../../db/support/search.ts'
+import type { ReceiptKind } from '../../src/core/receipt.ts'
 import { buildNewSend, manyOf } from '../support/batches.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
+import { buildReceipt } from '../support/receipts.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 
@@ -110,16 +113,23 @@ function deliveries(db: Database, ids: readonly string[]): (() => Promise<unknow
     reason: undefined,
     delayMs: undefined,
   } as const
+  const receipts = (kind: ReceiptKind) => () =>
+    recordReceipts(
+      db,
+      ids.map((id) => buildReceipt(id, account.channelId, kind)),
+    )
   return [
     () => findRefusals(db, ids),
     () => findReadyHeads(db, ids),
     () => claimSends(db, ids, claim),
     () => reclaimSends(db, ids, claim),
+    receipts('accepted'),
     () =>
       recordOutcomes(
         db,
         ids.map((requestId) => ({ requestId, ...outcome })),
       ),
+    receipts('delivered'),
   ]
 }
 
@@ -271,6 +281,12 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('of many, a look-up r
       findOwnChannels(
         db,
         rows.map(({ id }) => ({ channelId: id, accountId: id })),
+      ),
+    )
+    await read('channels', () =>
+      findReceivingChannels(
+        db,
+        rows.map(({ id }) => id),
       ),
     )
     await read('idempotency_keys', () => findIdempotencyKeys(db, hashes))

@@ -59,12 +59,12 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
   sent: () => ({ text: 'Sent, which means accepted by the provider.' }),
   failed: (event) => ({ text: withReason('Failed', event) }),
   uncertain: (event) => ({ text: withReason('Uncertain. The provider may or may not have it', event) }),
-  delivered: (event, _timeline, facts) => reported('Delivered: the contact got it', event, facts),
-  read: (event, _timeline, facts) => reported('Read by the contact', event, facts),
-  undelivered: (event, _timeline, facts) =>
-    reported(`Not delivered${because(event.reason ?? '')}`, event, facts),
-  receipt: (event, _timeline, facts) =>
-    reported(`The provider reported: ${event.providerStatus}${because(event.reason ?? '')}`, event, facts),
+  delivered: (event, timeline, facts) => reported('Delivered: the contact got it', event, timeline, facts),
+  read: (event, timeline, facts) => reported('Read by the contact', event, timeline, facts),
+  undelivered: (event, timeline, facts) =>
+    reported(`Not delivered${because(event.reason ?? '')}`, event, timeline, facts),
+  receipt: (event, timeline, facts) =>
+    reported(`The provider reported: ${event.providerStatus}${because(event.reason ?? '')}`, event, timeline, facts),
   erased: () => ({ text: 'Its contact and content were erased.' }),
   replayed: ({ nextAttemptAt }, _timeline, { now }) => ({
     text: nextAttemptAt ? `Replayed, due at ${clock(nextAttemptAt, now)}.` : 'Replayed.',
@@ -77,8 +77,15 @@ export function describeEvent(event: TimelineEvent, timeline: Timeline, facts: S
   return render?.(event, timeline, facts) ?? { text: `${event.event}.` }
 }
 
-function reported(words: string, event: EventFields['receipt'], { channel, now }: SendFacts): EventText {
-  const { providerCode: code, providerMessageId: messageId } = event
+function reported(
+  words: string,
+  event: EventFields['receipt'],
+  timeline: Timeline,
+  { channel, now }: SendFacts,
+): EventText {
+  const { providerCode: code } = event
+  // The send's own id is shown with its attempt.
+  const messageId = event.providerMessageId === timeline.providerMessageId ? null : event.providerMessageId
   const at = Date.parse(event.providerAt ?? '')
   const byItsClock = Number.isNaN(at) ? '' : `, at ${clock(new Date(at), now)} by its clock`
   const { meaning } = answerOf(

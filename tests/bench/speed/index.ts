@@ -8,6 +8,7 @@ import { load } from './load.ts'
 import { lone } from './lone.ts'
 import { media } from './media.ts'
 import { mediaDispatch } from './media-dispatch.ts'
+import { receipts } from './receipts.ts'
 import { redisMemory } from './redis-memory.ts'
 import { full, quick } from './sizes.ts'
 
@@ -15,6 +16,7 @@ const cases: readonly Case[] = [
   accept,
   dispatch,
   lone,
+  receipts,
   latency,
   redisMemory,
   media,

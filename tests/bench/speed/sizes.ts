@@ -11,6 +11,8 @@ export interface Sizes {
   channelsOfEach: number
   /** Of an account that has the worker for itself. */
   lone: number
+  /** Receipts of one load. */
+  receipts: number
   finished: number
   /** Finished sends in the smaller histories of the curve. */
   lessFinished: readonly number[]
@@ -30,6 +32,7 @@ export const full: Sizes = {
   sendsOfEach: 15,
   channelsOfEach: 2,
   lone: 20_000,
+  receipts: 200_000,
   finished: 5_000_000,
   lessFinished: [100_000, 1_000_000],
   waiting: 100_000,
@@ -44,6 +47,7 @@ export const quick: Sizes = {
   sendsOfEach: 10,
   channelsOfEach: 1,
   lone: 5000,
+  receipts: 40_000,
   finished: 100_000,
   lessFinished: [10_000],
   waiting: 5000,

@@ -4,6 +4,7 @@ import { clockSteps } from './clocks.ts'
 import { halfOpenFaults } from './half-open.ts'
 import { poison } from './poison.ts'
 import { providerFaults } from './provider.ts'
+import { receipts } from './receipts.ts'
 import { bothStores, postgresFaults, redisFaults } from './stores.ts'
 import { workerFreeze, workerKill } from './workers.ts'
 
@@ -11,6 +12,7 @@ export const faults: readonly Fault[] = [
   workerKill,
   workerFreeze,
   apiKill,
+  receipts,
   ...redisFaults,
   ...postgresFaults,
   ...halfOpenFaults,

@@ -843,7 +843,7 @@ describe('what the provider reported', () => {
     expect(explanation.advice?.command).toBeUndefined()
     expect(explanation.entries.at(-1)).toMatchObject({
       text: `Not delivered: ${reason}, as the provider reports.`,
-      answer: { status: null, code: '30005', meaning: reason, messageId: 'SM1' },
+      answer: { status: null, code: '30005', meaning: reason, messageId: null },
     })
     expect(explanation.forCustomer).toMatch(/was sent, but could not be delivered/)
     expect(explanation.forCustomer).not.toContain(reason)

@@ -21,8 +21,10 @@ test(
   async () => {
     const { status, output } = await demo({})
     expect(status).toBe(0)
-    expect(output).toContain(`All ${5 + emulatedProviders.length} sends ended as expected.`)
+    expect(output).toContain(`All ${6 + emulatedProviders.length} sends ended as expected.`)
     for (const provider of emulatedProviders) expect(output).toMatch(new RegExp(`^.* by ${provider}$`, 'm'))
+    expect(output).toMatch(/ sent, read {2}text to /)
+    expect(output).toMatch(/^ {2}\S+ {2}undelivered .* there is no such mailbox, as the provider reports/m)
     expect(output.match(/^ {2}the emulator received {2}./gm)).toHaveLength(emulatedProviders.length)
     expect(output).not.toMatch(/whsec_|omk_|bearer|basic|token|\/media\//i)
   },
