@@ -40,8 +40,9 @@ export const rankOf = (state: string) => {
  * that was sent before a replay must not hide those of the next one.
  */
 export const receiptKey = (fields: string) => sqlText`
-  left(md5(json_build_array(${fields}->>'providerStatus', ${fields}->>'providerCode',
-                            coalesce(${fields}->>'providerMessageId', s.attempts_before_replay::text))::text), 12)`
+  left(md5(json_build_array(
+    ${fields}->>'providerStatus', ${fields}->>'providerCode',
+    coalesce(${fields}->>'providerMessageId', s.attempts_before_replay::text))::text), 12)`
 
 /**
  * SQL of CTEs that decide what receipts change. The last two are `effects`, one row for each recorded receipt, and `changes`, one
