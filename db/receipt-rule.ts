@@ -4,7 +4,7 @@ import { attemptsToEvents, endOf, eventOf, fieldsOf } from './event-sql.ts'
 import { sqlText } from './statement.ts'
 
 /*
- * The rule what receipts change (docs/reference/timeline.md#receipts), in parts. Several receipts of a send may come in one
+ * The rule what receipts change (docs/reference/receipts.md#what-a-receipt-changes), in parts. Several receipts of a send may come in one
  * statement, in this order: windows follow them one after the other.
  */
 
@@ -45,43 +45,59 @@ export const receiptKey = (fields: string) => sqlText`
     coalesce(${fields}->>'providerMessageId', s.attempts_before_replay::text))::text), 12)`
 
 /**
- * SQL of CTEs that decide what receipts change. The last two are `effects`, one row for each recorded receipt, and `changes`, one
- * for each of their sends.
+ * SQL of CTEs that decide what receipts change. The last two are `effects`, with what becomes of each receipt, and `changes`, with
+ * what they change together, one row for each send. Without joins: the planner doesn't know how many there are.
  *
  * The relation before them is `heard`, one row for each receipt and its send: `request_id`, `ord` (the order of receipts), `at`,
- * `kind`, `fields`, `key`, `keys` (of the receipts recorded before), `is_pending` (it waits for an outcome), `sent_by` (the kinds
- * that make the send sent; null if none can be about it), `was_sent`, `rank`, `known_rank`, `known_id` (the recorded id of the
- * message).
+ * `kind`, `fields`, `key`, `known_keys` (of the receipts recorded before), `is_pending` (it waits for an outcome), `sent_by` (the
+ * kinds that make the send sent; null if none can be about it), `was_sent`, `rank`, `known_rank`, `known_id` (the recorded id of
+ * the message). Both have all its columns.
  */
 export const decidingReceipts = sqlText`
-  -- Those that are no repeats, numbered for each send.
-  fresh as materialized (
-    select *, cardinality(keys) + row_number() over (partition by request_id order by ord) as number
-    from (select *, row_number() over (partition by request_id, key order by ord) as occurrence
-          from heard where sent_by is not null) h
-    where occurrence = 1 and key <> all(keys)),
-  -- Those to record, with whether the send is sent by then.
+  -- Whether each is new: no repeat of one that is recorded, nor of one before it.
+  compared as (
+    select *, sent_by is not null and key <> all(known_keys)
+                and row_number() over (partition by request_id, key order by ord) = 1 as is_new
+    from heard),
+  -- Its number among the send's receipts.
+  counted as (
+    select *, cardinality(known_keys)
+                + count(*) filter (where is_new) over (partition by request_id order by ord) as number
+    from compared),
+  -- Whether it is recorded now.
+  chosen as (
+    select *, is_new and not is_pending and number <= ${maxReceipts} as is_recorded
+    from counted),
+  -- Whether the send is sent by then.
   followed as (
-    select *, bool_or(was_sent or kind = any(sent_by)) over (partition by request_id order by ord) as is_sent
-    from fresh where number <= ${maxReceipts} and not is_pending),
+    select *, is_recorded
+                and bool_or(is_recorded and (was_sent or kind = any(sent_by)))
+                      over (partition by request_id order by ord) as is_sent
+    from chosen),
   -- With the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
   ranked as (
     select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
-                   then rank end as counted
+                   then rank end as counted_rank
     from followed),
   -- What each one changes: it makes the send sent, or raises its delivery state.
-  effects as materialized (
-    select *, is_sent and not was_sent and not coalesce(lag(is_sent) over receipts, false) as settles,
-           coalesce(counted > greatest(known_rank, max(counted) over (receipts rows between unbounded preceding
-                                                                          and 1 preceding)), false) as raises
+  judged as (
+    select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as settles,
+           coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
     from ranked
-    window receipts as (partition by request_id order by ord)),
-  -- What they change together.
+    window before as (partition by request_id order by ord rows between unbounded preceding and 1 preceding)),
+  -- With what all of a send's receipts change together.
+  effects as materialized (
+    select *, bool_or(settles) over every as settled,
+           array_agg(key) filter (where is_recorded) over every as new_keys,
+           array_agg(kind) filter (where raises) over every as new_states,
+           array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
+           lead(ord) over (partition by request_id order by ord) is null as is_last
+    from judged
+    window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
+  -- The same, once for each send.
   changes as materialized (
-    select request_id, min(at) as at, bool_or(settles) as settles, array_agg(key order by ord) as keys,
-           (array_agg(kind order by ord desc) filter (where raises))[1] as delivery,
-           (array_agg(fields->>'providerMessageId' order by ord) filter (where is_sent))[1] as message_id
-    from effects group by request_id)`
+    select *, new_states[cardinality(new_states)] as new_state, new_ids[1] as new_id
+    from effects where is_last and new_keys is not null)`
 
 /** SQL of a CTE that records the events of `effects`. */
 export const receiptEvents = sqlText`
@@ -95,19 +111,11 @@ export const receiptEvents = sqlText`
       (${eventOf("case when r.raises and r.kind = 'undelivered' then r.at end", 'undelivered', 'r.fields')}),
       (${eventOf('case when not r.raises then r.at end', 'receipt', 'r.fields')})
     ) as e (at, event, fields)
-    where e.at is not null
+    where r.is_recorded and e.at is not null
     order by r.request_id, r.ord)`
 
-/**
- * SQL of the assignments by a send's `changes` `c`, besides those of its status.
- *
- * @param s the send's row, locked.
- */
-export const deliveryChanges = (s: string) => sqlText`
-  delivery = coalesce(c.delivery, ${s}.delivery),
-  delivery_at = case when c.delivery is not null then c.at else ${s}.delivery_at end,
-  receipt_keys = case when c.keys is not null then coalesce(${s}.receipt_keys, '{}') || c.keys
-                      else ${s}.receipt_keys end`
+/** SQL of the assignments of the row of a send by its `changes` `c`, besides those of its status and its delivery state. */
+export const newKeys = `receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')`
 
 /** SQL of one of the effects `r`. */
 export const effect = sqlText`
@@ -118,7 +126,7 @@ export const effect = sqlText`
 export const effectsOn = (requestId: string) => sqlText`
   coalesce((
     select json_agg(${effect} order by r.ord)
-    from effects r where r.request_id = ${requestId}), '[]')`
+    from effects r where r.is_recorded and r.request_id = ${requestId}), '[]')`
 
 /** SQL of a CTE that moves the last attempts of `ended`, sends that had ended without being sent, to send_events. */
 export const endsToEvents = (ended: string) => sqlText`

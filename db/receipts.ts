@@ -9,18 +9,18 @@ import {
   anyReceipt,
   arrival,
   decidingReceipts,
-  deliveryChanges,
   effect,
   endsToEvents,
   lostAttempt,
   maxReceipts,
+  newKeys,
   noReceipt,
   type ReceiptEffect,
   rankOf,
   receiptEvents,
   receiptKey,
 } from './receipt-rule.ts'
-import { isGiven, isOneOf, prepared, sqlText } from './statement.ts'
+import { isGiven, prepared, sqlText } from './statement.ts'
 import { isErased, redactedFields } from './support/erase.ts'
 
 /** A receipt, as the statement takes it. */
@@ -65,22 +65,24 @@ const recordStatement = prepared<RecordedReceipt>(
     given as materialized (
       select * from json_to_recordset($1) as
         (ord int, "requestId" uuid, "channelIds" uuid[], kind text, fields json)),
-    -- Their sends, locked in the order of ids.
+    -- Each with its send, locked in the order of ids. One look-up for each: the planner doesn't know how many there are.
     locked as materialized (
-      select * from sends s
-      where ${isOneOf('s.request_id', 'given')}
-        and exists (select from given g where g."requestId" = s.request_id and s.channel_id = any(g."channelIds"))
-      order by s.request_id
-      for no key update of s),
+      select g.ord, g.kind, g.fields, s.*
+      from (select * from given order by "requestId") g cross join lateral (
+        select * from sends s
+        where s.request_id = g."requestId" and s.channel_id = any(g."channelIds")
+        for no key update) s),
     -- The time when all of them are locked, so that no event comes before one of the statement that was waited for.
     moment as materialized (
       select clock_timestamp() as at from (select count(*) from locked) counted),
-    -- Each receipt with its send. For an erased send, only redacted fields are recorded.
+    -- What the decision needs. For an erased send, only redacted fields are recorded.
     heard as materialized (
-      select g.ord, g.kind, known.fields, s.request_id, s.channel_id, moment.at,
+      select s.ord, s.kind, known.fields, s.request_id, s.channel_id, moment.at,
+             s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,
+             s.delivery, s.delivery_at, s.provider_message_id as known_id,
              ${receiptKey('known.fields')} as key,
              coalesce(s.receipt_keys, '{}')
-               || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as keys,
+               || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
              s.status = 'sending' as is_pending, s.status = 'sent' as was_sent,
              case when s.status in ('sending', 'sent', 'uncertain')
                        or s.status = 'queued' and s.attempt > s.attempts_before_replay
@@ -88,15 +90,14 @@ const recordStatement = prepared<RecordedReceipt>(
                   when s.status = 'failed' then ${arrival}
                   when s.status = 'queued' and s.attempt > 0 then ${arrival}
                   when s.status <> 'queued' then ${noReceipt} end as sent_by,
-             ${rankOf('g.kind')} as rank,
-             ${rankOf('s.delivery')} as known_rank,
-             s.provider_message_id as known_id
-      from given g join locked s on s.request_id = g."requestId" and s.channel_id = any(g."channelIds")
+             ${rankOf('s.kind')} as rank,
+             ${rankOf('s.delivery')} as known_rank
+      from locked s
         cross join moment
         cross join lateral (
           select case when ${isErased} then
-            ${redactedFields('g.fields')}
-          else g.fields end as fields) known),
+            ${redactedFields('s.fields')}
+          else s.fields end as fields) known),
     ${decidingReceipts},
     ${receiptEvents},
     -- Those of sends whose outcome isn't recorded yet.
@@ -104,15 +105,15 @@ const recordStatement = prepared<RecordedReceipt>(
       update sends s set pending_receipts = coalesce(s.pending_receipts, '[]') || early.receipts
       from (select request_id,
                    jsonb_agg(jsonb_build_object('kind', kind, 'fields', fields, 'key', key) order by ord) as receipts
-            from fresh where is_pending and number <= ${maxReceipts} group by request_id) early
+            from effects where is_pending and is_new and number <= ${maxReceipts} group by request_id) early
       where s.request_id = early.request_id),
     -- The last attempts of sends that had ended otherwise. The row of a send that is sent by a receipt holds no attempt.
     ended as (
       select s.*, s.finished_at as ended_at, s.attempt_record as record,
              case when ${claimIsLost}
                   then ${lostAttempt} end as loss
-      from locked s join changes c using (request_id)
-      where c.settles and s.status in ('uncertain', 'failed')),
+      from changes s
+      where s.settled and s.status in ('uncertain', 'failed')),
     -- Their events.
     ends as (
       ${endsToEvents('ended')}),
@@ -120,46 +121,54 @@ const recordStatement = prepared<RecordedReceipt>(
     -- the statement began.
     written as (
       update sends s
-      set status = case when c.settles then 'sent' else l.status end,
-          finished_at = case when c.settles then c.at else l.finished_at end,
-          failure = case when c.settles then null else l.failure end,
-          claimed_at = case when c.settles then null else l.claimed_at end,
-          claim_id = case when c.settles then null else l.claim_id end,
-          attempt_record = case when c.settles then null else l.attempt_record end,
-          provider_message_id = case when c.settles then coalesce(l.provider_message_id, c.message_id)
-                                     else l.provider_message_id end,
-          ${deliveryChanges('l')}
-      from changes c join locked l using (request_id)
+      set status = case when c.settled then 'sent' else c.status end,
+          finished_at = case when c.settled then c.at else c.finished_at end,
+          failure = case when not c.settled then c.failure end,
+          claimed_at = case when not c.settled then c.claimed_at end,
+          claim_id = case when not c.settled then c.claim_id end,
+          attempt_record = case when not c.settled then c.attempt_record end,
+          provider_message_id = case when c.settled then coalesce(c.known_id, c.new_id) else c.known_id end,
+          delivery = coalesce(c.new_state, c.delivery),
+          delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
+          ${newKeys}
+      from changes c
       where s.request_id = c.request_id
-      returning s.request_id, s.status, s.lane, s.seq, c.settles),
+      returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now),
     -- The next sends in the lanes of those that ended only now.
     next as (
       select w.request_id,
              ${nextInLane('w')}
-      from written w join locked l using (request_id)
-      where w.settles and l.status = 'queued')
-    select g.ord,
-           case when h.ord is null then 'unknown'
-                when h.sent_by is null then 'unexpected'
-                when f.ord is null then 'duplicate'
-                when f.number > ${maxReceipts} then 'over_cap'
-                when h.is_pending then 'early'
+      from written w
+      where w.ends_now)
+    select r.ord, r.channel_id as "channelId",
+           case when r.sent_by is null then 'unexpected'
+                when not r.is_new then 'duplicate'
+                when r.number > ${maxReceipts} then 'over_cap'
+                when r.is_pending then 'early'
                 when r.settles or r.raises then 'applied'
                 else 'told' end as result,
-           case when r.ord is not null then
+           case when r.is_recorded then
              ${effect} end as effect,
-           coalesce(r.settles, false) as settles, h.channel_id as "channelId", n."nextInLane"
-    from given g
-      left join heard h using (ord)
-      left join fresh f using (ord)
-      left join effects r using (ord)
-      left join next n on r.settles and n.request_id = r.request_id
-    order by g.ord`,
+           r.settles,
+           case when r.settles and r.status = 'queued' then
+             (select n."nextInLane" from next n where n.request_id = r.request_id) end as "nextInLane"
+    from effects r
+    order by r.ord`,
 )
 
+const notFound: Omit<RecordedReceipt, 'ord'> = {
+  result: 'unknown',
+  channelId: null,
+  effect: null,
+  settles: false,
+  nextInLane: null,
+}
+
 /** Records receipts, all or none of them. */
-export function recordReceipts(db: Database, receipts: readonly ReceiptRow[]): Promise<RecordedReceipt[]> {
-  return recordStatement(db, [JSON.stringify(receipts.map((row, ord) => ({ ord, ...row })))])
+export async function recordReceipts(db: Database, receipts: readonly ReceiptRow[]): Promise<RecordedReceipt[]> {
+  const rows = await recordStatement(db, [JSON.stringify(receipts.map((row, ord) => ({ ord, ...row })))])
+  const found = new Map(rows.map((row) => [row.ord, row]))
+  return receipts.map((_receipt, ord) => found.get(ord) ?? { ord, ...notFound })
 }
 
 /** A channel that may get receipts by HTTP. */

@@ -2,8 +2,8 @@ import {
   anyReceipt,
   arrival,
   decidingReceipts,
-  deliveryChanges,
   effectsOn,
+  newKeys,
   type ReceiptEffect,
   rankOf,
   receiptEvents,
@@ -28,7 +28,8 @@ export const applyingReceipts = (sentBy: string, messageId: string) => sqlText`
   -- Each receipt that came during the call, with its send.
   heard as materialized (
     select p.ord, p.receipt->>'kind' as kind, (p.receipt->'fields')::json as fields, p.receipt->>'key' as key,
-           s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as keys, false as is_pending,
+           s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as known_keys,
+           false as is_pending,
            s.status = 'sent' as was_sent, s.sent_by,
            ${rankOf("p.receipt->>'kind'")} as rank,
            0 as known_rank, ${messageId} as known_id
@@ -43,7 +44,9 @@ export const applyingReceipts = (sentBy: string, messageId: string) => sqlText`
 /** SQL of the assignments of the row of a send `s`, besides those of its status, by its `changes` `c`. */
 export const keptChanges = sqlText`
   pending_receipts = null,
-  ${deliveryChanges('s')}`
+  delivery = c.new_state,
+  delivery_at = case when c.new_state is not null then c.at end,
+  ${newKeys}`
 
 /** SQL of what the receipts changed, of a send that is written. */
 export const appliedReceipts = (requestId: string, settles: string) => sqlText`

@@ -126,8 +126,8 @@ const giveUpStatement = prepared<GivenUpRow>(
     -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
     lost as materialized (
       select a.request_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.reason, a."delayMs",
-             a."mayHaveCalled" and c.settles is not true as "staysInRow", a."mayHaveCalled",
-             case when c.settles then 'sent' else a.status end as status, coalesce(c.settles, false) as settles
+             a."mayHaveCalled" and c.settled is not true as "staysInRow", a."mayHaveCalled",
+             case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
       from attempted a left join changes c using (request_id)),
     -- The sends' next states. An attempt without a call is undone.
     written as (
@@ -140,7 +140,7 @@ const giveUpStatement = prepared<GivenUpRow>(
           next_attempt_at = case when lost.status = 'queued' then lost.ended_at + lost."delayMs" * interval '1 ms'
                                  else s.next_attempt_at end,
           failure = case when lost.status in ('failed', 'uncertain') then lost.reason end,
-          provider_message_id = case when lost.settles then c.message_id else s.provider_message_id end,
+          provider_message_id = case when lost.settles then c.new_id else s.provider_message_id end,
           ${keptChanges}
       from lost left join changes c using (request_id)
       where s.request_id = lost.request_id

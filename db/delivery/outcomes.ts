@@ -181,10 +181,10 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
       ended as materialized (
         select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.record, a.reason, a."delayMs",
                a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
-               case when c.settles then 'sent' else a.status end as status, coalesce(c.settles, false) as settles
+               case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
         from attempted a left join changes c using (request_id))`,
     set: sqlText`
-      provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.message_id end),
+      provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.new_id end),
       ${keptChanges}`,
     from: 'ended e left join changes c using (request_id)',
     returning: ', e.settles',
