@@ -54,7 +54,7 @@ export interface RecordedReceipt {
 
 /**
  * Records receipts, of many requests at once. Sends are locked in the order of their ids, as outcomes do it; what the decision
- * needs is in their rows (docs/decisions/0044-receipts.md).
+ * needs is in their rows (docs/decisions/0045-receipts.md).
  */
 const recordStatement = prepared<RecordedReceipt>(
   'record_receipts',

@@ -219,7 +219,7 @@ export const sends = pgTable(
     deliveryAt: moment('delivery_at'),
     /**
      * Recognises repeats of its recorded receipts. In the row, because a statement that waited for the row's lock sees the row as
-     * it is then, but other tables as they were before (docs/decisions/0044-receipts.md).
+     * it is then, but other tables as they were before (docs/decisions/0045-receipts.md).
      */
     receiptKeys: text('receipt_keys').array(),
     /** Receipts that came while it was `sending`, until its outcome is recorded. In the row for the same reason. */

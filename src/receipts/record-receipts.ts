@@ -14,7 +14,7 @@ import type { WakeUp } from '../core/send-job.ts'
 import { type Logger, logEvent, logWarningOnceAMinute } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
-import { restoreWakeUps } from '../queue/queue.ts'
+import { restoreOnShards } from '../queue/shard.ts'
 import type { Needs } from '../runtime.ts'
 import { channelMoments } from './channel-moments.ts'
 
@@ -32,9 +32,8 @@ export interface ReceivedReceipts {
 
 type Request = Omit<ReceivedReceipts, 'receipts'> & { rows: ReceiptRow[] }
 
-/** Without queues, a worker finds by itself the sends that may go now. */
-type Recording = Needs<'db' | 'clock' | 'log' | 'metrics'> &
-  Partial<Needs<'redis' | 'queue' | 'overflow' | 'throughBreaker'>>
+/** Without shards, a worker finds by itself the sends that may go now. */
+type Recording = Needs<'db' | 'clock' | 'log' | 'metrics'> & Partial<Needs<'shards'>>
 
 export type ReceiptRecorder = ReturnType<typeof receiptRecorder>
 
@@ -102,10 +101,8 @@ function note(runtime: Recording, request: Request, recorded: readonly RecordedR
     const count = recorded.filter(({ result }) => result === 'unknown').length
     log.warn({ event: 'receipts_unknown', channelId, count, firstId: unknown.requestId })
   }
-  wakeNext(
-    runtime,
-    recorded.flatMap(({ nextInLane }) => nextInLane ?? []),
-  )
+  const wakeUps = recorded.flatMap(({ nextInLane }) => nextInLane ?? [])
+  void wakeNext(runtime, wakeUps)
 }
 
 function logSent(log: Logger, metrics: Metrics, requestId: string): void {
@@ -135,12 +132,8 @@ function observeLag(
 }
 
 /** Not awaited, because receipts don't need Redis: a worker adds missing wake-ups. */
-function wakeNext(
-  { log, redis, queue, overflow, throughBreaker }: Recording,
-  wakeUps: readonly WakeUp[],
-): void {
-  if (wakeUps.length === 0 || !redis || !queue || !overflow || !throughBreaker) return
-  throughBreaker(() => restoreWakeUps({ redis, queue, overflow }, wakeUps)).catch((error: unknown) =>
-    logWarningOnceAMinute(log, 'lane_not_woken', error),
-  )
+async function wakeNext({ log, shards }: Recording, wakeUps: readonly WakeUp[]): Promise<void> {
+  if (wakeUps.length === 0 || !shards) return
+  const { failures } = await restoreOnShards(shards, wakeUps)
+  for (const { error } of failures) logWarningOnceAMinute(log, 'lane_not_woken', error)
 }
