@@ -16,6 +16,7 @@ import {
 import { samples } from '../support/media-samples.ts'
 import { getPage, postForm } from '../support/pages.ts'
 import { finishedTimeline, soonReconciled, startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
 
 let service: TestService
 let admin: TestAdmin
@@ -229,6 +230,22 @@ describe('the page of a send', () => {
     expect((await sendPage(await finished(textBody('Hello', rejected)))).html).toContain(
       '<dl class="answer"><dt>',
     )
+  })
+
+  test.each([
+    ['+15550100106', 'delivered', 'Delivered: the provider reported at'],
+    ['+15550100107', 'read', 'Read: the provider reported at'],
+    ['+15550100108', 'undelivered', 'reported at'],
+  ])('of a message to %s says that it is %s, and since when', async (contact, delivery, words) => {
+    const requestId = await finished(textBody('Hello', contact))
+    await eventually(delivery, async () => (await timelineOf(requestId)).delivery === delivery)
+    const { text, html } = await sendPage(requestId)
+    expect(text).toContain(words)
+    expect(text).toContain(`, ${delivery}`)
+    expect(text).toMatch(new RegExp(`Delivery ${delivery} since`))
+    if (delivery === 'undelivered') expect(text).toContain('the sandbox does not deliver to this recipient')
+    expect(html).not.toContain(contact)
+    expect(html).not.toContain('/replay"')
   })
 
   test('suggests a replay by its button, and other actions by their commands', async () => {

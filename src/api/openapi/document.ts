@@ -1,5 +1,7 @@
+import { webhookReceipt } from '../../core/providers/webhook-receipts.ts'
 import type { Settings } from '../../platform/settings.ts'
 import { index } from '../index-route.ts'
+import { inputSchema } from './json-schema.ts'
 import { paths } from './paths.ts'
 import { bodySchemas } from './request-body.ts'
 import { headers } from './responses.ts'
@@ -54,6 +56,7 @@ export function openApiDocument(settings: DocumentSettings) {
         ...bodySchemas(settings.ALLOWED_PRIVATE_NETWORKS),
         Accepted: accepted,
         ...timelineSchemas(),
+        WebhookReceipt: inputSchema(webhookReceipt),
         Index: indexSchema,
         Health: health,
         Error: error,

@@ -68,6 +68,14 @@ export const exampleBodies = {
   },
 }
 
+export const exampleReceipt = {
+  requestId: exampleIds.requestId,
+  status: 'undelivered',
+  at: '2026-11-21T11:43:12.000Z',
+  code: 'unknown_number',
+  reason: 'The number is no longer in use.',
+}
+
 export const exampleTimeline = {
   requestId: exampleIds.requestId,
   status: 'sent',

@@ -1,6 +1,7 @@
+import { maxPerRequest } from '../../core/providers/webhook-receipts.ts'
 import type { Settings } from '../../platform/settings.ts'
 import { index } from '../index-route.ts'
-import { exampleBodies, exampleIds, exampleTimeline } from './examples.ts'
+import { exampleBodies, exampleIds, exampleReceipt, exampleTimeline } from './examples.ts'
 import { mapValues, ref } from './json-schema.ts'
 import {
   type Refusals,
@@ -141,7 +142,18 @@ const receipts: Operation = {
     required: true,
     description: "In the form of the channel's provider. The JSON is that of a webhook channel.",
     content: {
-      'application/json': { schema: {} },
+      'application/json': {
+        schema: {
+          oneOf: [
+            ref('WebhookReceipt'),
+            { type: 'array', items: ref('WebhookReceipt'), minItems: 1, maxItems: maxPerRequest },
+          ],
+        },
+        examples: {
+          one: { summary: 'One receipt', value: exampleReceipt },
+          list: { summary: 'Several', value: [exampleReceipt] },
+        },
+      },
       'application/x-www-form-urlencoded': { schema: { type: 'object' } },
       'message/rfc822': { schema: { type: 'string' } },
     },

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
-import { characters, optional, string } from '../fields.ts'
+import { characters, choice, optional, string } from '../fields.ts'
 import { describeIssue, describeIssues } from '../issues.ts'
 import { maskText } from '../mask-text.ts'
-import type { ReceiptRules } from '../receipt.ts'
+import type { DeliveryState, ReceiptRules } from '../receipt.ts'
 import { headerOf, jsonOf } from '../receipt-request.ts'
 import { isSameSecret } from '../same-secret.ts'
 
@@ -11,19 +11,28 @@ interface WebhookReceiptConfig {
   secret: string | string[]
 }
 
-const maxPerRequest = 100
+export const maxPerRequest = 100
 /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#verifying-webhook-authenticity */
 const toleranceMs = 5 * 60_000
 
-const receipt = z.strictObject({
-  requestId: string,
-  status: z.enum(['delivered', 'read', 'undelivered']),
-  at: optional(z.iso.datetime({ offset: true, error: 'has to be a time such as 2026-11-21T14:00:00Z' })),
-  code: optional(string.regex(/^[\w.:-]{1,64}$/, 'has to be 1 to 64 letters, digits or _ . : -')),
-  reason: optional(characters(0, 500)),
-})
+const aMoment = z.iso.datetime({ offset: true, error: 'has to be a time such as 2026-11-21T14:00:00Z' })
+const aCode = string.regex(/^[\w.:-]{1,64}$/, 'has to be 1 to 64 letters, digits or _ . : -')
 
-const receiptList = z.array(receipt).min(1, 'is empty').max(maxPerRequest)
+export const webhookReceipt = z
+  .strictObject({
+    requestId: string.describe('The `requestId` that came with the message.'),
+    status: choice<DeliveryState>('What became of the message', {
+      delivered: 'the contact got it',
+      read: 'the contact read it',
+      undelivered: 'it could not be delivered',
+    }),
+    at: optional(aMoment).describe('When, by your clock.'),
+    code: optional(aCode).describe('Your code of the failure.'),
+    reason: optional(characters(0, 500)).describe('Why it could not be delivered.'),
+  })
+  .describe('What became of a message.')
+
+const receiptList = z.array(webhookReceipt).min(1, 'is empty').max(maxPerRequest)
 
 /** Receipts that the receiver of a channel's messages sends back, signed like those messages (docs/reference/providers/webhook.md). */
 export const webhookReceipts: ReceiptRules<WebhookReceiptConfig> = {
@@ -47,7 +56,7 @@ export const webhookReceipts: ReceiptRules<WebhookReceiptConfig> = {
   read(request) {
     const json = jsonOf(request)
     if (json === undefined) return { issue: 'body: has to be JSON' }
-    const parsed = (Array.isArray(json) ? receiptList : receipt).safeParse(json, { error: describeIssue })
+    const parsed = (Array.isArray(json) ? receiptList : webhookReceipt).safeParse(json, { error: describeIssue })
     if (!parsed.success) return { issue: describeIssues(parsed.error.issues) }
     const receipts = [parsed.data].flat().map(({ requestId, status, at, code, reason }) => ({
       requestId,

@@ -1,10 +1,11 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
-import { exampleBodies } from '../../../src/api/openapi/examples.ts'
+import { exampleBodies, exampleReceipt } from '../../../src/api/openapi/examples.ts'
 import type { JsonSchema } from '../../../src/api/openapi/json-schema.ts'
 import { parseIdempotencyKey } from '../../../src/core/idempotency-key.ts'
 import { describeIssue, describeIssues } from '../../../src/core/issues.ts'
 import { sendRequestSchemas } from '../../../src/core/send-request.ts'
+import { webhookReceipt } from '../../../src/core/providers/webhook-receipts.ts'
 import { parseTraceparent } from '../../../src/core/traceparent.ts'
 import { document, faultBy } from '../../support/openapi.ts'
 
@@ -68,6 +69,28 @@ interface Parameter {
   name: string
   schema: { examples?: string[] }
 }
+
+test.each<[object, 'taken' | 'refused']>([
+  [exampleReceipt, 'taken'],
+  [{ requestId: 'x', status: 'read' }, 'taken'],
+  [{ ...exampleReceipt, at: null, code: null, reason: null }, 'taken'],
+  [{ ...exampleReceipt, at: '2026-11-21T12:43:12+01:00' }, 'taken'],
+  [{ ...exampleReceipt, reason: '😀'.repeat(500) }, 'taken'],
+  [{ ...exampleReceipt, requestId: undefined }, 'refused'],
+  [{ ...exampleReceipt, requestId: null }, 'refused'],
+  [{ ...exampleReceipt, status: 'sent' }, 'refused'],
+  [{ ...exampleReceipt, at: 'yesterday' }, 'refused'],
+  [{ ...exampleReceipt, at: '2026-11-21T12:43:12' }, 'refused'],
+  [{ ...exampleReceipt, code: 'two words' }, 'refused'],
+  [{ ...exampleReceipt, code: 'x'.repeat(65) }, 'refused'],
+  [{ ...exampleReceipt, reason: 'x'.repeat(501) }, 'refused'],
+  [{ ...exampleReceipt, reason: 'a\0b' }, 'refused'],
+  [{ ...exampleReceipt, extra: 1 }, 'refused'],
+])('a receipt %j is %s by the document and by the service', (body, result) => {
+  const sent = JSON.parse(JSON.stringify(body))
+  expect(faultBy('WebhookReceipt', sent) === undefined).toBe(result === 'taken')
+  expect(webhookReceipt.safeParse(sent).success).toBe(result === 'taken')
+})
 
 test('the description of Idempotency-Key matches its parser', () => {
   const [parameter] = (document.paths['/v1/messages']?.post?.parameters ?? []) as [

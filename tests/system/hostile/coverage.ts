@@ -12,14 +12,18 @@ export interface Coverage {
   faults: Set<RegExp>
   /** Of sends that were accepted: providers, message types and the paths of fields, by endpoint. */
   accepted: Set<string>
+  /** Of requests with receipts: methods, providers and statuses. */
+  receipts: Set<string>
 }
 
 export function newCoverage(): Coverage {
-  return { statuses: new Map(), faults: new Set(), accepted: new Set() }
+  return { statuses: new Map(), faults: new Set(), accepted: new Set(), receipts: new Set() }
 }
 
-export function cover({ statuses, faults, accepted }: Coverage, { request, answer, json }: Exchange) {
+export function cover({ statuses, faults, accepted, receipts }: Coverage, { request, answer, json }: Exchange) {
   statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+  const { route, method, target } = request
+  if (route === 'receipts') receipts.add(`${method} ${target.provider} ${answer.status}`)
   if (answer.status === 400)
     for (const fault of faultsToReach) if (fault.test(String(json?.message))) faults.add(fault)
   if (answer.status !== 202) return
@@ -30,6 +34,15 @@ export function cover({ statuses, faults, accepted }: Coverage, { request, answe
 
 const leastAcceptedShare = 0.15
 const statusesToReach = [200, 202, 400, 401, 403, 404, 405, 422, 429]
+
+/** Answers to requests with receipts. */
+const answersToReach = [
+  ...['webhook', 'whatsapp-cloud', 'twilio', 'smtp'].flatMap((provider) =>
+    [200, 400, 403, 404, 405].map((status) => `${status === 405 ? 'PUT' : 'POST'} ${provider} ${status}`),
+  ),
+  ...[200, 403].map((status) => `GET whatsapp-cloud ${status}`),
+  'GET webhook 405',
+]
 
 /** Every fault that a body or its headers can have, by its message. */
 const faultsToReach = [
@@ -97,11 +110,12 @@ const faultsToReach = [
 ]
 
 /** A run that sent nothing but garbage, or nothing but good sends, would prove little. */
-export function expectCovered({ statuses, faults, accepted }: Coverage) {
+export function expectCovered({ statuses, faults, accepted, receipts }: Coverage) {
   const total = [...statuses.values()].reduce((sum, count) => sum + count, 0)
   expect((statuses.get(202) ?? 0) / total).toBeGreaterThan(leastAcceptedShare)
   expect([...statuses.keys()]).toEqual(expect.arrayContaining(statusesToReach))
   expect(faultsToReach.filter((fault) => !faults.has(fault))).toEqual([])
+  expect([...receipts]).toEqual(expect.arrayContaining(answersToReach))
   const endpoints: Endpoint[] = ['channelInBody', 'channelInPath']
   for (const endpoint of endpoints) {
     const wanted = [...providerNames, ...messageTypes, ...pathsOf(bodySchemas[endpoint])]

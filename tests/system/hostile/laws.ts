@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { expect } from 'vitest'
+import { webhookReceipt } from '../../../src/core/providers/webhook-receipts.ts'
 import { requestIdForm } from '../../support/expect-error.ts'
 import { validateAnswer } from '../../support/openapi.ts'
 import type { RawAnswer } from './connections.ts'
@@ -29,6 +30,7 @@ const statuses: Record<HostileRequest['route'], number[]> = {
   channelInBody: [202, 400, 401, 403, 404, 429],
   channelInPath: [202, 400, 401, 403, 404, 429],
   read: [200, 400, 401, 403, 404],
+  receipts: [200, 400, 403, 404],
   other: [200, 400, 401, 404, 405],
 }
 
@@ -69,7 +71,10 @@ function error({ request, answer, json }: Exchange) {
 
 const fields = Object.keys(bodySchemas.channelInBody.properties ?? {})
 const headers = ['Content-Type', 'Content-Encoding', 'Idempotency-Key']
-const knownPath = new RegExp(`^(body|(${fields.join('|')})[\\w.[\\]]*|${headers.join('|')}): .`)
+const fieldsOfReceipt = Object.keys(webhookReceipt.shape).join('|')
+const knownPath = new RegExp(
+  `^(body|(${fields.join('|')})[\\w.[\\]]*|(\\[\\d+\\]\\.)?(${fieldsOfReceipt})|\\[\\d+\\]|${headers.join('|')}): .`,
+)
 const unknownField = /: unknown field(;|$)/
 
 function namesTheFault({ answer, json }: Exchange) {

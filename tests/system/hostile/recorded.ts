@@ -1,6 +1,10 @@
 import { inArray } from 'drizzle-orm'
 import { expect } from 'vitest'
 import { media as mediaTable, sends } from '../../../db/schema.ts'
+import { maxReceipts } from '../../../db/receipt-rule.ts'
+import { isOfReceipt } from '../../../src/core/timeline.ts'
+import type { EventFields } from '../../../src/core/timeline-events.ts'
+import { timelineOf } from '../../support/attempts.ts'
 import type { Exchange } from './laws.ts'
 import type { HostileRequest } from './requests.ts'
 import type { World } from './world.ts'
@@ -38,6 +42,22 @@ export async function expectRecorded({ service }: World, accepted: Exchange[]): 
     expect({ ...row, message: undefined }).toMatchObject(expectedRow(request, body))
     expect(row && messageOf(row.message)).toStrictEqual(expectedMessage(body))
     expect(content?.toString('latin1')).toBe(contentOf(body)?.toString('latin1'))
+  }
+}
+
+/** Of each send that was reported about, some receipts are recorded, no more than 50, and each once. */
+export async function expectReceiptsRecorded({ service, targets }: World): Promise<void> {
+  for (const { provider, sentId } of targets) {
+    if (sentId === undefined || provider === 'sandbox') continue
+    const { status, delivery, events } = await timelineOf(service, sentId)
+    const receipts = events.filter(isOfReceipt)
+    expect({ status, delivery }).toEqual({ status: 'sent', delivery: expect.any(String) })
+    expect(receipts.length).toBeLessThanOrEqual(maxReceipts)
+    const words = receipts.map(({ at: _, ...receipt }) => {
+      const { providerStatus, providerCode, providerMessageId } = receipt as EventFields['receipt']
+      return JSON.stringify([providerStatus, providerCode, providerMessageId])
+    })
+    expect(new Set(words).size).toBe(words.length)
   }
 }
 

@@ -5,8 +5,8 @@ import { maxBodyBytes, type Target, type World } from './world.ts'
 
 /** A request as it goes over the wire. Header values are written as Latin-1. */
 export interface HostileRequest {
-  /** `other`: whatever is none of the three routes that take ids or bodies. */
-  route: Endpoint | 'read' | 'other'
+  /** `other`: whatever is none of the routes that take ids or bodies. */
+  route: Endpoint | 'read' | 'receipts' | 'other'
   target: Target
   method: string
   path: string
@@ -158,7 +158,7 @@ function sendPaths(world: World, endpoint: Endpoint, { channelId }: Target): fc.
 }
 
 /** Ids that no record has. */
-function oddIds(id: string): fc.Arbitrary<string> {
+export function oddIds(id: string): fc.Arbitrary<string> {
   return fc.oneof(
     fc.constantFrom(
       id.toUpperCase(),
@@ -241,7 +241,7 @@ const contentTypes: fc.Arbitrary<Headers> = fc
   )
   .map((type): Headers => [['Content-Type', type]])
 
-const contentEncodings: fc.Arbitrary<Headers> = fc.oneof(
+export const contentEncodings: fc.Arbitrary<Headers> = fc.oneof(
   { weight: 30, arbitrary: fc.constant<Headers>([]) },
   fc
     .constantFrom('gzip', 'identity', 'br', '', valueMark)
@@ -270,7 +270,7 @@ const idempotencyKeys: fc.Arbitrary<Headers> = fc
   )
   .map((keys) => keys.map((key): [string, string] => ['Idempotency-Key', key]))
 
-const moreHeaders: fc.Arbitrary<Headers> = fc.oneof(
+export const moreHeaders: fc.Arbitrary<Headers> = fc.oneof(
   { weight: 24, arbitrary: fc.constant<Headers>([]) },
   fc.constantFrom<Headers>(
     [['X-Request-Id', `01890000-0000-7000-8000-${valueMark}`]],

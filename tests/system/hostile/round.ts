@@ -7,9 +7,10 @@ import { type Coverage, cover } from './coverage.ts'
 import { valueMark } from './good-bodies.ts'
 import { nameMark } from './hostile-bodies.ts'
 import { type Exchange, laws } from './laws.ts'
-import { expectRecorded } from './recorded.ts'
+import { receiptRequests } from './receipt-requests.ts'
+import { expectReceiptsRecorded, expectRecorded } from './recorded.ts'
 import { bytesOf, type HostileRequest, hostileRequests } from './requests.ts'
-import { buildWorld, type World } from './world.ts'
+import { buildWorld, sentIdsOf, type World } from './world.ts'
 
 const maxAtOnce = 64
 /** Until then a failed request is shrunk. */
@@ -24,11 +25,15 @@ const giveUpAfterMs = 240_000
 export async function runRound(seed: number, count: number, coverage: Coverage): Promise<void> {
   const world = await buildWorld()
   const connections = openConnections(Number(new URL(world.service.url).port))
-  const acceptedIds = new Set([world.requestId])
+  const acceptedIds = new Set([world.requestId, ...sentIdsOf(world)])
   const undecidedIds = new Set<string>()
   const client: Client = { connections, undecidedIds }
   let answered = 0
-  const batches = fc.array(hostileRequests(world), { minLength: 1, maxLength: maxAtOnce, size: 'max' })
+  const requests = fc.oneof(
+    { weight: 6, arbitrary: hostileRequests(world) },
+    { weight: 1, arbitrary: receiptRequests(world) },
+  )
+  const batches = fc.array(requests, { minLength: 1, maxLength: maxAtOnce, size: 'max' })
   const property = fc.asyncProperty(batches, async (batch) => {
     if (answered >= count) return
     const exchanges = (await Promise.all(batch.map((request) => exchange(client, request)))).flat()
@@ -43,6 +48,7 @@ export async function runRound(seed: number, count: number, coverage: Coverage):
     const numRuns = Math.ceil(count / 25)
     await fc.assert(property, { seed, numRuns, interruptAfterTimeLimit: giveUpAfterMs })
     expect(answered).toBeGreaterThanOrEqual(count)
+    await expectReceiptsRecorded(world)
     await expectNothingElse(world, acceptedIds, undecidedIds)
   } finally {
     connections.close()
@@ -76,7 +82,9 @@ async function ask(client: Client, request: HostileRequest, times = 4): Promise<
     await sleep(Number(answer.headers.get('retry-after')) * 1000)
     return await ask(client, request, times - 1)
   }
-  return { request, answer, json: answer.body.length > 0 ? JSON.parse(answer.body.toString()) : undefined }
+  const isText = answer.headers.get('content-type')?.startsWith('text/plain')
+  const hasJson = answer.body.length > 0 && !isText
+  return { request, answer, json: hasJson ? JSON.parse(answer.body.toString()) : undefined }
 }
 
 function parse(one: Exchange) {

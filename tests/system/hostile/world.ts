@@ -1,6 +1,8 @@
 import { setTemplate } from '../../../db/accounts/templates.ts'
+import type { AttemptOutcome } from '../../../src/core/outcome.ts'
 import { type ProviderName, providerNames } from '../../../src/core/providers/index.ts'
-import { accept, buildAccount, buildKey, textBody } from '../../support/builders.ts'
+import { attemptedSend } from '../../support/attempts.ts'
+import { accept, buildAccount, buildKey, newContact, textBody } from '../../support/builders.ts'
 import { buildProviderChannel } from '../../support/provider-channel.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { webhookSecret } from '../../support/webhook-receiver.ts'
@@ -25,6 +27,8 @@ export interface Target {
   apiKey: string
   /** Its account is over its rate limit after the first send. */
   isLimited: boolean
+  /** A send that its provider has accepted; undefined if it is limited. */
+  sentId?: string
 }
 
 /** Small, so that more than it is sent often. */
@@ -32,13 +36,28 @@ export const maxBodyBytes = 128 * 1024
 
 export const contentSid = `HX${'0d'.repeat(16)}`
 
-const configs: Record<ProviderName, object> = {
-  sandbox: {},
+export const publicBaseUrl = 'https://messages.example.com'
+
+/** Of channels that take receipts. */
+export const receivingConfigs = {
   webhook: { url: 'https://example.com/hook', secret: webhookSecret },
-  'whatsapp-cloud': { phoneNumberId: '1', accessToken: 'token' },
-  twilio: { accountSid: `AC${'0a'.repeat(16)}`, authToken: 'token', from: '+15550100100' },
-  smtp: { host: 'mail.example.com', from: 'sender@example.com' },
+  'whatsapp-cloud': {
+    phoneNumberId: '1',
+    accessToken: 'token',
+    appSecret: 'secret-of-the-app',
+    verifyToken: 'token-of-the-webhook',
+  },
+  twilio: {
+    accountSid: `AC${'0a'.repeat(16)}`,
+    authToken: 'token',
+    from: '+15550100100',
+    statusCallback: true,
+  },
+  smtp: { host: 'mail.example.com', from: 'sender@example.com', bounceToken: 'token-of-the-pipe' },
 }
+export type ReceivingProvider = keyof typeof receivingConfigs
+
+const configs: Record<ProviderName, object> = { sandbox: {}, ...receivingConfigs }
 
 /** One that needs the variable `name`, by provider. */
 const definitions: Record<ProviderName, object> = {
@@ -49,12 +68,14 @@ const definitions: Record<ProviderName, object> = {
   smtp: { subject: 'Hello', text: 'Hello {{name}}' },
 }
 
+const accepted: AttemptOutcome = { outcome: 'sent', providerMessageId: 'wamid.0', providerStatus: 200 }
+
 export async function buildWorld(): Promise<World> {
   const service = await startTestService({
     MAX_BODY_BYTES: String(maxBodyBytes),
     AUTH_FAILURE_LIMIT: '100000000',
     RATE_LIMIT_POINTS: '100000000',
-    PUBLIC_BASE_URL: 'https://messages.example.com',
+    PUBLIC_BASE_URL: publicBaseUrl,
   })
   const account = await buildAccount(service)
   const { accountId, apiKey } = account
@@ -62,7 +83,9 @@ export async function buildWorld(): Promise<World> {
   for (const provider of providerNames) {
     const channelId = await buildProviderChannel(service, accountId, provider, configs[provider])
     await setTemplate(service.runtime.db, { channelId, name: 'welcome', definition: definitions[provider] })
-    targets.push({ provider, channelId, accountId, apiKey, isLimited: false })
+    const body = textBody('Hello', provider === 'smtp' ? 'ada@example.com' : newContact())
+    const sentId = await attemptedSend(service, { ...account, channelId }, accepted, body)
+    targets.push({ provider, channelId, accountId, apiKey, isLimited: false, sentId })
   }
   const limited = await buildAccount(service, { rateLimit: { points: 1, seconds: 86_400 } })
   targets.push({ ...limited, provider: 'sandbox', isLimited: true })
@@ -82,3 +105,5 @@ export async function buildWorld(): Promise<World> {
     stranger: await buildAccount(service),
   }
 }
+
+export const sentIdsOf = ({ targets }: World) => targets.flatMap(({ sentId }) => sentId ?? [])
