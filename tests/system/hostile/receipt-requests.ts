@@ -30,7 +30,7 @@ function posted(world: World, target: Target): fc.Arbitrary<HostileRequest> {
   return fc
     .record({
       report: pathsOf(world, target).chain((path) => reports[provider](path, idsOf(world, target))),
-      method: mostly(fc.constant('POST'), fc.constantFrom('PUT', 'DELETE', 'PATCH', 'post')),
+      method: mostly(fc.constant('POST'), fc.constantFrom('PUT', 'PUT', 'DELETE', 'post'), 8),
       forge: mostly(fc.constant(undefined), fc.constantFrom(...forgeries), 6),
       encoding: contentEncodings,
       more: moreHeaders,
