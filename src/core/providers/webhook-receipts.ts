@@ -26,9 +26,9 @@ export const webhookReceipt = z
       read: 'the contact read it',
       undelivered: 'it could not be delivered',
     }),
-    at: optional(aMoment).describe('When, by your clock.'),
-    code: optional(aCode).describe('Your code of the failure.'),
-    reason: optional(characters(0, 500)).describe('Why it could not be delivered.'),
+    at: optional(aMoment.describe('When, by your clock.')),
+    code: optional(aCode.describe('Your code of the failure.')),
+    reason: optional(characters(0, 500).describe('Why it could not be delivered.')),
   })
   .describe('What became of a message.')
 
