@@ -1,10 +1,21 @@
 -- The service's prepared statements, as PostgreSQL gets them. Written by `npm run statements`, not by hand:
 -- their sources are the files of db/ that call `prepared`.
 
+-- agree_on_queue_shards: Records the number of shards of a worker: if there is none yet; if the worker names the number in force as its former one,
+   which begins a change; or if it has the number in force and names no former one, which ends a change.
+insert into queue_shards as in_force (count) values ($1::int)
+on conflict (only_row) do update set count = $1::int, previous = $2::int
+where in_force.count = $2::int or (in_force.count = $1::int and $2::int is null and in_force.previous is not null);
+
 -- await_receipts: Notes since when channels have sent messages without a receipt.
+with given as materialized (
+    select c.id, given.at
+    from json_to_recordset($1) as given ("channelId" uuid, at timestamptz) join channels c on c.id = given."channelId"
+    order by c.id
+    for no key update of c)
 update channels c set awaits_receipt_since = given.at
-from json_to_recordset($1) as given ("channelId" uuid, at timestamptz)
-where c.id = given."channelId" and c.expects_receipts and c.awaits_receipt_since is null
+from given
+where c.id = given.id and c.expects_receipts and c.awaits_receipt_since is null
   and coalesce(c.receipt_at < given.at, true);
 
 -- backlog_of_sends: Counts the unfinished sends, and how long the oldest have been due, for metrics.
@@ -390,7 +401,8 @@ attempted as materialized (
 -- Each receipt that came during the call, with its send.
 heard as materialized (
   select p.ord, p.receipt->>'kind' as kind, (p.receipt->'fields')::json as fields, p.receipt->>'key' as key,
-         s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as keys, false as is_pending,
+         s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as known_keys,
+         false as is_pending,
          s.status = 'sent' as was_sent, s.sent_by,
          coalesce(case s.contact_type
            when 'phone' then array_position('{undelivered,delivered,read}'::text[], p.receipt->>'kind')
@@ -401,34 +413,50 @@ heard as materialized (
            case when a."mayHaveCalled" then '{accepted,delivered,read,undelivered}'::text[] end as sent_by
     from attempted a) s
     cross join lateral jsonb_array_elements(s.pending_receipts) with ordinality p (receipt, ord)),
--- Those that are no repeats, numbered for each send.
-fresh as materialized (
-  select *, cardinality(keys) + row_number() over (partition by request_id order by ord) as number
-  from (select *, row_number() over (partition by request_id, key order by ord) as occurrence
-        from heard where sent_by is not null) h
-  where occurrence = 1 and key <> all(keys)),
--- Those to record, with whether the send is sent by then.
+-- Whether each is new: no repeat of one that is recorded, nor of one before it.
+compared as (
+  select *, sent_by is not null and key <> all(known_keys)
+              and row_number() over (partition by request_id, key order by ord) = 1 as is_new
+  from heard),
+-- Its number among the send's receipts.
+counted as (
+  select *, cardinality(known_keys)
+              + count(*) filter (where is_new) over (partition by request_id order by ord) as number
+  from compared),
+-- Whether it is recorded now.
+chosen as (
+  select *, is_new and not is_pending and number <= 50 as is_recorded
+  from counted),
+-- Whether the send is sent by then.
 followed as (
-  select *, bool_or(was_sent or kind = any(sent_by)) over (partition by request_id order by ord) as is_sent
-  from fresh where number <= 50 and not is_pending),
+  select *, is_recorded
+              and bool_or(is_recorded and (was_sent or kind = any(sent_by)))
+                    over (partition by request_id order by ord) as is_sent
+  from chosen),
 -- With the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
 ranked as (
   select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
-                 then rank end as counted
+                 then rank end as counted_rank
   from followed),
 -- What each one changes: it makes the send sent, or raises its delivery state.
-effects as materialized (
-  select *, is_sent and not was_sent and not coalesce(lag(is_sent) over receipts, false) as settles,
-         coalesce(counted > greatest(known_rank, max(counted) over (receipts rows between unbounded preceding
-                                                                        and 1 preceding)), false) as raises
+judged as (
+  select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as settles,
+         coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
   from ranked
-  window receipts as (partition by request_id order by ord)),
--- What they change together.
+  window before as (partition by request_id order by ord rows between unbounded preceding and 1 preceding)),
+-- With what all of a send's receipts change together.
+effects as materialized (
+  select *, bool_or(settles) over every as settled,
+         array_agg(key) filter (where is_recorded) over every as new_keys,
+         array_agg(kind) filter (where raises) over every as new_states,
+         array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
+         lead(ord) over (partition by request_id order by ord) is null as is_last
+  from judged
+  window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
+-- The same, once for each send.
 changes as materialized (
-  select request_id, min(at) as at, bool_or(settles) as settles, array_agg(key order by ord) as keys,
-         (array_agg(kind order by ord desc) filter (where raises))[1] as delivery,
-         (array_agg(fields->>'providerMessageId' order by ord) filter (where is_sent))[1] as message_id
-  from effects group by request_id),
+  select *, new_states[cardinality(new_states)] as new_state, new_ids[1] as new_id
+  from effects where is_last and new_keys is not null),
 -- Their events. One that doesn't raise the delivery state is recorded as another receipt.
 receipt_events as (
   insert into send_events (request_id, at, event, fields)
@@ -439,13 +467,13 @@ receipt_events as (
     (case when r.raises and r.kind = 'undelivered' then r.at end, 'undelivered', r.fields),
     (case when not r.raises then r.at end, 'receipt', r.fields)
   ) as e (at, event, fields)
-  where e.at is not null
+  where r.is_recorded and e.at is not null
   order by r.request_id, r.ord),
 -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
 lost as materialized (
   select a.request_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.reason, a."delayMs",
-         a."mayHaveCalled" and c.settles is not true as "staysInRow", a."mayHaveCalled",
-         case when c.settles then 'sent' else a.status end as status, coalesce(c.settles, false) as settles
+         a."mayHaveCalled" and c.settled is not true as "staysInRow", a."mayHaveCalled",
+         case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
   from attempted a left join changes c using (request_id)),
 -- The sends' next states. An attempt without a call is undone.
 written as (
@@ -458,12 +486,11 @@ written as (
       next_attempt_at = case when lost.status = 'queued' then lost.ended_at + lost."delayMs" * interval '1 ms'
                              else s.next_attempt_at end,
       failure = case when lost.status in ('failed', 'uncertain') then lost.reason end,
-      provider_message_id = case when lost.settles then c.message_id else s.provider_message_id end,
+      provider_message_id = case when lost.settles then c.new_id else s.provider_message_id end,
       pending_receipts = null,
-      delivery = coalesce(c.delivery, s.delivery),
-      delivery_at = case when c.delivery is not null then c.at else s.delivery_at end,
-      receipt_keys = case when c.keys is not null then coalesce(s.receipt_keys, '{}') || c.keys
-                          else s.receipt_keys end
+      delivery = c.new_state,
+      delivery_at = case when c.new_state is not null then c.at end,
+      receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from lost left join changes c using (request_id)
   where s.request_id = lost.request_id
   returning s.request_id, s.status, s.next_attempt_at, lost.settles),
@@ -498,7 +525,7 @@ select request_id as "requestId", case when status = 'queued' then next_attempt_
          coalesce((
            select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
                                'isRaised', r.raises, 'fields', r.fields) order by r.ord)
-           from effects r where r.request_id = written.request_id), '[]')) as receipts
+           from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts
 from written;
 
 -- grant_permits: Grants the free permits of channels to their due sends.
@@ -866,11 +893,16 @@ update channels noted set answered_at = clock_timestamp() from channels where no
 returning was_in_slow_start as "wasInSlowStart";
 
 -- note_receipts: Notes when channels last got a receipt.
+with given as materialized (
+    select c.id, given.at
+    from json_to_recordset($1) as given ("channelId" uuid, at timestamptz) join channels c on c.id = given."channelId"
+    order by c.id
+    for no key update of c)
 update channels c
 set receipt_at = greatest(c.receipt_at, given.at),
     awaits_receipt_since = case when c.awaits_receipt_since > given.at then c.awaits_receipt_since end
-from json_to_recordset($1) as given ("channelId" uuid, at timestamptz)
-where c.id = given."channelId";
+from given
+where c.id = given.id;
 
 -- open_breaker: Opens a channel’s circuit breaker, for longer each time.
 update channels
@@ -880,6 +912,9 @@ set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breake
 where id = $1 and (breaker_open_until is null or $2)
 returning least(300,
                 10 * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds";
+
+-- read_queue_shards: Reads how many shards the queue has.
+select count, previous from queue_shards;
 
 -- ready_heads: Finds the heads of the lanes of given sends that may be claimed now.
 select distinct s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf",
@@ -1160,7 +1195,8 @@ attempted as materialized (
 -- Each receipt that came during the call, with its send.
 heard as materialized (
   select p.ord, p.receipt->>'kind' as kind, (p.receipt->'fields')::json as fields, p.receipt->>'key' as key,
-         s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as keys, false as is_pending,
+         s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as known_keys,
+         false as is_pending,
          s.status = 'sent' as was_sent, s.sent_by,
          coalesce(case s.contact_type
            when 'phone' then array_position('{undelivered,delivered,read}'::text[], p.receipt->>'kind')
@@ -1174,34 +1210,50 @@ heard as materialized (
                 else '{delivered,read}'::text[] end as sent_by
     from attempted a) s
     cross join lateral jsonb_array_elements(s.pending_receipts) with ordinality p (receipt, ord)),
--- Those that are no repeats, numbered for each send.
-fresh as materialized (
-  select *, cardinality(keys) + row_number() over (partition by request_id order by ord) as number
-  from (select *, row_number() over (partition by request_id, key order by ord) as occurrence
-        from heard where sent_by is not null) h
-  where occurrence = 1 and key <> all(keys)),
--- Those to record, with whether the send is sent by then.
+-- Whether each is new: no repeat of one that is recorded, nor of one before it.
+compared as (
+  select *, sent_by is not null and key <> all(known_keys)
+              and row_number() over (partition by request_id, key order by ord) = 1 as is_new
+  from heard),
+-- Its number among the send's receipts.
+counted as (
+  select *, cardinality(known_keys)
+              + count(*) filter (where is_new) over (partition by request_id order by ord) as number
+  from compared),
+-- Whether it is recorded now.
+chosen as (
+  select *, is_new and not is_pending and number <= 50 as is_recorded
+  from counted),
+-- Whether the send is sent by then.
 followed as (
-  select *, bool_or(was_sent or kind = any(sent_by)) over (partition by request_id order by ord) as is_sent
-  from fresh where number <= 50 and not is_pending),
+  select *, is_recorded
+              and bool_or(is_recorded and (was_sent or kind = any(sent_by)))
+                    over (partition by request_id order by ord) as is_sent
+  from chosen),
 -- With the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
 ranked as (
   select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
-                 then rank end as counted
+                 then rank end as counted_rank
   from followed),
 -- What each one changes: it makes the send sent, or raises its delivery state.
-effects as materialized (
-  select *, is_sent and not was_sent and not coalesce(lag(is_sent) over receipts, false) as settles,
-         coalesce(counted > greatest(known_rank, max(counted) over (receipts rows between unbounded preceding
-                                                                        and 1 preceding)), false) as raises
+judged as (
+  select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as settles,
+         coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
   from ranked
-  window receipts as (partition by request_id order by ord)),
--- What they change together.
+  window before as (partition by request_id order by ord rows between unbounded preceding and 1 preceding)),
+-- With what all of a send's receipts change together.
+effects as materialized (
+  select *, bool_or(settles) over every as settled,
+         array_agg(key) filter (where is_recorded) over every as new_keys,
+         array_agg(kind) filter (where raises) over every as new_states,
+         array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
+         lead(ord) over (partition by request_id order by ord) is null as is_last
+  from judged
+  window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
+-- The same, once for each send.
 changes as materialized (
-  select request_id, min(at) as at, bool_or(settles) as settles, array_agg(key order by ord) as keys,
-         (array_agg(kind order by ord desc) filter (where raises))[1] as delivery,
-         (array_agg(fields->>'providerMessageId' order by ord) filter (where is_sent))[1] as message_id
-  from effects group by request_id),
+  select *, new_states[cardinality(new_states)] as new_state, new_ids[1] as new_id
+  from effects where is_last and new_keys is not null),
 -- Their events. One that doesn't raise the delivery state is recorded as another receipt.
 receipt_events as (
   insert into send_events (request_id, at, event, fields)
@@ -1212,13 +1264,13 @@ receipt_events as (
     (case when r.raises and r.kind = 'undelivered' then r.at end, 'undelivered', r.fields),
     (case when not r.raises then r.at end, 'receipt', r.fields)
   ) as e (at, event, fields)
-  where e.at is not null
+  where r.is_recorded and e.at is not null
   order by r.request_id, r.ord),
 -- As decided, unless a receipt says that the provider has it.
 ended as materialized (
   select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.record, a.reason, a."delayMs",
          a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
-         case when c.settles then 'sent' else a.status end as status, coalesce(c.settles, false) as settles
+         case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
   from attempted a left join changes c using (request_id)),
 -- The sends' next states. The row of a send that is retried loses the attempt, which is moved to send_events.
 written as (
@@ -1232,12 +1284,11 @@ written as (
       claimed_at = case when e.status <> 'queued' then s.claimed_at end,
       attempt_record = case when e.status <> 'queued' then e.record end,
       failure = case when e.status in ('failed', 'uncertain') then e.reason end,
-      provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.message_id end),
+      provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.new_id end),
       pending_receipts = null,
-      delivery = coalesce(c.delivery, s.delivery),
-      delivery_at = case when c.delivery is not null then c.at else s.delivery_at end,
-      receipt_keys = case when c.keys is not null then coalesce(s.receipt_keys, '{}') || c.keys
-                          else s.receipt_keys end
+      delivery = c.new_state,
+      delivery_at = case when c.new_state is not null then c.at end,
+      receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from ended e left join changes c using (request_id)
   where s.request_id = e.request_id
   returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
@@ -1288,7 +1339,7 @@ select request_id as "requestId", case when status = 'queued' then retried_at en
               coalesce((
                 select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
                                     'isRaised', r.raises, 'fields', r.fields) order by r.ord)
-                from effects r where r.request_id = written.request_id), '[]')) as receipts
+                from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts
 from written
 union all
 -- The outcomes that were recorded before, but whose answer was lost.
@@ -1313,23 +1364,26 @@ with
 given as materialized (
   select * from json_to_recordset($1) as
     (ord int, "requestId" uuid, "channelIds" uuid[], kind text, fields json)),
--- Their sends, locked in the order of ids.
+-- Each with its send, locked in the order of ids. One look-up for each: the planner doesn't know how many there are.
 locked as materialized (
-  select * from sends s
-  where s.request_id = any(array(select "requestId" from given))
-    and exists (select from given g where g."requestId" = s.request_id and s.channel_id = any(g."channelIds"))
-  order by s.request_id
-  for no key update of s),
+  select g.ord, g.kind, g.fields, s.*
+  from (select * from given order by "requestId") g cross join lateral (
+    select * from sends s
+    where s.request_id = g."requestId" and s.channel_id = any(g."channelIds")
+    for no key update) s),
 -- The time when all of them are locked, so that no event comes before one of the statement that was waited for.
 moment as materialized (
   select clock_timestamp() as at from (select count(*) from locked) counted),
--- Each receipt with its send. For an erased send, only redacted fields are recorded.
+-- What the decision needs. For an erased send, only redacted fields are recorded.
 heard as materialized (
-  select g.ord, g.kind, known.fields, s.request_id, s.channel_id, moment.at,
-         left(md5(json_build_array(known.fields->>'providerStatus', known.fields->>'providerCode',
-                                   coalesce(known.fields->>'providerMessageId', s.attempts_before_replay::text))::text), 12) as key,
+  select s.ord, s.kind, known.fields, s.request_id, s.channel_id, moment.at,
+         s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,
+         s.delivery, s.delivery_at, s.provider_message_id as known_id,
+         left(md5(json_build_array(
+           known.fields->>'providerStatus', known.fields->>'providerCode',
+           coalesce(known.fields->>'providerMessageId', s.attempts_before_replay::text))::text), 12) as key,
          coalesce(s.receipt_keys, '{}')
-           || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as keys,
+           || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
          s.status = 'sending' as is_pending, s.status = 'sent' as was_sent,
          case when s.status in ('sending', 'sent', 'uncertain')
                    or s.status = 'queued' and s.attempt > s.attempts_before_replay
@@ -1338,49 +1392,64 @@ heard as materialized (
               when s.status = 'queued' and s.attempt > 0 then '{delivered,read}'::text[]
               when s.status <> 'queued' then '{}'::text[] end as sent_by,
          coalesce(case s.contact_type
-           when 'phone' then array_position('{undelivered,delivered,read}'::text[], g.kind)
-           when 'email' then array_position('{delivered,read,undelivered}'::text[], g.kind) end, 0) as rank,
+           when 'phone' then array_position('{undelivered,delivered,read}'::text[], s.kind)
+           when 'email' then array_position('{delivered,read,undelivered}'::text[], s.kind) end, 0) as rank,
          coalesce(case s.contact_type
            when 'phone' then array_position('{undelivered,delivered,read}'::text[], s.delivery)
-           when 'email' then array_position('{delivered,read,undelivered}'::text[], s.delivery) end, 0) as known_rank,
-         s.provider_message_id as known_id
-  from given g join locked s on s.request_id = g."requestId" and s.channel_id = any(g."channelIds")
+           when 'email' then array_position('{delivered,read,undelivered}'::text[], s.delivery) end, 0) as known_rank
+  from locked s
     cross join moment
     cross join lateral (
       select case when s.contact_value = 'erased' then
         (select json_object_agg(key, case when key in (
            'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
            'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'late') then value else 'null' end)
-         from json_each(g.fields))
-      else g.fields end as fields) known),
--- Those that are no repeats, numbered for each send.
-fresh as materialized (
-  select *, cardinality(keys) + row_number() over (partition by request_id order by ord) as number
-  from (select *, row_number() over (partition by request_id, key order by ord) as occurrence
-        from heard where sent_by is not null) h
-  where occurrence = 1 and key <> all(keys)),
--- Those to record, with whether the send is sent by then.
+         from json_each(s.fields))
+      else s.fields end as fields) known),
+-- Whether each is new: no repeat of one that is recorded, nor of one before it.
+compared as (
+  select *, sent_by is not null and key <> all(known_keys)
+              and row_number() over (partition by request_id, key order by ord) = 1 as is_new
+  from heard),
+-- Its number among the send's receipts.
+counted as (
+  select *, cardinality(known_keys)
+              + count(*) filter (where is_new) over (partition by request_id order by ord) as number
+  from compared),
+-- Whether it is recorded now.
+chosen as (
+  select *, is_new and not is_pending and number <= 50 as is_recorded
+  from counted),
+-- Whether the send is sent by then.
 followed as (
-  select *, bool_or(was_sent or kind = any(sent_by)) over (partition by request_id order by ord) as is_sent
-  from fresh where number <= 50 and not is_pending),
+  select *, is_recorded
+              and bool_or(is_recorded and (was_sent or kind = any(sent_by)))
+                    over (partition by request_id order by ord) as is_sent
+  from chosen),
 -- With the rank that counts for the delivery state. A failure of another message than the recorded one doesn't count.
 ranked as (
   select *, case when is_sent and not coalesce(kind = 'undelivered' and fields->>'providerMessageId' <> known_id, false)
-                 then rank end as counted
+                 then rank end as counted_rank
   from followed),
 -- What each one changes: it makes the send sent, or raises its delivery state.
-effects as materialized (
-  select *, is_sent and not was_sent and not coalesce(lag(is_sent) over receipts, false) as settles,
-         coalesce(counted > greatest(known_rank, max(counted) over (receipts rows between unbounded preceding
-                                                                        and 1 preceding)), false) as raises
+judged as (
+  select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as settles,
+         coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
   from ranked
-  window receipts as (partition by request_id order by ord)),
--- What they change together.
+  window before as (partition by request_id order by ord rows between unbounded preceding and 1 preceding)),
+-- With what all of a send's receipts change together.
+effects as materialized (
+  select *, bool_or(settles) over every as settled,
+         array_agg(key) filter (where is_recorded) over every as new_keys,
+         array_agg(kind) filter (where raises) over every as new_states,
+         array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
+         lead(ord) over (partition by request_id order by ord) is null as is_last
+  from judged
+  window every as (partition by request_id order by ord rows between unbounded preceding and unbounded following)),
+-- The same, once for each send.
 changes as materialized (
-  select request_id, min(at) as at, bool_or(settles) as settles, array_agg(key order by ord) as keys,
-         (array_agg(kind order by ord desc) filter (where raises))[1] as delivery,
-         (array_agg(fields->>'providerMessageId' order by ord) filter (where is_sent))[1] as message_id
-  from effects group by request_id),
+  select *, new_states[cardinality(new_states)] as new_state, new_ids[1] as new_id
+  from effects where is_last and new_keys is not null),
 -- Their events. One that doesn't raise the delivery state is recorded as another receipt.
 receipt_events as (
   insert into send_events (request_id, at, event, fields)
@@ -1391,22 +1460,22 @@ receipt_events as (
     (case when r.raises and r.kind = 'undelivered' then r.at end, 'undelivered', r.fields),
     (case when not r.raises then r.at end, 'receipt', r.fields)
   ) as e (at, event, fields)
-  where e.at is not null
+  where r.is_recorded and e.at is not null
   order by r.request_id, r.ord),
 -- Those of sends whose outcome isn't recorded yet.
 kept as (
   update sends s set pending_receipts = coalesce(s.pending_receipts, '[]') || early.receipts
   from (select request_id,
                jsonb_agg(jsonb_build_object('kind', kind, 'fields', fields, 'key', key) order by ord) as receipts
-        from fresh where is_pending and number <= 50 group by request_id) early
+        from effects where is_pending and is_new and number <= 50 group by request_id) early
   where s.request_id = early.request_id),
 -- The last attempts of sends that had ended otherwise. The row of a send that is sent by a receipt holds no attempt.
 ended as (
   select s.*, s.finished_at as ended_at, s.attempt_record as record,
          case when (s.claimed_at is not null and s.attempt_record is null)
               then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss
-  from locked s join changes c using (request_id)
-  where c.settles and s.status in ('uncertain', 'failed')),
+  from changes s
+  where s.settled and s.status in ('uncertain', 'failed')),
 -- Their events.
 ends as (
   insert into send_events (request_id, at, event, fields)
@@ -1423,21 +1492,19 @@ ends as (
 -- the statement began.
 written as (
   update sends s
-  set status = case when c.settles then 'sent' else l.status end,
-      finished_at = case when c.settles then c.at else l.finished_at end,
-      failure = case when c.settles then null else l.failure end,
-      claimed_at = case when c.settles then null else l.claimed_at end,
-      claim_id = case when c.settles then null else l.claim_id end,
-      attempt_record = case when c.settles then null else l.attempt_record end,
-      provider_message_id = case when c.settles then coalesce(l.provider_message_id, c.message_id)
-                                 else l.provider_message_id end,
-      delivery = coalesce(c.delivery, l.delivery),
-      delivery_at = case when c.delivery is not null then c.at else l.delivery_at end,
-      receipt_keys = case when c.keys is not null then coalesce(l.receipt_keys, '{}') || c.keys
-                          else l.receipt_keys end
-  from changes c join locked l using (request_id)
+  set status = case when c.settled then 'sent' else c.status end,
+      finished_at = case when c.settled then c.at else c.finished_at end,
+      failure = case when not c.settled then c.failure end,
+      claimed_at = case when not c.settled then c.claimed_at end,
+      claim_id = case when not c.settled then c.claim_id end,
+      attempt_record = case when not c.settled then c.attempt_record end,
+      provider_message_id = case when c.settled then coalesce(c.known_id, c.new_id) else c.known_id end,
+      delivery = coalesce(c.new_state, c.delivery),
+      delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
+      receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
+  from changes c
   where s.request_id = c.request_id
-  returning s.request_id, s.status, s.lane, s.seq, c.settles),
+  returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now),
 -- The next sends in the lanes of those that ended only now.
 next as (
   select w.request_id,
@@ -1449,26 +1516,23 @@ next as (
               where l.lane = w.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
               order by l.seq) next
             where next.seq > w.seq limit 1) end as "nextInLane"
-  from written w join locked l using (request_id)
-  where w.settles and l.status = 'queued')
-select g.ord,
-       case when h.ord is null then 'unknown'
-            when h.sent_by is null then 'unexpected'
-            when f.ord is null then 'duplicate'
-            when f.number > 50 then 'over_cap'
-            when h.is_pending then 'early'
+  from written w
+  where w.ends_now)
+select r.ord, r.channel_id as "channelId",
+       case when r.sent_by is null then 'unexpected'
+            when not r.is_new then 'duplicate'
+            when r.number > 50 then 'over_cap'
+            when r.is_pending then 'early'
             when r.settles or r.raises then 'applied'
             else 'told' end as result,
-       case when r.ord is not null then
+       case when r.is_recorded then
          json_build_object('event', case when r.raises then r.kind else 'receipt' end,
                            'isRaised', r.raises, 'fields', r.fields) end as effect,
-       coalesce(r.settles, false) as settles, h.channel_id as "channelId", n."nextInLane"
-from given g
-  left join heard h using (ord)
-  left join fresh f using (ord)
-  left join effects r using (ord)
-  left join next n on r.settles and n.request_id = r.request_id
-order by g.ord;
+       r.settles,
+       case when r.settles and r.status = 'queued' then
+         (select n."nextInLane" from next n where n.request_id = r.request_id) end as "nextInLane"
+from effects r
+order by r.ord;
 
 -- refusals: Finds why sends could not be claimed, and when they can be.
 select s.request_id as "requestId",
