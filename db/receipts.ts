@@ -165,7 +165,10 @@ const notFound: Omit<RecordedReceipt, 'ord'> = {
 }
 
 /** Records receipts, all or none of them. */
-export async function recordReceipts(db: Database, receipts: readonly ReceiptRow[]): Promise<RecordedReceipt[]> {
+export async function recordReceipts(
+  db: Database,
+  receipts: readonly ReceiptRow[],
+): Promise<RecordedReceipt[]> {
   const rows = await recordStatement(db, [JSON.stringify(receipts.map((row, ord) => ({ ord, ...row })))])
   const found = new Map(rows.map((row) => [row.ord, row]))
   return receipts.map((_receipt, ord) => found.get(ord) ?? { ord, ...notFound })

@@ -64,7 +64,12 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
   undelivered: (event, timeline, facts) =>
     reported(`Not delivered${because(event.reason ?? '')}`, event, timeline, facts),
   receipt: (event, timeline, facts) =>
-    reported(`The provider reported: ${event.providerStatus}${because(event.reason ?? '')}`, event, timeline, facts),
+    reported(
+      `The provider reported: ${event.providerStatus}${because(event.reason ?? '')}`,
+      event,
+      timeline,
+      facts,
+    ),
   erased: () => ({ text: 'Its contact and content were erased.' }),
   replayed: ({ nextAttemptAt }, _timeline, { now }) => ({
     text: nextAttemptAt ? `Replayed, due at ${clock(nextAttemptAt, now)}.` : 'Replayed.',

@@ -56,7 +56,9 @@ export const webhookReceipts: ReceiptRules<WebhookReceiptConfig> = {
   read(request) {
     const json = jsonOf(request)
     if (json === undefined) return { issue: 'body: has to be JSON' }
-    const parsed = (Array.isArray(json) ? receiptList : webhookReceipt).safeParse(json, { error: describeIssue })
+    const parsed = (Array.isArray(json) ? receiptList : webhookReceipt).safeParse(json, {
+      error: describeIssue,
+    })
     if (!parsed.success) return { issue: describeIssues(parsed.error.issues) }
     const receipts = [parsed.data].flat().map(({ requestId, status, at, code, reason }) => ({
       requestId,

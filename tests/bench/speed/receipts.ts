@@ -103,7 +103,9 @@ async function sentSends({ $client }: Database, channelId: string, count: number
   )
   const ids = rows.map(({ id }) => id)
   const portions = Math.ceil(ids.length / receiptsOfEach)
-  return Array.from({ length: portions }, (_, at) => ids.slice(at * receiptsOfEach, (at + 1) * receiptsOfEach))
+  return Array.from({ length: portions }, (_, at) =>
+    ids.slice(at * receiptsOfEach, (at + 1) * receiptsOfEach),
+  )
 }
 
 /** @returns receipts taken a second, as fast as they are taken. */

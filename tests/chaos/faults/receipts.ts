@@ -55,7 +55,9 @@ export const receipts: Fault = {
     const others = answers.filter(({ status }) => status !== undefined && status !== 200 && status !== 503)
     const unavailable = answers.filter(({ status }) => status === 503)
     return [
-      ...compareDeliveries(deliveries.posts, rows).map(({ requestId, what }) => `receipt of ${requestId}: ${what}`),
+      ...compareDeliveries(deliveries.posts, rows).map(
+        ({ requestId, what }) => `receipt of ${requestId}: ${what}`,
+      ),
       ...rows.filter(({ delivery }) => delivery === null).map(({ requestId }) => `${requestId}: no receipt`),
       ...violation(others.length > 0, `${others.length} receipts got ${others[0]?.status}`),
       ...violation(unavailable.length === 0, 'no receipt got a 503'),

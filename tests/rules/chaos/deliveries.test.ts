@@ -2,7 +2,13 @@ import { expect, test } from 'vitest'
 import { compareDeliveries, type DeliveryRow } from '../../chaos/deliveries.ts'
 
 const row: DeliveryRow = { requestId: 'send-1', status: 'sent', delivery: 'delivered', told: 1 }
-const post = { requestIds: ['send-1'], answers: [{ status: 503, ms: 5 }, { status: 200, ms: 5 }] }
+const post = {
+  requestIds: ['send-1'],
+  answers: [
+    { status: 503, ms: 5 },
+    { status: 200, ms: 5 },
+  ],
+}
 
 test('a receipt that was taken, and told once, is neither lost nor doubled', () => {
   expect(compareDeliveries([post], [row])).toEqual([])
@@ -10,7 +16,13 @@ test('a receipt that was taken, and told once, is neither lost nor doubled', () 
 })
 
 test('a receipt that was not taken may be missing', () => {
-  const refused = { ...post, answers: [{ status: 503, ms: 5 }, { status: undefined, ms: 5 }] }
+  const refused = {
+    ...post,
+    answers: [
+      { status: 503, ms: 5 },
+      { status: undefined, ms: 5 },
+    ],
+  }
   expect(compareDeliveries([refused], [{ ...row, delivery: null, told: 0 }])).toEqual([])
 })
 
@@ -20,5 +32,7 @@ test.each<[string, DeliveryRow[], RegExp]>([
   ['a receipt that is told twice', [{ ...row, told: 2 }], /told 2 times/],
   ['a send that stayed uncertain', [{ ...row, status: 'uncertain' }], /it is uncertain/],
 ])('found is %s', (_, rows, what) => {
-  expect(compareDeliveries([post], rows)).toEqual([{ requestId: 'send-1', what: expect.stringMatching(what) }])
+  expect(compareDeliveries([post], rows)).toEqual([
+    { requestId: 'send-1', what: expect.stringMatching(what) },
+  ])
 })

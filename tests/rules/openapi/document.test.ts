@@ -4,8 +4,8 @@ import { exampleBodies, exampleReceipt } from '../../../src/api/openapi/examples
 import type { JsonSchema } from '../../../src/api/openapi/json-schema.ts'
 import { parseIdempotencyKey } from '../../../src/core/idempotency-key.ts'
 import { describeIssue, describeIssues } from '../../../src/core/issues.ts'
-import { sendRequestSchemas } from '../../../src/core/send-request.ts'
 import { webhookReceipt } from '../../../src/core/providers/webhook-receipts.ts'
+import { sendRequestSchemas } from '../../../src/core/send-request.ts'
 import { parseTraceparent } from '../../../src/core/traceparent.ts'
 import { document, faultBy } from '../../support/openapi.ts'
 

@@ -20,7 +20,10 @@ export function newCoverage(): Coverage {
   return { statuses: new Map(), faults: new Set(), accepted: new Set(), receipts: new Set() }
 }
 
-export function cover({ statuses, faults, accepted, receipts }: Coverage, { request, answer, json }: Exchange) {
+export function cover(
+  { statuses, faults, accepted, receipts }: Coverage,
+  { request, answer, json }: Exchange,
+) {
   statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
   const { route, method, target } = request
   if (route === 'receipts') receipts.add(`${method} ${target.provider} ${answer.status}`)

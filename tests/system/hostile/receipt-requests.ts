@@ -136,107 +136,119 @@ const written = (value: fc.Arbitrary<unknown>): fc.Arbitrary<Buffer> => {
 const messageIds = fc.nat(3).map((n) => `wamid.${n}`)
 const seconds = fc.nat(1000).map((n) => String(1_795_437_158 + n))
 
-const reports: Record<ReceivingProvider, (path: string, ids: fc.Arbitrary<string>) => fc.Arbitrary<Report>> = {
-  'whatsapp-cloud': (path, ids) => {
-    const { appSecret, phoneNumberId } = receivingConfigs['whatsapp-cloud']
-    const status = fc.record({
-      id: sound(messageIds),
-      status: sound(fc.constantFrom('sent', 'delivered', 'read', 'played', 'failed', 'deleted')),
-      timestamp: sound(seconds),
-      recipient_id: sound(fc.constant('4915112345678')),
-      biz_opaque_callback_data: sound(ids),
-      errors: sound(fc.constantFrom([], [{ code: 131026, title: valueMark }], [{ code: valueMark }])),
-    })
-    const value = fc.record({
-      metadata: sound(fc.constant({ phone_number_id: phoneNumberId })),
-      statuses: sound(fc.array(sound(status), { maxLength: 4 })),
-      messages: fc.constantFrom(undefined, [{ text: { body: valueMark } }]),
-    })
-    const change = fc.record({ field: sound(fc.constant('messages')), value: sound(value) })
-    const entry = fc.record({ id: fc.constant('1'), changes: sound(fc.array(change, { maxLength: 2 })) })
-    const body = fc.record({
-      object: sound(fc.constant('whatsapp_business_account')),
-      entry: sound(fc.array(entry, { maxLength: 2 })),
-    })
-    return written(sound(body)).map((bytes) => {
-      const signature = createHmac('sha256', appSecret).update(bytes).digest('hex')
-      const headers: Headers = [
-        ['content-type', 'application/json'],
-        ['x-hub-signature-256', `sha256=${signature}`],
-      ]
-      return { path, headers, body: bytes }
-    })
-  },
-
-  webhook: (path, ids) => {
-    const receipt = fc.record(
-      {
-        requestId: sound(ids),
-        status: sound(fc.constantFrom('delivered', 'read', 'undelivered')),
-        at: sound(fc.constantFrom(null, '2026-11-21T14:00:00Z', 'yesterday')),
-        code: sound(fc.constantFrom(null, 'gone', 'two words')),
-        reason: sound(fc.constantFrom('the phone is off', 'x'.repeat(501))),
-        unknown: sound(fc.constant(1)),
-      },
-      { requiredKeys: ['requestId', 'status'] },
-    )
-    const list = fc.array(sound(receipt), { maxLength: 4 })
-    const many = receipt.map((one) => Array(101).fill(one))
-    const body = fc.oneof({ weight: 10, arbitrary: receipt }, { weight: 5, arbitrary: list }, many)
-    return fc.tuple(written(sound(body)), fc.uuid()).map(([bytes, id]) => {
-      const timestamp = String(Math.floor(Date.now() / 1000))
-      const key = Buffer.from(receivingConfigs.webhook.secret.replace('whsec_', ''), 'base64')
-      const signed = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(bytes)
-      const headers: Headers = [
-        ['content-type', 'application/json'],
-        ['webhook-id', id],
-        ['webhook-timestamp', timestamp],
-        ['webhook-signature', `v1,${signed.digest('base64')}`],
-      ]
-      return { path, headers, body: bytes }
-    })
-  },
-
-  twilio: (path, ids) =>
-    fc
-      .record({
-        id: ids,
-        status: fc.constantFrom('sent', 'delivered', 'read', 'failed', 'undelivered', 'received', '', '__proto__'),
-        code: fc.constantFrom('', '30003', '0', valueMark),
-        sid: messageIds,
-        more: fc.constantFrom({}, { To: valueMark, RawDlrDoneDate: '2611211400' }, { '': '\0' }),
+const reports: Record<ReceivingProvider, (path: string, ids: fc.Arbitrary<string>) => fc.Arbitrary<Report>> =
+  {
+    'whatsapp-cloud': (path, ids) => {
+      const { appSecret, phoneNumberId } = receivingConfigs['whatsapp-cloud']
+      const status = fc.record({
+        id: sound(messageIds),
+        status: sound(fc.constantFrom('sent', 'delivered', 'read', 'played', 'failed', 'deleted')),
+        timestamp: sound(seconds),
+        recipient_id: sound(fc.constant('4915112345678')),
+        biz_opaque_callback_data: sound(ids),
+        errors: sound(fc.constantFrom([], [{ code: 131026, title: valueMark }], [{ code: valueMark }])),
       })
-      .map(({ id, status, code, sid, more }) => {
-        const query = new URLSearchParams({ requestId: id })
-        const fields = { MessageStatus: status, ErrorCode: code, MessageSid: sid, ...more }
-        const { authToken } = receivingConfigs.twilio
-        const { headers, body } = statusCallback(`${publicBaseUrl}${path}?${query}`, authToken, fields)
-        return { path: `${path}?${query}`, headers: Object.entries(headers), body: Buffer.from(body) }
-      }),
+      const value = fc.record({
+        metadata: sound(fc.constant({ phone_number_id: phoneNumberId })),
+        statuses: sound(fc.array(sound(status), { maxLength: 4 })),
+        messages: fc.constantFrom(undefined, [{ text: { body: valueMark } }]),
+      })
+      const change = fc.record({ field: sound(fc.constant('messages')), value: sound(value) })
+      const entry = fc.record({ id: fc.constant('1'), changes: sound(fc.array(change, { maxLength: 2 })) })
+      const body = fc.record({
+        object: sound(fc.constant('whatsapp_business_account')),
+        entry: sound(fc.array(entry, { maxLength: 2 })),
+      })
+      return written(sound(body)).map((bytes) => {
+        const signature = createHmac('sha256', appSecret).update(bytes).digest('hex')
+        const headers: Headers = [
+          ['content-type', 'application/json'],
+          ['x-hub-signature-256', `sha256=${signature}`],
+        ]
+        return { path, headers, body: bytes }
+      })
+    },
 
-  smtp: (path, ids) => {
-    const report = fc
-      .record({
-        envelopeId: fc.option(ids),
-        action: fc.constantFrom('failed', 'delivered', 'expanded', 'delayed', 'relayed', 'lost', '', '\0'),
-        status: fc.constantFrom('5.1.1', '2.0.0', 'x', ''),
-        headers: fc.constantFrom('', 'Message-ID: <x@example.com>', `Subject: ${valueMark}\r\n\r\nX: y`),
+    webhook: (path, ids) => {
+      const receipt = fc.record(
+        {
+          requestId: sound(ids),
+          status: sound(fc.constantFrom('delivered', 'read', 'undelivered')),
+          at: sound(fc.constantFrom(null, '2026-11-21T14:00:00Z', 'yesterday')),
+          code: sound(fc.constantFrom(null, 'gone', 'two words')),
+          reason: sound(fc.constantFrom('the phone is off', 'x'.repeat(501))),
+          unknown: sound(fc.constant(1)),
+        },
+        { requiredKeys: ['requestId', 'status'] },
+      )
+      const list = fc.array(sound(receipt), { maxLength: 4 })
+      const many = receipt.map((one) => Array(101).fill(one))
+      const body = fc.oneof({ weight: 10, arbitrary: receipt }, { weight: 5, arbitrary: list }, many)
+      return fc.tuple(written(sound(body)), fc.uuid()).map(([bytes, id]) => {
+        const timestamp = String(Math.floor(Date.now() / 1000))
+        const key = Buffer.from(receivingConfigs.webhook.secret.replace('whsec_', ''), 'base64')
+        const signed = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(bytes)
+        const headers: Headers = [
+          ['content-type', 'application/json'],
+          ['webhook-id', id],
+          ['webhook-timestamp', timestamp],
+          ['webhook-signature', `v1,${signed.digest('base64')}`],
+        ]
+        return { path, headers, body: bytes }
       })
-      .map(({ envelopeId, action, status, headers }) => {
-        const mail = { envelopeId, from: 'bounces@example.com', to: `${valueMark}@example.com`, headers }
-        const result = { action, status, diagnostic: `550 ${valueMark}` }
-        return Buffer.from(deliveryReport('', '', mail, result).body)
+    },
+
+    twilio: (path, ids) =>
+      fc
+        .record({
+          id: ids,
+          status: fc.constantFrom(
+            'sent',
+            'delivered',
+            'read',
+            'failed',
+            'undelivered',
+            'received',
+            '',
+            '__proto__',
+          ),
+          code: fc.constantFrom('', '30003', '0', valueMark),
+          sid: messageIds,
+          more: fc.constantFrom({}, { To: valueMark, RawDlrDoneDate: '2611211400' }, { '': '\0' }),
+        })
+        .map(({ id, status, code, sid, more }) => {
+          const query = new URLSearchParams({ requestId: id })
+          const fields = { MessageStatus: status, ErrorCode: code, MessageSid: sid, ...more }
+          const { authToken } = receivingConfigs.twilio
+          const { headers, body } = statusCallback(`${publicBaseUrl}${path}?${query}`, authToken, fields)
+          return { path: `${path}?${query}`, headers: Object.entries(headers), body: Buffer.from(body) }
+        }),
+
+    smtp: (path, ids) => {
+      const report = fc
+        .record({
+          envelopeId: fc.option(ids),
+          action: fc.constantFrom('failed', 'delivered', 'expanded', 'delayed', 'relayed', 'lost', '', '\0'),
+          status: fc.constantFrom('5.1.1', '2.0.0', 'x', ''),
+          headers: fc.constantFrom('', 'Message-ID: <x@example.com>', `Subject: ${valueMark}\r\n\r\nX: y`),
+        })
+        .map(({ envelopeId, action, status, headers }) => {
+          const mail = { envelopeId, from: 'bounces@example.com', to: `${valueMark}@example.com`, headers }
+          const result = { action, status, diagnostic: `550 ${valueMark}` }
+          return Buffer.from(deliveryReport('', '', mail, result).body)
+        })
+      const other = fc
+        .constantFrom('', 'Subject: Hello\r\n\r\nHello', '\0', 'no mail')
+        .map((text) => Buffer.from(text))
+      const damaged = fc.tuple(report, damages).map(([body, damage]) => damage(body))
+      const bodies = fc.oneof({ weight: 12, arbitrary: report }, other, damaged)
+      const types = mostly(fc.constant('message/rfc822'), fc.constantFrom('application/json', ''), 12)
+      return fc.tuple(bodies, types).map(([body, type]) => {
+        const headers: Headers = [
+          ['content-type', type],
+          ['authorization', `Bearer ${receivingConfigs.smtp.bounceToken}`],
+        ]
+        return { path, headers, body }
       })
-    const other = fc.constantFrom('', 'Subject: Hello\r\n\r\nHello', '\0', 'no mail').map((text) => Buffer.from(text))
-    const damaged = fc.tuple(report, damages).map(([body, damage]) => damage(body))
-    const bodies = fc.oneof({ weight: 12, arbitrary: report }, other, damaged)
-    const types = mostly(fc.constant('message/rfc822'), fc.constantFrom('application/json', ''), 12)
-    return fc.tuple(bodies, types).map(([body, type]) => {
-      const headers: Headers = [
-        ['content-type', type],
-        ['authorization', `Bearer ${receivingConfigs.smtp.bounceToken}`],
-      ]
-      return { path, headers, body }
-    })
-  },
-}
+    },
+  }

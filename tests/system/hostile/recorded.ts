@@ -1,7 +1,7 @@
 import { inArray } from 'drizzle-orm'
 import { expect } from 'vitest'
-import { media as mediaTable, sends } from '../../../db/schema.ts'
 import { maxReceipts } from '../../../db/receipt-rule.ts'
+import { media as mediaTable, sends } from '../../../db/schema.ts'
 import { isOfReceipt } from '../../../src/core/timeline.ts'
 import type { EventFields } from '../../../src/core/timeline-events.ts'
 import { timelineOf } from '../../support/attempts.ts'
