@@ -16,7 +16,7 @@ export const maxPerRequest = 100
 const toleranceMs = 5 * 60_000
 
 const aMoment = z.iso.datetime({ offset: true, error: 'has to be a time such as 2026-11-21T14:00:00Z' })
-const aCode = string.regex(/^[\w.:-]{1,64}$/, 'has to be 1 to 64 letters, digits or _ . : -')
+const aCode = z.string().regex(/^[\w.:-]{1,64}$/, 'has to be 1 to 64 letters, digits or _ . : -')
 
 export const webhookReceipt = z
   .strictObject({

@@ -24,9 +24,12 @@ export function cover(
   { statuses, faults, accepted, receipts }: Coverage,
   { request, answer, json }: Exchange,
 ) {
-  statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
   const { route, method, target } = request
-  if (route === 'receipts') receipts.add(`${method} ${target.provider} ${answer.status}`)
+  if (route === 'receipts') {
+    receipts.add(`${method} ${target.provider} ${answer.status}`)
+    return
+  }
+  statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
   if (answer.status === 400)
     for (const fault of faultsToReach) if (fault.test(String(json?.message))) faults.add(fault)
   if (answer.status !== 202) return
