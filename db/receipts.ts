@@ -20,7 +20,7 @@ import {
   receiptEvents,
   receiptKey,
 } from './receipt-rule.ts'
-import { isGiven, prepared, sqlText } from './statement.ts'
+import { isGiven, isOneOf, prepared, sqlText } from './statement.ts'
 import { isErased, redactedFields } from './support/erase.ts'
 
 /** A receipt, as the statement takes it. */
@@ -106,7 +106,7 @@ const recordStatement = prepared<RecordedReceipt>(
       from (select request_id,
                    jsonb_agg(jsonb_build_object('kind', kind, 'fields', fields, 'key', key) order by ord) as receipts
             from effects where is_pending and is_new and number <= ${maxReceipts} group by request_id) early
-      where s.request_id = early.request_id),
+      where s.request_id = early.request_id and ${isOneOf('s.request_id', 'given')}),
     -- The last attempts of sends that had ended otherwise. The row of a send that is sent by a receipt holds no attempt.
     ended as (
       select s.*, s.finished_at as ended_at, s.attempt_record as record,
@@ -132,7 +132,7 @@ const recordStatement = prepared<RecordedReceipt>(
           delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
           ${newKeys}
       from changes c
-      where s.request_id = c.request_id
+      where s.request_id = c.request_id and ${isOneOf('s.request_id', 'given')}
       returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now),
     -- The next sends in the lanes of those that ended only now.
     next as (

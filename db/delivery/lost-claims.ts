@@ -2,7 +2,7 @@ import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../event-sql.ts'
-import { isoText, prepared, sqlText } from '../statement.ts'
+import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
 import {
   type AppliedReceipts,
   appliedReceipts,
@@ -143,7 +143,7 @@ const giveUpStatement = prepared<GivenUpRow>(
           provider_message_id = case when lost.settles then c.new_id else s.provider_message_id end,
           ${keptChanges}
       from lost left join changes c using (request_id)
-      where s.request_id = lost.request_id
+      where s.request_id = lost.request_id and ${isOneOf('s.request_id', 'given_up')}
       returning s.request_id, s.status, s.next_attempt_at, lost.settles),
     -- The attempts that are no longer in their rows.
     removed as (

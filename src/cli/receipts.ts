@@ -1,15 +1,16 @@
 import type { Command } from 'commander'
 import pLimit from 'p-limit'
+import { Agent, request } from 'undici'
 import { NIL } from 'uuid'
 import type { Database } from '../../db/client.ts'
 import { findReceivingChannels, recordReceipts } from '../../db/receipts.ts'
 import { findUnreported, type UnreportedSend } from '../../db/unreported.ts'
-import { addressIssue } from '../core/config-address.ts'
 import type { ProviderRules } from '../core/provider.ts'
 import { providerRules } from '../core/providers/index.ts'
 import type { Receipt, ReceiptRules } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { openConfig } from '../core/sealed-config.ts'
+import { addressNotAllowed, guardedConnector } from '../platform/guarded-connector.ts'
 import { credentialsKeys } from '../platform/settings.ts'
 import { rowOf } from '../receipts/record-receipts.ts'
 import { type Answerer, type CliContext, CliError } from './answer.ts'
@@ -18,6 +19,7 @@ import { pastMoment } from './arguments.ts'
 const pageSize = 200
 const callsAtOnce = 8
 const callMs = 15_000
+const maxAnswerBytes = 64 * 1024
 
 interface FetchOptions {
   channel: string
@@ -50,20 +52,24 @@ export function receiptCommands(program: Command, answer: Answerer): void {
 
 async function fetchReceipts(context: CliContext, { channel: id, since }: FetchOptions): Promise<Fetched> {
   const { db } = context
-  const ask = await askerFor(context, id)
+  const { ask, close } = await askerFor(context, id)
   const total: Fetched = { asked: 0, changed: 0 }
   const limit = pLimit(callsAtOnce)
-  for (let after: string = NIL; ; ) {
-    const page = await findUnreported(db, [id, since, after, pageSize])
-    const receipts = await Promise.all(page.map((send) => limit(() => ask(send))))
-    total.asked += page.length
-    total.changed += await record(
-      db,
-      id,
-      receipts.filter((receipt) => receipt !== undefined),
-    )
-    after = page.at(-1)?.requestId ?? after
-    if (page.length < pageSize) return total
+  try {
+    for (let after: string = NIL; ; ) {
+      const page = await findUnreported(db, [id, since, after, pageSize])
+      const receipts = await Promise.all(page.map((send) => limit(() => ask(send))))
+      total.asked += page.length
+      total.changed += await record(
+        db,
+        id,
+        receipts.filter((receipt) => receipt !== undefined),
+      )
+      after = page.at(-1)?.requestId ?? after
+      if (page.length < pageSize) return total
+    }
+  } finally {
+    await close()
   }
 }
 
@@ -73,8 +79,13 @@ async function record(db: Database, channelId: string, receipts: readonly Receip
   return (await recordReceipts(db, rows)).filter(({ result }) => result === 'applied').length
 }
 
-/** @returns the function that asks the provider for one message's state. */
-async function askerFor({ db, setting }: CliContext, id: string) {
+interface Asker {
+  /** Asks the provider for one message's state; undefined if it doesn't know the message any more. */
+  ask(send: UnreportedSend): Promise<Receipt | undefined>
+  close(): Promise<void>
+}
+
+async function askerFor({ db, setting }: CliContext, id: string): Promise<Asker> {
   const [channel] = canBeRecordId(id) ? await findReceivingChannels(db, [id]) : []
   if (!channel) throw new CliError(`No channel ${id}; see them with: channel list --account ID`)
   const rules: ProviderRules = providerRules[channel.provider]
@@ -86,24 +97,35 @@ async function askerFor({ db, setting }: CliContext, id: string) {
     CREDENTIALS_KEY_PREVIOUS: setting('CREDENTIALS_KEY_PREVIOUS'),
   })
   const config = rules.config.parse(openConfig(channel.sealedConfig, id, keys)) as object
-  const issue = addressIssue(config, setting('ALLOWED_PRIVATE_NETWORKS'))
-  if (issue) throw new CliError(`Fix the config of ${id}: ${issue}`)
-  return async ({ requestId, providerMessageId }: UnreportedSend): Promise<Receipt | undefined> => {
-    const { url, headers } = fetching.requestFor(providerMessageId, config)
-    const response = await fetch(url, {
-      headers,
-      redirect: 'error',
-      signal: AbortSignal.timeout(callMs),
-    }).catch(() => undefined)
-    const body = await response?.text()
-    // The provider may have removed the message.
-    if (response?.status === 404) return undefined
-    if (response?.status !== 200) {
-      const why = response ? `answered ${response.status}` : 'did not answer'
-      throw new CliError(
-        `${channel.provider} ${why}; run the command again later: it asks only for what is still unknown`,
-      )
-    }
-    return fetching.read(requestId, body ?? '')
+  const dispatcher = new Agent({
+    connect: guardedConnector({ allowedPrivateNetworks: setting('ALLOWED_PRIVATE_NETWORKS') }),
+    maxResponseSize: maxAnswerBytes,
+  })
+  const failed = (what: string) =>
+    new CliError(`${channel.provider} ${what}; run the command again later: it asks only for what is still unknown`)
+  return {
+    async ask({ requestId, providerMessageId }) {
+      const { url, headers } = fetching.requestFor(providerMessageId, config)
+      const { statusCode, text } = await get(url, headers, dispatcher).catch((error: { code?: string }) => {
+        if (error.code !== addressNotAllowed) throw failed('did not answer')
+        throw new CliError(
+          `The baseUrl of ${id} leads to an address that is not public; to call it, allow its network by ALLOWED_PRIVATE_NETWORKS`,
+        )
+      })
+      // The provider may have removed the message.
+      if (statusCode === 404) return undefined
+      if (statusCode !== 200) throw failed(`answered ${statusCode}`)
+      return fetching.read(requestId, text)
+    },
+    close: () => dispatcher.destroy(),
   }
+}
+
+async function get(url: string, headers: Record<string, string>, dispatcher: Agent) {
+  const { statusCode, body } = await request(url, {
+    headers,
+    dispatcher,
+    signal: AbortSignal.timeout(callMs),
+  })
+  return { statusCode, text: await body.text() }
 }

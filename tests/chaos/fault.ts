@@ -26,7 +26,7 @@ export interface Findings {
 
 export interface Fault {
   name: string
-  /** Its share of all sends. The shares of all faults add up to 1. */
+  /** Its sends, as a share of the number that is asked for. The shares of all faults but `receipts` add up to 1: its sends come on top. */
   share: number
   times(scale: Scale): number
   /** Sends the phase's messages, and strikes meanwhile. */

@@ -8,7 +8,7 @@ import {
   startEmulators,
   stopEmulators,
 } from '../../src/dev/emulators/index.ts'
-import { namesOf, timelineOf } from '../support/attempts.ts'
+import { attemptedSend, namesOf, timelineOf } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
 import { portToKeep } from '../support/port.ts'
@@ -209,6 +209,18 @@ describe('receipts fetch', () => {
       status: 1,
       stderr: expect.stringMatching(/^twilio answered 503; run the command again later/),
     })
+  })
+
+  test.each(['127.0.0.1', 'localhost'])('calls no private address: %s', async (host) => {
+    const { port } = new URL(emulators.twilio.config.baseUrl)
+    const config = { ...emulators.twilio.config, baseUrl: `http://${host}:${port}` }
+    const channelId = await buildProviderChannel(service, owner.accountId, 'twilio', config)
+    const sent = { outcome: 'sent', providerMessageId: 'SM1', providerStatus: 201 } as const
+    await attemptedSend(service, { ...owner, channelId }, sent)
+    const before = emulators.twilio.calls.length
+    const { status, stderr } = await runCliWith(service, {}, 'receipts', 'fetch', '--channel', channelId)
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('is not public') })
+    expect(emulators.twilio.calls).toHaveLength(before)
   })
 })
 

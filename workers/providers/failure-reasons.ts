@@ -1,4 +1,4 @@
-import { addressNotAllowed } from './guarded-connector.ts'
+import { addressNotAllowed } from '../../src/platform/guarded-connector.ts'
 
 /** Of one answer. */
 export const maxAnswerBytes = 64 * 1024

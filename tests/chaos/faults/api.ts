@@ -12,7 +12,7 @@ const recordedWithinMs = 2000
 
 export const apiKill: Fault = {
   name: 'api-kill',
-  share: 0.09,
+  share: 0.14,
   times: ({ apiKills }) => apiKills,
   async strike(phase, { apiKills }) {
     const { random, sends } = phase

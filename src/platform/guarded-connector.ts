@@ -1,7 +1,7 @@
 import { promises as dns, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
-import { isReachable, type Network } from '../../src/core/public-address.ts'
+import { isReachable, type Network } from '../core/public-address.ts'
 
 export interface ConnectorOptions {
   /** Networks that may be reached in addition to public addresses. */
