@@ -492,7 +492,7 @@ written as (
       delivery_at = case when c.new_state is not null then c.at end,
       receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from lost left join changes c using (request_id)
-  where s.request_id = lost.request_id
+  where s.request_id = lost.request_id and s.request_id = any(array(select "requestId" from given_up))
   returning s.request_id, s.status, s.next_attempt_at, lost.settles),
 -- The attempts that are no longer in their rows.
 removed as (
@@ -1290,7 +1290,7 @@ written as (
       delivery_at = case when c.new_state is not null then c.at end,
       receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from ended e left join changes c using (request_id)
-  where s.request_id = e.request_id
+  where s.request_id = e.request_id and s.request_id = any(array(select "requestId" from outcomes))
   returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
             greatest(s.next_attempt_at, e.ended_at) as retried_at, e.settles),
 -- The attempts that are no longer in their rows.
@@ -1468,7 +1468,7 @@ kept as (
   from (select request_id,
                jsonb_agg(jsonb_build_object('kind', kind, 'fields', fields, 'key', key) order by ord) as receipts
         from effects where is_pending and is_new and number <= 50 group by request_id) early
-  where s.request_id = early.request_id),
+  where s.request_id = early.request_id and s.request_id = any(array(select "requestId" from given))),
 -- The last attempts of sends that had ended otherwise. The row of a send that is sent by a receipt holds no attempt.
 ended as (
   select s.*, s.finished_at as ended_at, s.attempt_record as record,
@@ -1503,7 +1503,7 @@ written as (
       delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
       receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from changes c
-  where s.request_id = c.request_id
+  where s.request_id = c.request_id and s.request_id = any(array(select "requestId" from given))
   returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now),
 -- The next sends in the lanes of those that ended only now.
 next as (

@@ -102,7 +102,9 @@ async function askerFor({ db, setting }: CliContext, id: string): Promise<Asker>
     maxResponseSize: maxAnswerBytes,
   })
   const failed = (what: string) =>
-    new CliError(`${channel.provider} ${what}; run the command again later: it asks only for what is still unknown`)
+    new CliError(
+      `${channel.provider} ${what}; run the command again later: it asks only for what is still unknown`,
+    )
   return {
     async ask({ requestId, providerMessageId }) {
       const { url, headers } = fetching.requestFor(providerMessageId, config)

@@ -1,6 +1,10 @@
 import { Agent, type Dispatcher } from 'undici'
 import type { Outcome } from '../../src/core/outcome.ts'
-import { addressNotAllowed, type ConnectorOptions, guardedConnector } from '../../src/platform/guarded-connector.ts'
+import {
+  addressNotAllowed,
+  type ConnectorOptions,
+  guardedConnector,
+} from '../../src/platform/guarded-connector.ts'
 import type { Moved } from '../sends/dispatch/time-limit.ts'
 import { bodyInPieces, type HttpBody, lengthOf } from './body-pieces.ts'
 import { describeFailure, maxAnswerBytes } from './failure-reasons.ts'

@@ -1,6 +1,10 @@
 import { Agent, type Dispatcher } from 'undici'
 import { maxMediaBytes } from '../../src/core/message-body.ts'
-import { addressNotAllowed, type ConnectorOptions, guardedConnector } from '../../src/platform/guarded-connector.ts'
+import {
+  addressNotAllowed,
+  type ConnectorOptions,
+  guardedConnector,
+} from '../../src/platform/guarded-connector.ts'
 import type { Reservation } from '../../src/platform/memory-budget.ts'
 import { NotAcquired } from '../../src/platform/semaphore.ts'
 import type { Moved } from '../sends/dispatch/time-limit.ts'
