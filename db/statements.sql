@@ -392,7 +392,8 @@ attempted as materialized (
   select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, s.contact_type, s.receipt_keys,
          s.pending_receipts, g.*
   from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
-  where s.status = 'sending' and s.claim_id = g."claimId" and (s.conversation_id is not null) = g."mayHaveCalled"
+  where s.request_id = any(array(select "requestId" from given_up))
+    and s.status = 'sending' and s.claim_id = g."claimId" and (s.conversation_id is not null) = g."mayHaveCalled"
     and ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
        (s.worker <> $2 and w.name is null and s.claimed_at < clock_timestamp() - interval '1 minutes') or
        (s.worker = $2 and s.request_id <> all($3::uuid[]) and s.claimed_at < clock_timestamp() - interval '1 minutes'))
@@ -492,7 +493,7 @@ written as (
       delivery_at = case when c.new_state is not null then c.at end,
       receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from lost left join changes c using (request_id)
-  where s.request_id = lost.request_id and s.request_id = any(array(select "requestId" from given_up))
+  where s.request_id = lost.request_id
   returning s.request_id, s.status, s.next_attempt_at, lost.settles),
 -- The attempts that are no longer in their rows.
 removed as (
@@ -1290,7 +1291,7 @@ written as (
       delivery_at = case when c.new_state is not null then c.at end,
       receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from ended e left join changes c using (request_id)
-  where s.request_id = e.request_id and s.request_id = any(array(select "requestId" from outcomes))
+  where s.request_id = e.request_id
   returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
             greatest(s.next_attempt_at, e.ended_at) as retried_at, e.settles),
 -- The attempts that are no longer in their rows.

@@ -118,7 +118,8 @@ const giveUpStatement = prepared<GivenUpRow>(
       select s.request_id, s.attempt, s.worker, s.claimed_at, clock_timestamp() as ended_at, s.contact_type, s.receipt_keys,
              s.pending_receipts, g.*
       from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
-      where s.status = 'sending' and s.claim_id = g."claimId" and ${mayHaveCalled} = g."mayHaveCalled"
+      where ${isOneOf('s.request_id', 'given_up')}
+        and s.status = 'sending' and s.claim_id = g."claimId" and ${mayHaveCalled} = g."mayHaveCalled"
         and ${isOrphaned}
       order by s.request_id
       for no key update of s),
@@ -143,7 +144,7 @@ const giveUpStatement = prepared<GivenUpRow>(
           provider_message_id = case when lost.settles then c.new_id else s.provider_message_id end,
           ${keptChanges}
       from lost left join changes c using (request_id)
-      where s.request_id = lost.request_id and ${isOneOf('s.request_id', 'given_up')}
+      where s.request_id = lost.request_id
       returning s.request_id, s.status, s.next_attempt_at, lost.settles),
     -- The attempts that are no longer in their rows.
     removed as (

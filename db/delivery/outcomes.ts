@@ -62,7 +62,7 @@ export const nextInLane = (s: string) => sqlText`
  * Fenced by the claim: the outcome of a claim that no longer holds changes nothing. An outcome that was recorded before, but whose
  * answer was lost, is found again. Rows are locked in the order of their ids; otherwise two batches could deadlock.
  */
-const recording = ({ ended, set, from, where, returning, result, noResult }: Parts) => sqlText`
+const recording = ({ ended, set, from, returning, result, noResult }: Parts) => sqlText`
     with
     -- The given outcomes and verdicts.
     outcomes as materialized (
@@ -84,7 +84,7 @@ const recording = ({ ended, set, from, where, returning, result, noResult }: Par
           failure = case when e.status in ('failed', 'uncertain') then e.reason end,
           ${set}
       from ${from}
-      where s.request_id = e.request_id${where}
+      where s.request_id = e.request_id
       returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
                 greatest(s.next_attempt_at, e.ended_at) as retried_at${returning}),
     -- The attempts that are no longer in their rows.
@@ -130,10 +130,9 @@ const recording = ({ ended, set, from, where, returning, result, noResult }: Par
 interface Parts {
   /** SQL of CTEs up to `ended`: the sends with their outcomes. */
   ended: string
-  /** SQL of further assignments of the send's row, and of the relation that they use, and a further condition. */
+  /** SQL of further assignments of the send's row, and of the relation that they use. */
   set: string
   from: string
-  where: string
   /** SQL of further columns of the sends written, and of the result. */
   returning: string
   result: string
@@ -160,7 +159,6 @@ const outcomeStatement = prepared<RecordedRow>(
         ${attempts('o.*', 's.pending_receipts is null')})`,
     set: "provider_message_id = e.record->>'providerMessageId'",
     from: 'ended e',
-    where: '',
     returning: '',
     result: '',
     noResult: '',
@@ -189,8 +187,6 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
       provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.new_id end),
       ${keptChanges}`,
     from: 'ended e left join changes c using (request_id)',
-    // The planner takes the changes for so many that it may read all sends.
-    where: ` and ${isOneOf('s.request_id', 'outcomes')}`,
     returning: ', e.settles',
     result: `,\n${appliedReceipts('written.request_id', 'settles')} as receipts`,
     noResult: ', null',

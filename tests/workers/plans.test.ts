@@ -7,6 +7,7 @@ import { findIdempotencyKeys } from '../../db/admission/idempotency-keys.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { claimSends, reclaimSends } from '../../db/delivery/claims.ts'
 import { findBusyChannels, findDueSends, findReadyHeads } from '../../db/delivery/due-sends.ts'
+import { giveUpClaims } from '../../db/delivery/lost-claims.ts'
 import { recordOutcomes } from '../../db/delivery/outcomes.ts'
 import { grantPermits } from '../../db/delivery/permits.ts'
 import { findRefusals } from '../../db/delivery/refusals.ts'
@@ -133,6 +134,29 @@ function deliveries(db: Database, ids: readonly string[]): (() => Promise<unknow
   ]
 }
 
+/** Ends claims that were lost, of sends of which receipts came during the call. */
+function giveUp(db: Database, claimId: string, ids: readonly string[]): Promise<unknown> {
+  const sweeper = { worker, inFlight: [], sweepsUntil: new Date('2100-01-01') }
+  const decided = { mayHaveCalled: true, status: 'uncertain', reason: 'lost', delayMs: undefined } as const
+  return giveUpClaims(
+    db,
+    sweeper,
+    ids.map((requestId) => ({ requestId, claimId, ...decided })),
+  )
+}
+
+/** Claims that the worker made, and lost. */
+async function loseClaims({ $client }: Database, claimId: string, ids: readonly string[]): Promise<void> {
+  await $client.query(
+    `update sends set status = 'sending', attempt = 1, worker = $1, claim_id = $2, claimed_at = now() - interval '1 hour',
+                      conversation_id = uuidv7()
+     where request_id = any($3)`,
+    [worker, claimId, ids],
+  )
+  const receipts = ids.map((id) => buildReceipt(id, account.channelId, 'delivered'))
+  await recordReceipts(service.runtime.db, receipts)
+}
+
 const expectFew = async (db: Database, work: () => Promise<unknown>, rows = batch) =>
   expect(await rowsRead(db, work)).toBeLessThanOrEqual(rows * maxRowsPerSend)
 
@@ -160,10 +184,20 @@ describe('a cached plan', () => {
     if (count) await grown.$client.query(count)
     db = connect('force_generic_plan')
     for (const statement of [...accepts(db), ...deliveries(db, [])]) await statement()
+    await giveUp(db, uuidv7(), [])
     await growWaiting(grown)
 
     const heads = await idsWhere('lane between 10000 and 10900')
     for (const statement of [...accepts(db), ...deliveries(db, heads)]) await expectFew(db, statement)
+    const lost = await idsWhere('lane between 10901 and 10999')
+    const claimId = uuidv7()
+    await loseClaims(grown, claimId, lost)
+    await expectFew(db, () => giveUp(db, claimId, lost))
+    const { rows } = await grown.$client.query(
+      'select from sends where request_id = any($1) and delivery is not null',
+      [lost],
+    )
+    expect(rows).toHaveLength(batch)
   })
 
   test('statements for single sends soon keep one', async () => {
