@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { recordReceipts } from '../../db/receipts.ts'
+import { sends } from '../../db/schema.ts'
 import type { ReceiptKind } from '../../src/core/receipt.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import {
@@ -8,7 +9,7 @@ import {
   startEmulators,
   stopEmulators,
 } from '../../src/dev/emulators/index.ts'
-import { attemptedSend, namesOf, timelineOf } from '../support/attempts.ts'
+import { buildSendRow, namesOf, timelineOf } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
 import { portToKeep } from '../support/port.ts'
@@ -212,11 +213,11 @@ describe('receipts fetch', () => {
   })
 
   test.each(['127.0.0.1', 'localhost'])('calls no private address: %s', async (host) => {
-    const { port } = new URL(emulators.twilio.config.baseUrl)
+    const { port } = new URL((emulators.twilio.config as { baseUrl: string }).baseUrl)
     const config = { ...emulators.twilio.config, baseUrl: `http://${host}:${port}` }
     const channelId = await buildProviderChannel(service, owner.accountId, 'twilio', config)
-    const sent = { outcome: 'sent', providerMessageId: 'SM1', providerStatus: 201 } as const
-    await attemptedSend(service, { ...owner, channelId }, sent)
+    const sent = { status: 'sent', finishedAt: new Date(), attempt: 1, providerMessageId: 'SM1' } as const
+    await service.runtime.db.insert(sends).values(buildSendRow({ ...owner, channelId }, sent))
     const before = emulators.twilio.calls.length
     const { status, stderr } = await runCliWith(service, {}, 'receipts', 'fetch', '--channel', channelId)
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('is not public') })
