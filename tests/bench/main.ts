@@ -3,22 +3,26 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Benchmark, Findings } from './benchmark.ts'
+import { costs } from './costs/index.ts'
 import { fairness } from './fairness/index.ts'
+import { planAsText, readCosts } from './plan/index.ts'
 import { buildPrograms, profileInto } from './program.ts'
 import { report } from './report.ts'
 import { roundTrip } from './round-trip.ts'
 import { soak } from './soak/index.ts'
 import { speed } from './speed/index.ts'
 
-const benchmarks: Record<string, Benchmark> = { speed, fairness, 'round-trip': roundTrip, soak }
-/** It takes half an hour by itself. */
-const onlyByName = ['soak']
+const benchmarks: Record<string, Benchmark> = { speed, fairness, 'round-trip': roundTrip, soak, costs }
+/** The first takes half an hour by itself, the second is the input of `plan`. */
+const onlyByName = ['soak', 'costs']
 
 const options = {
   runs: { type: 'string' },
   only: { type: 'string' },
   quick: { type: 'boolean', default: false },
   minutes: { type: 'string' },
+  costs: { type: 'string' },
+  rates: { type: 'string', default: '1000,10000,100000' },
   profile: { type: 'string' },
   out: { type: 'string', default: join(tmpdir(), 'outbound-bench.json') },
 } as const
@@ -35,6 +39,7 @@ try {
 
 async function main(): Promise<number> {
   const { values, positionals } = readArguments()
+  if (positionals[0] === 'plan') return await printPlan(values)
   const runs = wholeOf('--runs', values.runs ?? (values.quick ? '1' : '5'))
   const minutes = values.minutes === undefined ? undefined : wholeOf('--minutes', values.minutes)
   const chosen = chosenBenchmarks(positionals)
@@ -56,6 +61,18 @@ async function main(): Promise<number> {
   )
   console.log(`Written to ${values.out}`)
   return findings.every(({ results }) => results.every(({ isReached }) => isReached !== false)) ? 0 : 1
+}
+
+/** Calculates with what `costs` has measured. */
+async function printPlan({ costs: file, rates }: { costs?: string; rates: string }): Promise<number> {
+  if (file === undefined)
+    throw new UsageError('plan needs --costs FILE, written by `npm run bench -- costs --out FILE`')
+  const perSeconds = rates.split(',').map((text) => {
+    if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError('--rates has to be a list like 1000,10000')
+    return Number(text)
+  })
+  console.log(`\n${planAsText(await readCosts(file), perSeconds)}\n`)
+  return 0
 }
 
 function readArguments() {

@@ -7,7 +7,8 @@ import { createAccount } from '../../db/accounts/accounts.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { migrateDatabase } from '../../db/migrate.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
-import { startEmbedded } from '../../src/dev/embedded/index.ts'
+import { type Reaper, startEmbedded, startRedisCluster } from '../../src/dev/embedded/index.ts'
+import { temporaryFolder } from '../../src/dev/embedded/temporary-folder.ts'
 import { readSettings } from '../../src/platform/settings.ts'
 import { buildKey, buildWebhookChannel, type Registry } from '../support/builders.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
@@ -21,6 +22,8 @@ export interface Stage {
   db: Database
   databaseUrl: string
   redis: Redis
+  /** Of each master of a Cluster; else that one. */
+  redisNodes: readonly Redis[]
   /** A folder for files, removed when the stage closes. */
   folder: string
   api: StartedApi
@@ -60,13 +63,18 @@ export interface Tenant {
 
 const kept = ['accounts', 'api_keys', 'channels', 'flows', 'templates']
 
-export async function openStage(): Promise<Stage> {
+interface StageOptions {
+  /** Of a Redis Cluster with as many shards. Default: one Redis. */
+  masters?: number
+}
+
+export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const ends: (() => unknown)[] = []
   const close = async () => {
     for (const end of ends.reverse()) await end()
   }
   try {
-    return { ...(await openParts(ends)), close }
+    return { ...(await openParts(ends, options)), close }
   } catch (error) {
     await close()
     throw error
@@ -74,13 +82,18 @@ export async function openStage(): Promise<Stage> {
 }
 
 /** @param ends gets a function that ends each part, as soon as the part is started. */
-async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>> {
-  const servers = await startEmbedded({ needs: { postgres: true, redis: true } })
+async function openParts(ends: (() => unknown)[], { masters }: StageOptions): Promise<Omit<Stage, 'close'>> {
+  const servers = await startEmbedded({ needs: { postgres: true, redis: masters === undefined } })
   ends.push(servers.stop)
+  const cluster = masters === undefined ? undefined : await startCluster(masters, servers.reaper, ends)
   // In memory if there is such a folder, so that logs don't share the disk with the stores.
   const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'bench-'))
   ends.push(() => rm(folder, { recursive: true, force: true }))
-  const environment = environmentOf(String(servers.databaseUrl), String(servers.redisUrl))
+  const redisUrl = cluster?.url ?? String(servers.redisUrl)
+  const environment = {
+    ...environmentOf(String(servers.databaseUrl), redisUrl),
+    ...(masters !== undefined && { QUEUE_SHARDS: String(masters) }),
+  }
   const settings = readSettings(undefined, environment)
   await migrateDatabase(settings.DATABASE_URL)
   const db = connectDatabase(settings.DATABASE_URL, {
@@ -89,8 +102,9 @@ async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>>
     onConnectionLost: () => {},
   })
   ends.push(() => db.$client.end())
-  const redis = new Redis(String(servers.redisUrl))
-  ends.push(() => redis.disconnect())
+  const redisNodes = (cluster?.masters ?? [{ url: redisUrl }]).map(({ url }) => new Redis(url))
+  ends.push(() => redisNodes.forEach((node) => void node.disconnect()))
+  const [redis] = redisNodes as [Redis]
 
   const start = async (name: keyof typeof programs, more: Record<string, string> = {}) => {
     const { reaper } = servers
@@ -122,6 +136,7 @@ async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>>
     db,
     databaseUrl: settings.DATABASE_URL,
     redis,
+    redisNodes,
     folder,
     api,
     client,
@@ -139,12 +154,23 @@ async function openParts(ends: (() => unknown)[]): Promise<Omit<Stage, 'close'>>
     async clear() {
       await Promise.all([...workers].map(killWorker))
       await emptyTables(db)
-      await redis.flushdb()
+      await Promise.all(redisNodes.map((node) => node.flushdb()))
       await provider.forget()
       // So that the data of one measurement isn't written to disk during the next.
       await db.$client.query('checkpoint')
     },
   }
+}
+
+async function startCluster(masters: number, reaper: Reaper, ends: (() => unknown)[]) {
+  const folder = await temporaryFolder()
+  ends.push(() => rm(folder, { recursive: true, force: true }))
+  const cluster = await startRedisCluster(
+    { folder: join(folder, 'node'), reaper, folderToRemove: folder },
+    masters,
+  )
+  ends.push(cluster.stop)
+  return cluster
 }
 
 function environmentOf(databaseUrl: string, redisUrl: string): Record<string, string> {
