@@ -85,6 +85,17 @@ describeReceipts('twilio', {
 
 const isProven = (request: ReceiptRequest) => twilioReceipts.isProven(request, parsedConfig)
 
+test('a form of up to 1,000 fields is proven; one of more is refused at once, before it is known who sent it', () => {
+  const form = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 'x']))
+  expect(isProven(signed(form(1000)))).toBe(true)
+  expect(isProven(signed(form(1001)))).toBe(false)
+  const names = Array.from({ length: 700_000 }, (_, index) => index.toString(36))
+  const startedAt = performance.now()
+  expect(isProven({ ...signed({}), body: Buffer.from(names.join('&')) })).toBe(false)
+  expect(performance.now() - startedAt).toBeLessThan(1000)
+})
+
 test('Twilio’s own example is proven: https://www.twilio.com/docs/usage/security', () => {
   const form = {
     CallSid: 'CA1234567890ABCDE',
