@@ -18,6 +18,8 @@ const kinds: Record<string, ReceiptKind> = {
 }
 
 const anyId = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i
+/** Our mails have one; behind its address may be a list. Anyone may write a report of thousands. */
+const maxRecipients = 100
 /** Headers that name the address to which a report was sent: the return path of the mail that it is about. */
 const addressHeaders = ['delivered-to', 'x-original-to', 'envelope-to', 'x-envelope-to', 'to']
 
@@ -49,7 +51,7 @@ function readReport(mail: Email) {
   const report = partOf(mail, 'message/delivery-status')
   if (report === undefined) return { receipts: [], unexpected: 1, unreadable: 0 }
   const [aboutMail = new Map(), ...aboutRecipients] = report
-    .split(/\r?\n(?:[ \t]*\r?\n)+/)
+    .split(/\r?\n(?:[ \t]*\r?\n)+/, maxRecipients + 1)
     .map(fieldsIn)
     .filter(({ size }) => size > 0)
   const requestId = requestIdOf(aboutMail, mail)
@@ -109,8 +111,13 @@ const headersIn = (text: string) => fieldsIn(text.split(/\r?\n\r?\n/)[0] ?? '')
 /** Fields of the form `Name: value`, by their names in lower case; a value may go on in further lines. */
 function fieldsIn(text: string): Map<string, string> {
   const lines = text.replaceAll(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)
-  const fields = lines.map((line) => /^([\w-]+):\s*(.*)$/.exec(line)).filter((match) => match !== null)
-  return new Map(fields.map(([, name = '', value = '']) => [name.toLowerCase(), value.trim()]))
+  const fields = lines.map((line) => ({ line, name: /^[\w-]+(?=:)/.exec(line)?.[0] ?? '' }))
+  return new Map(
+    fields
+      .filter(({ name }) => name !== '')
+      // Not by a pattern: what follows the name may be megabytes long, and anyone may write it.
+      .map(({ line, name }) => [name.toLowerCase(), line.slice(name.length + 1).trim()]),
+  )
 }
 
 function momentOf(text = ''): string | null {

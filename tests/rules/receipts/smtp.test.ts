@@ -129,11 +129,21 @@ test('an unknown action is unreadable, and costs none of the others', async () =
   expect({ receipts: receipts.length, unreadable }).toEqual({ receipts: 2, unreadable: 1 })
 })
 
+test('of a report of very many recipients, the first 100 are read', async () => {
+  const one = '\r\nFinal-Recipient: rfc822; x@example.com\r\nAction: failed\r\nStatus: 5.1.1\r\n'
+  const mail = sample('rfc3464-e4-delayed').replace(/\r\nFinal-Recipient:/, `${one.repeat(150)}$&`)
+  const { receipts } = await read(mail)
+  expect(receipts).toHaveLength(100)
+})
+
 test('the longest mail that comes is read in time', async () => {
   const long = sample('postfix').replace('\r\nHello', `\r\n${'x'.repeat(76)}`.repeat(40_000))
   const deep = `${'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n'.repeat(20_000)}`
   const startedAt = performance.now()
   await smtpReceipts.read(posted(long), config)
   await smtpReceipts.read(posted(deep), config)
+  // Anyone may send such a mail. `\r` ends a line for a pattern, but not in a mail.
+  const wide = sample('postfix').replace('\r\nAction:', `\r\nX:${' '.repeat(3_000_000)}x\ry\r\nAction:`)
+  expect((await read(wide)).receipts).toMatchObject([{ requestId: aRequestId, kind: 'undelivered' }])
   expect(performance.now() - startedAt).toBeLessThan(5000)
 })
