@@ -97,6 +97,16 @@ test('while secrets rotate, either of both proves a request, at either end', () 
   )
 })
 
+test('of very many signatures, the first 10 are compared', () => {
+  const request = signed(receipt())
+  const withOthers = (count: number) => {
+    const signatures = `${'v1,AAAA '.repeat(count)}${request.headers['webhook-signature']}`
+    return { ...request, headers: { ...request.headers, 'webhook-signature': signatures } }
+  }
+  expect(isProven(withOthers(9))).toBe(true)
+  expect(isProven(withOthers(10))).toBe(false)
+})
+
 test('another id or time than the signed one is refused', () => {
   const request = signed(receipt())
   for (const changed of [{ 'webhook-id': 'msg_other' }, { 'webhook-timestamp': String(nowMs / 1000 + 1) }]) {
