@@ -86,6 +86,22 @@ test('a malformed status costs none of the others', async () => {
   expect(found.receipts.map(({ kind }) => kind)).toEqual(['delivered', 'read'])
 })
 
+test('a field that is no text or number costs its receipt nothing else', async () => {
+  const odd = { toString: 1 }
+  const { receipts } = await read([
+    {
+      id: odd,
+      status: 'failed',
+      timestamp: odd,
+      biz_opaque_callback_data: aRequestId,
+      errors: [{ code: odd }],
+    },
+  ])
+  expect(receipts).toMatchObject([
+    { requestId: aRequestId, providerAt: null, providerCode: null, providerMessageId: null },
+  ])
+})
+
 test('the time is the provider’s, the code its own, and the reason in our words', async () => {
   const { receipts } = await read([
     {
