@@ -46,10 +46,13 @@ const longestProviderText = 500
 
 /** Cleans a provider's text, so that it can be stored and printed: short, on one line, without NUL. */
 export function tidyText(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/\p{Cc}+/gu, ' ')
-    .slice(0, longestProviderText)
+  return (
+    text
+      .replace(/\p{Cc}+/gu, ' ')
+      .slice(0, longestProviderText)
+      // Last, because the cut may halve a character, which PostgreSQL refuses.
+      .toWellFormed()
+  )
 }
 
 /** Cleans the provider's texts in an outcome. */

@@ -151,6 +151,16 @@ describe('a good request', () => {
     expect(await counts()).toEqual({ unknown: 1 })
   })
 
+  test('may have texts of any length: they are cut between characters, as PostgreSQL takes no half of one', async () => {
+    const requestId = await sentSend(whatsApp)
+    const messageId = `x${'😀'.repeat(255)}`
+    const answer = await sendReport(
+      whatsAppReport(service, whatsApp.channelId, [{ requestId, kind: 'read', messageId }]),
+    )
+    expect(answer.status).toBe(200)
+    expect(await deliveryOf(requestId)).toBe('read')
+  })
+
   test('that comes again changes nothing', async () => {
     const requestId = await sentSend(whatsApp)
     const one = report(requestId)

@@ -7,6 +7,7 @@ import {
   type OnUncertain,
   type Outcome,
   type RetryRules,
+  tidy,
 } from '../../../src/core/outcome.ts'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
 
@@ -23,6 +24,13 @@ const later = (retryAfterMs?: number): Outcome => ({
   retryAfterMs,
 })
 const uncertain: Outcome = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }
+
+test('a provider’s text is cut between characters: PostgreSQL refuses the half of one', () => {
+  const reason = `x${'😀'.repeat(300)}`
+  const cut = tidy({ outcome: 'uncertain', fault: 'provider', reason })
+  expect(cut).toMatchObject({ reason: expect.stringMatching(/^x(?:😀){249}/u) })
+  expect(JSON.stringify(cut)).not.toMatch(/\\ud83d/)
+})
 
 test('sent ends a send', () => {
   expect(decide({ outcome: 'sent', providerMessageId: 'x' }, 1, rules())).toEqual({ status: 'sent' })
