@@ -75,12 +75,12 @@ const recordStatement = prepared<RecordedReceipt>(
     -- The time when all of them are locked, so that no event comes before one of the statement that was waited for.
     moment as materialized (
       select clock_timestamp() as at from (select count(*) from locked) counted),
-    -- What the decision needs. For an erased send, only redacted fields are recorded.
+    -- What the decision needs. For an erased send, only redacted fields are recorded; its receipts are recognised as before.
     heard as materialized (
       select s.ord, s.kind, known.fields, s.request_id, s.channel_id, moment.at,
              s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,
              s.delivery, s.delivery_at, s.provider_message_id as known_id,
-             ${receiptKey('known.fields')} as key,
+             ${receiptKey('s.fields')} as key,
              coalesce(s.receipt_keys, '{}')
                || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
              s.status = 'sending' as is_pending, s.status = 'sent' as was_sent,

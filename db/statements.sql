@@ -1208,7 +1208,7 @@ heard as materialized (
            case when a.record->>'outcome' in ('sent', 'uncertain', 'retry_later')
                      or a.record->>'outcome' = 'not_called' and a.attempt - 1 > a.attempts_before_replay
                 then '{accepted,delivered,read,undelivered}'::text[]
-                else '{delivered,read}'::text[] end as sent_by
+                when a.record->>'outcome' <> 'not_called' or a.attempt > 1 then '{delivered,read}'::text[] end as sent_by
     from attempted a) s
     cross join lateral jsonb_array_elements(s.pending_receipts) with ordinality p (receipt, ord)),
 -- Whether each is new: no repeat of one that is recorded, nor of one before it.
@@ -1375,14 +1375,14 @@ locked as materialized (
 -- The time when all of them are locked, so that no event comes before one of the statement that was waited for.
 moment as materialized (
   select clock_timestamp() as at from (select count(*) from locked) counted),
--- What the decision needs. For an erased send, only redacted fields are recorded.
+-- What the decision needs. For an erased send, only redacted fields are recorded; its receipts are recognised as before.
 heard as materialized (
   select s.ord, s.kind, known.fields, s.request_id, s.channel_id, moment.at,
          s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,
          s.delivery, s.delivery_at, s.provider_message_id as known_id,
          left(md5(json_build_array(
-           known.fields->>'providerStatus', known.fields->>'providerCode',
-           coalesce(known.fields->>'providerMessageId', s.attempts_before_replay::text))::text), 12) as key,
+           s.fields->>'providerStatus', s.fields->>'providerCode',
+           coalesce(s.fields->>'providerMessageId', s.attempts_before_replay::text))::text), 12) as key,
          coalesce(s.receipt_keys, '{}')
            || array(select p->>'key' from jsonb_array_elements(s.pending_receipts) p) as known_keys,
          s.status = 'sending' as is_pending, s.status = 'sent' as was_sent,

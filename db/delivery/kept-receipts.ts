@@ -55,12 +55,15 @@ export const appliedReceipts = (requestId: string, settles: string) => sqlText`
     'effects',
     ${effectsOn(requestId)})`
 
-/** SQL of the kinds of receipts after which a send is sent, whatever the outcome. Without a call, an earlier attempt's count. */
+/**
+ * SQL of the kinds of receipts after which a send is sent, whatever the outcome. Without a call, those of an earlier attempt count;
+ * if there was none, no receipt can be about the send, which still has to be sent.
+ */
 export const sentByOutcome = sqlText`
   case when a.record->>'outcome' in ('sent', 'uncertain', 'retry_later')
             or a.record->>'outcome' = 'not_called' and a.attempt - 1 > a.attempts_before_replay
        then ${anyReceipt}
-       else ${arrival} end`
+       when a.record->>'outcome' <> 'not_called' or a.attempt > 1 then ${arrival} end`
 
 /** SQL of the same for a lost attempt, which may have made the call or not. */
 export const sentByLoss = `case when a."mayHaveCalled" then ${anyReceipt} end`

@@ -169,7 +169,8 @@ const duringCall: [AttemptOutcome, Record<ReceiptKind, string>][] = [
   [busy, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent' }],
   [rejected, { accepted: 'failed', delivered: 'sent', read: 'sent', undelivered: 'failed' }],
   [refused, { accepted: 'queued', delivered: 'sent', read: 'sent', undelivered: 'queued' }],
-  [notCalled, { accepted: 'queued', delivered: 'sent', read: 'sent', undelivered: 'queued' }],
+  // It was never called, so that no receipt can be about it: it still has to be sent.
+  [notCalled, { accepted: 'queued', delivered: 'queued', read: 'queued', undelivered: 'queued' }],
 ]
 const casesDuringCall = duringCall.flatMap(([outcome, after]) =>
   kinds.map((kind) => [outcome.outcome, kind, outcome, after[kind]] as const),
@@ -188,12 +189,13 @@ describe('a receipt that comes during the call is kept until its outcome is reco
     expect(wakeInMs !== undefined).toBe(status === 'queued')
     expect((await rowOf(service, requestId)).pendingReceipts).toBeNull()
     const timeline = await timelineOf(service, requestId)
-    expect(namesOf(timeline).filter((name) => name === (delivery ?? 'receipt'))).toHaveLength(1)
+    const told = outcome === notCalled ? 0 : 1
+    expect(namesOf(timeline).filter((name) => name === (delivery ?? 'receipt'))).toHaveLength(told)
     expect(namesOf(timeline).filter((name) => name === 'sent')).toHaveLength(status === 'sent' ? 1 : 0)
     // An attempt that isn't counted leaves a send that was never attempted.
     expect(await report(requestId, [kind])).toEqual([status === 'queued' ? 'unexpected' : 'duplicate'])
     const logged = service.logsOf(requestId).map(({ event }) => event)
-    expect(logged).toContain(delivery ?? 'receipt')
+    expect(logged.filter((event) => event === (delivery ?? 'receipt'))).toHaveLength(told)
     if (status === 'sent') expect(logged.at(-2)).toBe('sent')
   })
 
@@ -211,6 +213,23 @@ describe('a receipt that comes during the call is kept until its outcome is reco
       await endAttempt(service, send, rejected)
       expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery })
       expect(namesOf(await timelineOf(service, requestId))).toEqual([...names, 'attempt_finished'])
+    }
+  })
+
+  test('of an attempt without a call, it is of the message that was sent before the replay', async () => {
+    for (const [kind, status] of [
+      ['accepted', 'queued'],
+      ['delivered', 'sent'],
+    ] as const) {
+      const requestId = await attempted(rejected)
+      await replaySend(service.runtime.db, requestId)
+      const send = await beginAttempt(service, requestId, 'again')
+      expect(await report(requestId, [kind])).toEqual(['early'])
+      await endAttempt(service, send, notCalled)
+      expect((await stateOf(requestId)).status).toBe(status)
+      expect(namesOf(await timelineOf(service, requestId))).toContain(
+        kind === 'accepted' ? 'receipt' : 'delivered',
+      )
     }
   })
 
@@ -410,6 +429,7 @@ test('an erased send keeps what became of it, and gets nothing that may identify
   const requestId = await attempted(sent)
   await report(requestId, ['delivered'])
   await eraseSends(service.runtime.db, [requestId])
+  expect(await report(requestId, ['delivered'])).toEqual(['duplicate'])
   await report(requestId, ['read'], 'wamid.of-the-contact')
   const timeline = await timelineOf(service, requestId)
   expect(timeline).toMatchObject({ status: 'sent', delivery: 'read', providerMessageId: null })
