@@ -12,7 +12,7 @@ import { recorder } from './receipts/record.ts'
 
 /**
  * Handles what a provider reports about messages that it has accepted. The order is a promise (docs/reference/receipts.md): nothing
- * is parsed before its proof is checked, and a 200 means that all of the request's receipts are committed in PostgreSQL.
+ * of a request is used before its proof is checked, and a 200 means that all of its receipts are committed in PostgreSQL.
  */
 export function receiveReceipt(runtime: Runtime, timeouts: ClientTimeouts) {
   const findChannel = receivingChannelFinder(runtime)
