@@ -75,7 +75,7 @@ const recordStatement = prepared<RecordedReceipt>(
     -- The time when all of them are locked, so that no event comes before one of the statement that was waited for.
     moment as materialized (
       select clock_timestamp() as at from (select count(*) from locked) counted),
-    -- What the decision needs. For an erased send, only redacted fields are recorded; its receipts are recognised as before.
+    -- What the decision needs. Of an erased send, redacted fields are recorded; keys are of the given ones, as before.
     heard as materialized (
       select s.ord, s.kind, known.fields, s.request_id, s.channel_id, moment.at,
              s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,

@@ -1208,7 +1208,8 @@ heard as materialized (
            case when a.record->>'outcome' in ('sent', 'uncertain', 'retry_later')
                      or a.record->>'outcome' = 'not_called' and a.attempt - 1 > a.attempts_before_replay
                 then '{accepted,delivered,read,undelivered}'::text[]
-                when a.record->>'outcome' <> 'not_called' or a.attempt > 1 then '{delivered,read}'::text[] end as sent_by
+                when a.record->>'outcome' <> 'not_called' or a.attempt > 1
+                then '{delivered,read}'::text[] end as sent_by
     from attempted a) s
     cross join lateral jsonb_array_elements(s.pending_receipts) with ordinality p (receipt, ord)),
 -- Whether each is new: no repeat of one that is recorded, nor of one before it.
@@ -1375,7 +1376,7 @@ locked as materialized (
 -- The time when all of them are locked, so that no event comes before one of the statement that was waited for.
 moment as materialized (
   select clock_timestamp() as at from (select count(*) from locked) counted),
--- What the decision needs. For an erased send, only redacted fields are recorded; its receipts are recognised as before.
+-- What the decision needs. Of an erased send, redacted fields are recorded; keys are of the given ones, as before.
 heard as materialized (
   select s.ord, s.kind, known.fields, s.request_id, s.channel_id, moment.at,
          s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,

@@ -63,7 +63,8 @@ export const sentByOutcome = sqlText`
   case when a.record->>'outcome' in ('sent', 'uncertain', 'retry_later')
             or a.record->>'outcome' = 'not_called' and a.attempt - 1 > a.attempts_before_replay
        then ${anyReceipt}
-       when a.record->>'outcome' <> 'not_called' or a.attempt > 1 then ${arrival} end`
+       when a.record->>'outcome' <> 'not_called' or a.attempt > 1
+       then ${arrival} end`
 
 /** SQL of the same for a lost attempt, which may have made the call or not. */
 export const sentByLoss = `case when a."mayHaveCalled" then ${anyReceipt} end`
