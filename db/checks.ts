@@ -14,7 +14,7 @@ export const sendChecks = [
   check('sends_status', sql`status in ${oneOf(sendStatuses)}`),
   check(
     'sends_finished_at',
-    sql`(finished_at is not null) = (status in ${oneOf(['sent', 'failed', 'uncertain'])})`,
+    sql`(finished_at is not null) = (status in ${oneOf(['sent', 'failed', 'uncertain', 'canceled'])})`,
   ),
   check(
     'sends_claim',

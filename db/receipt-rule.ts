@@ -1,6 +1,6 @@
 import { deliveryOrder, receiptKinds } from '../src/core/receipt.ts'
 import type { EventFields } from '../src/core/timeline-events.ts'
-import { attemptsToEvents, endOf, eventOf, fieldsOf } from './event-sql.ts'
+import { attemptsToEvents, endOf, eventOf } from './event-sql.ts'
 import { sqlText } from './statement.ts'
 
 /*
@@ -131,6 +131,3 @@ export const effectsOn = (requestId: string) => sqlText`
 /** SQL of a CTE that moves the last attempts of `ended`, sends that had ended without being sent, to send_events. */
 export const endsToEvents = (ended: string) => sqlText`
   ${attemptsToEvents(ended, endOf('a.ended_at'))}`
-
-/** SQL of the fields of a lost attempt in the row of a send `s` that has ended. */
-export const lostAttempt = fieldsOf('attempt_lost', { attempt: 's.attempt', reason: 's.failure' })

@@ -3,7 +3,7 @@ import type { ReceiptKind } from '../src/core/receipt.ts'
 import type { WakeUp } from '../src/core/send-job.ts'
 import type { EventFields } from '../src/core/timeline-events.ts'
 import type { Database } from './client.ts'
-import { claimIsLost } from './delivery/lost-claims.ts'
+import { lossInRow, startInRow } from './delivery/lost-claims.ts'
 import { nextInLane } from './delivery/outcomes.ts'
 import {
   anyReceipt,
@@ -11,7 +11,6 @@ import {
   decidingReceipts,
   effect,
   endsToEvents,
-  lostAttempt,
   maxReceipts,
   newKeys,
   noReceipt,
@@ -109,9 +108,9 @@ const recordStatement = prepared<RecordedReceipt>(
       where s.request_id = early.request_id and ${isOneOf('s.request_id', 'given')}),
     -- The last attempts of sends that had ended otherwise. The row of a send that is sent by a receipt holds no attempt.
     ended as (
-      select s.*, s.finished_at as ended_at, s.attempt_record as record,
-             case when ${claimIsLost}
-                  then ${lostAttempt} end as loss
+      select s.request_id, s.attempt, s.worker, ${startInRow} as claimed_at,
+             s.finished_at as ended_at, s.attempt_record as record, s.status, s.failure,
+             ${lossInRow} as loss
       from changes s
       where s.settled and s.status in ('uncertain', 'failed')),
     -- Their events.
@@ -156,8 +155,15 @@ const recordStatement = prepared<RecordedReceipt>(
     order by r.ord`,
 )
 
-const notFound: Omit<RecordedReceipt, 'ord'> = {
-  result: 'unknown',
+const scheduledStatement = prepared<{ requestId: string; channelId: string }>(
+  'receiving_scheduled',
+  'Finds scheduled sends that receipts are about.',
+  sqlText`
+    select request_id as "requestId", channel_id as "channelId"
+    from scheduled_sends where ${isGiven('request_id')}`,
+)
+
+const notFound: Omit<RecordedReceipt, 'ord' | 'result'> = {
   channelId: null,
   effect: null,
   settles: false,
@@ -171,7 +177,29 @@ export async function recordReceipts(
 ): Promise<RecordedReceipt[]> {
   const rows = await recordStatement(db, [JSON.stringify(receipts.map((row, ord) => ({ ord, ...row })))])
   const found = new Map(rows.map((row) => [row.ord, row]))
-  return receipts.map((_receipt, ord) => found.get(ord) ?? { ord, ...notFound })
+  const isScheduled =
+    found.size === receipts.length
+      ? () => false
+      : await scheduledAmong(
+          db,
+          receipts.filter((_receipt, ord) => !found.has(ord)),
+        )
+  return receipts.map((receipt, ord) => {
+    const result = isScheduled(receipt) ? 'unexpected' : 'unknown'
+    return found.get(ord) ?? { ord, ...notFound, result }
+  })
+}
+
+/** Whether a receipt is about a scheduled send, which no provider can know. */
+async function scheduledAmong(
+  db: Database,
+  receipts: readonly ReceiptRow[],
+): Promise<(receipt: ReceiptRow) => boolean> {
+  const ids = receipts.map(({ requestId }) => requestId)
+  const channelOf = new Map(
+    (await scheduledStatement(db, [ids])).map(({ requestId, channelId }) => [requestId, channelId]),
+  )
+  return ({ requestId, channelIds }) => channelIds.includes(channelOf.get(requestId) ?? '')
 }
 
 /** A channel that may get receipts by HTTP. */

@@ -224,6 +224,10 @@ export const sends = pgTable(
     receiptKeys: text('receipt_keys').array(),
     /** Receipts that came while it was `sending`, until its outcome is recorded. In the row for the same reason. */
     pendingReceipts: jsonb('pending_receipts').$type<object[]>(),
+    /** The client's own id, which any number of sends may have. */
+    reference: text('reference'),
+    /** The time for which the client asked; null for at once. */
+    sendAt: moment('send_at'),
   },
   // No index uses the status, because then every claim would write to the indexes. For the same reason pages are filled only to
   // 70 % (migration 0009): a claim that finds no space on its row's page writes to all indexes.
@@ -239,11 +243,49 @@ export const sends = pgTable(
     index('sends_expiring').on(table.expiresAt).where(sql`finished_at is null and expires_at is not null`),
     index('sends_not_sent').on(table.channelId, table.seq).where(sql`failure is not null`),
     index('sends_of_contact').using('hash', table.contactValue),
+    index('sends_of_account').on(table.accountId, table.acceptedAt, table.requestId),
+    index('sends_of_reference')
+      .on(table.reference, table.accountId, table.acceptedAt, table.requestId)
+      .where(sql`reference is not null`),
     ...sendChecks,
   ],
 )
 
-/** Idempotency-Keys and their sends: written with the send, removed after a day. */
+/**
+ * Sends that wait for their `sendAt`. A table of their own, so that a million sends of next month cost those of now nothing
+ * (docs/decisions/0046-scheduled-sends.md). At its time, or when it is canceled, a row moves to `sends`.
+ */
+export const scheduledSends = pgTable(
+  'scheduled_sends',
+  {
+    requestId: uuid('request_id').primaryKey(),
+    /** The order of acceptance, for sends of the same time. */
+    seq: bigint('seq', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
+    accountId: uuid('account_id').notNull(),
+    channelId: uuid('channel_id').notNull(),
+    contactType: text('contact_type').$type<ContactType>().notNull(),
+    contactValue: text('contact_value').notNull(),
+    contactName: text('contact_name'),
+    messageType: text('message_type').$type<MessageType>().notNull(),
+    message: jsonb('message').$type<Message>().notNull(),
+    flowId: uuid('flow_id'),
+    closeConversation: boolean('close_conversation').notNull(),
+    acceptedAt: moment('accepted_at').notNull().default(sql`clock_timestamp()`),
+    traceparent: text('traceparent'),
+    reference: text('reference'),
+    sendAt: moment('send_at').notNull(),
+  },
+  (table) => [
+    index('scheduled_sends_due').on(table.sendAt, table.seq),
+    index('scheduled_sends_of_account').on(table.accountId, table.acceptedAt, table.requestId),
+    index('scheduled_sends_of_contact').using('hash', table.contactValue),
+    index('scheduled_sends_of_reference')
+      .on(table.reference, table.accountId, table.acceptedAt, table.requestId)
+      .where(sql`reference is not null`),
+  ],
+)
+
+/** Idempotency-Keys and their sends: written with the send, removed a day after it was accepted, or was to be sent. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
@@ -251,10 +293,18 @@ export const idempotencyKeys = pgTable(
     hash: bytea('hash').primaryKey(),
     /** Hash of the request. */
     fingerprint: bytea('fingerprint').notNull(),
+    /** The send; or the request of a batch. */
     requestId: uuid('request_id').notNull(),
+    /** The sends of a batch, in their order. */
+    batch: uuid('batch').array(),
+    /** When the key was used; of a scheduled send, when it was to be sent. The key is kept for a day from then. */
     createdAt: moment('created_at').notNull().default(sql`clock_timestamp()`),
   },
-  (table) => [index('idempotency_keys_by_age').on(table.createdAt)],
+  (table) => [
+    index('idempotency_keys_by_age').on(table.createdAt),
+    // An erasure finds the batches of its sends by it.
+    index('idempotency_keys_of_batches').on(sql`(batch[1])`).where(sql`batch is not null`),
+  ],
 )
 
 /** Live workers, and dead ones whose claims still have to be given up. */

@@ -18,6 +18,12 @@ from given
 where c.id = given.id and c.expects_receipts and c.awaits_receipt_since is null
   and coalesce(c.receipt_at < given.at, true);
 
+-- backlog_of_scheduled: Counts the scheduled sends, and how long the first has been due, for metrics.
+select count(*)::int as sends, coalesce(greatest(0, (
+         select extract(epoch from clock_timestamp() - send_at) from scheduled_sends
+         order by send_at limit 1)), 0)::float8 as "overdueSeconds"
+from scheduled_sends;
+
 -- backlog_of_sends: Counts the unfinished sends, and how long the oldest have been due, for metrics.
 with unfinished as materialized (
   select s.channel_id, s.status, s.next_attempt_at,
@@ -88,6 +94,42 @@ where not (channels.held_at is not null) and coalesce((
         and not coalesce(s.expires_at <= now() - $1 * interval '1 ms', false)
     limit 1), false)
 order by id;
+
+-- cancel_queued: Ends a queued send that nobody wants any more, after lock_to_cancel.
+update sends s
+set status = end_as.status, finished_at = clock_timestamp(),
+    failure = case when end_as.status = 'uncertain' then 'canceled after an attempt that may have got through' end,
+    claimed_at = case when end_as.status = 'uncertain' and (s.claimed_at is not null and s.attempt_record is null)
+                      then s.claimed_at end
+from (select case when exists (
+    select from send_events e
+    where e.request_id = s.request_id
+      and (e.event = 'attempt_lost' and e.fields->>'outcome' is distinct from 'not_called'
+           or e.event = 'attempt_finished' and e.fields->>'outcome' in ('uncertain', 'sent'))
+      and not exists (
+        select from send_events later
+        where later.request_id = e.request_id and later.id > e.id and later.event = 'attempt_finished'
+          and later.fields->>'attempt' = e.fields->>'attempt'
+          and later.fields->>'outcome' not in ('uncertain', 'sent'))) then 'uncertain' else 'canceled' end as status
+      from sends s where s.request_id = $1) end_as
+where s.request_id = $1 and s.status = 'queued'
+returning s.status;
+
+-- cancel_scheduled: Ends a scheduled send that nobody wants any more.
+with taken as (
+  delete from scheduled_sends
+  where request_id = $1 and ($2::uuid is null or account_id = $2)
+  returning *)
+insert into sends (
+  request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+  message_type, message, flow_id, close_conversation, traceparent, send_at,
+  reference, accepted_at, status, finished_at)
+select
+  request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+  message_type, message, flow_id, close_conversation, traceparent, send_at,
+  reference, accepted_at, 'canceled', clock_timestamp()
+from taken
+returning status;
 
 -- channel_states: Counts held channels and open circuit breakers by provider, for metrics.
 select provider, count(*) filter (where held_at is not null)::int as held,
@@ -352,7 +394,8 @@ where k.hash = any(array(select decode(hex, 'hex') from json_array_elements_text
 select name from workers where alive_until < clock_timestamp();
 
 -- find_idempotency_keys: Finds the sends of Idempotency-Keys.
-select encode(hash, 'hex') as hash, encode(fingerprint, 'hex') as fingerprint, request_id as "requestId"
+select encode(hash, 'hex') as hash, encode(fingerprint, 'hex') as fingerprint, request_id as "requestId",
+       batch
 from idempotency_keys
 where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
   and created_at >= clock_timestamp() - interval '24 hours';
@@ -376,6 +419,28 @@ cross join lateral (
   select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
     deleted_at is not null as "isDeleted"
   from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own;
+
+-- find_send: Reads a send, scheduled or not, with its stored events.
+select found.*, e.at as "eventAt", e.event, e.fields
+from (
+  select s.request_id as "requestId", s.status as "status", s.channel_id as "channelId",
+    s.contact_type as "contactType", s.contact_value as "contactValue",
+    s.contact_name as "contactName", s.message_type as "messageType",
+    s.flow_id as "flowId", s.conversation_id as "conversationId",
+    s.accepted_at as "acceptedAt", s.finished_at as "finishedAt",
+    s.attempt as "attempt", s.worker as "worker", s.claimed_at as "claimedAt",
+    s.attempt_record as "attemptRecord",
+    s.provider_message_id as "providerMessageId", s.failure as "failure",
+    s.delivery as "delivery", s.delivery_at as "deliveryAt", s.send_at as "sendAt",
+    s.reference as "reference"
+  from sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)
+  union all
+  select s.request_id, 'queued', s.channel_id, s.contact_type, s.contact_value,
+    s.contact_name, s.message_type, s.flow_id, null, s.accepted_at, null, 0, null,
+    null, null, null, null, null, null, s.send_at, s.reference
+  from scheduled_sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)) found
+  left join send_events e on e.request_id = found."requestId"
+order by e.id;
 
 -- forget_dead_workers: Removes dead workers whose claims have been given up.
 delete from workers where name = any($1) and alive_until < clock_timestamp();
@@ -493,7 +558,7 @@ written as (
       delivery_at = case when c.new_state is not null then c.at end,
       receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from lost left join changes c using (request_id)
-  where s.request_id = lost.request_id
+  where s.request_id = lost.request_id and s.request_id = any(array(select "requestId" from given_up))
   returning s.request_id, s.status, s.next_attempt_at, lost.settles),
 -- The attempts that are no longer in their rows.
 removed as (
@@ -631,6 +696,99 @@ from available left join chosen using (id) left join moved using (id)
 group by available.id, available.at, available.permits, available.first_at, available.by_rate, available.by_breaker,
          available.breaker_open_until, moved.next_call_at;
 
+-- insert_batch: Accepts a batch of sends, all or none.
+-- $1: the sends; $2: the hash of their key; $3: the fingerprint of their request; $4: its id; $5: until when.
+with
+-- The messages, all or none, in the order of the batch.
+given as materialized (
+  select fields.*
+  from rows from (jsonb_to_recordset($1) as (
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
+    "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
+    "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
+    "sendAt" timestamptz, "reference" text, "recordBy" timestamptz,
+    "isLater" boolean)) with ordinality as fields
+  where now() < $5::timestamptz),
+-- The key, if it is unused, or its last use has expired.
+keyed as (
+  insert into idempotency_keys as kept (hash, fingerprint, request_id, batch, created_at)
+  select decode($2, 'hex'), decode($3, 'hex'), $4::uuid, array_agg("requestId" order by ordinality),
+         greatest(clock_timestamp(), max("sendAt"))
+  from given where $2::text is not null
+  having count(*) > 0
+  on conflict (hash) do update
+    set fingerprint = excluded.fingerprint, request_id = excluded.request_id, batch = excluded.batch,
+        created_at = excluded.created_at
+    where kept.created_at < clock_timestamp() - interval '24 hours'
+  returning request_id),
+-- All, if they have no key, or got it.
+admitted as materialized (
+  select * from given where $2::text is null or exists (select from keyed)),
+-- What their account has used of its quota, by channel.
+used as materialized (
+  select "accountId" as account_id, channel_id, sends
+  from (select distinct "accountId" from given) accounts cross join lateral (
+    select channel_id, count(*) as sends from sends
+    where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+    group by channel_id) by_channel),
+-- Those that don't wait for a time of their own.
+sent_now as (
+  select * from admitted where not "isLater"),
+-- The lane of each, and whether it is beyond its channel's quota.
+counted as (
+  select given.*,
+         case ordering when 'contact' then
+           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+         row_number() over (partition by "channelId" order by ordinality)
+           > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
+         of_account.sends as "usedByAccount"
+  from sent_now given
+    left join used of_channel on of_channel.channel_id = "channelId"
+    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
+      on of_account.account_id = "accountId"),
+-- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
+ordered as (
+  select counted.*,
+         case when lane is not null then
+           coalesce(lag("requestId") over (partition by lane order by ordinality),
+                    (select request_id from sends s
+                     where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
+                     order by seq desc limit 1)) end as behind,
+         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+             > 100 - coalesce("usedByAccount", 0) as overflow
+  from counted),
+-- In the order in which they were given.
+recorded as (
+  insert into sends (
+    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+    message_type, message, flow_id, close_conversation, lane, behind, overflow,
+    expires_at, traceparent, send_at, reference)
+  select
+    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
+    contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
+    behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
+    traceparent, "sendAt", reference
+  from ordered
+  order by ordinality
+  returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+    behind is not null as "isBehind", accepted_at),
+-- Those that do.
+scheduled as (
+  insert into scheduled_sends (
+    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+    message_type, message, flow_id, close_conversation, traceparent, send_at,
+    reference)
+  select
+    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
+    contact->>'name', message->>'type', message, "flowId", "closeConversation",
+    traceparent, "sendAt", reference
+  from admitted where "isLater"
+  order by ordinality
+  returning request_id, null::uuid, false, accepted_at)
+select "requestId", "overflowOf", "isBehind"
+from (select * from recorded union all select * from scheduled) accepted
+where case when clock_timestamp() < $5::timestamptz and accepted_at is not null then true else too_late() end;
+
 -- insert_keyed_sends: Accepts sends with and without an Idempotency-Key.
 with
 -- The sends that are in time.
@@ -640,7 +798,7 @@ given as materialized (
     "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
     "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
     "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
-    "recordBy" timestamptz)) with ordinality as fields
+    "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- What their accounts have used of their quota, by channel.
 used as materialized (
@@ -651,13 +809,14 @@ used as materialized (
     group by channel_id) by_channel),
 -- The keys that are unused, or whose last use has expired.
 keyed as (
-  insert into idempotency_keys as kept (hash, fingerprint, request_id)
+  insert into idempotency_keys as kept (hash, fingerprint, request_id, created_at)
   select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
-         decode(idempotency->>'fingerprint', 'hex'), "requestId"
+         decode(idempotency->>'fingerprint', 'hex'), "requestId", greatest(clock_timestamp(), "sendAt")
   from given where idempotency is not null
   order by idempotency->>'hash', ordinality
   on conflict (hash) do update
-    set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
+    set fingerprint = excluded.fingerprint, request_id = excluded.request_id, batch = null,
+        created_at = excluded.created_at
     where kept.created_at < clock_timestamp() - interval '24 hours'
   returning request_id),
 -- Those without a key, and those that got theirs.
@@ -691,12 +850,12 @@ recorded as (
   insert into sends (
     request_id, account_id, channel_id, contact_type, contact_value, contact_name,
     message_type, message, flow_id, close_conversation, lane, behind, overflow,
-    expires_at, traceparent)
+    expires_at, traceparent, send_at, reference)
   select
     "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
     contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
     behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-    traceparent
+    traceparent, "sendAt", reference
   from ordered
   order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
@@ -710,12 +869,12 @@ where given.idempotency is null
 insert into sends (
   request_id, account_id, channel_id, contact_type, contact_value, contact_name,
   message_type, message, flow_id, close_conversation, lane, behind, overflow,
-  expires_at, traceparent)
+  expires_at, traceparent, send_at, reference)
 select
   "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
   contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
   behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-  traceparent
+  traceparent, "sendAt", reference
 from (
   -- The send before it in its lane, and whether it goes to the overflow.
   select given.*,
@@ -739,7 +898,7 @@ from (
       "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
       "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
       "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
-      "recordBy" timestamptz)
+      "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)
     where clock_timestamp() < "recordBy") given) ordered
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
   behind is not null as "isBehind";
@@ -753,7 +912,7 @@ given as materialized (
     "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
     "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
     "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
-    "recordBy" timestamptz)) with ordinality as fields
+    "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- What their accounts have used of their quota, by channel.
 used as materialized (
@@ -764,13 +923,14 @@ used as materialized (
     group by channel_id) by_channel),
 -- The keys that are unused, or whose last use has expired.
 keyed as (
-  insert into idempotency_keys as kept (hash, fingerprint, request_id)
+  insert into idempotency_keys as kept (hash, fingerprint, request_id, created_at)
   select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
-         decode(idempotency->>'fingerprint', 'hex'), "requestId"
+         decode(idempotency->>'fingerprint', 'hex'), "requestId", greatest(clock_timestamp(), "sendAt")
   from given where idempotency is not null
   order by idempotency->>'hash', ordinality
   on conflict (hash) do update
-    set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
+    set fingerprint = excluded.fingerprint, request_id = excluded.request_id, batch = null,
+        created_at = excluded.created_at
     where kept.created_at < clock_timestamp() - interval '24 hours'
   returning request_id),
 -- Those without a key, and those that got theirs.
@@ -804,12 +964,12 @@ recorded as (
   insert into sends (
     request_id, account_id, channel_id, contact_type, contact_value, contact_name,
     message_type, message, flow_id, close_conversation, lane, behind, overflow,
-    expires_at, traceparent)
+    expires_at, traceparent, send_at, reference)
   select
     "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
     contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
     behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-    traceparent
+    traceparent, "sendAt", reference
   from ordered
   order by ordinality
   returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
@@ -831,7 +991,7 @@ given as materialized (
     "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
     "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
     "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
-    "recordBy" timestamptz)) with ordinality as fields
+    "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)) with ordinality as fields
   where clock_timestamp() < "recordBy"),
 -- What their accounts have used of their quota, by channel.
 used as materialized (
@@ -866,12 +1026,12 @@ ordered as (
 insert into sends (
   request_id, account_id, channel_id, contact_type, contact_value, contact_name,
   message_type, message, flow_id, close_conversation, lane, behind, overflow,
-  expires_at, traceparent)
+  expires_at, traceparent, send_at, reference)
 select
   "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
   contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
   behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
-  traceparent
+  traceparent, "sendAt", reference
 from ordered
 order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
@@ -880,8 +1040,147 @@ returning request_id as "requestId", case when sends.overflow then sends.channel
 -- lock_channels: Locks the channels whose permits are about to be granted.
 select from channels where id = any((select $1::uuid[])::uuid[]) order by id for no key update;
 
+-- lock_to_cancel: Locks a send that is to be canceled.
+select status from sends
+where request_id = $1 and ($2::uuid is null or account_id = $2)
+for no key update;
+
 -- media_content: Reads the content of media.
 select content from media where request_id = $1;
+
+-- move_due_sends: Moves a page of scheduled sends whose time has come to the others.
+with
+-- The scheduled sends to move, locked.
+chosen as materialized (
+  select * from scheduled_sends
+  where send_at <= now() and (select pg_try_advisory_xact_lock(7091500212))
+  order by send_at, seq limit $1
+  for update skip locked),
+-- They leave their table.
+removed as (
+  delete from scheduled_sends where request_id = any(array(select request_id from chosen))),
+-- As an accept gives them, in the order of their times.
+given as materialized (
+  select s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
+    jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
+                                         'name', s.contact_name)) as contact,
+    s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", channels.ordering,
+    channels.expire_after_seconds as "expireAfterSeconds", s.traceparent, s.reference,
+    s.send_at as "sendAt", s.accepted_at as "acceptedAt",
+         row_number() over (order by s.send_at, s.seq) as ordinality
+  from chosen s join channels on channels.id = s.channel_id),
+-- What their accounts have used of their quota, by channel.
+used as materialized (
+  select "accountId" as account_id, channel_id, sends
+  from (select distinct "accountId" from given) accounts cross join lateral (
+    select channel_id, count(*) as sends from sends
+    where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+    group by channel_id) by_channel),
+-- The lane of each, and whether it is beyond its channel's quota.
+counted as (
+  select given.*,
+         case ordering when 'contact' then
+           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+         row_number() over (partition by "channelId" order by ordinality)
+           > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
+         of_account.sends as "usedByAccount"
+  from given given
+    left join used of_channel on of_channel.channel_id = "channelId"
+    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
+      on of_account.account_id = "accountId"),
+-- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
+ordered as (
+  select counted.*,
+         case when lane is not null then
+           coalesce(lag("requestId") over (partition by lane order by ordinality),
+                    (select request_id from sends s
+                     where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
+                     order by seq desc limit 1)) end as behind,
+         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+             > 100 - coalesce("usedByAccount", 0) as overflow
+  from counted)
+insert into sends (
+  request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+  message_type, message, flow_id, close_conversation, lane, behind, overflow,
+  expires_at, traceparent, send_at, reference, accepted_at)
+select
+  "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
+  contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
+  behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
+  traceparent, "sendAt", reference, "acceptedAt"
+from ordered
+order by ordinality
+returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+  behind is not null as "isBehind";
+
+-- move_sends_of_channel: Moves a page of the scheduled sends of a deleted channel to the others, where they fail.
+with
+-- The scheduled sends to move, locked.
+chosen as materialized (
+  select * from scheduled_sends
+  where channel_id = $2 and account_id = (select account_id from channels where id = $2 and deleted_at is not null)
+  order by accepted_at, request_id limit $1
+  for update skip locked),
+-- They leave their table.
+removed as (
+  delete from scheduled_sends where request_id = any(array(select request_id from chosen))),
+-- As an accept gives them, in the order of their times.
+given as materialized (
+  select s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
+    jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
+                                         'name', s.contact_name)) as contact,
+    s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", channels.ordering,
+    channels.expire_after_seconds as "expireAfterSeconds", s.traceparent, s.reference,
+    s.send_at as "sendAt", s.accepted_at as "acceptedAt",
+         row_number() over (order by s.send_at, s.seq) as ordinality
+  from chosen s join channels on channels.id = s.channel_id),
+-- What their accounts have used of their quota, by channel.
+used as materialized (
+  select "accountId" as account_id, channel_id, sends
+  from (select distinct "accountId" from given) accounts cross join lateral (
+    select channel_id, count(*) as sends from sends
+    where account_id = "accountId" and coalesce(sends.finished_at, 'infinity') = 'infinity' and not sends.overflow
+    group by channel_id) by_channel),
+-- The lane of each, and whether it is beyond its channel's quota.
+counted as (
+  select given.*,
+         case ordering when 'contact' then
+           hashtextextended(concat("channelId", ' ', contact->>'type', ' ', contact->>'value'), 0) end as lane,
+         row_number() over (partition by "channelId" order by ordinality)
+           > 16 - coalesce(of_channel.sends, 0) as "isBeyondChannel",
+         of_account.sends as "usedByAccount"
+  from given given
+    left join used of_channel on of_channel.channel_id = "channelId"
+    left join (select account_id, sum(sends) as sends from used group by account_id) of_account
+      on of_account.account_id = "accountId"),
+-- The send before each in its lane, in this batch or earlier, and whether it goes to the overflow.
+ordered as (
+  select counted.*,
+         case when lane is not null then
+           coalesce(lag("requestId") over (partition by lane order by ordinality),
+                    (select request_id from sends s
+                     where s.lane = counted.lane and coalesce(s.finished_at, 'infinity') = 'infinity'
+                     order by seq desc limit 1)) end as behind,
+         "isBeyondChannel" or row_number() over (partition by "accountId", "isBeyondChannel" order by ordinality)
+             > 100 - coalesce("usedByAccount", 0) as overflow
+  from counted)
+insert into sends (
+  request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+  message_type, message, flow_id, close_conversation, lane, behind, overflow,
+  expires_at, traceparent, send_at, reference, accepted_at)
+select
+  "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
+  contact->>'name', message->>'type', message, "flowId", "closeConversation", lane,
+  behind, overflow, clock_timestamp() + "expireAfterSeconds" * interval '1 s',
+  traceparent, "sendAt", reference, "acceptedAt"
+from ordered
+order by ordinality
+returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
+  behind is not null as "isBehind";
+
+-- next_due: Finds when the next scheduled send is due.
+select extract(epoch from send_at - clock_timestamp())::float8 * 1000 as "inMs"
+from scheduled_sends order by send_at limit 1;
 
 -- next_probe: Allows another probe of an open circuit breaker at once.
 update channels set breaker_open_until = clock_timestamp() where id = $1 and breaker_open_until is not null;
@@ -946,6 +1245,10 @@ where asked.request_id = any((select $1::uuid[])::uuid[])
 -- receiving_channels: Finds the channels that receipts are addressed to.
 select id as "channelId", account_id as "accountId", provider, sealed_config as "sealedConfig"
 from channels where id = any((select $1::uuid[])::uuid[]) and deleted_at is null;
+
+-- receiving_scheduled: Finds scheduled sends that receipts are about.
+select request_id as "requestId", channel_id as "channelId"
+from scheduled_sends where request_id = any((select $1::uuid[])::uuid[]);
 
 -- receiving_siblings: Lists the other channels of an account and provider, whose receipts may come to the same address.
 -- $1: the account; $2: the provider; $3: the channel that was addressed.
@@ -1038,7 +1341,8 @@ s as (
          case when s.contact_value = 'erased' then
            (select json_object_agg(key, case when key in (
               'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
-              'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'late') then value else 'null' end)
+              'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'sendAt',
+              'late') then value else 'null' end)
             from json_each($3::json))
          else $3::json end as record,
          case when not s.contact_value = 'erased' then $4 end as message_id,
@@ -1057,18 +1361,30 @@ erased_messages as (
 -- The send's new state.
 written as (
   update sends
-  set status = $5, failure = s.reason, attempt_record = s.record, finished_at = s.ended_at,
+  set status = $5, attempt_record = s.record, finished_at = s.ended_at,
       provider_message_id = s.message_id,
-      claimed_at = case when s.status <> 'queued' then s.claimed_at end
+      -- A canceled send stays canceled, so that no replay sends it.
+      failure = case when s.failure = 'canceled after an attempt that may have got through' and $5 = 'failed'
+                     then s.failure else s.reason end,
+      claimed_at = case when s.status <> 'queued' then
+        case when not exists (
+            select from send_events e
+            where e.request_id = s.request_id and e.event = 'attempt_started' and e.at = s.claimed_at)
+             then s.claimed_at end end
   from s where sends.request_id = s.request_id and s.is_settled
   returning sends.status),
 -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
 moved as (
   select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
-         json_build_object('attempt', attempt, 'reason', failure) as loss, status, failure
+         case when (s.claimed_at is not null and s.attempt_record is null)
+                   and not exists (
+                       select from send_events e
+                       where e.request_id = s.request_id and e.event = 'attempt_started' and e.at = s.claimed_at)
+              then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
+         status, failure, finished_at as over_at
   from s where is_settled and status <> 'queued'
   union all
-  select request_id, attempt, worker, null, ended_at, record, null, null, null
+  select request_id, attempt, worker, null, ended_at, record, null, null, null, null
   from s where not is_settled and not is_recorded and not exists (select from same_event)),
 -- Its event.
 events as (
@@ -1078,7 +1394,7 @@ events as (
     (1, a.claimed_at, 'attempt_started', json_build_object('attempt', a.attempt, 'worker', a.worker)),
     (2, a.ended_at, 'attempt_lost', a.loss),
     (3, a.ended_at, 'attempt_finished', a.record),
-    (4, case when a.loss is not null then a.ended_at end, a.status, json_build_object('reason', a.failure))
+    (4, a.over_at, a.status, json_build_object('reason', a.failure))
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position)
@@ -1117,7 +1433,7 @@ written as (
       provider_message_id = e.record->>'providerMessageId'
   from ended e
   where s.request_id = e.request_id
-  returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
+  returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at, s.lane, s.seq,
             greatest(s.next_attempt_at, e.ended_at) as retried_at),
 -- The attempts that are no longer in their rows.
 retried as (
@@ -1150,7 +1466,8 @@ held as (
 used_up as (
   delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
 select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
-       extract(epoch from written.finished_at - written.accepted_at)::float8 as "tookSeconds",
+       extract(epoch from written.finished_at
+                          - greatest(written.accepted_at, written.send_at))::float8 as "tookSeconds",
        case when written.status <> 'queued' then
          (select json_build_object('requestId', next.request_id,
                                    'overflowOf', case when next.overflow then next.channel_id end)
@@ -1163,7 +1480,8 @@ from written
 union all
 -- The outcomes that were recorded before, but whose answer was lost.
 select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
-       extract(epoch from s.finished_at - s.accepted_at)::float8 as "tookSeconds",
+       extract(epoch from s.finished_at
+                          - greatest(s.accepted_at, s.send_at))::float8 as "tookSeconds",
        case when s.status <> 'queued' then
          (select json_build_object('requestId', next.request_id,
                                    'overflowOf', case when next.overflow then next.channel_id end)
@@ -1292,8 +1610,8 @@ written as (
       delivery_at = case when c.new_state is not null then c.at end,
       receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from ended e left join changes c using (request_id)
-  where s.request_id = e.request_id
-  returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
+  where s.request_id = e.request_id and s.request_id = any(array(select "requestId" from outcomes))
+  returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at, s.lane, s.seq,
             greatest(s.next_attempt_at, e.ended_at) as retried_at, e.settles),
 -- The attempts that are no longer in their rows.
 retried as (
@@ -1326,7 +1644,8 @@ held as (
 used_up as (
   delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
 select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
-       extract(epoch from written.finished_at - written.accepted_at)::float8 as "tookSeconds",
+       extract(epoch from written.finished_at
+                          - greatest(written.accepted_at, written.send_at))::float8 as "tookSeconds",
        case when written.status <> 'queued' then
          (select json_build_object('requestId', next.request_id,
                                    'overflowOf', case when next.overflow then next.channel_id end)
@@ -1346,7 +1665,8 @@ from written
 union all
 -- The outcomes that were recorded before, but whose answer was lost.
 select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
-       extract(epoch from s.finished_at - s.accepted_at)::float8 as "tookSeconds",
+       extract(epoch from s.finished_at
+                          - greatest(s.accepted_at, s.send_at))::float8 as "tookSeconds",
        case when s.status <> 'queued' then
          (select json_build_object('requestId', next.request_id,
                                    'overflowOf', case when next.overflow then next.channel_id end)
@@ -1405,7 +1725,8 @@ heard as materialized (
       select case when s.contact_value = 'erased' then
         (select json_object_agg(key, case when key in (
            'conversationId', 'attempt', 'worker', 'outcome', 'fault', 'durationMs',
-           'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'late') then value else 'null' end)
+           'providerStatus', 'providerCode', 'providerAt', 'nextAttemptAt', 'sendAt',
+           'late') then value else 'null' end)
          from json_each(s.fields))
       else s.fields end as fields) known),
 -- Whether each is new: no repeat of one that is recorded, nor of one before it.
@@ -1473,8 +1794,15 @@ kept as (
   where s.request_id = early.request_id and s.request_id = any(array(select "requestId" from given))),
 -- The last attempts of sends that had ended otherwise. The row of a send that is sent by a receipt holds no attempt.
 ended as (
-  select s.*, s.finished_at as ended_at, s.attempt_record as record,
+  select s.request_id, s.attempt, s.worker, case when not exists (
+        select from send_events e
+        where e.request_id = s.request_id and e.event = 'attempt_started' and e.at = s.claimed_at)
+         then s.claimed_at end as claimed_at,
+         s.finished_at as ended_at, s.attempt_record as record, s.status, s.failure,
          case when (s.claimed_at is not null and s.attempt_record is null)
+                   and not exists (
+                       select from send_events e
+                       where e.request_id = s.request_id and e.event = 'attempt_started' and e.at = s.claimed_at)
               then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss
   from changes s
   where s.settled and s.status in ('uncertain', 'failed')),
@@ -1583,6 +1911,7 @@ with
 chosen as materialized (
   select s.* from sends s
   where s.request_id = $1 and (s.status = any('{failed,uncertain}') and s.failure is not null
+     and s.failure <> 'canceled after an attempt that may have got through'
      and (s.message->'media'->>'sizeBytes' is null
           or exists (select from media m where m.request_id = s.request_id))
      and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
@@ -1641,6 +1970,7 @@ with
 page as materialized (
   select s.request_id, s.seq,
          ((s.status = any($2) and s.failure is not null
+            and s.failure <> 'canceled after an attempt that may have got through'
             and (s.message->'media'->>'sizeBytes' is null
                  or exists (select from media m where m.request_id = s.request_id))
             and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
@@ -1661,6 +1991,7 @@ chosen as materialized (
   select s.* from sends s
   where s.request_id = any(array(select request_id from page where is_in_set and skipped_as is null))
     and ((s.status = any($2) and s.failure is not null
+         and s.failure <> 'canceled after an attempt that may have got through'
          and (s.message->'media'->>'sizeBytes' is null
               or exists (select from media m where m.request_id = s.request_id))
          and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
@@ -1720,18 +2051,113 @@ from (select page.*,
 -- retire_worker: Ends the lease of a worker that has stopped.
 update workers set alive_until = '-infinity' where name = $1;
 
+-- schedule_send_with_media: Accepts a single send with its media that is to be sent later.
+with
+-- The sends that are in time.
+given as materialized (
+  select fields.*
+  from rows from (jsonb_to_recordset($1) as (
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
+    "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
+    "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
+    "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)) with ordinality as fields
+  where clock_timestamp() < "recordBy"),
+-- The keys that are unused, or whose last use has expired.
+keyed as (
+  insert into idempotency_keys as kept (hash, fingerprint, request_id, created_at)
+  select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
+         decode(idempotency->>'fingerprint', 'hex'), "requestId", greatest(clock_timestamp(), "sendAt")
+  from given where idempotency is not null
+  order by idempotency->>'hash', ordinality
+  on conflict (hash) do update
+    set fingerprint = excluded.fingerprint, request_id = excluded.request_id, batch = null,
+        created_at = excluded.created_at
+    where kept.created_at < clock_timestamp() - interval '24 hours'
+  returning request_id),
+-- Those without a key, and those that got theirs.
+admitted as (
+  select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
+-- In the order in which they were given.
+recorded as (
+  insert into scheduled_sends (
+    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+    message_type, message, flow_id, close_conversation, traceparent, send_at,
+    reference)
+  select
+    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
+    contact->>'name', message->>'type', message, "flowId", "closeConversation",
+    traceparent, "sendAt", reference
+  from admitted
+  order by ordinality
+  returning request_id as "requestId", null::uuid as "overflowOf", false as "isBehind", accepted_at),
+-- $2 is the content of the media.
+stored as (
+  insert into media (request_id, content) select "requestId", $2 from recorded)
+select "requestId", "overflowOf", "isBehind"
+from recorded join given using ("requestId")
+where given.idempotency is null
+   or case when clock_timestamp() < given."recordBy" and recorded.accepted_at is not null then true else too_late() end;
+
+-- schedule_sends: Accepts sends that are to be sent later.
+with
+-- The sends that are in time.
+given as materialized (
+  select fields.*
+  from rows from (jsonb_to_recordset($1) as (
+    "requestId" uuid, "accountId" uuid, "channelId" uuid, "contact" jsonb,
+    "message" jsonb, "flowId" uuid, "closeConversation" boolean, "ordering" text,
+    "expireAfterSeconds" float8, "idempotency" jsonb, "traceparent" text,
+    "sendAt" timestamptz, "reference" text, "recordBy" timestamptz)) with ordinality as fields
+  where clock_timestamp() < "recordBy"),
+-- The keys that are unused, or whose last use has expired.
+keyed as (
+  insert into idempotency_keys as kept (hash, fingerprint, request_id, created_at)
+  select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
+         decode(idempotency->>'fingerprint', 'hex'), "requestId", greatest(clock_timestamp(), "sendAt")
+  from given where idempotency is not null
+  order by idempotency->>'hash', ordinality
+  on conflict (hash) do update
+    set fingerprint = excluded.fingerprint, request_id = excluded.request_id, batch = null,
+        created_at = excluded.created_at
+    where kept.created_at < clock_timestamp() - interval '24 hours'
+  returning request_id),
+-- Those without a key, and those that got theirs.
+admitted as (
+  select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
+-- In the order in which they were given.
+recorded as (
+  insert into scheduled_sends (
+    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+    message_type, message, flow_id, close_conversation, traceparent, send_at,
+    reference)
+  select
+    "requestId", "accountId", "channelId", contact->>'type', contact->>'value',
+    contact->>'name', message->>'type', message, "flowId", "closeConversation",
+    traceparent, "sendAt", reference
+  from admitted
+  order by ordinality
+  returning request_id as "requestId", null::uuid as "overflowOf", false as "isBehind", accepted_at)
+select "requestId", "overflowOf", "isBehind"
+from recorded join given using ("requestId")
+where given.idempotency is null
+   or case when clock_timestamp() < given."recordBy" and recorded.accepted_at is not null then true else too_late() end;
+
 -- send_context: Reads the names and the conversation around a send, for the support page.
 select a.name as "accountName", f.name as "flowName",
        case when conv.id is not null then json_build_object(
          'openedAt', conv.opened_at, 'closedAt', conv.closed_at, 'closedBy', conv.closed_by) end as conversation,
        case when $2 then s.message end as message
-from sends s join accounts a on a.id = s.account_id
+from (
+  select account_id, flow_id, conversation_id, message from sends where request_id = $1
+  union all
+  select account_id, flow_id, null, message from scheduled_sends where request_id = $1) s
+join accounts a on a.id = s.account_id
 left join flows f on f.id = s.flow_id
-left join conversations conv on conv.id = s.conversation_id
-where s.request_id = $1;
+left join conversations conv on conv.id = s.conversation_id;
 
 -- send_facts: Reads what a send waits for, or has waited for, for its explanation.
-select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.expires_at as "expiresAt",
+select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.is_scheduled as "isScheduled",
+       s.expires_at as "expiresAt",
        s.overflow and coalesce(c.answered_at < clock_timestamp() - interval '10 s', true) as "isInSlowStart",
        ahead.count as "countAhead", ahead.first as "firstAhead",
        s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
@@ -1739,14 +2165,19 @@ select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.expires
        c.breaker_open_until as "breakerOpenUntil", c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds",
        c.max_in_flight as "maxInFlight", c.expects_receipts or c.receipt_at is not null as "hasReceipts",
        c.deleted_at as "deletedAt"
-from sends s join channels c on c.id = s.channel_id
+from (
+  select channel_id, lane, seq, behind, overflow, next_attempt_at, expires_at, false as is_scheduled
+  from sends where request_id = $1
+  union all
+  select channel_id, null, null, null, false, send_at, null, true
+  from scheduled_sends where request_id = $1) s
+  join channels c on c.id = s.channel_id
   cross join lateral (
     select count(*)::int as count,
            (array_agg(json_build_object('requestId', request_id, 'status', status) order by seq))[1] as first
     from (select request_id, status, seq from sends earlier
           where earlier.lane = s.lane and earlier.seq < s.seq and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-          order by seq limit 100) earlier) ahead
-where s.request_id = $1;
+          order by seq limit 100) earlier) ahead;
 
 -- to_be_committed_by: Makes PostgreSQL roll the transaction back unless it is committed by then.
 select set_config('idle_in_transaction_session_timeout', ms::text, true)
@@ -1815,6 +2246,7 @@ with
 page as materialized (
   select s.request_id, s.seq,
          ((s.status = any($2) and s.failure is not null
+            and s.failure <> 'canceled after an attempt that may have got through'
             and (s.message->'media'->>'sizeBytes' is null
                  or exists (select from media m where m.request_id = s.request_id))
             and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))

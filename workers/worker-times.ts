@@ -22,6 +22,8 @@ export const workerTimes = {
   /** Wake-ups of sends due for less than this are most likely just being added. */
   overdueByMs: 2000,
   sweepEveryMs: 1000,
+  /** A scheduled send that was accepted since the last look is found within this time. */
+  moveDueEveryMs: 500,
 
   /** A permit without a rate is valid this long: for the way through the queue. Permits of a rate are so at most. */
   permitValidMs: 10_000,

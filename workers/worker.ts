@@ -5,6 +5,7 @@ import { openProviders } from './providers/index.ts'
 import { startQueueWorker } from './queue-worker.ts'
 import { permitGranter } from './sends/claim/permits.ts'
 import { startHeartbeat } from './upkeep/heartbeat.ts'
+import { startMovingDueSends } from './upkeep/move-due.ts'
 import { startReconciler } from './upkeep/reconcile.ts'
 import { startSweeps } from './upkeep/sweep.ts'
 import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
@@ -36,6 +37,7 @@ export function startWorker(
   const queueWorker = startQueueWorker(runtime, deliver, inFlight, times)
   const periodicTasks = [
     startReconciler(runtime, permits, flow, times),
+    startMovingDueSends(runtime, times),
     startSweeps(runtime, heartbeat, () => inFlight.requestIds(), times),
   ]
   return {

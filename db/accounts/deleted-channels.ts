@@ -1,5 +1,6 @@
 import { and, count, eq, isNull, sql } from 'drizzle-orm'
 import { ownReasons } from '../../src/core/own-reasons.ts'
+import { moveSendsOfDeleted } from '../admission/scheduled-sends.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { failQueued } from '../delivery/fail-queued.ts'
 import { channels, permits, sends, templates } from '../schema.ts'
@@ -37,6 +38,7 @@ export async function deleteChannel(db: Database, id: string): Promise<Deletion 
   const sending = await inTransaction(db, (transaction) => markDeleted(transaction, id))
   if (sending === undefined) return undefined
   if (sending > 0) return { sending }
+  while ((await moveSendsOfDeleted(db, id, pageSize)) === pageSize);
   let failed = 0
   for (;;) {
     const { length } = await failWaitingStatement(db, [pageSize, id])

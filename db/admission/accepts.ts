@@ -5,7 +5,14 @@ import { media } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { copyMedia } from './copy-media.ts'
 import { idempotencyKeptHours } from './idempotency-keys.ts'
-import { columnNames, columnValues, fieldsAndTypes, type NewSend } from './new-send.ts'
+import {
+  columnNames,
+  columnValues,
+  fieldsAndTypes,
+  type NewSend,
+  scheduledColumnNames,
+  scheduledColumnValues,
+} from './new-send.ts'
 import {
   isBeyondAccount,
   isBeyondChannel,
@@ -15,6 +22,9 @@ import {
   withQuotaUsed,
 } from './quota.ts'
 import { isInTime, orTooLate, toBeCommittedBy } from './record-by.ts'
+
+/** Whether a send goes to the queue, or waits for its `sendAt`. */
+export type When = 'now' | 'later'
 
 export interface RecordedSend {
   requestId: string
@@ -34,7 +44,8 @@ const lastOf = (lane: string) => sqlText`
    where s.lane = ${lane} and ${isUnfinished('s')}
    order by seq desc limit 1)`
 
-const returned = sqlText`
+/** SQL of what an accept returns of a row of `sends`. */
+export const returned = sqlText`
   request_id as "requestId", ${overflowOf('sends')} as "overflowOf",
   behind is not null as "isBehind"`
 
@@ -66,20 +77,24 @@ const insertOneStatement = prepared<RecordedSend>(
     returning ${returned}`,
 )
 
-/** SQL of the CTEs `given` and `used`. */
-const givenAndUsed = sqlText`
+/** SQL of the CTE `given`. */
+const given = sqlText`
   -- The sends that are in time.
   given as materialized (
     select fields.*
     from rows from (jsonb_to_recordset($1) as (
       ${fieldsAndTypes})) with ordinality as fields
-    where ${isInTime}),
+    where ${isInTime})`
+
+/** SQL of the CTEs `given` and `used`. */
+const givenAndUsed = sqlText`
+  ${given},
   -- What their accounts have used of their quota, by channel.
   used as materialized (
     ${quotaUsed})`
 
-/** SQL of the CTE `ordered`, from sends of `given`. */
-const ordered = (source: string) => sqlText`
+/** SQL of the CTE `ordered`, from sends of `given` and the CTE `used`. */
+export const ordered = (source: string) => sqlText`
   -- The lane of each, and whether it is beyond its channel's quota.
   counted as (
     select given.*,
@@ -112,24 +127,28 @@ const insertStatement = prepared<RecordedSend>(
 
 /**
  * Keys are inserted in the order of their hashes; otherwise two batches could deadlock. Of several sends with one key in a
- * batch, the first one counts.
+ * batch, the first one counts. The key of a scheduled send is kept from its time on.
  */
-const recording = sqlText`
-  ${givenAndUsed},
+const admitted = sqlText`
   -- The keys that are unused, or whose last use has expired.
   keyed as (
-    insert into idempotency_keys as kept (hash, fingerprint, request_id)
+    insert into idempotency_keys as kept (hash, fingerprint, request_id, created_at)
     select distinct on (idempotency->>'hash') decode(idempotency->>'hash', 'hex'),
-           decode(idempotency->>'fingerprint', 'hex'), "requestId"
+           decode(idempotency->>'fingerprint', 'hex'), "requestId", greatest(clock_timestamp(), "sendAt")
     from given where idempotency is not null
     order by idempotency->>'hash', ordinality
     on conflict (hash) do update
-      set fingerprint = excluded.fingerprint, request_id = excluded.request_id, created_at = excluded.created_at
+      set fingerprint = excluded.fingerprint, request_id = excluded.request_id, batch = null,
+          created_at = excluded.created_at
       where kept.created_at < clock_timestamp() - interval '${idempotencyKeptHours} hours'
     returning request_id),
   -- Those without a key, and those that got theirs.
   admitted as (
-    select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
+    select * from given where idempotency is null or "requestId" in (select request_id from keyed))`
+
+const recording = sqlText`
+  ${givenAndUsed},
+  ${admitted},
   ${ordered('admitted')},
   -- In the order in which they were given.
   recorded as (
@@ -169,6 +188,40 @@ const insertWithMediaStatement = prepared<RecordedSend>(
     ${recordedInTime}`,
 )
 
+const recordingScheduled = sqlText`
+  ${given},
+  ${admitted},
+  -- In the order in which they were given.
+  recorded as (
+    insert into scheduled_sends (
+      ${scheduledColumnNames})
+    select
+      ${scheduledColumnValues}
+    from admitted
+    order by ordinality
+    returning request_id as "requestId", null::uuid as "overflowOf", false as "isBehind", accepted_at)`
+
+const scheduleStatement = prepared<RecordedSend>(
+  'schedule_sends',
+  'Accepts sends that are to be sent later.',
+  sqlText`
+    with
+    ${recordingScheduled}
+    ${recordedInTime}`,
+)
+
+const scheduleWithMediaStatement = prepared<RecordedSend>(
+  'schedule_send_with_media',
+  'Accepts a single send with its media that is to be sent later.',
+  sqlText`
+    with
+    ${recordingScheduled},
+    -- $2 is the content of the media.
+    stored as (
+      insert into media (request_id, content) select "requestId", $2 from recorded)
+    ${recordedInTime}`,
+)
+
 /**
  * Records sends in the given order, each atomically with its Idempotency-Key. Sends that are past their `recordBy`, and sends
  * whose key is taken, are missing from the result.
@@ -181,18 +234,25 @@ export function insertSends(db: Database | Transaction, rows: readonly NewSend[]
   return insertStatement(db, [JSON.stringify(rows)])
 }
 
+/** Records sends that are to be sent later; otherwise like `insertSends`. */
+export function scheduleSends(db: Database | Transaction, rows: readonly NewSend[]) {
+  return scheduleStatement(db, [JSON.stringify(rows)])
+}
+
 /** Smaller media is faster in one statement with its send. */
 const copiedFromBytes = 512 * 1024
 
-/** Records one send atomically with its media; otherwise like `insertSends`. */
-export async function insertSendWithMedia(db: Database, row: NewSend, content: Buffer) {
+/** Records one send atomically with its media, to be sent now or later; otherwise like `insertSends`. */
+export async function insertSendWithMedia(db: Database, row: NewSend, content: Buffer, when: When = 'now') {
   if (content.length < copiedFromBytes) {
-    const [recorded] = await insertWithMediaStatement(db, [JSON.stringify([row]), content])
+    const statement = when === 'now' ? insertWithMediaStatement : scheduleWithMediaStatement
+    const [recorded] = await statement(db, [JSON.stringify([row]), content])
     return recorded
   }
+  const record = when === 'now' ? insertSends : scheduleSends
   return await inTransaction(db, async (transaction) => {
     if (!(await copyMedia(transaction.$client, row, content))) return undefined
-    const [recorded] = await insertSends(transaction, [row])
+    const [recorded] = await record(transaction, [row])
     if (recorded) await toBeCommittedBy(transaction, row.recordBy)
     else await transaction.delete(media).where(eq(media.requestId, row.requestId))
     return recorded

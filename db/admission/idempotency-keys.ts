@@ -9,13 +9,16 @@ export interface KeptKey {
   hash: string
   fingerprint: string
   requestId: string
+  /** The sends of a batch; null for a single send. */
+  batch: string[] | null
 }
 
 const findStatement = prepared<KeptKey>(
   'find_idempotency_keys',
   'Finds the sends of Idempotency-Keys.',
   sqlText`
-    select encode(hash, 'hex') as hash, encode(fingerprint, 'hex') as fingerprint, request_id as "requestId"
+    select encode(hash, 'hex') as hash, encode(fingerprint, 'hex') as fingerprint, request_id as "requestId",
+           batch
     from idempotency_keys
     where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($1) as hex))
       and created_at >= clock_timestamp() - interval '${idempotencyKeptHours} hours'`,

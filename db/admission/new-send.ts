@@ -1,7 +1,7 @@
 import type { Ordering } from '../../src/core/lane.ts'
 import type { SendRequest } from '../../src/core/send-request.ts'
-import { sends } from '../schema.ts'
-import { sqlList } from '../statement.ts'
+import { scheduledSends, sends } from '../schema.ts'
+import { sqlList, sqlText } from '../statement.ts'
 
 /** A send to record: the client's request, and the fields that the service adds. */
 export interface NewSend extends Omit<SendRequest, 'mediaContent'> {
@@ -32,6 +32,8 @@ export const fieldTypes = {
   expireAfterSeconds: 'float8',
   idempotency: 'jsonb',
   traceparent: 'text',
+  sendAt: 'timestamptz',
+  reference: 'text',
   recordBy: 'timestamptz',
 } satisfies Record<keyof NewSend, string>
 
@@ -57,6 +59,8 @@ const columns = {
   overflow: 'overflow',
   expiresAt: `clock_timestamp() + "expireAfterSeconds" * interval '1 s'`,
   traceparent: 'traceparent',
+  sendAt: '"sendAt"',
+  reference: 'reference',
 } satisfies Columns & Record<keyof Columns & keyof NewSend, string>
 
 const keys = Object.keys(columns) as (keyof typeof columns)[]
@@ -67,3 +71,19 @@ export const fieldsAndTypes = sqlList(Object.entries(fieldTypes).map(([field, ty
 /** SQL of the columns that an accept fills, and of their values. */
 export const columnNames = sqlList(keys.map((key) => sends[key].name))
 export const columnValues = sqlList(keys.map((key) => columns[key]))
+
+const scheduledKeys = keys.filter((key) => key in scheduledSends) as (keyof typeof columns &
+  keyof typeof scheduledSends.$inferInsert)[]
+
+/** The same for a scheduled send, which has no place in a lane or a queue yet. */
+export const scheduledColumnNames = sqlList(scheduledKeys.map((key) => scheduledSends[key].name))
+export const scheduledColumnValues = sqlList(scheduledKeys.map((key) => columns[key]))
+
+/** SQL of the fields of rows `s` of scheduled sends whose channels are `channels`, as an accept gives them now. */
+export const fieldsOfScheduled = sqlText`
+  s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
+  jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
+                                       'name', s.contact_name)) as contact,
+  s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation", channels.ordering,
+  channels.expire_after_seconds as "expireAfterSeconds", s.traceparent, s.reference,
+  s.send_at as "sendAt", s.accepted_at as "acceptedAt"`

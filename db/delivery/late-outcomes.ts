@@ -1,9 +1,10 @@
+import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
-import { attemptsToEvents, endOf, fieldsOf } from '../event-sql.ts'
+import { attemptsToEvents, endOf } from '../event-sql.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { isErased, redactedFields } from '../support/erase.ts'
-import { claimIsLost } from './lost-claims.ts'
+import { claimIsLost, lossInRow, startInRow } from './lost-claims.ts'
 
 /** The outcome of an attempt whose claim was given up meanwhile. */
 export interface LateOutcome {
@@ -58,22 +59,27 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
     -- The send's new state.
     written as (
       update sends
-      set status = ${given.status}, failure = s.reason, attempt_record = s.record, finished_at = s.ended_at,
+      set status = ${given.status}, attempt_record = s.record, finished_at = s.ended_at,
           provider_message_id = s.message_id,
-          claimed_at = case when s.status <> 'queued' then s.claimed_at end
+          -- A canceled send stays canceled, so that no replay sends it.
+          failure = case when s.failure = '${ownReasons.canceledInDoubt}' and ${given.status} = 'failed'
+                         then s.failure else s.reason end,
+          claimed_at = case when s.status <> 'queued' then
+            ${startInRow} end
       from s where sends.request_id = s.request_id and s.is_settled
       returning sends.status),
     -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
     moved as (
       select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
-             ${fieldsOf('attempt_lost', { attempt: 'attempt', reason: 'failure' })} as loss, status, failure
+             ${lossInRow} as loss,
+             status, failure, finished_at as over_at
       from s where is_settled and status <> 'queued'
       union all
-      select request_id, attempt, worker, null, ended_at, record, null, null, null
+      select request_id, attempt, worker, null, ended_at, record, null, null, null, null
       from s where not is_settled and not is_recorded and not exists (select from same_event)),
     -- Its event.
     events as (
-      ${attemptsToEvents('moved', endOf('case when a.loss is not null then a.ended_at end'))})
+      ${attemptsToEvents('moved', endOf('a.over_at'))})
     select status from written
     union all
     select status from s where is_recorded`,

@@ -15,6 +15,26 @@ import {
 export const claimIsLost = '(s.claimed_at is not null and s.attempt_record is null)'
 
 /**
+ * SQL that is true for an ended send `s` whose last claim was lost, and which waited for the next attempt when it was canceled
+ * (db/support/cancel.ts). The events of the loss are stored then; otherwise they are derived from the row.
+ */
+const hasStoredLoss = sqlText`
+  exists (
+    select from send_events e
+    where e.request_id = s.request_id and e.event = 'attempt_started' and e.at = s.claimed_at)`
+
+/** SQL of the beginning of the last attempt of a send `s` that has ended; null if its event is stored. */
+export const startInRow = sqlText`
+  case when not ${hasStoredLoss}
+       then s.claimed_at end`
+
+/** SQL of the fields of a lost attempt in the row of a send `s` that has ended; null if it wasn't lost, or its event is stored. */
+export const lossInRow = sqlText`
+  case when ${claimIsLost}
+            and not ${hasStoredLoss}
+       then ${fieldsOf('attempt_lost', { attempt: 's.attempt', reason: 's.failure' })} end`
+
+/**
  * For claims that no lease covers: of a worker without a row, or of one that has dropped the send by a bug. An attempt with large
  * content may take longer, but then its worker has a row, and the send in flight.
  */

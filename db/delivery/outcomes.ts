@@ -38,7 +38,7 @@ export interface RecordedRow {
   requestId: string
   /** Null if the send has ended. */
   nextAttemptAt: Date | null
-  /** Time from its accept to its end; null if it is retried. */
+  /** Time from its accept, or from the time that it was scheduled for, to its end; null if it is retried. */
   tookSeconds: number | null
   /** The wake-up of the next send in its lane, which may go now that this one has ended. */
   nextInLane: WakeUp | null
@@ -47,7 +47,9 @@ export interface RecordedRow {
 }
 
 const tookSeconds = (s: string) =>
-  `extract(epoch from ${s}.finished_at - ${s}.accepted_at)::float8 as "tookSeconds"`
+  sqlText`
+  extract(epoch from ${s}.finished_at
+                     - greatest(${s}.accepted_at, ${s}.send_at))::float8 as "tookSeconds"`
 
 /** SQL of the next send in the lane of a send that has ended. */
 export const nextInLane = (s: string) => sqlText`
@@ -85,7 +87,7 @@ const recording = ({ ended, set, from, returning, result, noResult }: Parts) => 
           ${set}
       from ${from}
       where s.request_id = e.request_id
-      returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.finished_at, s.lane, s.seq,
+      returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at, s.lane, s.seq,
                 greatest(s.next_attempt_at, e.ended_at) as retried_at${returning}),
     -- The attempts that are no longer in their rows.
     retried as (

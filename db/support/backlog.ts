@@ -5,8 +5,8 @@ import { prepared, sqlText } from '../statement.ts'
 
 /** The unfinished work of the whole service. Read from the indexes of unfinished sends, so its cost doesn't grow with history. */
 export interface Backlog {
-  /** Numbers of sends: queued and due, queued for later, sending. */
-  unfinished: { due: number; later: number; sending: number }
+  /** Numbers of sends: queued and due, queued for a retry, sending, waiting for the time that they are scheduled for. */
+  unfinished: { due: number; later: number; sending: number; scheduled: number }
   oldestWaiting: OldestWaiting
   channels: ChannelStates[]
   /** Number of workers with a current lease. */
@@ -15,12 +15,14 @@ export interface Backlog {
 
 /**
  * For how many seconds the oldest due send has been due that waits for no earlier one of its lane; 0 if there is none. Separately
- * for channels without limits, with limits, and held or with an open circuit breaker.
+ * for channels without limits, with limits, and held or with an open circuit breaker; and for scheduled sends that have not
+ * joined the others.
  */
 interface OldestWaiting {
   free: number
   limited: number
   stopped: number
+  scheduled: number
 }
 
 interface ChannelStates {
@@ -32,7 +34,7 @@ interface ChannelStates {
   withoutReceipts: number
 }
 
-const waits = (channels: keyof OldestWaiting) => sqlText`
+const waits = (channels: 'free' | 'limited' | 'stopped') => sqlText`
   coalesce(extract(epoch from
     clock_timestamp() - min(due_since) filter (where kind = '${channels}'))::float8, 0)`
 
@@ -40,7 +42,7 @@ const waits = (channels: keyof OldestWaiting) => sqlText`
  * Reads the unfinished sends in one pass, however many the planner expects. If it last saw the table without unfinished sends, it
  * would otherwise read all of them again for each lane.
  */
-const sendsStatement = prepared<Backlog['unfinished'] & OldestWaiting>(
+const sendsStatement = prepared<Omit<Backlog['unfinished'] & OldestWaiting, 'scheduled'>>(
   'backlog_of_sends',
   'Counts the unfinished sends, and how long the oldest have been due, for metrics.',
   sqlText`
@@ -68,6 +70,16 @@ const sendsStatement = prepared<Backlog['unfinished'] & OldestWaiting>(
     from of_kind`,
 )
 
+const scheduledStatement = prepared<{ sends: number; overdueSeconds: number }>(
+  'backlog_of_scheduled',
+  'Counts the scheduled sends, and how long the first has been due, for metrics.',
+  sqlText`
+    select count(*)::int as sends, coalesce(greatest(0, (
+             select extract(epoch from clock_timestamp() - send_at) from scheduled_sends
+             order by send_at limit 1)), 0)::float8 as "overdueSeconds"
+    from scheduled_sends`,
+)
+
 const channelsStatement = prepared<ChannelStates>(
   'channel_states',
   'Counts held channels and open circuit breakers by provider, for metrics.',
@@ -86,15 +98,16 @@ const workersStatement = prepared<{ count: number }>(
 )
 
 export async function readBacklog(db: Database): Promise<Backlog> {
-  const [[sends], channels, [workers]] = await Promise.all([
+  const [[sends], [scheduled], channels, [workers]] = await Promise.all([
     sendsStatement(db, []),
+    scheduledStatement(db, []),
     channelsStatement(db, []),
     workersStatement(db, []),
   ])
   const { due = 0, later = 0, sending = 0, free = 0, limited = 0, stopped = 0 } = sends ?? {}
   return {
-    unfinished: { due, later, sending },
-    oldestWaiting: { free, limited, stopped },
+    unfinished: { due, later, sending, scheduled: scheduled?.sends ?? 0 },
+    oldestWaiting: { free, limited, stopped, scheduled: scheduled?.overdueSeconds ?? 0 },
     channels,
     workers: workers?.count ?? 0,
   }

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type Contact, erasedContactValue } from '../../src/core/contact.ts'
 import type { Message } from '../../src/core/message.ts'
+import { firstIdAt, madeAtMs } from '../../src/core/record-id.ts'
 import type { EventField } from '../../src/core/timeline-events.ts'
 import { idempotencyKeptHours } from '../admission/idempotency-keys.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
@@ -19,6 +20,7 @@ const keptFields = [
   'providerCode',
   'providerAt',
   'nextAttemptAt',
+  'sendAt',
   'late',
 ] satisfies EventField[]
 
@@ -103,6 +105,7 @@ async function findContactSends(db: Database, { accountId, contact }: ContactOf)
       select array(select request_id::text from page order by 1) as finished,
              case when (select count(*) from page) < ${findPageSize} then
                (select count(*) filter (where finished_at is null)::int from sends where ${areTheirs})
+               + (select count(*)::int from scheduled_sends where ${areTheirs})
              else 0 end as unfinished`)
     return rows[0] ?? { finished: [], unfinished: 0 }
   })
@@ -141,26 +144,42 @@ async function eraseLocked(transaction: Transaction, ids: SQL): Promise<void> {
       select id, ${sql.raw(eventOf('clock_timestamp()', 'erased', {}))} from unnest(${ids}) as id)
     update sends s
     set contact_value = ${erasedContactValue}, contact_name = null, message = ${emptyMessage}, lane = null,
-        provider_message_id = null, failure = null, pending_receipts = null,
+        provider_message_id = null, failure = null, reference = null, pending_receipts = null,
         attempt_record = case when s.attempt_record is not null then ${sql.raw(redactedFields('s.attempt_record'))} end
     where s.request_id = any(${ids})`)
 }
 
+/** The ids of a batch are made within this time. */
+const batchWithinMs = 10_000
+
 /**
  * Removes the fingerprints of Idempotency-Keys, by which content could be guessed. The keys stay, so that a repeat doesn't become a
- * second send. Keys have no index on their sends, so they are found by their time. They are locked in the order of accepts.
+ * second send. Keys have no index on their sends, so they are found by their time; those of batches by their first send, whose id
+ * is about as old as those of the others. They are locked in the order of accepts.
  */
 async function forgetFingerprints(db: Database, requestIds: readonly string[]): Promise<void> {
+  const earlier = requestIds.map((id) => firstIdAt(madeAtMs(id) - batchWithinMs))
+  const later = requestIds.map((id) => firstIdAt(madeAtMs(id) + batchWithinMs))
   await db.execute(sql`
     with recent as materialized (
-      select request_id, accepted_at from sends
+      select request_id, greatest(accepted_at, send_at) as key_at from sends
       where request_id = any(${idArray(requestIds)})
-        and accepted_at > now() - ${idempotencyKeptHours + 1} * interval '1 hour'),
+        and greatest(accepted_at, send_at) > now() - ${idempotencyKeptHours + 1} * interval '1 hour'),
+    of_batches as materialized (
+      select k.hash
+      from unnest(${idArray(requestIds)}, ${idArray(earlier)}, ${idArray(later)}) as one (id, earlier, later)
+        cross join lateral (
+          select hash from idempotency_keys
+          where batch is not null and batch[1] between earlier and later and id = any(batch)) k),
     theirs as materialized (
       select hash from idempotency_keys
-      where created_at between (select min(accepted_at) - interval '1 minute' from recent)
-                           and (select max(accepted_at) + interval '1 minute' from recent)
-        and request_id in (select request_id from recent)
+      where hash = any(array(
+        select hash from idempotency_keys
+        where created_at between (select min(key_at) - interval '1 minute' from recent)
+                             and (select max(key_at) + interval '1 minute' from recent)
+          and request_id in (select request_id from recent)
+        union
+        select hash from of_batches))
       order by hash for no key update)
     update idempotency_keys k set fingerprint = '' from theirs where k.hash = theirs.hash`)
 }

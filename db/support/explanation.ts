@@ -10,6 +10,7 @@ import { findSend } from './sends.ts'
 interface FactsRow {
   now: Date
   nextAttemptAt: Date
+  isScheduled: boolean
   expiresAt: Date | null
   isInSlowStart: boolean
   countAhead: number
@@ -33,7 +34,8 @@ const factsStatement = prepared<FactsRow>(
   'send_facts',
   'Reads what a send waits for, or has waited for, for its explanation.',
   sqlText`
-    select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.expires_at as "expiresAt",
+    select clock_timestamp() as now, s.next_attempt_at as "nextAttemptAt", s.is_scheduled as "isScheduled",
+           s.expires_at as "expiresAt",
            s.overflow and ${isInSlowStart('c')} as "isInSlowStart",
            ahead.count as "countAhead", ahead.first as "firstAhead",
            s.behind, (select finished_at from sends earlier where earlier.request_id = s.behind) as "behindUntil",
@@ -41,14 +43,19 @@ const factsStatement = prepared<FactsRow>(
            c.breaker_open_until as "breakerOpenUntil", c.rate_calls as "rateCalls", c.rate_seconds as "rateSeconds",
            c.max_in_flight as "maxInFlight", c.expects_receipts or c.receipt_at is not null as "hasReceipts",
            c.deleted_at as "deletedAt"
-    from sends s join channels c on c.id = s.channel_id
+    from (
+      select channel_id, lane, seq, behind, overflow, next_attempt_at, expires_at, false as is_scheduled
+      from sends where request_id = $1
+      union all
+      select channel_id, null, null, null, false, send_at, null, true
+      from scheduled_sends where request_id = $1) s
+      join channels c on c.id = s.channel_id
       cross join lateral (
         select count(*)::int as count,
                (array_agg(json_build_object('requestId', request_id, 'status', status) order by seq))[1] as first
         from (select request_id, status, seq from sends earlier
               where earlier.lane = s.lane and earlier.seq < s.seq and ${isUnfinished('earlier')}
-              order by seq limit ${maxCountedAhead}) earlier) ahead
-    where s.request_id = $1`,
+              order by seq limit ${maxCountedAhead}) earlier) ahead`,
 )
 
 /** All facts for the explanation of a send: its row, its events, and what it waits for or has waited for. */
@@ -66,6 +73,7 @@ function factsOf(row: FactsRow): SendFacts {
   const {
     now,
     nextAttemptAt,
+    isScheduled,
     expiresAt,
     isInSlowStart,
     countAhead,
@@ -90,6 +98,7 @@ function factsOf(row: FactsRow): SendFacts {
   return {
     now,
     nextAttemptAt,
+    isScheduled,
     expiresAt,
     isInSlowStart,
     ahead: firstAhead && { count: countAhead, first: firstAhead },

@@ -1,3 +1,4 @@
+import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { Database } from '../client.ts'
 import { claimIsLost } from '../delivery/lost-claims.ts'
 import { attemptsToEvents, endOf, eventOf, fieldsOf } from '../event-sql.ts'
@@ -11,9 +12,13 @@ export const replaysPerSecond = 20
 /** How many sends of a set are replayed unless an operator sets another limit. */
 export const defaultReplayLimit = 1000
 
-/** SQL that is true for a send `s` with one of the states that can be replayed: not erased, with its media and its channel. */
+/**
+ * SQL that is true for a send `s` with one of the states that can be replayed: not erased, with its media and its channel, and
+ * not canceled, since a client that got a 200 for a cancel relies on it that nothing more is sent.
+ */
 export const canBeReplayed = (statuses: string) => sqlText`
   (s.status = any(${statuses}) and s.failure is not null
+   and s.failure <> '${ownReasons.canceledInDoubt}'
    and (s.message->'media'->>'sizeBytes' is null
         or exists (select from media m where m.request_id = s.request_id))
    and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))`

@@ -1,6 +1,7 @@
 import { MAX, NIL } from 'uuid'
 import type { ContactType } from '../../src/core/contact.ts'
 import type { MessageType } from '../../src/core/message.ts'
+import { firstIdAt } from '../../src/core/record-id.ts'
 import type { SendStatus } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
 
@@ -11,7 +12,10 @@ export interface SendSearch {
   contactValue?: string | undefined
   /** Any of these ids, given by the provider at the last attempt. There is no index for them. */
   providerMessageIds?: string[] | undefined
-  status?: SendStatus | undefined
+  /** The client's own id. */
+  reference?: string | undefined
+  /** `queued` leaves out scheduled sends. */
+  status?: SendStatus | 'scheduled' | undefined
   /** Accepted at or after this time. */
   from?: Date | undefined
   /** Accepted before this time. */
@@ -61,6 +65,23 @@ const ofContact = `
   where s.contact_value = $5 and ${inSpan} and ${matches} and ${isOfProvider('$6')}
   order by s.request_id desc ${onePage}`
 
+/** Of a reference that more sends have than are looked at, not all are found. */
+const ofReference = `
+  select ${columns} from (
+    select * from sends s where s.reference = $5 limit ${maxLookedAt}) s
+  join channels c on c.id = s.channel_id
+  where ${inSpan} and ${matches} and ${isOfProvider('$6')}
+  order by s.request_id desc ${onePage}`
+
+const scheduled = `
+  select s.request_id as "requestId", s.accepted_at as "acceptedAt", 'queued' as status, 0 as attempts, null as failure,
+         s.message_type as "messageType", s.contact_type as "contactType", s.contact_value as "contactValue",
+         s.channel_id as "channelId", c.name as "channelName"
+  from scheduled_sends s join channels c on c.id = s.channel_id
+  where ${inSpan} and ($3::uuid[] is null or s.channel_id = any($3)) and ($4::text is null or s.contact_value = $4)
+    and ($5::text is null or s.reference = $5)
+  order by s.request_id desc ${onePage}`
+
 /**
  * Searches channel by channel, because the indexes `sends_waiting` and `sends_not_sent` begin with the channel; and by `seq`,
  * because in the order of the primary key PostgreSQL might read all sends.
@@ -95,42 +116,50 @@ export async function searchSends(
   search: SendSearch,
   lookedAtOnce = maxLookedAt,
 ): Promise<SearchPage> {
-  const { contactValue, providerMessageIds = null, channelIds = null, status = null } = search
+  const { contactValue, reference, providerMessageIds = null, channelIds = null, status = null } = search
   const { from, to, before = null } = search
-  const span = [from ? firstIdAt(from) : NIL, to ? firstIdAt(to) : MAX]
+  const span = [from ? firstIdAt(from.getTime()) : NIL, to ? firstIdAt(to.getTime()) : MAX]
   const spanBefore = [span[0], before !== null && before < (span[1] ?? '') ? before : span[1]]
   const query = async (text: string, values: unknown[]) =>
     (await db.$client.query<FoundSend>(text, values)).rows
 
-  if (contactValue !== undefined)
-    return asPage(
-      await query(ofContact, [...spanBefore, channelIds, status, contactValue, providerMessageIds]),
-    )
+  const hasScheduled = status === 'scheduled' || (status === null && providerMessageIds === null)
+  const ofScheduled = hasScheduled
+    ? await query(scheduled, [...spanBefore, channelIds, contactValue ?? null, reference ?? null])
+    : []
+  if (status === 'scheduled') return asPage(ofScheduled)
+  const indexed = contactValue ?? reference
+  if (indexed !== undefined) {
+    const text = contactValue !== undefined ? ofContact : ofReference
+    const found = await query(text, [...spanBefore, channelIds, status, indexed, providerMessageIds])
+    return asPage(merged(found, ofScheduled))
+  }
   const index = providerMessageIds ? undefined : indexFor(status)
   if (index !== undefined) return asPage(await query(byChannel(index), [...span, channelIds, status, before]))
 
   const filters = [channelIds, status, lookedAtOnce, providerMessageIds]
-  const page = asPage(await query(newest, [...spanBefore, ...filters]))
+  const found = await query(newest, [...spanBefore, ...filters])
+  const page = asPage(merged(found, ofScheduled))
   if (page.olderThan !== undefined) return page
   const [end] = await query(lastLookedAt, [...spanBefore, lookedAtOnce])
-  return end ? { ...page, olderThan: end.requestId, lookedBackTo: end.acceptedAt } : page
+  if (!end) return page
+  const sends = page.sends.filter(({ requestId }) => requestId >= end.requestId)
+  return { sends, olderThan: end.requestId, lookedBackTo: end.acceptedAt }
 }
 
 /** The condition of the index by channel that contains the sends with this status, and few others. */
-function indexFor(status: SendStatus | null): string | undefined {
+function indexFor(status: SendSearch['status'] | null): string | undefined {
   if (status === 'queued' || status === 'sending') return 's.finished_at is null'
   if (status === 'failed' || status === 'uncertain') return 's.failure is not null'
   return undefined
+}
+
+function merged(sends: readonly FoundSend[], ofScheduled: readonly FoundSend[]): FoundSend[] {
+  return [...sends, ...ofScheduled].sort((a, b) => (a.requestId < b.requestId ? 1 : -1))
 }
 
 function asPage(found: FoundSend[]): SearchPage {
   const sends = found.slice(0, pageSize)
   const last = sends.at(-1)
   return found.length > pageSize && last ? { sends, olderThan: last.requestId } : { sends }
-}
-
-/** The lowest id that can be made at this time. */
-function firstIdAt(moment: Date): string {
-  const ms = Math.max(0, moment.getTime()).toString(16).padStart(12, '0')
-  return `${ms.slice(0, 8)}-${ms.slice(8)}${NIL.slice(13)}`
 }

@@ -20,10 +20,13 @@ const contextStatement = prepared<SendContext>(
            case when conv.id is not null then json_build_object(
              'openedAt', conv.opened_at, 'closedAt', conv.closed_at, 'closedBy', conv.closed_by) end as conversation,
            case when $2 then s.message end as message
-    from sends s join accounts a on a.id = s.account_id
+    from (
+      select account_id, flow_id, conversation_id, message from sends where request_id = $1
+      union all
+      select account_id, flow_id, null, message from scheduled_sends where request_id = $1) s
+    join accounts a on a.id = s.account_id
     left join flows f on f.id = s.flow_id
-    left join conversations conv on conv.id = s.conversation_id
-    where s.request_id = $1`,
+    left join conversations conv on conv.id = s.conversation_id`,
 )
 
 export async function findSendContext(

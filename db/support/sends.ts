@@ -1,7 +1,25 @@
-import { and, asc, eq } from 'drizzle-orm'
 import type { SendRecord, StoredEvent } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
-import { sendEvents, sends } from '../schema.ts'
+import { prepared, sqlText } from '../statement.ts'
+import { recordsWhere } from './both-tables.ts'
+
+/** With one of its events, if it has some. */
+type FoundRow = SendRecord & {
+  eventAt: Date | null
+  event: string
+  fields: Record<string, unknown>
+}
+
+const findStatement = prepared<FoundRow>(
+  'find_send',
+  'Reads a send, scheduled or not, with its stored events.',
+  sqlText`
+    select found.*, e.at as "eventAt", e.event, e.fields
+    from (
+      ${recordsWhere('s.request_id = $1 and ($2::uuid is null or s.account_id = $2)')}) found
+      left join send_events e on e.request_id = found."requestId"
+    order by e.id`,
+)
 
 /**
  * A send with its stored events, read by one statement, so that they are of the same moment. The same statement serves an absent
@@ -12,13 +30,10 @@ export async function findSend(
   requestId: string,
   accountId?: string,
 ): Promise<{ send: SendRecord; events: StoredEvent[] } | undefined> {
-  const mine = accountId === undefined ? undefined : eq(sends.accountId, accountId)
-  const rows = await db
-    .select({ send: sends, event: sendEvents })
-    .from(sends)
-    .leftJoin(sendEvents, eq(sendEvents.requestId, sends.requestId))
-    .where(and(eq(sends.requestId, requestId), mine))
-    .orderBy(asc(sendEvents.id))
-  const send = rows[0]?.send
-  return send && { send, events: rows.flatMap(({ event }) => event ?? []) }
+  const rows = await findStatement(db, [requestId, accountId ?? null])
+  const [first] = rows
+  if (!first) return undefined
+  const { eventAt: _at, event: _event, fields: _fields, ...send } = first
+  const events = rows.flatMap(({ eventAt: at, event, fields }) => (at ? [{ at, event, fields }] : []))
+  return { send, events }
 }

@@ -18,6 +18,7 @@ export const stateWords: Record<SendStatus, string> = {
   sent: 'accepted by the provider',
   failed: 'refused, or given up after its last retry',
   uncertain: 'the provider may or may not have it',
+  canceled: 'canceled before it was sent',
 }
 
 export function State({ status }: { status: SendStatus }) {

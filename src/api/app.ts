@@ -9,15 +9,20 @@ import { Readiness } from '../platform/readiness.ts'
 import type { Runtime } from '../runtime.ts'
 import { answerJson } from './answer.ts'
 import { authenticator } from './authenticate.ts'
+import { bodySteps } from './body/body-steps.ts'
 import { unknownProxyWarner } from './client-address.ts'
 import { timeouts as defaultClientTimeouts } from './client-timeouts.ts'
 import { type ApiEnv, factory } from './context.ts'
 import { answerError, notReady, routeNotFound, wrongMethod } from './errors.ts'
 import { index } from './index-route.ts'
+import { cancelMessage } from './messages/cancel-message.ts'
 import { getMedia } from './messages/get-media.ts'
 import { getMessage } from './messages/get-message.ts'
+import { listMessages } from './messages/list-messages.ts'
+import { sendBatch } from './messages/send-batch.ts'
 import { openApiRoutes } from './openapi/routes.ts'
 import { receiveReceipt } from './receive-receipt.ts'
+import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
 import { traceRequest } from './trace-request.ts'
 
@@ -34,15 +39,20 @@ export function createApp(
 ): ApiApp {
   const { log } = runtime
   const authenticate = authenticator(runtime)
-  const send = sendMessage(runtime, authenticate, timeouts)
   const receipts = receiveReceipt(runtime, timeouts)
+  const body = bodySteps(runtime.settings, timeouts)
+  const steps = sendSteps(runtime)
+  const send = sendMessage(authenticate, body, steps)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use('/v1/*', traceRequest)
   app.use(trackRequest(runtime))
   app.post('/v1/messages', ...send.channelInBody)
   app.post('/v1/channels/:channelId/messages', ...send.channelInPath)
+  app.post('/v1/messages/batch', ...sendBatch(authenticate, body, steps))
+  app.get('/v1/messages', ...listMessages(runtime, authenticate))
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
+  app.post('/v1/messages/:requestId/cancel', ...cancelMessage(runtime, authenticate, body))
 
   app.post('/receipts/:channelId', ...receipts.post)
   app.get('/receipts/:channelId', ...receipts.check)

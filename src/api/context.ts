@@ -17,6 +17,8 @@ export interface RequestState {
   body: readonly Buffer[]
   /** Set by `validate`. */
   request: SendRequest
+  /** Set by `validate` for a batch. */
+  requests: SendRequest[]
   /** Why the request was refused, for the log; set with every error. */
   refusal: string
 }

@@ -5,6 +5,8 @@ export const index = {
   openapi: '/openapi.json',
   health: '/healthz',
   readiness: '/readyz',
-  send: ['POST /v1/messages', 'POST /v1/channels/{channelId}/messages'],
+  send: ['POST /v1/messages', 'POST /v1/channels/{channelId}/messages', 'POST /v1/messages/batch'],
+  cancel: 'POST /v1/messages/{requestId}/cancel',
   read: 'GET /v1/messages/{requestId}',
+  list: 'GET /v1/messages',
 } as const

@@ -1,21 +1,15 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Channel } from '../../db/accounts/channels.ts'
-import type { Runtime } from '../runtime.ts'
 import { answerJson } from './answer.ts'
 import { authorize } from './authenticate.ts'
-import { bodySteps } from './body/body-steps.ts'
-import type { BodyForm } from './body/parse-body.ts'
-import type { ClientTimeouts } from './client-timeouts.ts'
+import type { BodySteps } from './body/body-steps.ts'
 import { type ApiEnv, factory, stateOf } from './context.ts'
-import { repeatAnswerer } from './send/answer-repeat.ts'
-import { templateApplier } from './send/apply-template.ts'
-import { channelChecker } from './send/check-against-channel.ts'
+import { ApiError } from './errors.ts'
 import { checkMediaContent } from './send/check-media-content.ts'
-import { enqueuer } from './send/enqueue.ts'
-import { earlierSendFinder, idempotencyOf } from './send/find-earlier.ts'
-import { channelNotFound, ownChannelFinder } from './send/find-own-channel.ts'
-import { rateLimiter } from './send/rate-limit.ts'
-import { recorder } from './send/record.ts'
+import { atOnce } from './send/check-send-at.ts'
+import { hasIdempotencyKey, idempotencyOf } from './send/find-earlier.ts'
+import { channelNotFound } from './send/find-own-channel.ts'
+import type { SendSteps } from './send/steps.ts'
 import { clientsTraceparent } from './trace-request.ts'
 
 /**
@@ -24,21 +18,14 @@ import { clientsTraceparent } from './trace-request.ts'
  * that the send is committed in PostgreSQL, even if its wake-up could not be added to the queue.
  */
 export function sendMessage(
-  runtime: Runtime,
   authenticate: MiddlewareHandler<ApiEnv>,
-  timeouts: ClientTimeouts,
+  { refuseDeclaredOversize, readBody, validate }: BodySteps,
+  steps: SendSteps,
 ) {
-  const { refuseDeclaredOversize, readBody, validate } = bodySteps(runtime.settings, timeouts)
-  const findOwnChannel = ownChannelFinder(runtime)
-  const checkAgainstChannel = channelChecker(runtime)
-  const applyTemplate = templateApplier(runtime)
-  const limiter = rateLimiter(runtime)
-  const findEarlier = earlierSendFinder(runtime)
-  const answerRepeat = repeatAnswerer(runtime, limiter)
-  const record = recorder(runtime, findEarlier)
-  const enqueue = enqueuer(runtime)
+  const { findOwnChannel, checkAgainstChannel, checkSendAt, applyTemplate } = steps
+  const { limiter, findEarlier, answerRepeat, record, enqueue } = steps
 
-  const pipeline = (form: BodyForm) =>
+  const pipeline = (form: 'channelInBody' | 'channelInPath') =>
     factory.createHandlers(
       refuseDeclaredOversize,
       authenticate,
@@ -49,6 +36,8 @@ export function sendMessage(
         const state = stateOf(c)
         const { incoming } = c.env
         const request = await checkMediaContent(state.request)
+        const { when, issue } = request.sendAt ? await checkSendAt(state, request.sendAt) : atOnce
+        if (issue && !hasIdempotencyKey(incoming)) throw new ApiError(400, issue)
         const channel = await findOwnChannel(state, c.req.param('channelId') ?? request.channelId)
         if (channel.isDeleted) return await answerRepeatOnly(c, channel)
         await checkAgainstChannel(state, request, channel)
@@ -56,11 +45,13 @@ export function sendMessage(
         const idempotency = idempotencyOf(incoming, state, channel)
         const earlier = await findEarlier(state, idempotency)
         if (earlier) return await answerRepeat(c, earlier, { isCounted: false })
+        if (issue) throw new ApiError(400, issue)
         await limiter.rateLimit(state)
         const traceparent = clientsTraceparent(incoming)
-        const recorded = await record(state, { ...request, message }, channel, idempotency, traceparent)
+        const send = { request: { ...request, message }, channel, when, traceparent }
+        const recorded = await record(state, send, idempotency)
         if ('earlier' in recorded) return await answerRepeat(c, recorded.earlier, { isCounted: true })
-        await enqueue(state, recorded.wakeUp)
+        if (when === 'now') await enqueue(state, recorded.wakeUp)
         return answerJson(c, { requestId: state.requestId }, 202)
       },
     )

@@ -5,6 +5,7 @@ import { type ReplayedSet, replaySends, tryReplay } from '../../db/support/repla
 import { defaultReplayLimit, type ReplayableStatus, replaySend } from '../../db/support/replays.ts'
 import { findSend } from '../../db/support/sends.ts'
 import { erasedContactValue } from '../core/contact.ts'
+import { ownReasons } from '../core/own-reasons.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { type Answerer, CliError, renderFields } from './answer.ts'
 import { pastMoment, reasonPart, wholeNumber } from './arguments.ts'
@@ -92,11 +93,15 @@ async function replayOne(db: Database, requestId: string) {
       throw new CliError(`No send ${requestId}: it was never accepted, or is no longer kept`)
     case 'sent':
       throw new CliError(`${requestId} was sent: a replay would send it twice. Send a new message instead`)
+    case 'canceled':
+      throw new CliError(`${requestId} was canceled. Send a new message instead`)
     case 'queued':
     case 'sending':
       throw new CliError(`${requestId} has not ended yet; see: trace ${requestId}`)
     case 'failed':
     case 'uncertain':
+      if (found.send.failure === ownReasons.canceledInDoubt)
+        throw new CliError(`${requestId} was canceled. Send a new message instead`)
       if (!(await findProvider(db, found.send.channelId)))
         throw new CliError(
           `The channel of ${requestId} was deleted. Send a new message by another channel instead`,

@@ -4,6 +4,7 @@ import { isUnavailable } from '../../db/errors.ts'
 import { settingIssue } from '../platform/start-issue.ts'
 import { accountCommands } from './account.ts'
 import { answerer, type Terminal } from './answer.ts'
+import { cancelCommand } from './cancel.ts'
 import { channelCommands } from './channel.ts'
 import { contactCommands } from './contact.ts'
 import { conversationCommands } from './conversation.ts'
@@ -44,6 +45,7 @@ function buildProgram(terminal: Terminal): Command {
   receiptCommands(program, answer)
   traceCommand(program, answer)
   replayCommand(program, answer)
+  cancelCommand(program, answer)
   overrideExits(program, terminal)
   return program
 }

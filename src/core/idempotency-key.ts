@@ -33,3 +33,10 @@ export function fingerprint(request: SendRequest, channelId: string): string {
   const parsed = { channelId, contact, message, flowId, closeConversation, media, ...others }
   return createHash('sha256').update(JSON.stringify(parsed)).digest('hex')
 }
+
+/** The same for a batch of requests, from their fingerprints. It differs from that of a single request, even if it has only that one. */
+export function batchFingerprint(fingerprints: readonly string[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify({ batch: fingerprints }))
+    .digest('hex')
+}

@@ -1,6 +1,8 @@
 export const maxDepth = 32
-/** A valid body has at most 316 (docs/decisions/0030-body-limits.md). The limit is higher, so that the schema can name the faulty fields. */
+/** A valid body has at most 318 (docs/decisions/0030-body-limits.md). The limit is higher, so that the schema can name the faulty fields. */
 export const maxFields = 10_000
+/** The limit of a batch, of which a valid one has at most 31,901. */
+export const maxFieldsOfBatch = 40_000
 
 const quote = 0x22
 const backslash = 0x5c
@@ -25,9 +27,10 @@ export interface LimitedJson {
  * Limits JSON before it is parsed, because parsing and validating millions of small values would block the process for
  * seconds. Invalid JSON is left for the parser to refuse.
  *
- * @returns undefined if it has more than `maxFields` fields and items.
+ * @param limit of its fields and items.
+ * @returns undefined if it has more.
  */
-export function limitJson(json: Buffer): LimitedJson | undefined {
+export function limitJson(json: Buffer, limit = maxFields): LimitedJson | undefined {
   const kept: Buffer[] = []
   let keptFrom = 0
   let depth = 0
@@ -46,7 +49,7 @@ export function limitJson(json: Buffer): LimitedJson | undefined {
       if (depth === maxDepth + 1) keptFrom = at + 1
       depth--
     }
-    if (fields > maxFields) return undefined
+    if (fields > limit) return undefined
   }
   if (kept.length === 0) return { json, isTooDeep: false }
   const rest = depth > maxDepth ? [] : [json.subarray(keptFrom)]

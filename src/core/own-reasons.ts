@@ -1,5 +1,5 @@
 /**
- * Reasons of sends that fail without a provider's answer. They are stored, and `ownReasonOf` recognises stored ones by these texts.
+ * Reasons of sends that end without a provider's answer. They are stored, and `ownReasonOf` recognises stored ones by these texts.
  * So a text, once released, must not change.
  */
 export const ownReasons = {
@@ -7,6 +7,8 @@ export const ownReasons = {
   mediaGone: 'the media is no longer kept',
   channelDeleted: 'its channel was deleted',
   givenUp: 'given up: workers kept crashing on it',
+  /** Of an uncertain send, and of one that failed by a late outcome after that. The others are of failed ones. */
+  canceledInDoubt: 'canceled after an attempt that may have got through',
   /** Only the beginning of the reason; the provider's last answer follows. */
   providerAway: "the channel's provider kept failing",
 } as const
@@ -15,7 +17,7 @@ export const ownReasons = {
 export function ownReasonOf(reason: string): keyof typeof ownReasons | undefined {
   if (reason.startsWith(ownReasons.givenUp)) return 'givenUp'
   if (reason.startsWith(ownReasons.providerAway)) return 'providerAway'
-  const whole = ['expired', 'mediaGone', 'channelDeleted'] as const
+  const whole = ['expired', 'mediaGone', 'channelDeleted', 'canceledInDoubt'] as const
   return whole.find((key) => reason === ownReasons[key])
 }
 

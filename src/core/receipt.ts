@@ -2,12 +2,13 @@ import type { ContactType } from './contact.ts'
 import { tidyText } from './outcome.ts'
 import type { EventFields } from './timeline-events.ts'
 
-/** What a receipt says about a message: the provider has it, the contact got it, read it, or won't get it. */
-export const receiptKinds = ['accepted', 'delivered', 'read', 'undelivered'] as const
-export type ReceiptKind = (typeof receiptKinds)[number]
-
 /** What is known of a sent message by its receipts. */
-export type DeliveryState = Exclude<ReceiptKind, 'accepted'>
+export const deliveryStates = ['delivered', 'read', 'undelivered'] as const
+export type DeliveryState = (typeof deliveryStates)[number]
+
+/** What a receipt says about a message: the provider has it, the contact got it, read it, or won't get it. */
+export const receiptKinds = ['accepted', ...deliveryStates] as const
+export type ReceiptKind = (typeof receiptKinds)[number]
 
 /**
  * The delivery states of each kind of contact, the lowest first: a state changes only to a higher one. A phone may be one of

@@ -4,3 +4,12 @@ const lowerCaseUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
 export function canBeRecordId(text: string): boolean {
   return lowerCaseUuid.test(text)
 }
+
+/** The time at which a record's id was made, in ms since 1970. */
+export const madeAtMs = (id: string): number => Number.parseInt(id.replace('-', '').slice(0, 12), 16)
+
+/** The lowest id that can be made at this time. */
+export function firstIdAt(ms: number): string {
+  const hex = Math.max(0, ms).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
+}

@@ -1,3 +1,5 @@
+import { madeAtMs } from './record-id.ts'
+
 const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
 /** A UUIDv7 from a tool that removes the dashes. A trace id looks the same, except for the version. */
 const withoutDashes = /(?<![0-9a-f])[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}(?![0-9a-f])/i
@@ -107,5 +109,5 @@ function whyNone(text: string): string {
 /** The time at the beginning of a UUIDv7; undefined for any other id. */
 function madeAt(id: string): Date | undefined {
   if (!/^.{14}7.{4}[89ab]/.test(id)) return undefined
-  return new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16))
+  return new Date(madeAtMs(id))
 }

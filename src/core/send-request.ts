@@ -4,6 +4,10 @@ import { besideOtherIssues, optional, singleLine, string } from './fields.ts'
 import type { Message } from './message.ts'
 import { contentOf, messageSchema } from './message-body.ts'
 import type { Network } from './public-address.ts'
+import { parseSendAt, sendAtWanted } from './send-at.ts'
+
+/** Limit of the messages of a batch. */
+export const maxMessages = 100
 
 /** A request for a send: validated and normalised, with decoded media. */
 export interface SendRequest {
@@ -14,6 +18,10 @@ export interface SendRequest {
   mediaContent: Buffer | undefined
   flowId: string | undefined
   closeConversation: boolean
+  /** Not to be sent before this time. */
+  sendAt?: Date | undefined
+  /** The client's own id of the send. */
+  reference?: string | undefined
 }
 
 /** Fields that are accepted both next to the message and inside it (docs/reference/api.md#flow-and-conversation). */
@@ -58,32 +66,59 @@ const contact = z
 
 const channelId = string.describe('The channel that sends the message.')
 
+const sendAt = z
+  .string()
+  .meta({
+    format: 'date-time',
+    description:
+      'When to send it: a time with an offset, as in RFC 3339. It is never sent earlier. At most 60 s ago, which means now. Default: now.',
+  })
+  .transform((text, context) => {
+    const moment = parseSendAt(text)
+    if (moment) return moment
+    context.addIssue({ code: 'custom', message: sendAtWanted })
+    return z.NEVER
+  })
+
+const reference = singleLine(1, 256).describe(
+  'An id of your own, such as that of an order. It is returned with the send, and found by `GET /v1/messages`. Any number of sends may have the same.',
+)
+
 /** The fields that the two bodies of a send have in common. */
 const bodyFields = (allowedPrivateNetworks: readonly Network[]) => ({
   contact,
   message: messageSchema(allowedPrivateNetworks, associationInside),
   ...association,
+  sendAt: optional(sendAt),
+  reference: optional(reference),
 })
 
 type Body = z.output<z.ZodObject<ReturnType<typeof bodyFields>>>
 
 /**
- * The schemas of the two bodies of a send (docs/reference/api.md#send): with the channel in the body, or in the path. They
- * have no other difference.
+ * The schemas of the two bodies of a send (docs/reference/api.md#send), with the channel in the body, or in the path, which is
+ * their only difference; and of a batch (docs/reference/api.md#batch).
  *
  * @param allowedPrivateNetworks networks that a `mediaUrl` with an IP address may use although they aren't public.
  */
 export function sendRequestSchemas(allowedPrivateNetworks: readonly Network[]) {
   const fields = bodyFields(allowedPrivateNetworks)
+  const channelInBody = z
+    .strictObject({ channelId, ...fields })
+    .superRefine(sameInBothPlaces, besideOtherIssues)
+    .transform(toSendRequest)
   return {
-    channelInBody: z
-      .strictObject({ channelId, ...fields })
-      .superRefine(sameInBothPlaces, besideOtherIssues)
-      .transform(toSendRequest),
+    channelInBody,
     channelInPath: z
       .strictObject(fields)
       .superRefine(sameInBothPlaces, besideOtherIssues)
       .transform(toSendRequest),
+    /** Several bodies with the channel in each. They are counted before they are parsed, because a hostile list may be long. */
+    batch: z
+      .strictObject({
+        messages: z.array(z.unknown()).min(1, 'is empty').max(maxMessages).pipe(z.array(channelInBody)),
+      })
+      .transform(({ messages }) => messages),
   }
 }
 

@@ -45,6 +45,10 @@ const fault = choice<Fault>('Whose fault a failed call is', {
  */
 export const timelineEvents = {
   accepted: { when: 'The send is recorded.', fields: {} },
+  scheduled: {
+    when: 'It was accepted to be sent later.',
+    fields: { sendAt: moment.describe('Not before this time, in UTC.') },
+  },
   conversation_closed: {
     when: 'The open conversation was closed.',
     fields: { conversationId: z.string().nullable().describe('Null if none was open.') },
@@ -91,6 +95,7 @@ export const timelineEvents = {
     when: 'The end, unless the outcome comes late or it is replayed.',
     fields: { reason: reason.optional() },
   },
+  canceled: { when: 'The end: it was canceled before the provider could have it.', fields: {} },
   replayed: { when: 'An operator replayed the send.', fields: { nextAttemptAt } },
   delivered: { when: 'The provider reports that the contact got the message.', fields: receiptFields },
   read: { when: 'The provider reports that the contact read the message.', fields: receiptFields },

@@ -7,7 +7,7 @@ import type { EventFields, TimelineEvent, TimelineEventName } from './timeline-e
 
 export type { TimelineEvent }
 
-export const sendStatuses = ['queued', 'sending', 'sent', 'failed', 'uncertain'] as const
+export const sendStatuses = ['queued', 'sending', 'sent', 'failed', 'uncertain', 'canceled'] as const
 export type SendStatus = (typeof sendStatuses)[number]
 
 /** The stored outcome of an attempt: no content, no credential. */
@@ -23,12 +23,13 @@ export const timelineFields = {
   requestId: z.string().meta({ format: 'uuid', description: 'The id of the send.' }),
   status: choice<SendStatus>('The state of the send', {
     queued:
-      'waits for its first attempt, for an earlier send to its contact, for a retry, or for its channel',
+      'waits for the time that it is scheduled for, for its first attempt, for an earlier send to its contact, for a retry, or for its channel',
     sending: 'a worker has claimed it and is calling the provider',
     sent: 'the provider accepted the message, which does not mean that it was delivered or read; see `delivery`',
     failed:
       'the provider refused it, the last retry failed, its provider stayed away, it has expired, its channel was deleted, its media is no longer kept, or workers kept crashing on it',
     uncertain: 'the provider may or may not have the message',
+    canceled: 'it was canceled before the provider could have the message',
   }),
   channelId: z.string().describe('The channel that sends it.'),
   contact: z.object({
@@ -51,6 +52,13 @@ export const timelineFields = {
     .nullable()
     .describe('Null until the provider reports. Many channels get no reports.'),
   deliveryAt: moment.nullable().describe('When that report was recorded, in UTC.'),
+  sendAt: moment
+    .nullable()
+    .describe('The time for which it was scheduled, in UTC. Null if the request gave none.'),
+  reference: z
+    .string()
+    .nullable()
+    .describe('Your own id of the send. Null if the request gave none, or after the contact was erased.'),
   events: z.array(z.custom<TimelineEvent>()).describe('The events so far, oldest first.'),
 }
 
@@ -77,6 +85,8 @@ export interface SendRecord {
   failure: string | null
   delivery: DeliveryState | null
   deliveryAt: Date | null
+  sendAt: Date | null
+  reference: string | null
 }
 
 /** A stored event. It may have been written by a later release, with a name that is unknown here. */
@@ -99,12 +109,19 @@ export function buildTimeline(
 ): Timeline {
   // The sort is stable: of the same moment, receipts come after what they are about.
   const [receipts, others] = divide(stored, isOfReceipt)
-  const events = [
-    eventOfRow(send.acceptedAt, 'accepted', {}),
-    ...others,
-    ...latestAttempt(send),
-    ...receipts,
-  ].sort((a, b) => a.at.getTime() - b.at.getTime())
+  const events = [...accept(send), ...others, ...latestAttempt(send, stored), ...receipts].sort(
+    (a, b) => a.at.getTime() - b.at.getTime(),
+  )
+  return {
+    ...summaryOf(send, contact),
+    events: events.map(
+      ({ at, event, fields }) => ({ at: at.toISOString(), event, ...fields }) as TimelineEvent,
+    ),
+  }
+}
+
+/** The timeline of a send without its events. */
+export function summaryOf(send: SendRecord, contact: 'whole' | 'masked'): Omit<Timeline, 'events'> {
   return {
     requestId: send.requestId,
     status: send.status,
@@ -119,9 +136,8 @@ export function buildTimeline(
     providerMessageId: send.providerMessageId,
     delivery: send.delivery,
     deliveryAt: send.deliveryAt?.toISOString() ?? null,
-    events: events.map(
-      ({ at, event, fields }) => ({ at: at.toISOString(), event, ...fields }) as TimelineEvent,
-    ),
+    sendAt: send.sendAt?.toISOString() ?? null,
+    reference: send.reference,
   }
 }
 
@@ -140,18 +156,30 @@ function divide<Item>(items: readonly Item[], isFirst: (item: Item) => boolean):
 /** Whether an event was made by a receipt. */
 export const isOfReceipt = ({ event }: { event: string }): boolean => receiptEvents.has(event)
 
-function latestAttempt(send: SendRecord): StoredEvent[] {
+function accept({ acceptedAt, sendAt }: SendRecord): StoredEvent[] {
+  const accepted = eventOfRow(acceptedAt, 'accepted', {})
+  if (!sendAt || sendAt <= acceptedAt) return [accepted]
+  return [accepted, eventOfRow(acceptedAt, 'scheduled', { sendAt: sendAt.toISOString() })]
+}
+
+function latestAttempt(send: SendRecord, stored: readonly StoredEvent[]): StoredEvent[] {
   const { attempt, worker, claimedAt, finishedAt, attemptRecord, status, failure: reason } = send
   const events: StoredEvent[] = []
   // The events of a lost attempt that is retried are stored.
   if (status === 'queued') return events
-  if (claimedAt) events.push(eventOfRow(claimedAt, 'attempt_started', { attempt, worker: worker ?? '' }))
+  // The events of an attempt that was lost before its send was canceled are stored too.
+  const isStored = attemptRecord === null && stored.some((event) => isStartOf(send, event))
+  if (claimedAt && !isStored)
+    events.push(eventOfRow(claimedAt, 'attempt_started', { attempt, worker: worker ?? '' }))
   if (!finishedAt || status === 'sending') return events
   if (attemptRecord) events.push(eventOfRow(finishedAt, 'attempt_finished', attemptRecord))
-  else if (claimedAt) events.push(eventOfRow(finishedAt, 'attempt_lost', { attempt, reason }))
+  else if (claimedAt && !isStored) events.push(eventOfRow(finishedAt, 'attempt_lost', { attempt, reason }))
   events.push(eventOfRow(finishedAt, status, reason === null ? {} : { reason }))
   return events
 }
+
+const isStartOf = ({ attempt, claimedAt }: SendRecord, { at, event, fields }: StoredEvent) =>
+  event === 'attempt_started' && fields.attempt === attempt && at.getTime() === claimedAt?.getTime()
 
 function eventOfRow<Name extends TimelineEventName>(
   at: Date,

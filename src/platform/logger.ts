@@ -39,7 +39,14 @@ function standardOutput(): DestinationStream {
 
 /** Fields of log lines that differ from the timeline's, and of events that are logged only. */
 interface OwnFields {
-  accepted: { accountId: string; channelId: string; contact: string; messageType: MessageType }
+  accepted: {
+    accountId: string
+    channelId: string
+    contact: string
+    messageType: MessageType
+    reference?: string | undefined
+  }
+  canceled: { accountId: string } | { by: string }
   attempt_started: EventFields['attempt_started'] & { conversationId: string }
   retry_scheduled: { reason: string | undefined; nextAttemptAt: Date | null | undefined }
   channel_held: { reason: string | undefined; channelId: string }

@@ -284,5 +284,5 @@ type Counted = Pick<
 function startAtZero({ accepted, rateLimited, ended }: Counted): void {
   for (const message_type of ['text', 'template', 'media']) accepted.inc({ message_type }, 0)
   for (const limit of ['account', 'address']) rateLimited.inc({ limit }, 0)
-  for (const status of ['sent', 'failed', 'uncertain']) ended.inc({ status }, 0)
+  for (const status of ['sent', 'failed', 'uncertain', 'canceled']) ended.inc({ status }, 0)
 }

@@ -93,6 +93,7 @@ const environment = z.object({
     .regex(/^\d{1,7}(,\d{1,7})*$/, 'has to be a list of whole seconds, e.g. 1,5,25')
     .transform((text) => text.split(',').map(Number))
     .default([1, 5, 25, 120, 600, 2400, 7200]),
+  SCHEDULE_MAX_DAYS: whole(1, 365).default(30),
   RETENTION_DAYS: whole(1, 36_500).default(90),
   MEDIA_RETENTION_HOURS: whole(0, 876_000).default(24),
   PUBLIC_BASE_URL: url(['http:', 'https:'], 'https://messages.example.com').optional(),

@@ -48,9 +48,10 @@ declare module 'ioredis' {
 }
 
 export interface SharedLimiter {
-  useUp(key: string): Promise<Count>
-  /** Takes one use back. */
-  refund(key: string): Promise<Count>
+  /** Counts so many uses, by default one; none of them if not all are left. */
+  useUp(key: string, uses?: number): Promise<Count>
+  /** Takes so many uses back, by default one. */
+  refund(key: string, uses?: number): Promise<Count>
   /** Counts no use. */
   read(key: string): Promise<Count>
 }
@@ -73,16 +74,19 @@ export function sharedLimiters({ shards }: Pick<Clients, 'shards'>) {
       ...options,
       duration: Math.min(limit.seconds, longestTimerSeconds),
     })
-    const count = async (by: (limiter: RateLimiterAbstract) => Promise<RateLimiterRes>): Promise<Count> => {
+    const count = async (
+      by: (limiter: RateLimiterAbstract) => Promise<RateLimiterRes>,
+      uses = 0,
+    ): Promise<Count> => {
       try {
-        return toCount(await by(shared), limit)
+        return toCount(await by(shared), limit, uses)
       } catch {
-        return notBeyond(limit.seconds, toCount(await by(local), limit))
+        return notBeyond(limit.seconds, toCount(await by(local), limit, uses))
       }
     }
     return {
-      useUp: (key) => count((limiter) => consume(limiter, key)),
-      refund: (key) => count((limiter) => limiter.reward(key, 1)),
+      useUp: (key, uses = 1) => count((limiter) => consume(limiter, key, uses), uses),
+      refund: (key, uses = 1) => count((limiter) => limiter.reward(key, uses)),
       read: (key) => count((limiter) => limiter.reward(key, 0)),
     }
   }
@@ -102,12 +106,14 @@ function usesOn({ prefix, redis, throughBreaker }: RedisShard) {
 }
 
 /** The library throws the count when the limit is reached, and an error when the store fails. */
-async function consume(limiter: RateLimiterAbstract, key: string): Promise<RateLimiterRes> {
+async function consume(limiter: RateLimiterAbstract, key: string, uses: number): Promise<RateLimiterRes> {
   try {
-    return await limiter.consume(key)
+    return await limiter.consume(key, uses)
   } catch (error) {
-    if (error instanceof RateLimiterRes) return error
-    throw error
+    if (!(error instanceof RateLimiterRes)) throw error
+    // The local one has counted them.
+    if (limiter instanceof RateLimiterMemory) await limiter.reward(key, uses)
+    return error
   }
 }
 
@@ -116,7 +122,17 @@ function notBeyond(seconds: number, count: Count): Count {
   return { ...count, resetSeconds: Math.min(count.resetSeconds, seconds) }
 }
 
-function toCount({ consumedPoints, msBeforeNext }: RateLimiterRes, { points }: { points: number }): Count {
+/** @param uses those that were to be counted now; if they are beyond the limit, none was. */
+function toCount(
+  { consumedPoints, msBeforeNext }: RateLimiterRes,
+  { points }: { points: number },
+  uses: number,
+): Count {
   const left = points - consumedPoints
-  return { isOver: left < 0, remaining: Math.max(left, 0), resetSeconds: Math.ceil(msBeforeNext / 1000) }
+  const isOver = left < 0
+  return {
+    isOver,
+    remaining: Math.max(isOver ? left + uses : left, 0),
+    resetSeconds: Math.ceil(msBeforeNext / 1000),
+  }
 }

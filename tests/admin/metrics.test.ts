@@ -51,9 +51,10 @@ test('before anything has happened, every collected metric is there and 0', asyn
   const scrape = await scrapeAfresh()
   for (const collector of ['database', 'queues'])
     expect(scrape.value('outbound_collector_up', { collector }), collector).toBe(1)
-  for (const state of ['due', 'later', 'sending'])
+  for (const state of ['due', 'later', 'sending', 'scheduled'])
     expect(scrape.value('outbound_unfinished_sends', { state }), state).toBe(0)
-  for (const channels of ['free', 'limited', 'stopped']) expect(oldest(scrape, channels), channels).toBe(0)
+  for (const channels of ['free', 'limited', 'stopped', 'scheduled'])
+    expect(oldest(scrape, channels), channels).toBe(0)
   for (const queue of ['sends', 'sends-overflow']) {
     for (const state of ['waiting', 'prioritized', 'delayed', 'active'])
       expect(scrape.value('outbound_queue_jobs', { queue, state }), `${queue} ${state}`).toBe(0)

@@ -273,6 +273,58 @@ describe('the page of a send', () => {
   const timelineOf = (requestId: string) => finishedTimeline(service, requestId, account.apiKey)
 })
 
+describe('a cancel', () => {
+  const cancelUrl = (requestId: string) => `${admin.url}/support/${requestId}/cancel`
+  const scheduled = (more: object = {}) =>
+    accept(service, account, {
+      ...textBody(),
+      sendAt: new Date(Date.now() + 3_600_000).toISOString(),
+      ...more,
+    })
+
+  test('is offered for a send that waits, asks first, ends it, and is refused afterwards', async () => {
+    const requestId = await scheduled()
+    const page = await sendPage(requestId)
+    expect(page.text).toContain('Scheduled for')
+    expect(page.html).toContain(`href="/support/${requestId}/cancel"`)
+    expect((await getPage(cancelUrl(requestId))).text).toContain('Cancel this text?')
+    const { status, headers } = await postForm(cancelUrl(requestId), {})
+    expect([status, headers.get('location')]).toEqual([303, `/support/${requestId}`])
+    const canceled = await sendPage(requestId)
+    expect(canceled.text).toContain('Not sent. It was canceled at')
+    expect(canceled.html).not.toContain('/cancel"')
+    expect((await postForm(cancelUrl(requestId), {})).status).toBe(303)
+    expect(service.logsOf(requestId).filter(({ event }) => event === 'canceled')).toMatchObject([
+      { by: 'support page' },
+    ])
+  })
+
+  test('of what has ended is a 409, and of no send a 404', async () => {
+    const sent = await finished(textBody())
+    expect((await sendPage(sent)).html).not.toContain('/cancel"')
+    for (const page of [await getPage(cancelUrl(sent)), await postForm(cancelUrl(sent), {})]) {
+      expect([
+        page.status,
+        page.text.includes('It is sent: only a send that waits can be canceled.'),
+      ]).toEqual([409, true])
+    }
+    expect((await postForm(cancelUrl('01a1fde1-ea47-76ae-9a8d-559e0203a63f'), {})).status).toBe(404)
+  })
+
+  test('the box takes a reference, and the search has a field for it and a state of scheduled sends', async () => {
+    const reference = `order ${newContact()} #1`
+    const requestId = await scheduled({ reference })
+    const { status, headers } = await postForm(`${admin.url}/support/find`, { requestId: ` ${reference} ` })
+    expect([status, headers.get('location')]).toEqual([303, `/support/${requestId}`])
+    expect((await sendPage(requestId)).text).toContain(reference)
+    const other = await scheduled({ reference })
+    const both = await postForm(`${admin.url}/support/find`, { requestId: reference })
+    for (const id of [requestId, other]) expect(both.html).toContain(`<a href="/support/${id}">`)
+    const query = new URLSearchParams({ reference, state: 'scheduled' })
+    expect((await getPage(`${admin.url}/support/search?${query}`)).html).toContain(other)
+  })
+})
+
 describe('a replay', () => {
   const replayUrl = (requestId: string) => `${admin.url}/support/${requestId}/replay`
 

@@ -20,7 +20,16 @@ const others = (...taken: string[]) =>
   )
 
 const cases: [string, string, string[]][] = [
-  ...others('POST').map((method): [string, string, string[]] => [method, '/v1/messages', ['POST']]),
+  ...others('GET', 'POST').map((method): [string, string, string[]] => [
+    method,
+    '/v1/messages',
+    ['GET', 'HEAD', 'POST'],
+  ]),
+  ...others('POST').map((method): [string, string, string[]] => [
+    method,
+    `/v1/messages/${absentId}/cancel`,
+    ['POST'],
+  ]),
   ...others('POST').map((method): [string, string, string[]] => [
     method,
     `/v1/channels/${absentId}/messages`,
@@ -50,7 +59,8 @@ test.each(cases)(
 )
 
 test('a HEAD of a route for POST only is a 405 without a body', async () => {
-  const answer = await rawRequest(service, { method: 'HEAD', path: '/v1/messages' })
+  const path = `/v1/messages/${absentId}/cancel`
+  const answer = await rawRequest(service, { method: 'HEAD', path })
   expect(answer).toMatchObject({ status: 405, body: '' })
   expect(allowed(answer)).toEqual(['POST'])
 })

@@ -42,6 +42,8 @@ test('the owner of a queued send gets its whole timeline, with its accept as the
     providerMessageId: null,
     delivery: null,
     deliveryAt: null,
+    sendAt: null,
+    reference: null,
     events: [{ at: body.acceptedAt, event: 'accepted' }],
   })
   expect(Math.abs(Date.parse(body.acceptedAt) - Date.now())).toBeLessThan(10_000)

@@ -20,10 +20,14 @@ test('the root of the API lists its routes, and each of them exists', async () =
     health: '/healthz',
     readiness: '/readyz',
   })
-  expect(body.send).toEqual(['POST /v1/messages', 'POST /v1/channels/{channelId}/messages'])
+  expect(body.send).toEqual([
+    'POST /v1/messages',
+    'POST /v1/channels/{channelId}/messages',
+    'POST /v1/messages/batch',
+  ])
   for (const path of [body.docs, body.openapi, body.health, body.readiness])
     expect((await fetch(service.url + path)).status, path).toBe(200)
-  for (const route of [...body.send, body.read]) {
+  for (const route of [...body.send, body.cancel, body.read, body.list]) {
     const [method, path] = route.split(' ')
     expect((await request(service, path, { method })).status, route).toBe(401)
   }

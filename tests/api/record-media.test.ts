@@ -146,7 +146,8 @@ async function recordByStep(content: Buffer, db = service.runtime.db): Promise<b
     deadline: new Deadline(20_000),
     caller: { accountId: account.accountId } as Caller,
   }
-  return await record(state, request, channel, undefined, undefined).then(
+  const send = { request, channel, when: 'now', traceparent: undefined } as const
+  return await record(state, send, undefined).then(
     () => true,
     () => false,
   )

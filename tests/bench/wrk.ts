@@ -14,6 +14,8 @@ export interface WrkLoad {
   senders: readonly Sender[]
   connections: number
   seconds: number
+  /** Messages of a request; more than one are a batch. Default: one. */
+  messages?: number
 }
 
 export interface WrkResult {
@@ -25,7 +27,7 @@ export interface WrkResult {
 /** Puts load on an API by a separate program. @param folder for its input files. */
 export function openWrk(folder: string): (load: WrkLoad) => Promise<WrkResult> {
   let asked = 0
-  return async ({ url, senders, connections, seconds }) => {
+  return async ({ url, senders, connections, seconds, messages = 1 }) => {
     const { file, env } = await wrkBinary()
     const sendersFile = join(folder, `senders-${++asked}`)
     const lines = senders.map(({ apiKey, channelId }) => `${apiKey} ${channelId}\n`)
@@ -35,7 +37,7 @@ export function openWrk(folder: string): (load: WrkLoad) => Promise<WrkResult> {
     const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script]
     const { stdout } = await promisify(execFile)(
       file,
-      [...options, url, sendersFile, contacts, String(requests)],
+      [...options, url, sendersFile, contacts, String(requests / messages), String(messages)],
       { env: { ...process.env, ...env } },
     )
     const { count, failed, micros, p50, p99 } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')

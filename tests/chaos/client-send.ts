@@ -17,6 +17,8 @@ export interface ClientSend {
   contact: string
   /** Without a key it sends only once. */
   isKeyed: boolean
+  /** When it is to be sent; undefined for now. */
+  sendAt?: Date | undefined
   answers: Answer[]
 }
 

@@ -23,13 +23,15 @@ export interface LoadOptions {
   channelIds?: readonly string[]
   /** Whether every second client has no key. */
   isWithoutKeys?: boolean
+  /** When each is to be sent, by its index. */
+  sendAt?: (index: number) => Date
 }
 
 const giveUpAfterMs = 60_000
 const firstBackoffMs = 200
 const longestBackoffMs = 4000
 const answerWithinMs = 10_000
-const maxPerSecond = 150
+export const maxPerSecond = 150
 
 const agent = new Agent({ headersTimeout: answerWithinMs, bodyTimeout: answerWithinMs })
 
@@ -61,9 +63,13 @@ export async function load(phase: Phase, options: LoadOptions): Promise<void> {
 }
 
 function nextClient(phase: Phase, options: LoadOptions, index: number): Promise<void> {
-  const { through = 'balancer', triesAgain = true, channelIds = [], isWithoutKeys = false } = options
+  const { through = 'balancer', triesAgain = true, channelIds = [], isWithoutKeys = false, sendAt } = options
   const isKeyed = !isWithoutKeys || index % 2 === 0
-  const send = phase.newSend({ channelId: channelIds[index % channelIds.length], isKeyed })
+  const send = phase.newSend({
+    channelId: channelIds[index % channelIds.length],
+    isKeyed,
+    sendAt: sendAt?.(index),
+  })
   return triesAgain && isKeyed ? askUntilAnswered(phase, send, through) : ask(phase, send, through)
 }
 
@@ -104,11 +110,28 @@ export async function ask(phase: Phase, send: ClientSend, through: Way): Promise
   send.answers.push({ at, ms: performance.now() - startedAt, ...answer })
 }
 
+/** Cancels a send once. @returns the status of the answer, and that of the send; undefined if the connection broke. */
+export async function cancel(
+  { fleet, apiKey }: World,
+  requestId: string,
+): Promise<{ status: number; sendStatus: string | undefined } | undefined> {
+  try {
+    const { statusCode, body } = await request(
+      `${urlOf(fleet, 'balancer')}/v1/messages/${requestId}/cancel`,
+      { method: 'POST', dispatcher: agent, headers: { Authorization: `Bearer ${apiKey}` } },
+    )
+    const { status } = Object(await body.json().catch(() => undefined)) as { status?: string }
+    return { status: statusCode, sendStatus: status }
+  } catch {
+    return undefined
+  }
+}
+
 let turn = 0
 
 async function post(
   { fleet, apiKey }: World,
-  { key, contact, channelId, isKeyed }: ClientSend,
+  { key, contact, channelId, isKeyed, sendAt }: ClientSend,
   through: Way,
 ) {
   const { statusCode, headers, body } = await request(`${urlOf(fleet, through)}/v1/messages`, {
@@ -123,6 +146,7 @@ async function post(
       channelId,
       contact: { value: contact },
       message: { type: 'text', text: { value: 'Hello' } },
+      ...(sendAt && { sendAt }),
     }),
   })
   const { requestId } = Object(await body.json().catch(() => undefined)) as { requestId?: string }

@@ -6,6 +6,10 @@ export interface Scale {
   workerKills: number
   apiKills: number
   restarts: number
+  /** Sends that are scheduled for one second. */
+  dueTogether: number
+  /** Sends that are canceled at their moment. */
+  cancels: number
   keys: number
   requestsPerKey: number
   /** How long a store is under load. */
@@ -26,7 +30,10 @@ export interface Findings {
 
 export interface Fault {
   name: string
-  /** Its sends, as a share of the number that is asked for. The shares of all faults but `receipts` add up to 1: its sends come on top. */
+  /**
+   * Its sends, as a share of the number that is asked for; 0 if the scale says how many. The shares of all faults but `receipts`
+   * add up to 1: its sends come on top.
+   */
   share: number
   times(scale: Scale): number
   /** Sends the phase's messages, and strikes meanwhile. */

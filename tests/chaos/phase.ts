@@ -51,6 +51,7 @@ export interface InFlight {
 interface NewSend {
   channelId?: string | undefined
   isKeyed?: boolean
+  sendAt?: Date | undefined
 }
 
 interface PhaseOptions {
@@ -75,9 +76,9 @@ export async function openPhase(world: World, { name, random, sends }: PhaseOpti
   const clients: ClientSend[] = []
   const newContact = contactsFrom(random)
   const channelId = await openChannel('hold')
-  const newSend = ({ channelId: to = channelId, isKeyed = true }: NewSend = {}) => {
+  const newSend = ({ channelId: to = channelId, isKeyed = true, sendAt }: NewSend = {}) => {
     const key = `${name}-${clients.length + 1}`
-    const send: ClientSend = { channelId: to, key, contact: newContact(), isKeyed, answers: [] }
+    const send: ClientSend = { channelId: to, key, contact: newContact(), isKeyed, sendAt, answers: [] }
     clients.push(send)
     return send
   }

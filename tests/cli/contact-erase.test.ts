@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { listConversations } from '../../db/delivery/conversations.ts'
 import { findMedia } from '../../db/delivery/media.ts'
-import { conversations, sandboxMessages, sendEvents, sends } from '../../db/schema.ts'
+import { conversations, idempotencyKeys, sandboxMessages, sendEvents, sends } from '../../db/schema.ts'
 import { eraseContact } from '../../db/support/erase.ts'
 import { replaySends } from '../../db/support/replay-sets.ts'
 import { replaySend } from '../../db/support/replays.ts'
@@ -24,6 +24,8 @@ import {
 import { type Account, accept, buildAccount, newContact, post, textBody } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { dumpDatabase } from '../support/dumps.ts'
+import { expectError } from '../support/expect-error.ts'
+import { inSeconds, postBatch } from '../support/later.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 import { waitingForLocks } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
@@ -93,6 +95,24 @@ const bodies = {
     },
   },
 }
+
+test('the fingerprint of a batch with a send to the contact is gone, and its key stays: a repeat is a 422', async () => {
+  const key = { 'Idempotency-Key': 'batch' }
+  const others = { 'Idempotency-Key': 'others' }
+  const messages = [textBody(), textBody(content, phone), { ...textBody(), sendAt: inSeconds(86_400) }]
+  expect((await postBatch(service, account, messages, key)).status).toBe(202)
+  const unrelated = [textBody(), textBody()]
+  expect((await postBatch(service, account, unrelated, others)).status).toBe(202)
+  const past = { status: 'sent', finishedAt: new Date() } as const
+  await db.update(sends).set(past).where(eq(sends.contactValue, phone))
+  expect(await erase()).toEqual({ erased: 1, unfinished: 0 })
+  const kept = await db.select().from(idempotencyKeys)
+  expect(kept.map(({ fingerprint }) => fingerprint.length).toSorted()).toEqual([0, 32])
+  expectError(await postBatch(service, account, messages, key), 422)
+  expect((await postBatch(service, account, unrelated, others)).headers.get('Idempotent-Replayed')).toBe(
+    'true',
+  )
+})
 
 test('content and contact are gone from every table, and the redacted timelines stay', async () => {
   const worker = await service.startWorker()

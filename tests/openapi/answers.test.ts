@@ -78,7 +78,9 @@ async function ask(
 
 const endpoints = ['/v1/messages', '/v1/channels/{channelId}/messages'] as const
 
-/** Posts a send by either endpoint. */
+const cancelTemplate = '/v1/messages/{requestId}/cancel'
+
+/** Posts a send by either endpoint, or as the only one of a batch; or cancels an absent one. */
 function send(
   template: string,
   body: object,
@@ -86,9 +88,21 @@ function send(
   headers: Record<string, string> = {},
   to = account.channelId,
 ) {
+  if (template === cancelTemplate) return ask(at, 'POST', template.replace('{requestId}', absentId))
+  if (template === '/v1/messages/batch') return batch([body], at, headers, to)
   return template === '/v1/messages'
     ? ask(at, 'POST', template, { headers, body: { channelId: to, ...body } })
     : ask(at, 'POST', template.replace('{channelId}', to), { headers, body })
+}
+
+function batch(
+  bodies: readonly object[],
+  at = service,
+  headers: Record<string, string> = {},
+  to = account.channelId,
+) {
+  const messages = bodies.map((body) => ({ channelId: to, ...body }))
+  return ask(at, 'POST', '/v1/messages/batch', { headers, body: { messages } })
 }
 
 test('the document has the routes of the service, and no other', () => {
@@ -133,6 +147,30 @@ test('a media link answers as documented', async () => {
     expect(status).toBe(200)
     validateAnswer(method, pathname, status, undefined, headers)
   }
+})
+
+test('a batch, its repeat, a cancel and pages of a list answer as documented', async () => {
+  const bodies = [exampleBodies.text.value, exampleBodies.later.value]
+  const headers = { 'Idempotency-Key': 'a batch' }
+  const first = await batch(bodies, service, headers)
+  const again = await batch(bodies, service, headers)
+  expect([first.status, again.status]).toEqual([202, 202])
+  expect(again.body).toEqual(first.body)
+  const [, later] = first.body.messages
+  expect((await ask(service, 'GET', `/v1/messages/${later.requestId}`)).body.events).toMatchObject([
+    { event: 'accepted' },
+    { event: 'scheduled' },
+  ])
+  const canceled = await ask(service, 'POST', cancelTemplate.replace('{requestId}', later.requestId))
+  expect(canceled.body).toEqual({ requestId: later.requestId, status: 'canceled' })
+  expect((await ask(service, 'GET', `/v1/messages/${later.requestId}`)).body.events.at(-1)).toMatchObject({
+    event: 'canceled',
+  })
+  const page = await ask(service, 'GET', '/v1/messages?limit=1')
+  expect(page.body.messages).toMatchObject([{ requestId: later.requestId, status: 'canceled' }])
+  const next = await ask(service, 'GET', `/v1/messages?limit=1&after=${page.body.next}`)
+  expect(next.body.messages).toHaveLength(1)
+  expect((await ask(service, 'HEAD', '/v1/messages')).status).toBe(200)
 })
 
 test('the timelines of sends that went well, were retried, refused, uncertain, replayed and erased are as documented', async () => {
@@ -213,8 +251,14 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     return await answer.finally(() => db.execute(sql`alter table sends rename column elsewhere to flow_id`))
   },
   missing: (template) => ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: {} }),
-  faulty: (template) =>
-    ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: faultyBody }),
+  faulty(template, method) {
+    if (method === 'GET') return ask(service, 'GET', '/v1/messages?limit=1000&contact=nobody&page=2')
+    if (template === '/v1/messages/batch')
+      return ask(service, 'POST', template, {
+        body: { messages: [{ ...faultyBody, contact: { value: '12' } }] },
+      })
+    return ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: faultyBody })
+  },
   incompatible: (template) =>
     ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: incompatibleBody }),
   notJson: (template) => ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: '{' }),
@@ -266,7 +310,26 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     const channelId = await buildProviderChannel(service, account.accountId, 'webhook', config)
     return await ask(service, 'GET', template.replace(/\{\w+\}/, channelId))
   },
-  messageNotFound: () => ask(service, 'GET', `/v1/messages/${absentId}`),
+  channelsNotFound: () => batch([textBody(), textBody(), textBody(), { ...textBody(), channelId: absentId }]),
+  async beyondWholeLimit() {
+    const { apiKey, channelId } = await buildAccount(service, { rateLimit: { points: 50, seconds: 60 } })
+    return await batch(
+      Array.from({ length: 51 }, () => textBody()),
+      service,
+      bearer(apiKey),
+      channelId,
+    )
+  },
+  content: (template) => ask(service, 'POST', template.replace(/\{\w+\}/, absentId), { body: { a: 1 } }),
+  async notCancelable(template) {
+    const requestId = await accept(service, account, textBody())
+    const { db } = service.runtime
+    await db.execute(
+      sql`update sends set status = 'sent', finished_at = now() where request_id = ${requestId}`,
+    )
+    return await ask(service, 'POST', template.replace(/\{\w+\}/, requestId))
+  },
+  messageNotFound: (template, method) => ask(service, method, template.replace(/\{\w+\}/, absentId)),
   mediaNotFound: (_template, method) => ask(service, method, '/media/x'),
   noDatabase: () => ask(cutOff, 'GET', '/readyz'),
   draining: async () => {

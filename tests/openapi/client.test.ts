@@ -32,6 +32,9 @@ interface Client {
   template(): Promise<Result>
   media(): Promise<Result>
   refused(): Promise<Result>
+  batch(): Promise<{ data?: { requestId: string; messages: { requestId: string }[] } }>
+  cancel(requestId: string): Promise<string | number | undefined>
+  pages(reference: string): Promise<{ requestId: string; sendAt: string | null }[]>
   outcomesOf(requestId: string): Promise<{ isOver: boolean; outcomes: string[] }>
 }
 
@@ -64,6 +67,17 @@ test('it sends a text, a template and media, and reads their timelines', async (
     expect(await outcomesOf(requestId)).toEqual({ isOver: true, outcomes: ['sent'] })
   }
   await worker.stop()
+})
+
+test('it sends a batch, pages through what it sent, and cancels', async () => {
+  const { batch, cancel, pages } = await client()
+  const { data } = await batch()
+  const ids = data?.messages.map(({ requestId }) => requestId) ?? []
+  const found = await pages('two')
+  expect(found.map(({ requestId }) => requestId)).toEqual(ids.toReversed())
+  expect(found.map(({ sendAt }) => sendAt === null)).toEqual([false, true])
+  expect(await Promise.all(ids.map(cancel))).toEqual(['canceled', 'canceled'])
+  expect(await cancel('absent')).toBe(404)
 })
 
 test('it returns the error of a refused request', async () => {

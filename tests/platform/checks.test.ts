@@ -5,6 +5,7 @@ import pg from 'pg'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { insertSends } from '../../db/admission/accepts.ts'
+import type { NewSend } from '../../db/admission/new-send.ts'
 import { connectDatabase } from '../../db/client.ts'
 import { migrateDatabase } from '../../db/migrate.ts'
 import * as schema from '../../db/schema.ts'
@@ -43,9 +44,9 @@ const cases: { name: string; refused: string[]; allowed: string[] }[] = [
     name: 'sends_finished_at',
     refused: [
       send('finished_at = now()'),
-      ...['sent', 'failed', 'uncertain'].map((status) => send(`status = '${status}'`)),
+      ...['sent', 'failed', 'uncertain', 'canceled'].map((status) => send(`status = '${status}'`)),
     ],
-    allowed: ['sent', 'failed', 'uncertain'].map((status) => send(ended(status))),
+    allowed: ['sent', 'failed', 'uncertain', 'canceled'].map((status) => send(ended(status))),
   },
   {
     name: 'sends_claim',
@@ -154,12 +155,17 @@ test('each check of the schema has a case here, and is valid in the database', a
   expect(rows).toEqual(declared.map((name) => ({ name, isValid: true })))
 })
 
-/** A database before the migration of the checks, and without what came after it. */
-async function olderDatabase(): Promise<{ databaseUrl: string; client: pg.Client }> {
+/** A database before the migration of the checks, and without what came after it; with the given sends. */
+async function olderDatabase(
+  sends: readonly NewSend[] = [],
+): Promise<{ databaseUrl: string; client: pg.Client }> {
   const databaseUrl = await freshDatabase()
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   onTestFinished(() => client.end())
+  const db = connectDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 20_000, onConnectionLost: () => {} })
+  await insertSends(db, sends)
+  await db.$client.end()
   await client.query(`
     do $$ declare one record; begin
       for one in select conrelid::regclass as tab, conname from pg_constraint
@@ -170,7 +176,11 @@ async function olderDatabase(): Promise<{ databaseUrl: string; client: pg.Client
     alter table permits drop column unused_since;
     drop table queue_shards;
     alter table channels drop column expects_receipts, drop column receipt_at, drop column awaits_receipt_since;
-    alter table sends drop column delivery, drop column delivery_at, drop column receipt_keys, drop column pending_receipts`)
+    alter table sends drop column delivery, drop column delivery_at, drop column receipt_keys, drop column pending_receipts;
+    drop table scheduled_sends;
+    alter table idempotency_keys drop column batch;
+    alter table sends drop column reference, drop column send_at;
+    drop index sends_of_account`)
   return { databaseUrl, client }
 }
 
@@ -195,11 +205,8 @@ test('a migration that waits for a table in use blocks others only briefly, and 
 })
 
 test('a row that contradicts a check fails migrate with the name of the check, until it is fixed', async () => {
-  const { databaseUrl, client } = await olderDatabase()
   const send = buildNewSend({ accountId: uuidv7(), channelId: uuidv7() })
-  const db = connectDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 20_000, onConnectionLost: () => {} })
-  onTestFinished(() => db.$client.end())
-  await insertSends(db, [send])
+  const { databaseUrl, client } = await olderDatabase([send])
   await client.query(conflicting, [send.requestId])
   await expect(migrateDatabase(databaseUrl)).rejects.toMatchObject({ constraint: 'sends_finished_at' })
   await client.query('update sends set finished_at = now() where request_id = $1', [send.requestId])

@@ -70,6 +70,19 @@ test('points that are given back can be used again, by later uses in the same co
   expect([over.isOver, back.remaining, again.isOver]).toEqual([true, 1, false])
 })
 
+test('several uses at once count all or none, while Redis is away too', async () => {
+  const { redis, createLimiter } = await openLimiters()
+  for (const isAway of [false, true]) {
+    if (isAway) redis.disconnect()
+    const limiter = createLimiter('rate', { points: 10, seconds: 60 })
+    expect(await limiter.useUp('many', 6)).toMatchObject({ isOver: false, remaining: 4 })
+    expect(await limiter.useUp('many', 5)).toMatchObject({ isOver: true, remaining: 4 })
+    expect(await limiter.useUp('many', 4)).toMatchObject({ isOver: false, remaining: 0 })
+    expect(await limiter.useUp('many')).toMatchObject({ isOver: true, remaining: 0 })
+    expect(await limiter.refund('many', 10)).toMatchObject({ remaining: 10 })
+  }
+})
+
 test('a limit that is lowered below what is used up refuses, and counts nothing of what it refuses', async () => {
   const { createLimiter } = await openLimiters()
   const before = createLimiter('rate', { points: 5, seconds: 60 })

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { resumeChannel } from '../../db/accounts/channels.ts'
 import { recordReceipts } from '../../db/receipts.ts'
+import { cancelSend } from '../../db/support/cancel.ts'
 import { eraseSends } from '../../db/support/erase.ts'
 import { replaySend } from '../../db/support/replays.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
@@ -18,6 +19,7 @@ import {
 } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { deliverAs } from '../support/deliver-as.ts'
+import { inSeconds } from '../support/later.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { alikeProviders } from '../support/providers.ts'
 import { buildReceipt, whatsAppConfig } from '../support/receipts.ts'
@@ -141,6 +143,28 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['failed', null, 'told'],
+    },
+  },
+  scheduled: {
+    make: () => accept(service, account, { ...textBody(), sendAt: inSeconds(3600) }),
+    after: {
+      accepted: ['queued', null, 'unexpected'],
+      delivered: ['queued', null, 'unexpected'],
+      read: ['queued', null, 'unexpected'],
+      undelivered: ['queued', null, 'unexpected'],
+    },
+  },
+  canceled: {
+    make: async () => {
+      const requestId = await attempted(busy)
+      await cancelSend(service.runtime.db, requestId)
+      return requestId
+    },
+    after: {
+      accepted: ['canceled', null, 'told'],
+      delivered: ['canceled', null, 'told'],
+      read: ['canceled', null, 'told'],
+      undelivered: ['canceled', null, 'told'],
     },
   },
 }

@@ -21,4 +21,6 @@ export const queuedRecord: SendRecord = {
   failure: null,
   delivery: null,
   deliveryAt: null,
+  sendAt: null,
+  reference: null,
 }

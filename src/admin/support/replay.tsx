@@ -3,8 +3,9 @@ import { replaySend } from '../../../db/support/replays.ts'
 import { findSend } from '../../../db/support/sends.ts'
 import { maskContact } from '../../core/contact.ts'
 import { mayHaveGotThrough } from '../../core/explanation/explain.ts'
+import { ownReasons } from '../../core/own-reasons.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
-import { buildTimeline, type SendRecord, type SendStatus } from '../../core/timeline.ts'
+import { buildTimeline, type SendRecord } from '../../core/timeline.ts'
 import { logEvent } from '../../platform/logger.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
@@ -17,7 +18,7 @@ export function replay({ db, log }: AdminRuntime): AdminApp {
   app.get('/', async (c) => {
     const requestId = c.req.param('requestId') ?? ''
     const { send, events } = await find(requestId)
-    if (!canBeReplayed(send.status) || !(await hasChannel(send))) throw await refusalOf(send)
+    if (!canBeReplayed(send) || !(await hasChannel(send))) throw await refusalOf(send)
     const mayBeSecond = mayHaveGotThrough(buildTimeline(send, events, 'masked').events)
     return c.html(<ConfirmationPage send={send} mayBeSecond={mayBeSecond} />)
   })
@@ -35,9 +36,9 @@ export function replay({ db, log }: AdminRuntime): AdminApp {
   const hasChannel = async ({ channelId }: SendRecord) => (await findProvider(db, channelId)) !== undefined
 
   const refusalOf = async (send: SendRecord) =>
-    canBeReplayed(send.status) && !(await hasChannel(send))
+    canBeReplayed(send) && !(await hasChannel(send))
       ? new PageError(409, 'Its channel was deleted. Send a new message by another channel instead.')
-      : refusal(send.status)
+      : refusal(send)
 
   const find = async (requestId: string) => {
     const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
@@ -47,15 +48,21 @@ export function replay({ db, log }: AdminRuntime): AdminApp {
   return app
 }
 
-const canBeReplayed = (status: SendStatus) => status === 'failed' || status === 'uncertain'
+const wasCanceled = ({ status, failure }: Pick<SendRecord, 'status' | 'failure'>) =>
+  status === 'canceled' || failure === ownReasons.canceledInDoubt
 
-function refusal(status: SendStatus): PageError {
-  switch (status) {
+const canBeReplayed = (send: SendRecord) =>
+  (send.status === 'failed' || send.status === 'uncertain') && !wasCanceled(send)
+
+function refusal(send: SendRecord): PageError {
+  if (wasCanceled(send)) return new PageError(409, 'It was canceled. Send a new message instead.')
+  switch (send.status) {
     case 'sent':
       return new PageError(409, 'It was sent: a replay would send it twice. Send a new message instead.')
     case 'queued':
     case 'sending':
       return new PageError(409, 'It has not ended yet, so there is nothing to replay.')
+    case 'canceled':
     case 'failed':
     case 'uncertain':
       return new PageError(

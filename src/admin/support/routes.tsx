@@ -10,6 +10,7 @@ import { explainUnknownId, findRequestId } from '../../core/request-id.ts'
 import { buildTimeline } from '../../core/timeline.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
+import { cancel } from './cancel.tsx'
 import { fieldsOf } from './form-fields.ts'
 import { replay } from './replay.tsx'
 import { replaySet } from './replay-set.tsx'
@@ -56,6 +57,7 @@ export function support(runtime: AdminRuntime): AdminApp {
   app.route('/replays', replaySet(runtime))
   app.get('/:requestId', (c) => show(c, c.req.param('requestId')))
   app.route('/:requestId/replay', replay(runtime))
+  app.route('/:requestId/cancel', cancel(runtime))
   return app
 }
 
@@ -107,7 +109,7 @@ function handlers({ db, settings }: AdminRuntime) {
 async function search(db: AdminRuntime['db'], c: Context, input: SearchInput) {
   const read = readSearchForm(input)
   if ('issues' in read) return c.html(<SearchPage input={input} issues={read.issues} />, 400)
-  const { channel, contact, messageId, state, from, to, before } = read.form
+  const { channel, contact, messageId, reference, state, from, to, before } = read.form
   const channelIds = channel === undefined ? undefined : await findChannelIds(db, channel)
   if (channelIds?.length === 0) {
     return c.html(<SearchPage input={input} issues={['Channel: no channel has this id or name.']} />, 404)
@@ -116,6 +118,7 @@ async function search(db: AdminRuntime['db'], c: Context, input: SearchInput) {
     channelIds,
     contactValue: contact,
     providerMessageIds: messageId,
+    reference,
     status: state,
     from,
     to,

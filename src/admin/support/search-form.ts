@@ -29,11 +29,15 @@ const moment = (name: string) =>
     .refine((ms) => ms >= 0, `${name}: enter a date and time, such as 2026-11-21T14:00.`)
     .transform((ms) => new Date(ms))
 
+/** A scheduled send is `queued`, but support looks for it apart. */
+export const searchStates = [...sendStatuses, 'scheduled'] as const
+
 const form = z.object({
   channel: field(z.string().refine(isStorable, 'Channel: no channel has this id or name.')),
   contact: field(contact),
   messageId: field(messageId),
-  state: field(z.enum(sendStatuses, 'State: choose one from the list.')),
+  reference: field(z.string().refine(isStorable, 'Reference: no send has this reference.')),
+  state: field(z.enum(searchStates, 'State: choose one from the list.')),
   from: field(moment('Accepted from')),
   to: field(moment('Accepted before')),
   before: field(z.string().refine(canBeRecordId, 'This page no longer exists. Search again.')),

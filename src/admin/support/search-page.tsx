@@ -1,11 +1,10 @@
 import type { FoundSend, SearchPage as Page } from '../../../db/support/search.ts'
 import { maskContact } from '../../core/contact.ts'
-import { sendStatuses } from '../../core/timeline.ts'
 import { Moment, State, stateWords } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { FindBox } from './find-box.tsx'
 import { ReplayList } from './replay-set-pages.tsx'
-import { isPrivate, type SearchInput, searchLink } from './search-form.ts'
+import { isPrivate, type SearchInput, searchLink, searchStates } from './search-form.ts'
 
 interface SearchPageProps {
   input: SearchInput
@@ -40,7 +39,9 @@ export function SearchPage({ input, issues = [], page }: SearchPageProps) {
 function SearchForm({ input, isOpen }: { input: SearchInput; isOpen: boolean }) {
   return (
     <details class="search" open={isOpen}>
-      <summary>No requestId? Search by contact, provider message id, channel, state or time</summary>
+      <summary>
+        No requestId? Search by contact, provider message id, reference, channel, state or time
+      </summary>
       <form method="post" action="/support/search">
         <Field
           name="contact"
@@ -54,14 +55,20 @@ function SearchForm({ input, isOpen }: { input: SearchInput; isOpen: boolean }) 
           value={input.messageId}
           hint="Whole id, as the provider returned it for the last attempt"
         />
+        <Field
+          name="reference"
+          label="Reference"
+          value={input.reference}
+          hint="The client's own id, as it was sent"
+        />
         <Field name="channel" label="Channel" value={input.channel} hint="Its id or its name" />
         <p class="field">
           <label for="state">State</label>
           <select id="state" name="state">
             <option value="">any</option>
-            {sendStatuses.map((status) => (
-              <option value={status} selected={input.state === status}>
-                {`${status}: ${stateWords[status]}`}
+            {searchStates.map((state) => (
+              <option value={state} selected={input.state === state}>
+                {`${state}: ${state === 'scheduled' ? 'waiting for its time' : stateWords[state]}`}
               </option>
             ))}
           </select>

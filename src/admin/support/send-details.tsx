@@ -33,6 +33,16 @@ export function SendDetails({ timeline, channel, context }: SendDetailsProps) {
         <Fact name="Contact">
           {timeline.contact.value} <span class="muted">{timeline.contact.type}</span>
         </Fact>
+        {timeline.reference !== null && (
+          <Fact name="Reference">
+            <span class="id">{timeline.reference}</span>
+          </Fact>
+        )}
+        {timeline.sendAt !== null && (
+          <Fact name="Scheduled for">
+            <Moment at={timeline.sendAt} />
+          </Fact>
+        )}
         <Fact name="Message">{timeline.messageType}</Fact>
         {timeline.flowId !== null && (
           <Fact name="Flow">

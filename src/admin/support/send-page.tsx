@@ -1,5 +1,11 @@
 import type { SendContext } from '../../../db/support/send-context.ts'
-import type { Advice, Explanation, ExplanationEntry, SendFacts } from '../../core/explanation/explain.ts'
+import {
+  type Advice,
+  type Explanation,
+  type ExplanationEntry,
+  type SendFacts,
+  wasCanceled,
+} from '../../core/explanation/explain.ts'
 import type { Timeline } from '../../core/timeline.ts'
 import { Moment, State, stateWords } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
@@ -20,6 +26,8 @@ interface SendPageProps {
 export function SendPage(props: SendPageProps) {
   const { timeline, explanation, channel, refreshSeconds } = props
   const { requestId, status } = timeline
+  const canBeReplayed =
+    (status === 'failed' || status === 'uncertain') && !wasCanceled(timeline) && channel.deletedAt === null
   return (
     <Layout title={`${status} ${requestId}`} at="/support" refreshSeconds={refreshSeconds}>
       <FindBox />
@@ -36,10 +44,17 @@ export function SendPage(props: SendPageProps) {
           requestId={requestId}
           refreshSeconds={refreshSeconds}
         />
-        {(status === 'failed' || status === 'uncertain') && channel.deletedAt === null && (
+        {canBeReplayed && (
           <p>
             <a class="button quiet" href={`/support/${requestId}/replay`}>
               Replay…
+            </a>
+          </p>
+        )}
+        {status === 'queued' && (
+          <p>
+            <a class="button quiet" href={`/support/${requestId}/cancel`}>
+              Cancel…
             </a>
           </p>
         )}

@@ -8,12 +8,13 @@ export interface LookedUp {
   page: SearchPage
   /** Whether to show the search's page: it found sends, or the text was a contact, even one without sends. */
   isAnswer: boolean
-  /** The requestId, if the text is the provider's message id of exactly one send. */
+  /** The requestId, if the text is the reference, or the provider's message id, of exactly one send. */
   only?: string
 }
 
 /**
- * Looks up a text without a requestId: as a contact, then as a provider's message id. A number may be either.
+ * Looks up a text without a requestId: as a contact, as a client's reference, then as a provider's message id. A number may be
+ * any of them.
  *
  * @returns a function; its result is undefined if the text can be neither.
  */
@@ -21,8 +22,8 @@ export function textLookUp(db: Database) {
   const search = async (input: SearchInput) => {
     const read = readSearchForm(input)
     if ('issues' in read) return undefined
-    const { contact: contactValue, messageId: providerMessageIds } = read.form
-    return { input, page: await searchSends(db, { contactValue, providerMessageIds }) }
+    const { contact: contactValue, messageId: providerMessageIds, reference } = read.form
+    return { input, page: await searchSends(db, { contactValue, providerMessageIds, reference }) }
   }
 
   return async (words: string): Promise<LookedUp | undefined> => {
@@ -30,11 +31,16 @@ export function textLookUp(db: Database) {
     if (text === '') return undefined
     const byContact = await search({ contact: text })
     if (byContact?.page.sends.length) return { ...byContact, isAnswer: true }
+    const byReference = await search({ reference: text })
+    if (byReference?.page.sends.length) return asAnswer(byReference)
     const byMessageId = await search({ messageId: text })
-    const [first, ...others] = byMessageId?.page.sends ?? []
-    if (byMessageId && first)
-      return { ...byMessageId, isAnswer: true, ...(others.length === 0 && { only: first.requestId }) }
+    if (byMessageId?.page.sends.length) return asAnswer(byMessageId)
     if (byContact) return { ...byContact, isAnswer: true }
     return byMessageId && { ...byMessageId, isAnswer: false }
   }
+}
+
+function asAnswer({ input, page }: Pick<LookedUp, 'input' | 'page'>): LookedUp {
+  const [first, ...others] = page.sends
+  return { input, page, isAnswer: true, ...(first && others.length === 0 && { only: first.requestId }) }
 }

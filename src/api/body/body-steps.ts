@@ -6,6 +6,8 @@ import type { BodyForm } from './parse-body.ts'
 import { readBody, refuseDeclaredOversize } from './read-body.ts'
 import { validate } from './validate.ts'
 
+export type BodySteps = ReturnType<typeof bodySteps>
+
 /** Creates the steps from the declared length of a body to the request in it. They share what limits large bodies. */
 export function bodySteps(
   settings: Pick<Settings, 'MAX_BODY_BYTES' | 'ALLOWED_PRIVATE_NETWORKS'>,

@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer'
 import { describeIssue, describeIssues } from '../../core/issues.ts'
-import { limitJson, maxDepth, maxFields } from '../../core/json-limits.ts'
+import { limitJson, maxDepth, maxFields, maxFieldsOfBatch } from '../../core/json-limits.ts'
 import type { Network } from '../../core/public-address.ts'
 import { type SendRequest, sendRequestSchemas } from '../../core/send-request.ts'
 
@@ -16,16 +16,17 @@ export interface BodyIssue {
   reason?: string
 }
 
-export type Parsed = { request: SendRequest } | BodyIssue
+export type Parsed = { request: SendRequest } | { requests: SendRequest[] } | BodyIssue
 
 export const notJson = { issue: 'body: not valid JSON' }
 export const tooDeep = { issue: `body: nested deeper than ${maxDepth}` }
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** The text of a body. If it is nested too deep, its fields are checked first, because their issues are more specific. */
-export function textOf(bytes: Buffer): { text: string; isTooDeep: boolean } | BodyIssue {
-  const limited = limitJson(bytes)
-  if (!limited) return { issue: `body: more than ${maxFields} fields and items` }
+export function textOf(bytes: Buffer, form: BodyForm): { text: string; isTooDeep: boolean } | BodyIssue {
+  const limit = form === 'batch' ? maxFieldsOfBatch : maxFields
+  const limited = limitJson(bytes, limit)
+  if (!limited) return { issue: `body: more than ${limit} fields and items` }
   if (limited.json.length === 0) return { issue: 'body: is empty; send a JSON object' }
   const text = decode(limited.json)
   return text === undefined ? { issue: 'body: not valid UTF-8' } : { text, isTooDeep: limited.isTooDeep }
@@ -43,13 +44,14 @@ export function issueOf({ issues }: { issues: Parameters<typeof describeIssues>[
 export function bodyParser(allowedPrivateNetworks: readonly Network[]) {
   const schemas = sendRequestSchemas(allowedPrivateNetworks)
   return (bytes: Buffer, form: BodyForm): Parsed => {
-    const body = textOf(bytes)
+    const body = textOf(bytes, form)
     if ('issue' in body) return body
     const json = parse(body.text)
     if (!json) return notJson
     const { success, data, error } = parseBody(schemas[form], json.value)
     if (!success) return issueOf(error)
-    return body.isTooDeep ? tooDeep : { request: data }
+    if (body.isTooDeep) return tooDeep
+    return Array.isArray(data) ? { requests: data } : { request: data }
   }
 }
 

@@ -30,13 +30,13 @@ export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodie
     { validationFunction: parseBody },
   ) as unknown as MiddlewareHandler<ApiEnv>
   const parseHere = async (c: Context<ApiEnv>, next: Next) => {
-    const read = textOf(joined(c.get('body')))
+    const read = textOf(joined(c.get('body')), form)
     if ('issue' in read) throw refusal(read)
     setText(c, read.text)
     await bySchema(c, async () => {
       // After the schema, which names the field that is too deep. It only passes if the field is given twice, the last time valid.
       if (read.isTooDeep) throw refusal(tooDeep)
-      c.set('request', c.req.valid('json' as never))
+      c.set(form === 'batch' ? 'requests' : 'request', c.req.valid('json' as never))
       await next()
     })
   }
@@ -44,7 +44,8 @@ export function validate(form: BodyForm, schemas: BodySchemas, large: LargeBodie
     const resumeIdleTimeout = pauseIdleTimeout(c.env.incoming)
     const continueWith = (parsed: Parsed) => {
       if ('issue' in parsed) throw refusal(parsed)
-      c.set('request', parsed.request)
+      if ('requests' in parsed) c.set('requests', parsed.requests)
+      else c.set('request', parsed.request)
       return next()
     }
     const { accountId } = c.get('caller')

@@ -1,6 +1,7 @@
 import { webhookReceipt } from '../../core/providers/webhook-receipts.ts'
 import type { Settings } from '../../platform/settings.ts'
 import { index } from '../index-route.ts'
+import { batchAndListSchemas } from './batch-and-list.ts'
 import { inputSchema } from './json-schema.ts'
 import { paths } from './paths.ts'
 import { bodySchemas } from './request-body.ts'
@@ -34,7 +35,10 @@ export function openApiDocument(settings: DocumentSettings) {
       { url: '/', description: 'The address that served this document.' },
     ],
     tags: [
-      { name: 'Messages', description: 'Send a message, and read its state and timeline.' },
+      {
+        name: 'Messages',
+        description: 'Send messages now or later, cancel them, list them, and read their state and timeline.',
+      },
       { name: 'Receipts', description: 'What providers report after they have accepted a message.' },
       ...(publicBaseUrl === undefined ? [] : [{ name: 'Media', description: 'Links for providers.' }]),
       { name: 'Health', description: 'For load balancers.' },
@@ -57,6 +61,7 @@ export function openApiDocument(settings: DocumentSettings) {
         Accepted: accepted,
         ...timelineSchemas(),
         WebhookReceipt: inputSchema(webhookReceipt),
+        ...batchAndListSchemas(),
         Index: indexSchema,
         Health: health,
         Error: error,
@@ -83,8 +88,10 @@ const indexSchema = {
     openapi: { type: 'string', description: 'The OpenAPI document.' },
     health: { type: 'string', description: 'Whether the process is running.' },
     readiness: { type: 'string', description: 'Whether the process takes requests.' },
-    send: { type: 'array', items: { type: 'string' }, description: 'The routes that send a message.' },
+    send: { type: 'array', items: { type: 'string' }, description: 'The routes that send messages.' },
+    cancel: { type: 'string', description: 'The route that cancels a send.' },
     read: { type: 'string', description: "The route for a send's state and timeline." },
+    list: { type: 'string', description: 'The route that lists sends.' },
   },
   required: Object.keys(index),
   additionalProperties: false,

@@ -12,6 +12,9 @@ export const exampleIds = {
 /** A picture of one pixel. */
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
+/** As the document is served: a time of yesterday would be refused. */
+const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+
 /** Bodies that are accepted, for the endpoint with the channel in the path. */
 export const exampleBodies = {
   text: {
@@ -58,6 +61,15 @@ export const exampleBodies = {
       closeConversation: true,
     },
   },
+  later: {
+    summary: 'A text for later, with an id of your own',
+    value: {
+      contact: { value: '+4915112345678' },
+      message: { type: 'text', text: { value: 'Your appointment is tomorrow at 9.' } },
+      sendAt: `${tomorrow}T09:00:00+01:00`,
+      reference: 'appointment-4711',
+    },
+  },
   inFlow: {
     summary: 'A text that belongs to a flow',
     value: {
@@ -90,6 +102,8 @@ export const exampleTimeline = {
   providerMessageId: exampleIds.providerMessageId,
   delivery: null,
   deliveryAt: null,
+  sendAt: null,
+  reference: 'order-4711',
   events: [
     { at: '2026-11-21T11:43:07.640Z', event: 'accepted' },
     { at: '2026-11-21T11:43:07.654Z', event: 'conversation_closed', conversationId: null },

@@ -1,8 +1,9 @@
 import { maxPerRequest } from '../../core/providers/webhook-receipts.ts'
-import type { Settings } from '../../platform/settings.ts'
 import { index } from '../index-route.ts'
+import { batch, cancel, list } from './batch-and-list.ts'
 import { exampleBodies, exampleIds, exampleReceipt, exampleTimeline } from './examples.ts'
 import { mapValues, ref } from './json-schema.ts'
+import { idempotencyKey, inPath, type Operation, type PathSettings, traceparent } from './operation.ts'
 import {
   type Refusals,
   refusalsOfAny,
@@ -13,32 +14,18 @@ import {
   refusalsOfReceiptsCheck,
   refusalsOfSend,
 } from './refusals.ts'
-import { type AnswerDescription, answer, headerRefs, rateLimitHeaders, refused } from './responses.ts'
-
-interface Operation {
-  operationId: string
-  tags: string[]
-  summary: string
-  description?: string
-  security?: Record<string, string[]>[]
-  parameters?: object[]
-  requestBody?: object
-  responses: Record<string, AnswerDescription>
-}
-
-type PathSettings = Pick<
-  Settings,
-  'MAX_BODY_BYTES' | 'PUBLIC_BASE_URL' | 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'
->
+import { answer, headerRefs, rateLimitHeaders, refused } from './responses.ts'
 
 export type Paths = Record<string, Partial<Record<'get' | 'head' | 'post', Operation>>>
 
 /** Each route of the API (src/api/app.ts), with all its answers. */
 export function paths(settings: PathSettings): Paths {
   return {
-    '/v1/messages': { post: send('channelInBody', settings) },
+    '/v1/messages': { post: send('channelInBody', settings), get: list() },
+    '/v1/messages/batch': { post: batch(settings) },
     '/v1/channels/{channelId}/messages': { post: send('channelInPath', settings) },
     '/v1/messages/{requestId}': { get: read },
+    '/v1/messages/{requestId}/cancel': { post: cancel },
     '/receipts/{channelId}': { post: receipts, get: checkReceipts },
     ...(settings.PUBLIC_BASE_URL !== undefined && {
       '/media/{token}': { get: media('getMedia'), head: media('headMedia') },
@@ -55,31 +42,6 @@ export function paths(settings: PathSettings): Paths {
       }),
     },
   }
-}
-
-const inPath = (name: string, description: string, example?: string) => ({
-  name,
-  in: 'path',
-  required: true,
-  description,
-  schema: { type: 'string' },
-  ...(example !== undefined && { example }),
-})
-
-const idempotencyKey = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  description:
-    'Makes the request safe to repeat: a repeat within 24 hours, with the same key and the same message, gets the same answer and sends nothing. 1 to 255 characters, bare or in double quotes.',
-  schema: { type: 'string', pattern: String.raw`^(?:[^"].{0,254}|"(?:[^"\\]|\\["\\]){1,255}")$` },
-}
-
-const traceparent = {
-  name: 'traceparent',
-  in: 'header',
-  description:
-    'W3C Trace Context: the send becomes a part of that trace, if the operator uses tracing. A malformed value is ignored.',
-  schema: { type: 'string', examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'] },
 }
 
 function send(endpoint: 'channelInBody' | 'channelInPath', settings: PathSettings): Operation {

@@ -1,4 +1,5 @@
 import { describeIssue, describeIssues } from '../../core/issues.ts'
+import { readListQuery } from '../../core/list-query.ts'
 import { providerRules } from '../../core/providers/index.ts'
 import { sendIssue } from '../../core/send-issue.ts'
 import { sendRequestSchemas } from '../../core/send-request.ts'
@@ -9,14 +10,16 @@ import { forbidden, tooManyFaultyKeys, unauthorized } from '../authenticate.ts'
 import { notJson } from '../body/parse-body.ts'
 import { tooLarge } from '../body/receive.ts'
 import { ApiError, asApiError, notHttp, notReady, unavailable, wrongMethod } from '../errors.ts'
+import { notCancelable, wantsNoBody } from '../messages/cancel-message.ts'
 import { mediaNotFound } from '../messages/get-media.ts'
 import { messageNotFound } from '../messages/get-message.ts'
+import { withPaths } from '../messages/send-batch.ts'
 import { notProven, tooManyUnproven } from '../receipts/check-proof.ts'
 import { maxReceiptBytes } from '../receipts/read-request.ts'
 import { flowNotFound } from '../send/check-against-channel.ts'
 import { keyUsedBefore } from '../send/find-earlier.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
-import { tooManyRequests } from '../send/rate-limit.ts'
+import { beyondWholeLimit, tooManyRequests } from '../send/rate-limit.ts'
 import { exampleBodies } from './examples.ts'
 
 /** An error answer for the document, made by the code that makes it in the service. */
@@ -71,9 +74,50 @@ export function refusalsOfSend(
       summary: 'The rate limit of the account is exceeded',
       error: tooManyRequests(limit, { resetSeconds: 42 }),
     },
-    ...refusalsOfAny('POST'),
+    ...(endpoint === 'channelInBody' ? refusalsOfAny('POST', 'GET', 'HEAD') : refusalsOfAny('POST')),
   }
 }
+
+/** The error answers to a batch. */
+export function refusalsOfBatch(
+  settings: Pick<Settings, 'MAX_BODY_BYTES' | 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>,
+): Refusals {
+  const limit = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
+  return {
+    ...withKey('messages:send'),
+    faulty: { summary: 'Messages have invalid or unknown fields', error: issuesOfBatch() },
+    channelsNotFound: {
+      summary: 'Channels do not exist, or belong to another account',
+      error: new ApiError(400, withPaths(channelNotFound().message, 3, true)),
+    },
+    notJson: { summary: 'The body is not JSON', error: new ApiError(400, notJson.issue) },
+    tooLarge: { summary: 'The body is too large', error: tooLarge(settings.MAX_BODY_BYTES) },
+    beyondWholeLimit: {
+      summary: 'More messages than the rate limit ever allows',
+      error: beyondWholeLimit({ points: 50, seconds: 60 }),
+    },
+    keyUsedBefore: { summary: 'The Idempotency-Key was used for another request', error: keyUsedBefore() },
+    tooManyRequests: {
+      summary: 'The rate limit of the account is exceeded; none was accepted',
+      error: tooManyRequests(limit, { resetSeconds: 42 }),
+    },
+    ...refusalsOfAny('POST', 'GET', 'HEAD'),
+  }
+}
+
+export const refusalsOfCancel = (): Refusals => ({
+  ...withKey('messages:send'),
+  content: { summary: 'The body is not empty', error: wantsNoBody() },
+  messageNotFound: { summary: 'No send of the account has this id', error: messageNotFound() },
+  notCancelable: { summary: 'The send is being sent, or has ended', error: notCancelable('sent') },
+  ...refusalsOfAny('POST'),
+})
+
+export const refusalsOfList = (): Refusals => ({
+  ...withKey('messages:read'),
+  faulty: { summary: 'Parameters are unknown, repeated or unreadable', error: faultyQuery() },
+  ...refusalsOfAny('POST', 'GET', 'HEAD'),
+})
 
 export const refusalsOfRead = (): Refusals => ({
   ...withKey('messages:read'),
@@ -135,6 +179,19 @@ function issuesOf(endpoint: 'channelInBody' | 'channelInPath', body: object): Ap
   const { success, error } = sendRequestSchemas([])[endpoint].safeParse(body, { error: describeIssue })
   if (success) throw new Error('The example of a faulty body has no issue')
   return new ApiError(400, describeIssues(error.issues))
+}
+
+function issuesOfBatch(): ApiError {
+  const messages = [{ ...faultyBody, contact: { value: '12' } }]
+  const { success, error } = sendRequestSchemas([]).batch.safeParse({ messages }, { error: describeIssue })
+  if (success) throw new Error('The example of a faulty batch has no issue')
+  return new ApiError(400, describeIssues(error.issues))
+}
+
+function faultyQuery(): ApiError {
+  const read = readListQuery(new URLSearchParams('limit=1000&contact=nobody&page=2'))
+  if ('query' in read) throw new Error('The example of a faulty query has no issue')
+  return new ApiError(400, read.issue)
 }
 
 const aPhone = { type: 'phone', value: '+4915112345678' } as const

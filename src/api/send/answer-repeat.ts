@@ -11,18 +11,27 @@ export function repeatAnswerer(
   { log, metrics }: Needs<'log' | 'metrics'>,
   { refundRateLimit, showRateLimit }: ReturnType<typeof rateLimiter>,
 ) {
-  /** @param isCounted whether the rate limit has counted it. */
+  /** @param isCounted whether the rate limit has counted it, with how many messages. */
   return async (
     c: Context<ApiEnv>,
-    { requestId, isSameRequest }: EarlierSend,
-    { isCounted }: { isCounted: boolean },
+    { requestId, batch, isSameRequest }: EarlierSend,
+    { isCounted, messages = 1 }: { isCounted: boolean; messages?: number },
   ): Promise<Response> => {
     const state = stateOf(c)
-    await (isCounted ? refundRateLimit : showRateLimit)(state)
+    await (isCounted ? refundRateLimit(state, messages) : showRateLimit(state))
     if (!isSameRequest) throw keyUsedBefore()
     const { caller, requestId: repeatId } = state
     logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })
     metrics.idempotentReplays.inc()
-    return answerJson(c, { requestId }, 202, { 'X-Request-Id': requestId, 'Idempotent-Replayed': 'true' })
+    return answerJson(c, acceptedAs(requestId, batch), 202, {
+      'X-Request-Id': requestId,
+      'Idempotent-Replayed': 'true',
+    })
   }
 }
+
+/** The body of a 202, of a batch or of a single send. */
+export const acceptedAs = (requestId: string, batch: readonly string[] | null) => ({
+  requestId,
+  ...(batch && { messages: batch.map((id) => ({ requestId: id })) }),
+})

@@ -17,20 +17,30 @@ export interface Idempotency {
   fingerprint: string
 }
 
+/** Only for requests with a key, `headersDistinct` is built, on first use. */
+export const hasIdempotencyKey = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
+  headers[field] !== undefined
+
 /** The Idempotency-Key of the request (docs/reference/api.md#idempotency); undefined if it has none. */
 export function idempotencyOf(
   incoming: Pick<IncomingMessage, 'headers' | 'headersDistinct'>,
   { caller, request }: Pick<RequestState, 'caller' | 'request'>,
   { channelId }: Channel,
 ): Idempotency | undefined {
-  // Only for requests with a key: `headersDistinct` is built on first use.
-  if (incoming.headers[field] === undefined) return undefined
+  const key = keyOf(incoming)
+  if (key === undefined) return undefined
+  return { hash: hashIdempotencyKey(caller.accountId, key), fingerprint: fingerprint(request, channelId) }
+}
+
+/** @throws ApiError 400 if there are several, or it has the wrong form. */
+export function keyOf(incoming: Pick<IncomingMessage, 'headers' | 'headersDistinct'>): string | undefined {
+  if (!hasIdempotencyKey(incoming)) return undefined
   const values = incoming.headersDistinct[field] ?? []
   if (values.length > 1) throw new ApiError(400, `${header}: send it once`)
   const key = parseIdempotencyKey(values[0] ?? '')
   if (key === undefined)
     throw new ApiError(400, `${header}: has to be 1 to 255 characters, bare or in double quotes`)
-  return { hash: hashIdempotencyKey(caller.accountId, key), fingerprint: fingerprint(request, channelId) }
+  return key
 }
 
 export const keyUsedBefore = () =>
@@ -39,6 +49,8 @@ export const keyUsedBefore = () =>
 /** A send that was accepted with the same key before. */
 export interface EarlierSend {
   requestId: string
+  /** The sends of a batch; null for a single send. */
+  batch: string[] | null
   /** Whether its request was the same. */
   isSameRequest: boolean
 }
@@ -59,6 +71,10 @@ export function earlierSendFinder({ db }: Needs<'db'>) {
     if (!idempotency) return undefined
     const kept = await deadline.spend(lookups.add(idempotency.hash))
     if (!kept) return undefined
-    return { requestId: kept.requestId, isSameRequest: kept.fingerprint === idempotency.fingerprint }
+    return {
+      requestId: kept.requestId,
+      batch: kept.batch,
+      isSameRequest: kept.fingerprint === idempotency.fingerprint,
+    }
   }
 }

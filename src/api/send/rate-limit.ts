@@ -9,6 +9,12 @@ export const tooManyRequests = (limit: RateLimit, { resetSeconds }: Pick<Count, 
     'Retry-After': String(resetSeconds),
   })
 
+export const beyondWholeLimit = (limit: RateLimit) =>
+  new ApiError(
+    400,
+    `messages: at most ${limit.points}, as many as the account may send in ${limit.seconds} s`,
+  )
+
 type Limited = Pick<RequestState, 'caller' | 'deadline' | 'headers'>
 
 /** Counts requests for the rate limit of their account (docs/reference/api.md#rate-limit). */
@@ -36,10 +42,14 @@ export function rateLimiter(
   }
 
   return {
-    /** @throws ApiError 429 if the limit is exceeded. */
-    async rateLimit({ caller, deadline, headers }: Limited): Promise<void> {
+    /**
+     * @param messages how many the request has.
+     * @throws ApiError 429 if the limit is exceeded, 400 if they are more than it ever allows.
+     */
+    async rateLimit({ caller, deadline, headers }: Limited, messages = 1): Promise<void> {
       const limit = caller.rateLimit ?? defaultLimit
-      const count = await deadline.spend(limiterFor(limit).useUp(caller.accountId))
+      if (messages > limit.points) throw beyondWholeLimit(limit)
+      const count = await deadline.spend(limiterFor(limit).useUp(caller.accountId, messages))
       setHeaders(headers, limit, count)
       if (!count.isOver) return
       metrics.rateLimited.inc({ limit: 'account' })
@@ -47,9 +57,9 @@ export function rateLimiter(
     },
 
     /** For a request that was counted, but turned out to be a repeat. */
-    async refundRateLimit({ caller, deadline, headers }: Limited): Promise<void> {
+    async refundRateLimit({ caller, deadline, headers }: Limited, messages = 1): Promise<void> {
       const limit = caller.rateLimit ?? defaultLimit
-      setHeaders(headers, limit, await deadline.spend(limiterFor(limit).refund(caller.accountId)))
+      setHeaders(headers, limit, await deadline.spend(limiterFor(limit).refund(caller.accountId, messages)))
     },
 
     /** Sets the headers for a request that isn't counted. */

@@ -1,5 +1,11 @@
 import type { Channel } from '../../../db/accounts/channels.ts'
-import { insertSends, insertSendWithMedia, type RecordedSend } from '../../../db/admission/accepts.ts'
+import {
+  insertSends,
+  insertSendWithMedia,
+  type RecordedSend,
+  scheduleSends,
+  type When,
+} from '../../../db/admission/accepts.ts'
 import type { NewSend } from '../../../db/admission/new-send.ts'
 import { isRowFault, isTooLate } from '../../../db/errors.ts'
 import { maskContact } from '../../core/contact.ts'
@@ -21,7 +27,16 @@ const answerMarginMs = 200
 const mediaBytesPerMs = 200_000
 
 /** `recordByMs` is the deadline of the insert, on the clock of `performance.now()`. */
-type AcceptedSend = Omit<NewSend, 'recordBy'> & { recordByMs: number }
+export type AcceptedSend = Omit<NewSend, 'recordBy'> & { recordByMs: number }
+
+/** A valid send, with all that was checked and looked up for it. */
+export interface CheckedSend {
+  request: SendRequest
+  channel: Channel
+  when: When
+  /** The client's own. */
+  traceparent: string | undefined
+}
 
 /** The send's wake-up, or an earlier send with the same Idempotency-Key. */
 type Recorded = { wakeUp: WakeUp } | { earlier: EarlierSend }
@@ -35,34 +50,16 @@ export function recorder(
   runtime: Needs<'db' | 'clock' | 'log' | 'metrics'>,
   findEarlier: ReturnType<typeof earlierSendFinder>,
 ) {
-  const { clock, log, metrics } = runtime
+  const { clock } = runtime
   const insert = inserter(runtime)
   const record = async (
     { requestId, caller, deadline }: Pick<RequestState, 'requestId' | 'caller' | 'deadline'>,
-    request: SendRequest,
-    channel: Channel,
+    send: CheckedSend,
     idempotency: Idempotency | undefined,
-    clientTrace: string | undefined,
   ): Promise<Recorded> => {
-    const { mediaContent, channelId: _, ...requestFields } = request
-    const { contact, message } = requestFields
-    const { accountId } = caller
-    const { channelId } = channel
-    const mediaBytes = mediaContent?.length ?? 0
-    const marginMs = answerMarginMs + mediaBytes / mediaBytesPerMs
-    const row: AcceptedSend = {
-      requestId,
-      accountId,
-      channelId,
-      ordering: channel.ordering,
-      expireAfterSeconds: channel.expireAfterSeconds ?? undefined,
-      idempotency,
-      traceparent: traceparentOf(clientTrace),
-      recordByMs: performance.now() + deadline.leftMs - marginMs,
-      // Last: V8 adds fields to a copied object slowly.
-      ...requestFields,
-    }
-    const recorded = await deadline.spend(insert(row, mediaContent))
+    const row = rowOf({ requestId, caller, deadline }, send, idempotency)
+    const { mediaContent } = send.request
+    const recorded = await deadline.spend(insert(row, mediaContent, send.when))
     if (!recorded) {
       const earlier = await findEarlier({ deadline }, idempotency)
       if (earlier) return { earlier }
@@ -70,10 +67,7 @@ export function recorder(
       void clock.read().catch(() => {})
       throw unavailable()
     }
-    const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type }
-    logEvent(log, requestId, 'accepted', fields)
-    metrics.accepted.inc({ message_type: message.type })
-    if (mediaContent) metrics.acceptedMediaBytes.inc(mediaBytes)
+    logAccepted(runtime, requestId, row, send)
     const { overflowOf, isBehind } = recorded
     return { wakeUp: { requestId, overflowOf, isBehind } }
   }
@@ -81,26 +75,75 @@ export function recorder(
     traceRecord(args[0].requestId, () => record(...args))
 }
 
+/** The row of a send to record, with the deadline of its insert. */
+export function rowOf(
+  { requestId, caller, deadline }: Pick<RequestState, 'requestId' | 'caller' | 'deadline'>,
+  { request, channel, traceparent }: CheckedSend,
+  idempotency: Idempotency | undefined,
+): AcceptedSend {
+  const { mediaContent, channelId: _, ...requestFields } = request
+  const marginMs = answerMarginMs + (mediaContent?.length ?? 0) / mediaBytesPerMs
+  return {
+    requestId,
+    accountId: caller.accountId,
+    channelId: channel.channelId,
+    ordering: channel.ordering,
+    expireAfterSeconds: channel.expireAfterSeconds ?? undefined,
+    idempotency,
+    traceparent: traceparentOf(traceparent),
+    recordByMs: performance.now() + deadline.leftMs - marginMs,
+    // Last: V8 adds fields to a copied object slowly.
+    ...requestFields,
+  }
+}
+
+/** Logs and counts a send that was recorded. */
+export function logAccepted(
+  { log, metrics }: Needs<'log' | 'metrics'>,
+  requestId: string,
+  { accountId, channelId, contact, message, reference, sendAt }: AcceptedSend,
+  { request, when }: CheckedSend,
+): void {
+  const fields = { accountId, channelId, contact: maskContact(contact), messageType: message.type, reference }
+  logEvent(log, requestId, 'accepted', fields)
+  if (when === 'later' && sendAt) logEvent(log, requestId, 'scheduled', { sendAt: sendAt.toISOString() })
+  metrics.accepted.inc({ message_type: message.type })
+  // Not by its content, which may be freed by now.
+  if (request.mediaContent && message.type === 'media')
+    metrics.acceptedMediaBytes.inc(message.media.sizeBytes)
+}
+
 /** Concurrent sends share one insert. A send with media has its own, so that others don't wait for its bytes. */
 function inserter({ db, clock, metrics }: Needs<'db' | 'clock' | 'metrics'>) {
-  const inserts = new MicroBatch<AcceptedSend, RecordedSend | undefined>({
-    maxItems: maxRowsPerInsert,
-    isItemsFault: isRowFault,
-    flush: async (rows) => {
-      metrics.acceptBatch.observe(rows.length)
-      const aheadMs = await clock.aheadMs()
-      const inserted = await insertSends(
-        db,
-        rows.map((row) => inDatabaseTime(row, aheadMs)),
-      )
-      const recorded = new Map(inserted.map((row) => [row.requestId, row]))
-      return rows.map(({ requestId }) => recorded.get(requestId))
-    },
-  })
-  return async (row: AcceptedSend, content: Buffer | undefined): Promise<RecordedSend | undefined> => {
-    if (!content) return await inserts.add(row)
+  const insertsBy = (insert: typeof insertSends) =>
+    new MicroBatch<AcceptedSend, RecordedSend | undefined>({
+      maxItems: maxRowsPerInsert,
+      isItemsFault: isRowFault,
+      flush: async (rows) => {
+        metrics.acceptBatch.observe(rows.length)
+        const aheadMs = await clock.aheadMs()
+        const inserted = await insert(
+          db,
+          rows.map((row) => inDatabaseTime(row, aheadMs)),
+        )
+        const recorded = new Map(inserted.map((row) => [row.requestId, row]))
+        return rows.map(({ requestId }) => recorded.get(requestId))
+      },
+    })
+  const inserts = { now: insertsBy(insertSends), later: insertsBy(scheduleSends) }
+  return async (
+    row: AcceptedSend,
+    content: Buffer | undefined,
+    when: When,
+  ): Promise<RecordedSend | undefined> => {
+    if (!content) return await inserts[when].add(row)
     try {
-      const recorded = await insertSendWithMedia(db, inDatabaseTime(row, await clock.aheadMs()), content)
+      const recorded = await insertSendWithMedia(
+        db,
+        inDatabaseTime(row, await clock.aheadMs()),
+        content,
+        when,
+      )
       freeMemory(content)
       return recorded
     } catch (error) {
@@ -110,6 +153,6 @@ function inserter({ db, clock, metrics }: Needs<'db' | 'clock' | 'metrics'>) {
   }
 }
 
-function inDatabaseTime({ recordByMs, ...row }: AcceptedSend, aheadMs: number): NewSend {
+export function inDatabaseTime({ recordByMs, ...row }: AcceptedSend, aheadMs: number): NewSend {
   return { ...row, recordBy: new Date(recordByMs + aheadMs) }
 }

@@ -163,6 +163,22 @@ export const conditionTexts: {
         details,
       ),
   },
+  canceled_in_doubt: {
+    summary: (_, { attempts }) =>
+      `Canceled after an attempt that may have got through. It is not tried again. ${attempts}`,
+    customer: (_, { moment }) =>
+      `was canceled at ${moment}, but may have been delivered before; we cannot tell yet`,
+    advice: 'Look for the message at the provider. This one cannot be replayed.',
+  },
+  canceled: {
+    summary: ({ at }, { now, attempts }) => `Not sent. It was canceled at ${clock(at, now)}. ${attempts}`,
+    customer: (_, { moment }) => `was canceled at ${moment}, and not sent`,
+  },
+  scheduled: {
+    summary: ({ at }, { now }) => `Scheduled for ${clock(at, now)}; it is not sent before.`,
+    customer: ({ at }) => `is scheduled for ${moment(at)}`,
+    next: ({ at }) => ({ at: at.toISOString(), text: 'Then it is sent.' }),
+  },
   sending: {
     summary: ({ since }, { now }) =>
       `On its way: an attempt began at ${clock(since, now)}, and the provider has not answered yet.`,

@@ -33,7 +33,12 @@ export type Condition =
   /** The reason isn't known, for example because it was erased with the contact. */
   | { kind: 'failed_otherwise'; reason: string }
   | { kind: 'uncertain'; reason: string }
+  /** Nobody wants it any more, but the provider may have it from an earlier attempt. */
+  | { kind: 'canceled_in_doubt' }
+  | { kind: 'canceled'; at: string }
   | { kind: 'sending'; since: string }
+  /** It waits for the time that it is scheduled for. */
+  | { kind: 'scheduled'; at: Date }
   | { kind: 'held'; since: Date; reason: string | null }
   | { kind: 'behind'; ahead: NonNullable<SendFacts['ahead']> }
   | { kind: 'retry'; at: Date; reason: string }
@@ -44,14 +49,20 @@ export type Condition =
   | { kind: 'in_queue' }
 
 export function conditionOf(timeline: Timeline, facts: SendFacts): Condition {
-  const { status, events, acceptedAt } = timeline
+  const { status, events, acceptedAt, finishedAt } = timeline
   switch (status) {
     case 'sent':
       return deliveryOf(timeline, facts)
     case 'failed':
       return failureOf(timeline, facts)
-    case 'uncertain':
-      return { kind: 'uncertain', reason: lastOf(events, 'uncertain')?.reason ?? '' }
+    case 'uncertain': {
+      const reason = lastOf(events, 'uncertain')?.reason ?? ''
+      return ownReasonOf(reason) === 'canceledInDoubt'
+        ? { kind: 'canceled_in_doubt' }
+        : { kind: status, reason }
+    }
+    case 'canceled':
+      return { kind: 'canceled', at: finishedAt ?? acceptedAt }
     case 'sending':
       return { kind: 'sending', since: lastOf(events, 'attempt_started')?.at ?? acceptedAt }
     case 'queued':
@@ -105,6 +116,9 @@ function failureOf(timeline: Timeline, { channel }: SendFacts): Condition {
       return { kind: 'crashed_workers', reason }
     case 'providerAway':
       return { kind: 'provider_away', reason }
+    // Its outcome came after the cancel.
+    case 'canceledInDoubt':
+      return { kind: 'canceled', at: finishedAt ?? acceptedAt }
     case undefined:
       return failureOfAttempt(timeline, channel.provider, reason)
   }
@@ -133,6 +147,7 @@ function waitOf(events: readonly TimelineEvent[], facts: SendFacts): Condition {
   const { now, channel, ahead, nextAttemptAt, isInSlowStart } = facts
   const { heldAt, heldReason, breakerOpenUntil, rate, maxInFlight } = channel
   if (channel.deletedAt) return { kind: 'channel_deleted' }
+  if (facts.isScheduled) return { kind: 'scheduled', at: nextAttemptAt }
   if (heldAt) return { kind: 'held', since: heldAt, reason: heldReason }
   if (ahead) return { kind: 'behind', ahead }
   if (nextAttemptAt > now) {
@@ -161,6 +176,12 @@ export function mayHaveGotThrough(events: readonly TimelineEvent[]): boolean {
     else inDoubt.delete(attempt)
   }
   return inDoubt.size > 0
+}
+
+/** Whether the send was canceled, so that it can't be sent again. */
+export function wasCanceled({ status, events }: Timeline): boolean {
+  const reason = status === 'failed' || status === 'uncertain' ? lastOf(events, status)?.reason : undefined
+  return status === 'canceled' || ownReasonOf(reason ?? '') === 'canceledInDoubt'
 }
 
 /** Whether the send was erased with its contact, so that it can't be sent again. */

@@ -24,6 +24,9 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
     const what = `Accepted: a ${messageType} message to ${contact.value} by the channel ${channel.name} (${channel.provider})`
     return { text: `${what}${flow}.${behind}` }
   },
+  scheduled: ({ sendAt }, _timeline, { now }) => ({
+    text: `Scheduled: to be sent at ${clock(sendAt, now)}, and not before.`,
+  }),
   conversation_closed({ conversationId }, timeline) {
     const opened = timeline.conversationId ? `opened ${timeline.conversationId}` : 'opened the next'
     return {
@@ -70,6 +73,7 @@ const renderers: { [Name in TimelineEventName]: Renderer<Name> } = {
       timeline,
       facts,
     ),
+  canceled: () => ({ text: 'Canceled. The provider does not have it.' }),
   erased: () => ({ text: 'Its contact and content were erased.' }),
   replayed: ({ nextAttemptAt }, _timeline, { now }) => ({
     text: nextAttemptAt ? `Replayed, due at ${clock(nextAttemptAt, now)}.` : 'Replayed.',

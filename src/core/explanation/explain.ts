@@ -4,7 +4,7 @@ import type { Explanation, ExplanationEntry, SendFacts, Tone } from './model.ts'
 import { summarize } from './summary.ts'
 import { waitBefore } from './waits.ts'
 
-export { mayHaveGotThrough } from './condition.ts'
+export { mayHaveGotThrough, wasCanceled } from './condition.ts'
 export type {
   Advice,
   Explanation,
@@ -21,6 +21,7 @@ const tones: Record<SendStatus, Tone> = {
   sent: 'good',
   failed: 'bad',
   uncertain: 'unsure',
+  canceled: 'over',
 }
 
 /**

@@ -8,6 +8,8 @@ export interface SendFacts {
   channel: ChannelFacts
   /** When the next attempt is due. */
   nextAttemptAt: Date
+  /** Whether it waits for the time that it is scheduled for, which is when the next attempt is due. */
+  isScheduled: boolean
   /** If it is still queued at this time, it fails. */
   expiresAt: Date | null
   /** Whether it is in the overflow of a channel in slow start, where few sends are called at a time. */
@@ -37,8 +39,8 @@ export interface ChannelFacts {
   deletedAt: Date | null
 }
 
-/** The tone of the support page: `good` is sent, `bad` failed, `unsure` uncertain, `waiting` not ended. */
-export type Tone = 'good' | 'bad' | 'unsure' | 'waiting'
+/** The tone of the support page: `good` is sent, `bad` failed, `unsure` uncertain, `waiting` not ended, `over` canceled. */
+export type Tone = 'good' | 'bad' | 'unsure' | 'waiting' | 'over'
 
 /** A send's state and timeline in sentences, for support staff. */
 export interface Explanation {

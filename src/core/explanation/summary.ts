@@ -61,6 +61,7 @@ function adviceOn(
 const needsNothing: ReadonlySet<Condition['kind']> = new Set([
   'sent',
   'sending',
+  'canceled',
   'delivered',
   'read',
   'no_receipt',
@@ -71,7 +72,7 @@ function adviceOnDeletedChannel({ kind }: Condition): Advice | undefined {
   if (needsNothing.has(kind)) return undefined
   return {
     text:
-      kind === 'uncertain' || kind === 'failed_in_doubt'
+      kind === 'uncertain' || kind === 'failed_in_doubt' || kind === 'canceled_in_doubt'
         ? 'Look for the message at the provider; its channel was deleted, so it cannot be replayed.'
         : 'Its channel was deleted: send a new message by another channel.',
   }

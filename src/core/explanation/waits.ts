@@ -23,10 +23,13 @@ function causeOf(ms: number, before: TimelineEvent, event: TimelineEvent, facts:
   }
   if (isOfReceipt(event)) return `${duration(ms)} until the provider's receipt came`
   if (event.event === 'erased') return `${duration(ms)} until its contact was erased`
+  if (event.event === 'canceled') return `${duration(ms)} until it was canceled`
   if (event.event === 'replayed') return `${duration(ms)} until it was replayed`
   switch (before.event) {
     case 'accepted':
       return waitAfterAccept(ms, before, facts)
+    case 'scheduled':
+      return untilDue(ms, before.at, before.sendAt, 'for the time that it was scheduled for')
     case 'replayed':
       return waitUntilDue(ms, before, 'because replays are spread out')
     case 'retry_scheduled':
@@ -56,8 +59,12 @@ function waitAfterAccept(ms: number, { at }: EventOf<'accepted'>, { waitedFor }:
 }
 
 function waitUntilDue(ms: number, before: EventOf<'replayed' | 'retry_scheduled'>, forWhat: string): string {
-  const due = Date.parse(before.nextAttemptAt)
-  const untilDueMs = Number.isNaN(due) ? ms : Math.min(ms, Math.max(0, due - Date.parse(before.at)))
+  return untilDue(ms, before.at, before.nextAttemptAt, forWhat)
+}
+
+function untilDue(ms: number, beganAt: string, dueAt: string, forWhat: string): string {
+  const due = Date.parse(dueAt)
+  const untilDueMs = Number.isNaN(due) ? ms : Math.min(ms, Math.max(0, due - Date.parse(beganAt)))
   return wait(ms, untilDueMs, forWhat)
 }
 

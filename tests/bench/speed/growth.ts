@@ -18,7 +18,7 @@ export const growth: Case = {
   name: 'growth',
   async measure(conditions) {
     const { finished, waiting } = conditions.sizes
-    const { accept, dispatch } = await besideEmpty({ finished, waiting }, conditions)
+    const { accept, dispatch } = await besideEmpty(pastOf({ finished, waiting }, conditions), conditions)
     const words = inWords({ finished, waiting })
     return [
       ratio('growth', `accept, ${connections} connections, ${words}`, { ...accept, ...bounds }),
@@ -34,7 +34,7 @@ export const growthCurve: Case = {
     const { waiting } = conditions.sizes
     const results: Result[] = []
     for (const finished of conditions.sizes.lessFinished) {
-      const { accept, dispatch } = await besideEmpty({ finished, waiting }, conditions)
+      const { accept, dispatch } = await besideEmpty(pastOf({ finished, waiting }, conditions), conditions)
       const words = inWords({ finished, waiting })
       results.push(
         {
@@ -53,24 +53,27 @@ export const growthCurve: Case = {
   },
 }
 
-/** Measures two stages in turn, one of them with a history. */
-async function besideEmpty(
-  past: Past,
+const pastOf =
+  (past: Past, { print }: Conditions) =>
+  (stage: Stage) =>
+    withPast(stage, past, (progress) => print(`growth: ${progress}`))
+
+/** Measures two stages in turn, one of them with rows from before. @param give gives the stage its rows. */
+export async function besideEmpty(
+  give: (stage: Stage) => Promise<Stage>,
   { runs, sizes, print }: Conditions,
 ): Promise<{ accept: Compared; dispatch: Compared }> {
   const stages: Stage[] = []
-  const open = async (name: string, give: (stage: Stage) => Promise<Stage> = async (stage) => stage) => {
+  const open = async (name: string, prepare: (stage: Stage) => Promise<Stage> = async (stage) => stage) => {
     const stage = await openStage()
     stages.push(stage)
-    const cleared = await give(stage)
+    const cleared = await prepare(stage)
     const senders = await openChannels(await openAccounts(cleared, sizes.accounts), '/accept/speed')
     return measured(name, cleared, senders)
   }
   try {
     const empty = await open('empty')
-    const grown = await open('grown', (stage) =>
-      withPast(stage, past, (progress) => print(`growth: ${progress}`)),
-    )
+    const grown = await open('grown', give)
     for (const { load } of [empty, grown]) await load(warmUpSeconds)
 
     const accept = (one: typeof empty) => async () => {

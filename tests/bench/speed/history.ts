@@ -36,12 +36,18 @@ export async function withPast(stage: Stage, past: Past, print: (progress: strin
   const startedAt = performance.now()
   await makeRows(stage.db, past)
   await wakeLater(stage)
+  const kept = await withItsRows(stage)
+  const seconds = (performance.now() - startedAt) / 1000
+  print(`${past.finished} finished and ${past.waiting} waiting sends written in ${seconds.toFixed(0)} s`)
+  return kept
+}
+
+/** The stage, whose `clear` removes only what comes later. */
+export async function withItsRows(stage: Stage): Promise<Stage> {
   await stage.db.$client.query('vacuum analyze')
   await stage.db.$client.query('checkpoint')
   const since = uuidv7()
   const keys = new Set(await stage.redis.keys('*'))
-  const seconds = (performance.now() - startedAt) / 1000
-  print(`${past.finished} finished and ${past.waiting} waiting sends written in ${seconds.toFixed(0)} s`)
   return {
     ...stage,
     async clear() {

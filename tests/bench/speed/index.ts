@@ -1,15 +1,18 @@
 import type { Benchmark, Result } from '../benchmark.ts'
 import { accept } from './accept.ts'
+import { batch } from './batch.ts'
 import type { Case } from './case.ts'
 import { dispatch } from './dispatch.ts'
 import { growth, growthCurve } from './growth.ts'
 import { latency } from './latency.ts'
+import { list } from './list.ts'
 import { load } from './load.ts'
 import { lone } from './lone.ts'
 import { media } from './media.ts'
 import { mediaDispatch } from './media-dispatch.ts'
 import { receipts } from './receipts.ts'
 import { redisMemory } from './redis-memory.ts'
+import { scheduled } from './scheduled.ts'
 import { full, quick } from './sizes.ts'
 
 const cases: readonly Case[] = [
@@ -23,6 +26,9 @@ const cases: readonly Case[] = [
   mediaDispatch,
   growth,
   growthCurve,
+  batch,
+  scheduled,
+  list,
   load,
 ]
 

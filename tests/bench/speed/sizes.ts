@@ -20,6 +20,10 @@ export interface Sizes {
   /** Sends for measurements of memory. */
   queued: number
   mediaAtOnce: number
+  /** Sends that are scheduled for later. */
+  scheduled: number
+  /** Sends of the account whose sends are listed. */
+  listed: number
 }
 
 /** Seconds of warm-up of an API under load. */
@@ -38,6 +42,8 @@ export const full: Sizes = {
   waiting: 100_000,
   queued: 50_000,
   mediaAtOnce: 500,
+  scheduled: 1_000_000,
+  listed: 10_000_000,
 }
 
 export const quick: Sizes = {
@@ -53,4 +59,6 @@ export const quick: Sizes = {
   waiting: 5000,
   queued: 5000,
   mediaAtOnce: 60,
+  scheduled: 20_000,
+  listed: 200_000,
 }

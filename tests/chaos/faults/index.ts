@@ -2,6 +2,7 @@ import type { Fault } from '../fault.ts'
 import { apiKill, rollingRestarts, sameKey } from './api.ts'
 import { clockSteps } from './clocks.ts'
 import { halfOpenFaults } from './half-open.ts'
+import { cancelAtDue, dueTogether } from './later.ts'
 import { poison } from './poison.ts'
 import { providerFaults } from './provider.ts'
 import { receipts } from './receipts.ts'
@@ -22,4 +23,6 @@ export const faults: readonly Fault[] = [
   poison,
   rollingRestarts,
   sameKey,
+  dueTogether,
+  cancelAtDue,
 ]

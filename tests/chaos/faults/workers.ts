@@ -113,7 +113,8 @@ export const workerFreeze: Fault = {
   },
 }
 
-function uncertainOnlyInFlight({ inFlightAtKills }: Phase, { rows }: Findings): string[] {
+/** Only a send that was in flight at a killed worker may be uncertain. */
+export function uncertainOnlyInFlight({ inFlightAtKills }: Phase, { rows }: Findings): string[] {
   const inFlight = new Set(inFlightAtKills.map(({ requestId }) => requestId))
   const uncertain = rows.filter(({ status }) => status === 'uncertain')
   return [
@@ -182,7 +183,7 @@ export async function killWorker(phase: Phase, worker: Member): Promise<void> {
 }
 
 /** Ends the slow start of all channels, which would allow only few calls of an account's flood. */
-const endSlowStart = ({ db }: World) => db.$client.query('update channels set answered_at = now()')
+export const endSlowStart = ({ db }: World) => db.$client.query('update channels set answered_at = now()')
 
 /** Delays the provider's answers, so that calls pile up. */
 function holdAnswers({ provider }: Phase): { release(): void } {
@@ -195,7 +196,7 @@ function holdAnswers({ provider }: Phase): { release(): void } {
 }
 
 /** The youngest worker. The oldest has to survive, because only a worker that has run for a lease's time gives up others' claims. */
-function youngest({ fleet }: World): Member {
+export function youngest({ fleet }: World): Member {
   const worker = fleet.workers().at(-1)
   if (!worker) throw new Error('no worker runs')
   return worker

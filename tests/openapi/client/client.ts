@@ -34,6 +34,44 @@ export function clientOf(baseUrl: string, apiKey: string, channelId: string) {
         body: { channelId: 'absent', contact, message: { type: 'text', text: { value: 'Hello' } } },
       }),
 
+    /** Two texts, one of them for later, all or none. */
+    batch: () =>
+      client.POST('/v1/messages/batch', {
+        params: { header: { 'Idempotency-Key': 'two-texts' } },
+        body: {
+          messages: [
+            { channelId, contact, message: { type: 'text', text: { value: 'Now' } }, reference: 'two' },
+            {
+              channelId,
+              contact,
+              message: { type: 'text', text: { value: 'Later' } },
+              reference: 'two',
+              sendAt: new Date(Date.now() + 3_600_000).toISOString(),
+            },
+          ],
+        },
+      }),
+    /** The state of the send after it. */
+    async cancel(requestId: string) {
+      const { data, error } = await client.POST('/v1/messages/{requestId}/cancel', {
+        params: { path: { requestId } },
+      })
+      return data?.status ?? error?.statusCode
+    },
+    /** The sends of a reference, page by page, with a field that each has. */
+    async pages(reference: string) {
+      const sends: { requestId: string; sendAt: string | null }[] = []
+      let after: string | undefined
+      do {
+        const { data } = await client.GET('/v1/messages', {
+          params: { query: { reference, limit: 1, ...(after !== undefined && { after }) } },
+        })
+        sends.push(...(data?.messages ?? []))
+        after = data?.next ?? undefined
+      } while (after !== undefined)
+      return sends
+    },
+
     /** The outcomes of the attempts of a send; each event has a type of its own. */
     async outcomesOf(requestId: string) {
       const { data } = await client.GET('/v1/messages/{requestId}', { params: { path: { requestId } } })
@@ -78,6 +116,12 @@ export function clientOf(baseUrl: string, apiKey: string, channelId: string) {
             media: { mediaType: 'image' },
           },
         },
+      }),
+      // @ts-expect-error no such state
+      client.GET('/v1/messages', { params: { query: { status: 'delivered' } } }),
+      client.POST('/v1/messages/batch', {
+        // @ts-expect-error no channel
+        body: { messages: [{ contact, message: { type: 'text', text: { value: 'a' } } }] },
       }),
       // @ts-expect-error no such route
       client.POST('/v1/message', {}),

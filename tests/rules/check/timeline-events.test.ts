@@ -52,7 +52,7 @@ test("the SQL of db writes events only by `eventOf`, which the table types; each
   expect(inserts.length).toBeGreaterThan(2)
   expect(inserts.filter((sql) => !sql.includes('eventOf('))).toEqual([])
   const written = [...source.matchAll(/eventOf\([^,]*, '(\w+)'/g)].map(([, name]) => name)
-  const fromRow: string[] = ['accepted', ...sendStatuses]
+  const fromRow: string[] = ['accepted', 'scheduled', ...sendStatuses]
   expect(names.filter((name) => !written.includes(name) && !fromRow.includes(name))).toEqual([])
 })
 

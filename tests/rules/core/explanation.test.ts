@@ -45,6 +45,7 @@ const refused = {
 const facts: SendFacts = {
   now: at(100),
   nextAttemptAt: at(0),
+  isScheduled: false,
   expiresAt: null,
   isInSlowStart: false,
   ahead: null,
@@ -119,6 +120,21 @@ describe('the summary of a send that', () => {
       { send: ended('sent', { attemptRecord: record, providerMessageId: 'SM1' }) },
       'good',
       'Accepted by the provider at 14:00:02 UTC; only the provider knows whether it reached the contact.',
+    ],
+    [
+      'waits for the time that it is scheduled for',
+      {
+        send: { status: 'queued', sendAt: at(3600), worker: null, claimedAt: null, attempt: 0 },
+        facts: { isScheduled: true, nextAttemptAt: at(3600) },
+      },
+      'waiting',
+      'Scheduled for 15:00:00 UTC; it is not sent before.',
+    ],
+    [
+      'was canceled',
+      { send: { status: 'canceled', finishedAt: at(2), worker: null, claimedAt: null, attempt: 0 } },
+      'over',
+      'Not sent. It was canceled at 14:00:02 UTC. No attempt was made.',
     ],
     [
       'was refused has the meaning of the code',

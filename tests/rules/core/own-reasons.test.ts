@@ -6,6 +6,7 @@ const stored: [key: keyof typeof ownReasons, reason: string][] = [
   ['expired', 'expired'],
   ['mediaGone', 'the media is no longer kept'],
   ['channelDeleted', 'its channel was deleted'],
+  ['canceledInDoubt', 'canceled after an attempt that may have got through'],
   ['givenUp', 'given up: workers kept crashing on it'],
   ['providerAway', "the channel's provider kept failing; its last answer: the provider answered 503"],
 ]

@@ -42,6 +42,8 @@ test('a queued send has its accept, and null for all that is not yet known', () 
     providerMessageId: null,
     delivery: null,
     deliveryAt: null,
+    sendAt: null,
+    reference: null,
     events: [{ at: '2026-01-01T12:00:00.000Z', event: 'accepted' }],
   })
 })
@@ -61,6 +63,8 @@ test('the fields are in the documented order', () => {
     'providerMessageId',
     'delivery',
     'deliveryAt',
+    'sendAt',
+    'reference',
     'events',
   ])
 })
@@ -235,4 +239,18 @@ describe('the contact', () => {
     expect(masked.contact).toStrictEqual({ type: 'phone', value: '+49*********78' })
     expect(JSON.stringify(masked)).not.toMatch(/4915112345678|Jane/)
   })
+})
+
+test('a send for later says so, with its time, until it is canceled', () => {
+  const send: SendRecord = { ...queued, sendAt: at(50), reference: 'r' }
+  const scheduled = { at: '2026-01-01T12:00:00.000Z', event: 'scheduled', sendAt: '2026-01-01T12:00:50.000Z' }
+  expect(eventsOf(send)).toEqual([{ at: '2026-01-01T12:00:00.000Z', event: 'accepted' }, scheduled])
+  const canceled = eventsOf({ ...send, status: 'canceled', finishedAt: at(9) })
+  expect(canceled.slice(1)).toEqual([scheduled, { at: '2026-01-01T12:00:09.000Z', event: 'canceled' }])
+})
+
+test('a sendAt that was past when the send was accepted is no event', () => {
+  expect(eventsOf({ ...queued, sendAt: new Date(at(0).getTime() - 1000) }).map(({ event }) => event)).toEqual(
+    ['accepted'],
+  )
 })

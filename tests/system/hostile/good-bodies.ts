@@ -8,7 +8,7 @@ import { samples } from '../../support/media-samples.ts'
 import { type JsonSchema, type Pools, valuesOf } from './schema-values.ts'
 import { contentSid, type Target, type World } from './world.ts'
 
-export type Endpoint = keyof ReturnType<typeof sendRequestSchemas>
+export type Endpoint = Exclude<keyof ReturnType<typeof sendRequestSchemas>, 'batch'>
 
 /** Stands in every text that is sent as a value: it must come back in no answer and stand in no log line. */
 export const valueMark = 'v4lue'
@@ -110,6 +110,14 @@ function poolsOf({ flowId, stranger }: World, { provider, channelId }: Target): 
       fc.constantFrom('+49151', '0151123456789', `${valueMark}@localhost`, `${valueMark}@example.com`),
     ),
     flowId: flows,
+    sendAt: mostly(
+      times,
+      'soon',
+      '2026-11-24T09:00:00',
+      '2000-01-01T00:00:00Z',
+      '9999-12-31T23:59:59.9999-23:59',
+    ),
+    reference: mostly(text, ofLength(257)),
     'message.flowId': flows,
     'contact.name': mostly(text, ofLength(257)),
     'message.text.value': mostly(
@@ -176,6 +184,10 @@ const variables = fc.oneof(
       .map((count) => Array.from({ length: count }, (_, n) => ({ key: `k${n}`, value: valueMark }))),
   },
 )
+
+const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
+/** Of now, and of later. */
+const times = fc.constantFrom(-30, 3600, 86_400).map(inSeconds)
 
 const digits = fc.stringMatching(/^\d{8}$/)
 const phones = fc.oneof(

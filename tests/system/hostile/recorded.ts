@@ -1,7 +1,7 @@
 import { inArray } from 'drizzle-orm'
 import { expect } from 'vitest'
 import { maxReceipts } from '../../../db/receipt-rule.ts'
-import { media as mediaTable, sends } from '../../../db/schema.ts'
+import { media as mediaTable, scheduledSends, sends } from '../../../db/schema.ts'
 import { isOfReceipt } from '../../../src/core/timeline.ts'
 import type { EventFields } from '../../../src/core/timeline-events.ts'
 import { timelineOf } from '../../support/attempts.ts'
@@ -26,6 +26,8 @@ interface TakenBody {
   }
   flowId?: string | null
   closeConversation?: boolean | null
+  sendAt?: string | null
+  reference?: string | null
 }
 
 /** Every send that was answered 202 is in PostgreSQL with what was sent, nothing altered and nothing added. */
@@ -33,7 +35,10 @@ export async function expectRecorded({ service }: World, accepted: Exchange[]): 
   const { db } = service.runtime
   const ids = accepted.map(({ json }) => String(json?.requestId))
   if (ids.length === 0) return
-  const rows = await db.select().from(sends).where(inArray(sends.requestId, ids))
+  const rows = [
+    ...(await db.select().from(sends).where(inArray(sends.requestId, ids))),
+    ...(await db.select().from(scheduledSends).where(inArray(scheduledSends.requestId, ids))),
+  ]
   const contents = await db.select().from(mediaTable).where(inArray(mediaTable.requestId, ids))
   for (const [index, { request }] of accepted.entries()) {
     const row = rows.find(({ requestId }) => requestId === ids[index])
@@ -78,6 +83,8 @@ function expectedRow({ target, route }: HostileRequest, body: TakenBody) {
     flowId: body.flowId ?? message.flowId ?? null,
     closeConversation: body.closeConversation ?? message.closeConversation ?? false,
     messageType: message.type,
+    sendAt: body.sendAt ? new Date(body.sendAt) : null,
+    reference: body.reference ?? null,
   }
 }
 

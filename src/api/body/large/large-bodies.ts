@@ -1,4 +1,5 @@
 import { extname } from 'node:path'
+import type { SendRequest } from '../../../core/send-request.ts'
 import { MemoryBudget, type Reservation } from '../../../platform/memory-budget.ts'
 import type { Settings } from '../../../platform/settings.ts'
 import { Thread } from '../../../platform/thread.ts'
@@ -83,7 +84,12 @@ function threadFile(): URL {
 
 /** Passing a Buffer from the thread makes it a Uint8Array. */
 function withBuffer(parsed: Parsed): Parsed {
-  if (!('request' in parsed) || !parsed.request.mediaContent) return parsed
-  const { buffer, byteOffset, byteLength } = parsed.request.mediaContent
-  return { request: { ...parsed.request, mediaContent: Buffer.from(buffer, byteOffset, byteLength) } }
+  if ('request' in parsed) return { request: withBufferIn(parsed.request) }
+  return 'requests' in parsed ? { requests: parsed.requests.map(withBufferIn) } : parsed
+}
+
+function withBufferIn(request: SendRequest): SendRequest {
+  if (!request.mediaContent) return request
+  const { buffer, byteOffset, byteLength } = request.mediaContent
+  return { ...request, mediaContent: Buffer.from(buffer, byteOffset, byteLength) }
 }

@@ -18,6 +18,7 @@ const placeholderDigits = Buffer.from(placeholder.toString('base64'))
  * Otherwise the body is parsed as a whole, so that the result is always the same as that of `parse`.
  */
 export function parseLarge(parse: ReturnType<typeof bodyParser>, body: Buffer, form: BodyForm): Parsed {
+  if (form === 'batch') return parse(body, form)
   const digits = digitsOf(body)
   const content = digits && decodeDigits(body.subarray(digits.start, digits.end))
   if (!content || content.length > maxMediaBytes) return parse(body, form)

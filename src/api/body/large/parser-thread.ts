@@ -20,9 +20,15 @@ serve<ParserOptions, ParserInput, Parsed>(({ allowedPrivateNetworks }) => {
   const join = joiner()
   return ({ pieces, form }) => {
     const output = parseLarge(parse, join(pieces), form)
-    const content = 'request' in output ? output.request.mediaContent : undefined
     // Small content may be in Node.js's shared buffer pool, so it is copied instead of moved.
-    const transfer = content && content.length > Buffer.poolSize ? [content.buffer as ArrayBuffer] : []
+    const transfer = contentsOf(output)
+      .filter(({ length }) => length > Buffer.poolSize)
+      .map(({ buffer }) => buffer as ArrayBuffer)
     return { output, transfer }
   }
 })
+
+function contentsOf(output: Parsed): Buffer[] {
+  const requests = 'requests' in output ? output.requests : 'request' in output ? [output.request] : []
+  return requests.flatMap(({ mediaContent }) => mediaContent ?? [])
+}

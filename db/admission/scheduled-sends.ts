@@ -1,0 +1,87 @@
+import type { Database } from '../client.ts'
+import { prepared, sqlText } from '../statement.ts'
+import { ordered, type RecordedSend, returned } from './accepts.ts'
+import { columnNames, columnValues, fieldsOfScheduled } from './new-send.ts'
+import { quotaUsed } from './quota.ts'
+
+/** Any number that no other program uses for an advisory lock in this database. */
+const moverLock = 7_091_500_212
+
+/**
+ * SQL that moves scheduled sends to `sends`, as if they were accepted now: into their lanes, with their accounts' quotas and the
+ * present settings of their channels.
+ *
+ * @param chosen SQL of rows of scheduled sends, locked.
+ */
+const moving = (chosen: string) => sqlText`
+  with
+  -- The scheduled sends to move, locked.
+  chosen as materialized (
+    ${chosen}),
+  -- They leave their table.
+  removed as (
+    delete from scheduled_sends where request_id = any(array(select request_id from chosen))),
+  -- As an accept gives them, in the order of their times.
+  given as materialized (
+    select ${fieldsOfScheduled},
+           row_number() over (order by s.send_at, s.seq) as ordinality
+    from chosen s join channels on channels.id = s.channel_id),
+  -- What their accounts have used of their quota, by channel.
+  used as materialized (
+    ${quotaUsed}),
+  ${ordered('given')}
+  insert into sends (
+    ${columnNames}, accepted_at)
+  select
+    ${columnValues}, "acceptedAt"
+  from ordered
+  order by ordinality
+  returning ${returned}`
+
+/**
+ * Only one process moves at a time: two could give the later of two sends to a contact the earlier place. A send that is being
+ * canceled is skipped. `now()` isn't later than the clock, and finds due sends by the index.
+ */
+const moveDueStatement = prepared<RecordedSend>(
+  'move_due_sends',
+  'Moves a page of scheduled sends whose time has come to the others.',
+  moving(sqlText`
+    select * from scheduled_sends
+    where send_at <= now() and (select pg_try_advisory_xact_lock(${moverLock}))
+    order by send_at, seq limit $1
+    for update skip locked`),
+)
+
+/** Moves scheduled sends whose time has come, at most `limit`, and returns them. */
+export function moveDueSends(db: Database, limit: number): Promise<RecordedSend[]> {
+  return moveDueStatement(db, [limit])
+}
+
+const moveOfChannelStatement = prepared<RecordedSend>(
+  'move_sends_of_channel',
+  'Moves a page of the scheduled sends of a deleted channel to the others, where they fail.',
+  // By the index of accounts, in its order.
+  moving(sqlText`
+    select * from scheduled_sends
+    where channel_id = $2 and account_id = (select account_id from channels where id = $2 and deleted_at is not null)
+    order by accepted_at, request_id limit $1
+    for update skip locked`),
+)
+
+/** Moves scheduled sends of a deleted channel, whose sends fail; at most `limit`. @returns how many. */
+export async function moveSendsOfDeleted(db: Database, channelId: string, limit: number): Promise<number> {
+  return (await moveOfChannelStatement(db, [limit, channelId])).length
+}
+
+const nextDueStatement = prepared<{ inMs: number }>(
+  'next_due',
+  'Finds when the next scheduled send is due.',
+  sqlText`
+    select extract(epoch from send_at - clock_timestamp())::float8 * 1000 as "inMs"
+    from scheduled_sends order by send_at limit 1`,
+)
+
+/** Time until the next scheduled send is due; undefined if there is none. */
+export async function nextDueInMs(db: Database): Promise<number | undefined> {
+  return (await nextDueStatement(db, []))[0]?.inMs
+}

@@ -1,0 +1,65 @@
+import { cancelSend } from '../../../db/support/cancel.ts'
+import { findSend } from '../../../db/support/sends.ts'
+import { maskContact } from '../../core/contact.ts'
+import { mayHaveGotThrough } from '../../core/explanation/explain.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import { buildTimeline, type SendRecord, type SendStatus } from '../../core/timeline.ts'
+import { logCanceled } from '../../platform/log-canceled.ts'
+import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
+import { PageError } from '../errors.tsx'
+import { Layout } from '../layout.tsx'
+
+const notFound = () =>
+  new PageError(404, 'There is no such send: it was never accepted, or is no longer kept.')
+const notCancelable = (status: SendStatus) =>
+  new PageError(409, `It is ${status}: only a send that waits can be canceled.`)
+
+/** Cancels a send that waits, as the command `cancel` does, after a confirmation page. */
+export function cancel({ db, log }: AdminRuntime): AdminApp {
+  const app: AdminApp = factory.createApp()
+
+  app.get('/', async (c) => {
+    const requestId = c.req.param('requestId') ?? ''
+    const found = canBeRecordId(requestId) ? await findSend(db, requestId) : undefined
+    if (!found) throw notFound()
+    if (found.send.status !== 'queued') throw notCancelable(found.send.status)
+    const isInDoubt = mayHaveGotThrough(buildTimeline(found.send, found.events, 'masked').events)
+    return c.html(<ConfirmationPage send={found.send} isInDoubt={isInDoubt} />)
+  })
+
+  app.post('/', async (c) => {
+    const requestId = c.req.param('requestId') ?? ''
+    const canceled = canBeRecordId(requestId) ? await cancelSend(db, requestId) : undefined
+    if (!canceled) throw notFound()
+    const { status, isNew } = canceled
+    if (!isNew && status !== 'canceled') throw notCancelable(status)
+    if (isNew) logCanceled(log, requestId, status, { by: 'support page' })
+    return c.redirect(`/support/${requestId}`, 303)
+  })
+  return app
+}
+
+function ConfirmationPage({ send, isInDoubt }: { send: SendRecord; isInDoubt: boolean }) {
+  const { requestId, messageType, contactType: type, contactValue: value } = send
+  return (
+    <Layout title="Cancel?" at="/support">
+      <section class="verdict unsure">
+        <h1>Cancel this {messageType}?</h1>
+        <p>It is to go to {maskContact({ type, value })}. Once canceled, it can't be sent again.</p>
+        {isInDoubt && (
+          <p>
+            <strong>The contact may get it all the same:</strong> it is unknown whether the provider already
+            has it. It will be uncertain, and not be tried again.
+          </p>
+        )}
+        <p class="id">{requestId}</p>
+        <form method="post" action={`/support/${requestId}/cancel`} class="row">
+          <button type="submit">Cancel the send</button>
+          <a class="button quiet" href={`/support/${requestId}`}>
+            Leave it as it is
+          </a>
+        </form>
+      </section>
+    </Layout>
+  )
+}

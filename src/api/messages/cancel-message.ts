@@ -1,0 +1,67 @@
+import type { MiddlewareHandler } from 'hono'
+import { cancelSend } from '../../../db/support/cancel.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import type { SendStatus } from '../../core/timeline.ts'
+import { logCanceled } from '../../platform/log-canceled.ts'
+import type { Runtime } from '../../runtime.ts'
+import { answerJson } from '../answer.ts'
+import { authorize } from '../authenticate.ts'
+import type { BodySteps } from '../body/body-steps.ts'
+import { joined } from '../body/pieces.ts'
+import { type ApiEnv, factory } from '../context.ts'
+import { ApiError } from '../errors.ts'
+import { laneHeadWaker } from '../send/enqueue.ts'
+import { messageNotFound } from './get-message.ts'
+
+export const notCancelable = (status: SendStatus) =>
+  new ApiError(409, `The send is ${status}: only one that waits can be canceled.`)
+
+export const wantsNoBody = () => new ApiError(400, 'body: has to be absent, or {}')
+
+/** Cancels a send that waits (docs/reference/api.md#cancel). After a 200, its provider is not called. */
+export function cancelMessage(
+  runtime: Runtime,
+  authenticate: MiddlewareHandler<ApiEnv>,
+  { refuseDeclaredOversize, readBody }: BodySteps,
+) {
+  const { db, log, metrics } = runtime
+  const wakeHeadOf = laneHeadWaker(runtime)
+  const refuseContent = factory.createMiddleware(async (c, next) => {
+    const { headers } = c.env.incoming
+    const isEmpty = Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined
+    if (isEmpty) return await next()
+    return await readBody(c, async () => {
+      const body = joined(c.get('body'))
+      if (body.length > 0 && !/^\s*\{\s*\}\s*$/.test(body.subarray(0, longestBody).toString()))
+        throw wantsNoBody()
+      if (body.length > longestBody) throw wantsNoBody()
+      await next()
+    })
+  })
+  return factory.createHandlers(
+    refuseDeclaredOversize,
+    authenticate,
+    authorize('messages:send'),
+    refuseContent,
+    async (c) => {
+      const { accountId } = c.get('caller')
+      const requestId = c.req.param('requestId') ?? ''
+      const canceled = canBeRecordId(requestId)
+        ? await c.get('deadline').spend(cancelSend(db, requestId, accountId))
+        : undefined
+      if (!canceled) throw messageNotFound()
+      const { status, isNew } = canceled
+      if (!isNew && status !== 'canceled') throw notCancelable(status)
+      if (isNew) {
+        logCanceled(log, requestId, status, { accountId })
+        metrics.ended.inc({ status })
+        // Not awaited, because Redis may be down.
+        void wakeHeadOf(requestId)
+      }
+      return answerJson(c, { requestId, status })
+    },
+  )
+}
+
+/** Enough for an empty object with some white space. */
+const longestBody = 64

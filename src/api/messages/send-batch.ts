@@ -1,0 +1,131 @@
+import type { MiddlewareHandler } from 'hono'
+import type { Channel } from '../../../db/accounts/channels.ts'
+import { batchFingerprint, fingerprint, hashIdempotencyKey } from '../../core/idempotency-key.ts'
+import { joinIssues } from '../../core/issues.ts'
+import type { SendRequest } from '../../core/send-request.ts'
+import { answerJson } from '../answer.ts'
+import { authorize } from '../authenticate.ts'
+import type { BodySteps } from '../body/body-steps.ts'
+import { type ApiEnv, factory, type RequestState } from '../context.ts'
+import { ApiError } from '../errors.ts'
+import { acceptedAs } from '../send/answer-repeat.ts'
+import { checkMediaContent } from '../send/check-media-content.ts'
+import { atOnce, type Schedule } from '../send/check-send-at.ts'
+import { hasIdempotencyKey, type Idempotency, keyOf } from '../send/find-earlier.ts'
+import { channelNotFound } from '../send/find-own-channel.ts'
+import type { CheckedSend } from '../send/record.ts'
+import type { SendSteps } from '../send/steps.ts'
+import { clientsTraceparent } from '../trace-request.ts'
+
+type BatchState = Pick<RequestState, 'requestId' | 'headers' | 'deadline' | 'caller'>
+
+/**
+ * Handles a batch, from its bytes to the 202, in the order of a single send (src/api/send-message.ts). Each step takes all messages,
+ * and names the faulty ones. All are recorded in one transaction, or none.
+ */
+export function sendBatch(
+  authenticate: MiddlewareHandler<ApiEnv>,
+  { refuseDeclaredOversize, readBody, validate }: BodySteps,
+  steps: SendSteps,
+) {
+  const { limiter, findEarlier, answerRepeat, recordBatch, enqueue } = steps
+  return factory.createHandlers(
+    refuseDeclaredOversize,
+    authenticate,
+    authorize('messages:send'),
+    readBody,
+    validate('batch'),
+    async (c) => {
+      const { requestId, headers, deadline, caller, requests } = c.var
+      const { incoming } = c.env
+      const state: BatchState = { requestId, headers, deadline, caller }
+      const contents = await each(requests, checkMediaContent)
+      const schedules = await each(contents, async ({ sendAt }) =>
+        sendAt ? await steps.checkSendAt(state, sendAt) : atOnce,
+      )
+      if (!hasIdempotencyKey(incoming)) await refuseFaulty(schedules)
+      const channels = await each(contents, (request) => findOwn(state, request, 'deleted too'))
+      const idempotency = idempotencyOf(keyOf(incoming), caller, requests, channels)
+      // A repeat is answered although its channel was deleted, or its time has passed, meanwhile.
+      const mayBeOutdated =
+        channels.some(({ isDeleted }) => isDeleted) || schedules.some(({ issue }) => issue)
+      const outdated = mayBeOutdated ? await findEarlier(state, idempotency) : undefined
+      if (outdated) return await answerRepeat(c, outdated, { isCounted: false })
+      await refuseFaulty(schedules)
+      await each(contents, (request) => findOwn(state, request, 'present'))
+      const traceparent = clientsTraceparent(incoming)
+      const sends = await each(contents, async (request, index): Promise<CheckedSend> => {
+        const channel = channels[index] as Channel
+        await steps.checkAgainstChannel({ caller, deadline }, request, channel)
+        const message = await steps.applyTemplate(state, request.message, channel)
+        return {
+          request: { ...request, message },
+          channel,
+          when: schedules[index]?.when ?? 'now',
+          traceparent,
+        }
+      })
+      const earlier = await findEarlier(state, idempotency)
+      if (earlier) return await answerRepeat(c, earlier, { isCounted: false })
+      await limiter.rateLimit(state, sends.length)
+      const recorded = await recordBatch(state, sends, idempotency)
+      if ('earlier' in recorded)
+        return await answerRepeat(c, recorded.earlier, { isCounted: true, messages: sends.length })
+      await Promise.all(recorded.wakeUps.map((wakeUp) => enqueue(state, wakeUp)))
+      return answerJson(c, acceptedAs(requestId, recorded.requestIds), 202)
+    },
+  )
+
+  async function findOwn(
+    state: BatchState,
+    { channelId }: SendRequest,
+    which: 'present' | 'deleted too',
+  ): Promise<Channel> {
+    const channel = await steps.findOwnChannel(state, channelId)
+    if (channel.isDeleted && which === 'present') throw channelNotFound()
+    return channel
+  }
+}
+
+const refuseFaulty = (schedules: readonly Schedule[]) =>
+  each(schedules, async ({ issue }) => {
+    if (issue) throw new ApiError(400, issue)
+  })
+
+/** Does a step for each message. @throws ApiError 400 that names the faulty ones. */
+async function each<Item, Result>(
+  items: readonly Item[],
+  step: (item: Item, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  const issues: string[] = []
+  const reasons: string[] = []
+  for (const [index, item] of items.entries()) {
+    try {
+      results.push(await step(item, index))
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.statusCode >= 429) throw error
+      issues.push(withPaths(error.message, index, error.statusCode === 404))
+      reasons.push(withPaths(error.reason, index, error.statusCode === 404))
+    }
+  }
+  if (issues.length === 0) return results
+  throw new ApiError(400, joinIssues(issues), {}, joinIssues(reasons))
+}
+
+/** Puts the message's place in front of each field's path. */
+export function withPaths(issues: string, index: number, isChannel: boolean): string {
+  if (isChannel) return `messages[${index}].channelId: ${issues}`
+  return issues.replaceAll(/(^|; )(?=(?:contact|message|flowId|sendAt)[.:[])/g, `$1messages[${index}].`)
+}
+
+function idempotencyOf(
+  key: string | undefined,
+  { accountId }: RequestState['caller'],
+  requests: readonly SendRequest[],
+  channels: readonly Channel[],
+): Idempotency | undefined {
+  if (key === undefined) return undefined
+  const prints = requests.map((request, index) => fingerprint(request, channels[index]?.channelId ?? ''))
+  return { hash: hashIdempotencyKey(accountId, key), fingerprint: batchFingerprint(prints) }
+}

@@ -1,0 +1,44 @@
+import type { Settings } from '../../platform/settings.ts'
+import type { AnswerDescription } from './responses.ts'
+
+/** A route of the document. */
+export interface Operation {
+  operationId: string
+  tags: string[]
+  summary: string
+  description?: string
+  security?: Record<string, string[]>[]
+  parameters?: object[]
+  requestBody?: object
+  responses: Record<string, AnswerDescription>
+}
+
+export type PathSettings = Pick<
+  Settings,
+  'MAX_BODY_BYTES' | 'PUBLIC_BASE_URL' | 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'
+>
+
+export const inPath = (name: string, description: string, example?: string) => ({
+  name,
+  in: 'path',
+  required: true,
+  description,
+  schema: { type: 'string' },
+  ...(example !== undefined && { example }),
+})
+
+export const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Makes the request safe to repeat: a repeat within 24 hours, with the same key and the same message, gets the same answer and sends nothing. 1 to 255 characters, bare or in double quotes.',
+  schema: { type: 'string', pattern: String.raw`^(?:[^"].{0,254}|"(?:[^"\\]|\\["\\]){1,255}")$` },
+}
+
+export const traceparent = {
+  name: 'traceparent',
+  in: 'header',
+  description:
+    'W3C Trace Context: the send becomes a part of that trace, if the operator uses tracing. A malformed value is ignored.',
+  schema: { type: 'string', examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'] },
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { isStorable } from './characters.ts'
+import { anyContact, parseContact } from './contact.ts'
+import { describeIssues } from './issues.ts'
+import { type DeliveryState, deliveryStates } from './receipt.ts'
+import { parseSendAt } from './send-at.ts'
+import { type SendStatus, sendStatuses } from './timeline.ts'
+
+/** The place of a send in the order of accepts: after which a page begins. */
+export interface ListCursor {
+  /** Microseconds since 1970, since a Date would lose them. */
+  acceptedAtMicros: string
+  requestId: string
+}
+
+/** What `GET /v1/messages` lists. Absent filters match all. */
+export interface ListQuery {
+  limit: number
+  after?: ListCursor | undefined
+  status?: SendStatus | undefined
+  delivery?: DeliveryState | undefined
+  channelId?: string | undefined
+  flowId?: string | undefined
+  contact?: NonNullable<ReturnType<typeof parseContact>> | undefined
+  reference?: string | undefined
+  acceptedFrom?: Date | undefined
+  acceptedTo?: Date | undefined
+}
+
+export const listLimits = { min: 1, max: 100, byDefault: 20 }
+
+const parsed = <Value>(parse: (text: string) => Value | undefined, wanted: string) =>
+  z.string().transform((text, context) => {
+    const value = parse(text)
+    if (value !== undefined) return value
+    context.addIssue({ code: 'custom', message: wanted })
+    return z.NEVER
+  })
+
+const time = parsed(parseSendAt, 'has to be a time with its offset, such as 2026-11-24T08:00:00Z')
+const id = z.string().refine(isStorable, 'contains NUL or half a surrogate pair')
+
+/** Each parameter: its form, and what it says. OpenAPI is made of this table. */
+export const listParameters = {
+  limit: {
+    schema: parsed(
+      (text) => (/^[1-9]\d?$|^100$/.test(text) ? Number(text) : undefined),
+      `has to be a whole number from ${listLimits.min} to ${listLimits.max}`,
+    ),
+    what: 'How many sends a page has at most.',
+  },
+  after: {
+    schema: parsed(readCursor, 'has to be the `next` of a page'),
+    what: 'The `next` of the page before.',
+  },
+  status: {
+    schema: z.enum(sendStatuses, `has to be one of ${sendStatuses.join(', ')}`),
+    what: 'Only sends with this status.',
+  },
+  delivery: {
+    schema: z.enum(deliveryStates, `has to be one of ${deliveryStates.join(', ')}`),
+    what: 'Only sends with this delivery state, as the provider reported it.',
+  },
+  channelId: { schema: id, what: 'Only sends of this channel.' },
+  flowId: { schema: id, what: 'Only sends of this flow.' },
+  contact: {
+    schema: parsed(parseContact, `has to be ${anyContact}`),
+    what: 'Only sends to this contact. It is normalised as in a send. A `+` has to be written as `%2B`, or left out.',
+  },
+  reference: { schema: id, what: 'Only sends with this `reference`.' },
+  acceptedFrom: { schema: time, what: 'Only sends accepted at this time or later.' },
+  acceptedTo: { schema: time, what: 'Only sends accepted before this time.' },
+}
+
+const schema = z.strictObject(
+  Object.fromEntries(
+    Object.entries(listParameters).map(([name, { schema }]) => [name, schema.optional()]),
+  ) as { [Name in keyof typeof listParameters]: z.ZodOptional<(typeof listParameters)[Name]['schema']> },
+)
+
+/** Reads the query. `issue` names each parameter that is unknown, repeated or unreadable. */
+export function readListQuery(query: URLSearchParams): { query: ListQuery } | { issue: string } {
+  const repeated = [...new Set(query.keys())].filter((name) => query.getAll(name).length > 1)
+  const { data, error } = schema.safeParse(Object.fromEntries(query))
+  const issues = [
+    ...(error ? [describeIssues(error.issues).replaceAll('unknown field', 'unknown parameter')] : []),
+    ...repeated.map((name) => `${name.slice(0, longestName).toWellFormed()}: given more than once`),
+  ]
+  if (!data || issues.length > 0) return { issue: issues.slice(0, maxIssues).join('; ') }
+  return { query: { ...data, limit: data.limit ?? listLimits.byDefault } }
+}
+
+const longestName = 64
+const maxIssues = 10
+
+const cursorBytes = 24
+
+/** The cursor as clients get it. */
+export function writeCursor({ acceptedAtMicros, requestId }: ListCursor): string {
+  const bytes = Buffer.alloc(cursorBytes)
+  bytes.writeBigInt64BE(BigInt(acceptedAtMicros))
+  bytes.write(requestId.replaceAll('-', ''), 8, 'hex')
+  return bytes.toString('base64url')
+}
+
+function readCursor(text: string): ListCursor | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  if (bytes.length !== cursorBytes || bytes.toString('base64url') !== text) return undefined
+  const micros = bytes.readBigInt64BE()
+  if (micros < 0n || micros > latestMicros) return undefined
+  const hex = bytes.subarray(8).toString('hex')
+  const requestId = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)]
+  return { acceptedAtMicros: String(micros), requestId: requestId.join('-') }
+}
+
+/** In the year 9999, which PostgreSQL can still store. */
+const latestMicros = 253_370_764_800_000_000n

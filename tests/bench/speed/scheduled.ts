@@ -1,0 +1,34 @@
+import type { Stage } from '../stage.ts'
+import type { Case } from './case.ts'
+import { besideEmpty } from './growth.ts'
+import { withItsRows } from './history.ts'
+import { ratio } from './ratio.ts'
+
+const bounds = { floor: 0.97, aim: 0.99 }
+
+/** What sends that are scheduled for later cost others. */
+export const scheduled: Case = {
+  name: 'scheduled',
+  async measure(conditions) {
+    const { scheduled: count } = conditions.sizes
+    const { accept, dispatch } = await besideEmpty((stage) => withScheduled(stage, count), conditions)
+    const words = `${count.toLocaleString('en')} scheduled ÷ empty`
+    return [
+      ratio('scheduled', `accept, ${words}`, { ...accept, ...bounds }),
+      ratio('scheduled', `dispatch, ${words}`, { ...dispatch, ...bounds }),
+    ]
+  },
+}
+
+async function withScheduled(stage: Stage, count: number): Promise<Stage> {
+  const { apiKey: _, channelId } = await (await stage.openAccount()).openChannel('/accept/speed')
+  await stage.db.$client.query(
+    `insert into scheduled_sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                                  close_conversation, send_at)
+     select uuidv7(), account_id, id, 'phone', '+33' || lpad(n::text, 9, '0'), 'text',
+            '{"type": "text", "text": {"value": "Hello"}}', false, now() + interval '1 day' + random() * interval '29 days'
+     from generate_series(1, $2::int) n, channels where id = $1`,
+    [channelId, count],
+  )
+  return await withItsRows(stage)
+}

@@ -1,0 +1,44 @@
+import type { RecordedSend } from '../../db/admission/accepts.ts'
+import { moveDueSends, nextDueInMs } from '../../db/admission/scheduled-sends.ts'
+import type { Needs } from '../../src/runtime.ts'
+import { type Queues, tolerantWaker } from '../sends/wake-next/wake.ts'
+import { laneWaker } from '../sends/wake-next/wake-lane.ts'
+import { type WorkerTimes, workerTimes } from '../worker-times.ts'
+import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
+
+/** One statement moves so many, and has to end within the time-out of a statement. */
+const pageSize = 500
+
+/**
+ * Lets scheduled sends join the others when their time has come, and wakes them. Every worker does this; PostgreSQL lets one at a
+ * time. If their wake-ups can't be added, the reconciler adds them.
+ */
+export function startMovingDueSends(
+  runtime: Queues & Needs<'db' | 'log'>,
+  { moveDueEveryMs: pauseMs }: Pick<WorkerTimes, 'moveDueEveryMs'> = workerTimes,
+): PeriodicTask {
+  const { db, log } = runtime
+  const wake = tolerantWaker(runtime, 'due_not_woken')
+  const lanes = laneWaker(runtime)
+  /** Not waited for: while Redis is away, sends still join the others in time. */
+  let waking: Promise<unknown> = Promise.resolve()
+  const wakeAll = async (moved: readonly RecordedSend[]) => {
+    await wake(moved)
+    for (const { requestId, isBehind } of moved) if (isBehind) void lanes.wakeHeadOf(requestId)
+  }
+  const task = startPeriodicTask({ log, event: 'move_due_failed', pauseMs }, async () => {
+    const moved = await moveDueSends(db, pageSize)
+    if (moved.length > 0) waking = Promise.all([waking, wakeAll(moved)])
+    if (moved.length === pageSize) return 0
+    return Math.min(pauseMs, Math.max(shortestPauseMs, (await nextDueInMs(db)) ?? pauseMs))
+  })
+  return {
+    async stop() {
+      await task.stop()
+      await waking
+    },
+  }
+}
+
+/** While another worker moves, or a send is being canceled, a due send is still there. */
+const shortestPauseMs = 50
