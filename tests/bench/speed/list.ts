@@ -64,6 +64,7 @@ const filtersOf = (channelId: string): Record<string, Record<string, string>> =>
   'status sent': { status: 'sent' },
   'status failed (1 in 10,000)': { status: 'failed' },
   'status queued (1 in 100,000)': { status: 'queued' },
+  'delivery undelivered (1 in 10,000)': { delivery: 'undelivered' },
   'contact with few sends': { contact: '+331000001' },
   'contact with a tenth of all sends': { contact: '+33999999999' },
   'reference with few sends': { reference: 'r-17' },
@@ -78,11 +79,13 @@ async function grow({ db }: Stage, channelId: string, count: number): Promise<vo
   for (let first = 0; first < count; first += rowsAtOnce) {
     await db.$client.query(
       `insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
-                          close_conversation, status, finished_at, failure, accepted_at, reference)
+                          close_conversation, status, finished_at, failure, delivery, delivery_at, accepted_at,
+                          reference)
        select uuidv7(), account_id, id, 'phone',
               case when n % 10 = 0 then '+33999999999' else '+33' || 1000000 + n / 5 end, 'text',
               '{"type": "text", "text": {"value": "Hello"}}', false, state, case when state <> 'queued' then at end,
-              case when state = 'failed' then 'refused' end, at,
+              case when state = 'failed' then 'refused' end,
+              case when n % 10000 = 6 then 'undelivered' end, case when n % 10000 = 6 then at end, at,
               case when n % 10 = 1 then 'campaign' else 'r-' || n / 5 end
        from generate_series($2::int, $3::int) n, channels,
             lateral (select case when n % 100000 = 7 then 'queued' when n % 10000 = 5 then 'failed' else 'sent' end as state,
