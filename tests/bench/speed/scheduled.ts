@@ -4,6 +4,7 @@ import { besideEmpty } from './growth.ts'
 import { withItsRows } from './history.ts'
 import { ratio } from './ratio.ts'
 
+const rowsAtOnce = 200_000
 const bounds = { floor: 0.97, aim: 0.99 }
 
 /** What sends that are scheduled for later cost others. */
@@ -22,13 +23,16 @@ export const scheduled: Case = {
 
 async function withScheduled(stage: Stage, count: number): Promise<Stage> {
   const { apiKey: _, channelId } = await (await stage.openAccount()).openChannel('/accept/speed')
-  await stage.db.$client.query(
-    `insert into scheduled_sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
-                                  close_conversation, send_at)
-     select uuidv7(), account_id, id, 'phone', '+33' || lpad(n::text, 9, '0'), 'text',
-            '{"type": "text", "text": {"value": "Hello"}}', false, now() + interval '1 day' + random() * interval '29 days'
-     from generate_series(1, $2::int) n, channels where id = $1`,
-    [channelId, count],
-  )
+  for (let first = 1; first <= count; first += rowsAtOnce) {
+    const last = Math.min(first + rowsAtOnce - 1, count)
+    await stage.db.$client.query(insertScheduled, [channelId, first, last])
+  }
   return await withItsRows(stage)
 }
+
+const insertScheduled = `
+  insert into scheduled_sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                               close_conversation, send_at)
+  select uuidv7(), account_id, id, 'phone', '+33' || lpad(n::text, 9, '0'), 'text',
+         '{"type": "text", "text": {"value": "Hello"}}', false, now() + interval '1 day' + random() * interval '29 days'
+  from generate_series($2::int, $3::int) n, channels where id = $1`
