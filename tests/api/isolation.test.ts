@@ -7,6 +7,8 @@ import { createApp } from '../../src/api/app.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { openSmtpEmulator } from '../../src/dev/emulators/smtp.ts'
 import { type Account, accept, buildAccount, sameBody } from '../support/builders.ts'
+import { timelineOf } from '../support/attempts.ts'
+import { inSeconds } from '../support/later.ts'
 import { samples } from '../support/media-samples.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
@@ -128,6 +130,37 @@ test('a send of another account answers as an absent one', async () => {
   expect(await answerTo('GET', `/v1/messages/${stranger.mediaRequestId}`)).toBe(absent)
 })
 
+test('a cancel of a send of another account, scheduled or not, answers as one of an absent send, and changes nothing', async () => {
+  const cancelOf = (id: string) => answerTo('POST', `/v1/messages/${id}/cancel`)
+  const absent = await cancelOf(absentId)
+  expect(absent).toMatch(/^HTTP\/1\.1 404 .*"message":"Message not found"/s)
+  const scheduled = await accept(service, stranger, { ...sameBody(), sendAt: inSeconds(3600) })
+  for (const id of [scheduled, stranger.requestId]) {
+    expect(await cancelOf(id)).toBe(absent)
+    expect((await timelineOf(service, id)).status).not.toBe('canceled')
+  }
+})
+
+test('in a batch a channel and a flow of another account answer as absent ones', async () => {
+  const batchOf = (fields: object) =>
+    answerTo('POST', '/v1/messages/batch', {
+      messages: [{ channelId: account.channelId, ...sameBody(), ...fields }],
+    })
+  const ofChannel = await batchOf({ channelId: absentId })
+  expect(ofChannel).toMatch(/^HTTP\/1\.1 400 .*"message":"messages\[0\]\.channelId: Channel not found"/s)
+  for (const [, body] of bodies)
+    expect(await batchOf({ ...body(), channelId: stranger.channelId })).toBe(ofChannel)
+  expect(await batchOf({ flowId: stranger.flowId })).toBe(await batchOf({ flowId: absentId }))
+})
+
+test('a list by a channel or a flow of another account answers as one by an absent one', async () => {
+  const empty = await answerTo('GET', `/v1/messages?channelId=${absentId}`)
+  expect(empty).toMatch(/^HTTP\/1\.1 200 .*"messages":\[\],"next":null/s)
+  expect(await answerTo('GET', `/v1/messages?flowId=${absentId}`)).toBe(empty)
+  expect(await answerTo('GET', `/v1/messages?channelId=${stranger.channelId}`)).toBe(empty)
+  expect(await answerTo('GET', `/v1/messages?flowId=${stranger.flowId}`)).toBe(empty)
+})
+
 test('the id of a conversation, a channel, a flow, a key or an account is no send', async () => {
   const absent = await answerTo('GET', `/v1/messages/${absentId}`)
   await service.startWorker()
@@ -198,5 +231,6 @@ test('these are all routes that take an id in their path', () => {
     '/receipts/:channelId',
     '/v1/channels/:channelId/messages',
     '/v1/messages/:requestId',
+    '/v1/messages/:requestId/cancel',
   ])
 })
