@@ -558,7 +558,7 @@ written as (
       delivery_at = case when c.new_state is not null then c.at end,
       receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from lost left join changes c using (request_id)
-  where s.request_id = lost.request_id and s.request_id = any(array(select "requestId" from given_up))
+  where s.request_id = lost.request_id
   returning s.request_id, s.status, s.next_attempt_at, lost.settles),
 -- The attempts that are no longer in their rows.
 removed as (
@@ -1040,6 +1040,9 @@ returning request_id as "requestId", case when sends.overflow then sends.channel
 -- lock_channels: Locks the channels whose permits are about to be granted.
 select from channels where id = any((select $1::uuid[])::uuid[]) order by id for no key update;
 
+-- lock_moving: Lets one process at a time move scheduled sends.
+select pg_try_advisory_xact_lock(7091500212) as "isFree";
+
 -- lock_to_cancel: Locks a send that is to be canceled.
 select status from sends
 where request_id = $1 and ($2::uuid is null or account_id = $2)
@@ -1053,7 +1056,7 @@ with
 -- The scheduled sends to move, locked.
 chosen as materialized (
   select * from scheduled_sends
-  where send_at <= now() and (select pg_try_advisory_xact_lock(7091500212))
+  where send_at <= now()
   order by send_at, seq limit $1
   for update skip locked),
 -- They leave their table.
@@ -1610,7 +1613,7 @@ written as (
       delivery_at = case when c.new_state is not null then c.at end,
       receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from ended e left join changes c using (request_id)
-  where s.request_id = e.request_id and s.request_id = any(array(select "requestId" from outcomes))
+  where s.request_id = e.request_id
   returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at, s.lane, s.seq,
             greatest(s.next_attempt_at, e.ended_at) as retried_at, e.settles),
 -- The attempts that are no longer in their rows.

@@ -1,4 +1,4 @@
-import type { Database } from '../client.ts'
+import { type Database, inTransaction } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { ordered, type RecordedSend, returned } from './accepts.ts'
 import { columnNames, columnValues, fieldsOfScheduled } from './new-send.ts'
@@ -38,23 +38,34 @@ const moving = (chosen: string) => sqlText`
   order by ordinality
   returning ${returned}`
 
-/**
- * Only one process moves at a time: two could give the later of two sends to a contact the earlier place. A send that is being
- * canceled is skipped. `now()` isn't later than the clock, and finds due sends by the index.
- */
+const lockStatement = prepared<{ isFree: boolean }>(
+  'lock_moving',
+  'Lets one process at a time move scheduled sends.',
+  sqlText`
+    select pg_try_advisory_xact_lock(${moverLock}) as "isFree"`,
+)
+
+/** A send that is being canceled is skipped. `now()` isn't later than the clock, and finds due sends by the index. */
 const moveDueStatement = prepared<RecordedSend>(
   'move_due_sends',
   'Moves a page of scheduled sends whose time has come to the others.',
   moving(sqlText`
     select * from scheduled_sends
-    where send_at <= now() and (select pg_try_advisory_xact_lock(${moverLock}))
+    where send_at <= now()
     order by send_at, seq limit $1
     for update skip locked`),
 )
 
-/** Moves scheduled sends whose time has come, at most `limit`, and returns them. */
-export function moveDueSends(db: Database, limit: number): Promise<RecordedSend[]> {
-  return moveDueStatement(db, [limit])
+/**
+ * Moves scheduled sends whose time has come, at most `limit`, and returns them. One process at a time: two could give the later of
+ * two sends to a contact the earlier place. The lock is a statement of its own, so that the next one sees all that was moved
+ * before.
+ */
+export async function moveDueSends(db: Database, limit: number): Promise<RecordedSend[]> {
+  return await inTransaction(db, async (transaction) => {
+    const [lock] = await lockStatement(transaction, [])
+    return lock?.isFree ? await moveDueStatement(transaction, [limit]) : []
+  })
 }
 
 const moveOfChannelStatement = prepared<RecordedSend>(

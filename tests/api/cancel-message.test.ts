@@ -18,7 +18,15 @@ import {
   rowOf,
   timelineOf,
 } from '../support/attempts.ts'
-import { type Account, type Answer, accept, buildAccount, buildChannel, buildKey, textBody } from '../support/builders.ts'
+import {
+  type Account,
+  type Answer,
+  accept,
+  buildAccount,
+  buildChannel,
+  buildKey,
+  textBody,
+} from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { deliverAs } from '../support/deliver-as.ts'
 import { expectError } from '../support/expect-error.ts'

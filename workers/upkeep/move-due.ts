@@ -27,10 +27,11 @@ export function startMovingDueSends(
     for (const { requestId, isBehind } of moved) if (isBehind) void lanes.wakeHeadOf(requestId)
   }
   const task = startPeriodicTask({ log, event: 'move_due_failed', pauseMs }, async () => {
+    const dueInMs = (await nextDueInMs(db)) ?? pauseMs
+    if (dueInMs > 0) return Math.min(pauseMs, dueInMs)
     const moved = await moveDueSends(db, pageSize)
     if (moved.length > 0) waking = Promise.all([waking, wakeAll(moved)])
-    if (moved.length === pageSize) return 0
-    return Math.min(pauseMs, Math.max(shortestPauseMs, (await nextDueInMs(db)) ?? pauseMs))
+    return moved.length > 0 ? 0 : againAfterMs
   })
   return {
     async stop() {
@@ -41,4 +42,4 @@ export function startMovingDueSends(
 }
 
 /** While another worker moves, or a send is being canceled, a due send is still there. */
-const shortestPauseMs = 50
+const againAfterMs = 50
