@@ -148,7 +148,7 @@ export const cancelAtDue: Fault = {
       const [requestId] = acceptedIds(send)
       if (requestId === undefined) return
       // Around its moment: a little before, or when a worker has it already.
-      await until(momentOf(send) - 20 + phase.random() * 60)
+      await until(momentOf(send) - 80 + phase.random() * 120)
       for (let tries = 0; tries < 20; tries++) {
         const answer = await cancel(world, requestId)
         if (answer && answer.status < 500) return void got.set(requestId, answer)
