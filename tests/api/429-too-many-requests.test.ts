@@ -93,7 +93,7 @@ describe('per account', () => {
       await post(service, account, { ...textBody(), flowId: absentId }),
       await post(service, { ...account, channelId: absentId }, textBody()),
       await request(service, `/v1/messages/${absentId}`, { headers }),
-      await request(service, '/v1/messages', { headers }),
+      await request(service, '/v1/messages', { method: 'DELETE', headers }),
     ]
     expect(refused.map(({ status }) => status)).toEqual([401, 403, 400, 400, 400, 400, 404, 404, 405])
     for (const answer of refused) expect(answer.headers.get('RateLimit')).toBeNull()
