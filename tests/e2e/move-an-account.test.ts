@@ -4,8 +4,12 @@ import { pipeline } from 'node:stream/promises'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resumeChannel } from '../../db/accounts/channels.ts'
+import { findSend } from '../../db/support/sends.ts'
+import { timelineOf } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, post, textBody } from '../support/builders.ts'
 import { conversationsWith } from '../support/conversations.ts'
+import { inSeconds, makeDue, postBatch } from '../support/later.ts'
+import { samples } from '../support/media-samples.ts'
 import {
   finishedTimeline,
   soonReconciled,
@@ -54,7 +58,7 @@ async function move(step: number): Promise<void> {
         from.query(copyTo(`copy (${query}) to stdout`)),
         to.query(copyFrom('copy moved from stdin')),
       )
-      await to.query(`insert into ${table} select * from moved on conflict do nothing`)
+      await to.query(`insert into ${table} overriding system value select * from moved on conflict do nothing`)
       await to.query('drop table moved')
     }
   } finally {
@@ -78,6 +82,14 @@ test('an account that moves keeps its keys, idempotency keys, conversation, and 
   const { conversationId } = await finishedTimeline(former, first.body.requestId, account.apiKey)
   await stop()
   const second = await accept(former, account, textBody('Second', contact))
+  const later = { 'Idempotency-Key': 'later' }
+  const image = {
+    contact: { value: contact },
+    message: { type: 'media', media: { mediaType: 'image', base64: samples.png.toString('base64') } },
+    sendAt: inSeconds(3600),
+  }
+  const scheduled = await postBatch(former, account, [image], later)
+  const [{ requestId: scheduledId }] = scheduled.body.messages
 
   await move(1)
   await query(1)
@@ -97,13 +109,21 @@ test('an account that moves keeps its keys, idempotency keys, conversation, and 
   })
   expect(present.logsOf(third).map(({ event }) => event)).not.toContain('attempt_started')
 
+  await query(4)
   await move(4)
+  expect(await findSend(former.runtime.db, scheduledId)).toBeUndefined()
+  expect(await timelineOf(present, scheduledId)).toMatchObject({ status: 'queued', sendAt: image.sendAt })
+  expect((await postBatch(present, account, [image], later)).body).toEqual(scheduled.body)
+
+  await move(5)
   expect(await resumeChannel(present.runtime.db, account.channelId)).toBe(true)
   expect(await finishedTimeline(present, third, account.apiKey)).toMatchObject({
     status: 'sent',
     conversationId,
   })
   expect(await conversationsWith(present, account, contact)).toHaveLength(1)
+  await makeDue(present, scheduledId)
+  expect((await finishedTimeline(present, scheduledId, account.apiKey)).status).toBe('sent')
 })
 
 test('a step can be repeated', async () => {
@@ -115,6 +135,6 @@ test('a step can be repeated', async () => {
     return rows
   }
   const before = await rows()
-  for (const step of [1, 2, 4]) await move(step)
+  for (const step of [1, 2, 5]) await move(step)
   expect(await rows()).toEqual(before)
 })
