@@ -58,7 +58,9 @@ async function move(step: number): Promise<void> {
         from.query(copyTo(`copy (${query}) to stdout`)),
         to.query(copyFrom('copy moved from stdin')),
       )
-      await to.query(`insert into ${table} overriding system value select * from moved on conflict do nothing`)
+      await to.query(
+        `insert into ${table} overriding system value select * from moved on conflict do nothing`,
+      )
       await to.query('drop table moved')
     }
   } finally {
@@ -114,6 +116,7 @@ test('an account that moves keeps its keys, idempotency keys, conversation, and 
   expect(await findSend(former.runtime.db, scheduledId)).toBeUndefined()
   expect(await timelineOf(present, scheduledId)).toMatchObject({ status: 'queued', sendAt: image.sendAt })
   expect((await postBatch(present, account, [image], later)).body).toEqual(scheduled.body)
+  await former.runtime.db.$client.query('drop table moving')
 
   await move(5)
   expect(await resumeChannel(present.runtime.db, account.channelId)).toBe(true)
