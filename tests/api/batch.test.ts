@@ -13,7 +13,7 @@ import {
   newContact,
   textBody,
 } from '../support/builders.ts'
-import { expectError, requestIdForm } from '../support/expect-error.ts'
+import { expectError, inTime, requestIdForm } from '../support/expect-error.ts'
 import { eastOfGreenwich, inSeconds, postBatch, scheduledOf } from '../support/later.ts'
 import { samples } from '../support/media-samples.ts'
 import { wakeUpOf } from '../support/queue.ts'
@@ -31,7 +31,9 @@ afterAll(() => service.stop())
 
 const many = (count: number) => Array.from({ length: count }, (_, index) => textBody(`message ${index}`))
 
-function idsOf({ status, body, headers }: Answer): string[] {
+function idsOf(answer: Answer): string[] {
+  const { status, body, headers } = answer
+  inTime([answer])
   expect(status, JSON.stringify(body)).toBe(202)
   expect(body).toStrictEqual({
     requestId: expect.stringMatching(requestIdForm),

@@ -15,7 +15,16 @@ import {
   textBody,
 } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'
-import { cancel, inSeconds, list, listAll, makeDue, moveDue, postBatch } from '../support/later.ts'
+import {
+  acceptAtOnce,
+  cancel,
+  inSeconds,
+  list,
+  listAll,
+  makeDue,
+  moveDue,
+  postBatch,
+} from '../support/later.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -141,8 +150,7 @@ test('while sends are accepted, moved and canceled, each that is there from the 
   const before: string[] = []
   for (let batch = 0; batch < 3; batch++) {
     const messages = Array.from({ length: 50 }, (_, n) => ({ ...textBody(), ...(n % 3 === 0 && later) }))
-    const { body } = await postBatch(service, account, messages)
-    before.push(...body.messages.map(({ requestId }: { requestId: string }) => requestId))
+    before.push(...(await acceptAtOnce(service, account, messages)))
   }
   let turn = 0
   const disturb = async () => {

@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { moveDueSends } from '../../db/admission/scheduled-sends.ts'
 import { scheduledSends } from '../../db/schema.ts'
 import { type Account, type Answer, type Api, request } from './builders.ts'
+import { inTime } from './expect-error.ts'
 import type { TestService } from './service.ts'
 
 const headersOf = ({ apiKey }: Pick<Account, 'apiKey'>, more: Record<string, string> = {}) => ({
@@ -40,6 +41,13 @@ export function postBatch(
     headers: headersOf(account, headers),
     body: JSON.stringify({ messages: messages.map((message) => ({ channelId, ...message })) }),
   })
+}
+
+/** Posts a batch that has to be accepted. @returns the ids of its sends. */
+export async function acceptAtOnce(...batch: Parameters<typeof postBatch>): Promise<string[]> {
+  const [answer] = inTime([await postBatch(...batch)])
+  if (answer?.status !== 202) throw new Error(`Not accepted: ${JSON.stringify(answer?.body)}`)
+  return answer.body.messages.map(({ requestId }: { requestId: string }) => requestId)
 }
 
 export function list(

@@ -19,7 +19,7 @@ import {
   textBody,
 } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
-import { inSeconds, makeDue, moveDue, postBatch, scheduledOf } from '../support/later.ts'
+import { acceptAtOnce, inSeconds, makeDue, moveDue, scheduledOf } from '../support/later.ts'
 import { finishedTimeline, neverReconciled, startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
@@ -78,12 +78,8 @@ test('a scheduled send delays no other send to its contact, and takes its place 
 test('sends that are due at once join in the order of their times, and of their accepts, however they are paged', async () => {
   const contact = newContact()
   const sendAt = inSeconds(3600)
-  const { body } = await postBatch(
-    service,
-    account,
-    Array.from({ length: 20 }, (_, n) => ({ ...textBody(String(n), contact), sendAt })),
-  )
-  const ids: string[] = body.messages.map(({ requestId }: { requestId: string }) => requestId)
+  const messages = Array.from({ length: 20 }, (_, n) => ({ ...textBody(String(n), contact), sendAt }))
+  const ids = await acceptAtOnce(service, account, messages)
   const past = new Date(Date.now() - 1000)
   await service.runtime.db
     .update(scheduledSends)
