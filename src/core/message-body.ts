@@ -13,7 +13,7 @@ export interface MessageContent {
 
 /** Limit of media sent as base64, or fetched to be sent as an attachment (docs/reference/api.md#media). */
 export const maxMediaBytes = 16 * 1024 * 1024
-const maxUrlLength = 2048
+export const maxUrlLength = 2048
 /** `urlIssue`, as far as a pattern can express it. */
 const urlPattern = String.raw`^[Hh][Tt][Tt][Pp][Ss]?://(?![^/?#]*@)[^\s\u0000-\u001f\u007f-\u009f\ud800-\udfff]+$`
 const maxMimetypeLength = 255
@@ -193,7 +193,8 @@ export function contentOf(fields: {
   throw new Error('A message without content passed its schema')
 }
 
-function urlIssue(value: string, allowedPrivateNetworks: readonly Network[]): string | undefined {
+/** Why it isn't an address that media can be fetched from; undefined if it is. */
+export function urlIssue(value: string, allowedPrivateNetworks: readonly Network[]): string | undefined {
   if (value.length > maxUrlLength) return `at most ${maxUrlLength} characters`
   // Checked here because the URL parser would drop white space and add a missing slash, but the given text is stored.
   if (!/^https?:\/\/[^\s\p{Cc}]+$/iu.test(value))

@@ -61,6 +61,33 @@ test('a registered template with a missing variable is a 400 that names it', asy
   expect((await post(service, account, templateOf('code', 'name'))).status).toBe(202)
 })
 
+test.each<[string, Record<string, string>, number, RegExp | undefined]>([
+  ['login', { code: '123456' }, 202, undefined],
+  ['login', { code: '1234567890123456' }, 0, /at most 15 characters as a one-time code/],
+  ['shipped', { invoice: 'https://example.com/1.pdf', shop: 'orders/7' }, 202, undefined],
+  ['shipped', { invoice: 'http://10.0.0.1/1.pdf', shop: 'orders/7' }, 0, /not public/],
+  ['shipped', { invoice: 'https://example.com/1.pdf', shop: 'a b' }, 1, /white space/],
+  ['shipped', { invoice: 'https://example.com/1.pdf' }, -1, /shop is missing/],
+])('a template with header and buttons: %s with %j', async (name, values, result, words) => {
+  const definitions = {
+    login: { language: 'de', parameters: ['code'], buttons: [{ index: 0, type: 'otp', key: 'code' }] },
+    shipped: {
+      language: 'de',
+      parameters: [],
+      header: { document: 'invoice' },
+      buttons: [{ index: 1, type: 'url', key: 'shop' }],
+    },
+  }
+  for (const [each, definition] of Object.entries(definitions)) {
+    await setTemplate(service.runtime.db, { channelId: account.channelId, name: each, definition })
+  }
+  const variables = Object.entries(values).map(([key, value]) => ({ key, value }))
+  const body = { contact, message: { type: 'template', template: { name, variables } } }
+  if (result === 202) return expect((await post(service, account, body)).status).toBe(202)
+  const path = `message.template.variables${result < 0 ? '' : `[${result}].value`}`
+  expect(await faultOf(body, path)).toMatch(words ?? /./)
+})
+
 test.each(['', 'two\nlines', 'a\ttab', 'a     gap'])(
   'a variable with the value %j is a 400 that names it, registered or not',
   async (value) => {

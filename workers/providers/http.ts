@@ -5,6 +5,7 @@ import {
   type ConnectorOptions,
   guardedConnector,
 } from '../../src/platform/guarded-connector.ts'
+import { version } from '../../src/platform/version.ts'
 import type { Moved } from '../sends/dispatch/time-limit.ts'
 import { bodyInPieces, type HttpBody, lengthOf } from './body-pieces.ts'
 import { describeFailure, maxAnswerBytes } from './failure-reasons.ts'
@@ -74,7 +75,7 @@ export interface HttpClientOptions extends ConnectorOptions {
 }
 
 const longestIdleMs = 60_000
-export const userAgent = 'outbound-messaging-api'
+export const userAgent = `outbound-messaging-api/${version}`
 
 /**
  * The HTTP client of all providers. It keeps connections open, with one call at a time on each; the worker's slots bound their

@@ -1,7 +1,8 @@
 import { contentTypeAs } from '../../src/core/media-content.ts'
 import type { MediaDescription, Message, TemplateMessage } from '../../src/core/message.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
-import { filledTemplate, type WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
+import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
+import { filledTemplate } from '../../src/core/providers/whatsapp-cloud-template.ts'
 import type { Moved } from '../sends/dispatch/time-limit.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { jsonFieldsOf } from './json-fields.ts'
@@ -61,12 +62,11 @@ function contentOf(message: Message, mediaId: string | undefined, config: WhatsA
 }
 
 function templateOf(given: TemplateMessage, config: WhatsAppCloudConfig) {
-  const { language, parameters } = filledTemplate(given, config.defaultLanguage)
-  const body = { type: 'body', parameters: parameters.map((parameter) => ({ type: 'text', ...parameter })) }
+  const { language, components } = filledTemplate(given, config.defaultLanguage)
   return {
     name: given.name,
     language: { code: language },
-    ...(parameters.length > 0 && { components: [body] }),
+    ...(components.length > 0 && { components }),
   }
 }
 

@@ -2,52 +2,10 @@ import { z } from 'zod'
 import { baseUrl } from '../base-url.ts'
 import { optional, string } from '../fields.ts'
 import { meaningOfStatus } from '../http-status.ts'
-import type { TemplateMessage } from '../message.ts'
-import { maxVariables, variableKey } from '../message-body.ts'
-import type { ProviderRules, TemplateRules } from '../provider.ts'
-import { whatsAppValueIssue } from '../template.ts'
+import type { ProviderRules } from '../provider.ts'
 import { whatsAppMeaning } from './whatsapp-cloud-codes.ts'
 import { whatsAppReceipts } from './whatsapp-cloud-receipts.ts'
-
-const languageForm = /^[a-z]{2,3}(_[A-Z]{2,3})?$/
-const language = string.regex(languageForm, 'has to be a language code such as en or en_US')
-
-const definition = z
-  .strictObject({
-    language,
-    parameters: z.array(variableKey).max(maxVariables),
-    named: optional(z.boolean()),
-  })
-  .refine(({ parameters, named }) => !named || new Set(parameters).size === parameters.length, {
-    path: ['parameters'],
-    error: 'contains a name twice; with named, each name has to be different',
-  })
-
-const template: TemplateRules = {
-  definition,
-  variablesOf: (given) => [...new Set(definition.parse(given).parameters)],
-  valueIssue: ({ value }) => whatsAppValueIssue(value),
-}
-
-/**
- * Language and body parameters of a template message, in the template's order. An unregistered template has the channel's
- * default language, and gets the variables in the order of the send.
- */
-export function filledTemplate(given: TemplateMessage, defaultLanguage: string) {
-  const { variables } = given
-  if (!given.definition) {
-    return { language: defaultLanguage, parameters: variables.map(({ value }) => ({ text: value })) }
-  }
-  const { language, parameters, named } = definition.parse(given.definition)
-  const values = new Map(variables.map(({ key, value }) => [key, value]))
-  return {
-    language,
-    parameters: parameters.map((key) => ({
-      text: values.get(key) ?? '',
-      ...(named && { parameter_name: key }),
-    })),
-  }
-}
+import { language, whatsAppTemplate } from './whatsapp-cloud-template.ts'
 
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
 const images = ['image/jpeg', 'image/png']
@@ -84,7 +42,7 @@ export const whatsappCloud = {
     },
   },
   onUncertain: 'hold',
-  template,
+  template: whatsAppTemplate,
   meaningOf: ({ providerStatus, providerCode = '' }) =>
     whatsAppMeaning(providerCode) ?? meaningOfStatus(providerStatus),
   receipts: whatsAppReceipts,

@@ -9,11 +9,41 @@ const asset = (fields: z.ZodRawShape) =>
     .refine(({ id, link }) => (id === undefined) !== (link === undefined))
 const caption = z.string().max(1024).optional()
 
-const parameter = z.strictObject({
+const text = z.strictObject({
   type: z.literal('text'),
   text: z.string(),
   parameter_name: z.string().optional(),
 })
+
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/templates/components
+const header = z.strictObject({
+  type: z.literal('header'),
+  parameters: z.tuple([
+    z.discriminatedUnion('type', [
+      text.extend({ text: z.string().max(60) }),
+      z.strictObject({ type: z.literal('image'), image: asset({}) }),
+      z.strictObject({ type: z.literal('video'), video: asset({}) }),
+      z.strictObject({ type: z.literal('document'), document: asset({ filename: z.string().optional() }) }),
+    ]),
+  ]),
+})
+const body = z.strictObject({ type: z.literal('body'), parameters: z.array(text).min(1) })
+
+// https://whatsapp.github.io/WhatsApp-Nodejs-SDK/api-reference/types/button_parameter_object, and for the code of a coupon:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/templates/marketing-templates/coupon-templates
+const buttonOf = <Parameter extends z.ZodType>(subType: string, parameter: Parameter) =>
+  z.strictObject({
+    type: z.literal('button'),
+    sub_type: z.literal(subType),
+    index: z.string().regex(/^\d$/),
+    parameters: z.tuple([parameter]),
+  })
+const button = z.discriminatedUnion('sub_type', [
+  buttonOf('url', z.strictObject({ type: z.literal('text'), text: z.string().min(1) })),
+  buttonOf('quick_reply', z.strictObject({ type: z.literal('payload'), payload: z.string().min(1) })),
+  buttonOf('copy_code', z.strictObject({ type: z.literal('coupon_code'), coupon_code: z.string().min(1) })),
+])
+const component = z.discriminatedUnion('type', [header, body, button])
 
 const types = {
   text: z.strictObject({ body: z.string().min(1).max(4096), preview_url: z.boolean().optional() }),
@@ -24,9 +54,7 @@ const types = {
   template: z.strictObject({
     name: z.string().max(512),
     language: z.strictObject({ code: z.string() }),
-    components: z
-      .array(z.strictObject({ type: z.literal('body'), parameters: z.array(parameter).min(1) }))
-      .optional(),
+    components: z.array(component).optional(),
   }),
 }
 const typeNames = Object.keys(types) as [keyof typeof types, ...(keyof typeof types)[]]
@@ -55,8 +83,10 @@ export function messageIssue(given: unknown, uploads: ReadonlySet<string>): Grap
   return parameterIssue(content.components ?? [])
 }
 
-function parameterIssue(components: { parameters: { text: string }[] }[]): GraphFault | undefined {
-  const texts = components.flatMap(({ parameters }) => parameters.map(({ text }) => text))
+function parameterIssue(components: z.output<typeof component>[]): GraphFault | undefined {
+  const texts = components
+    .flatMap(({ parameters }): object[] => parameters)
+    .flatMap((parameter) => ('text' in parameter ? [String(parameter.text)] : []))
   if (texts.includes('')) return missing('text')
   if (texts.some((text) => /[\n\r\t]| {5}/.test(text))) {
     // As it answered in https://github.com/schemalabz/opencouncil/pull/780

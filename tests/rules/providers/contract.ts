@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ContactType, contactTypes } from '../../../src/core/contact.ts'
 import type { Message, MessageType } from '../../../src/core/message.ts'
@@ -6,6 +7,7 @@ import { type ProviderName, providerRules } from '../../../src/core/providers/in
 import type { Delivery, Provider } from '../../../workers/providers/provider.ts'
 import { buildDelivery } from '../../support/deliveries.ts'
 import { expectSooner, timed, unlessStoodStill } from '../../support/standstill.ts'
+import { anyMessage } from './any-message.ts'
 
 /** What the emulator of a provider is to do with the next call. */
 export type FakeServer =
@@ -30,6 +32,8 @@ export interface Harness {
   tellsNoRetryAfter?: true
   /** It fails for single recipients only, never as a whole. */
   failsByRecipient?: true
+  /** Definitions of templates to be sent, undefined for one that isn't registered. Default: only that. */
+  templates?: readonly (object | undefined)[]
   stop(): Promise<void>
 }
 
@@ -123,6 +127,19 @@ export function describeProvider(name: ProviderName, open: () => Promise<Harness
       const sent = await call('never_answer', {}, 500)
       unlessStoodStill(sent, () => expect(sent.outcome.outcome).toBe('uncertain'))
       expectSooner(sent, 2000)
+    })
+
+    test('whatever the rules accept, the emulator accepts, which keeps the facts of the provider’s documents', async () => {
+      const accepted = anyMessage(rules, harness.templates ?? [undefined])
+      await fc.assert(
+        fc.asyncProperty(accepted, async ({ message, content }) => {
+          const fetched =
+            message.type === 'media' && harness.provider.media ? Buffer.from('fetched') : undefined
+          const { outcome } = await call('accept', { message, mediaContent: content ?? fetched })
+          expect(outcome).toMatchObject({ outcome: 'sent' })
+        }),
+        { numRuns: 100 },
+      )
     })
 
     test('a send is one call', async () => {

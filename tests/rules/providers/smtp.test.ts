@@ -71,6 +71,7 @@ describeProvider('smtp', async () => ({
   provider: smtp(media),
   goodConfig: { host: 'mail.example.com', from: 'ann@example.com' },
   badConfig: { host: 'mail.example.com' },
+  templates: [definition],
   async arrange(behaviour, delivery) {
     const answers = fakeServers[behaviour]
     if (answers) emulator.answerNext(answers)

@@ -41,7 +41,7 @@ const fakeServers: Record<FakeServer, TwilioAnswer[]> = {
 const registered = { contentSid, variables: { 1: 'name' } }
 const withDefinition = (message: Message): Message =>
   message.type === 'template'
-    ? { ...message, template: { ...message.template, definition: registered } }
+    ? { ...message, template: { definition: registered, ...message.template } }
     : message
 
 describeProvider('twilio', async () => {
@@ -52,6 +52,7 @@ describeProvider('twilio', async () => {
     provider: twilio(http, linkTo, receiptsOf),
     goodConfig: good,
     badConfig: { accountSid, authToken },
+    templates: [{ contentSid, variables: { 1: 'a', first_name: 'b', 2: 'a' } }, { contentSid, variables: {} }],
     async arrange(behaviour, delivery) {
       before = emulator.calls.length
       emulator.answerNext(...fakeServers[behaviour])

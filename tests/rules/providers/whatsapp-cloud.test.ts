@@ -41,6 +41,24 @@ describeProvider('whatsapp-cloud', async () => {
     provider: whatsappCloud(http),
     goodConfig: { phoneNumberId: '106540352242922', accessToken: 'EAAJB' },
     badConfig: { phoneNumberId: '+15550783881', accessToken: 'EAAJB' },
+    templates: [
+      undefined,
+      { language: 'de', parameters: ['a', 'b', 'a'], header: { text: 'c' } },
+      { language: 'de', parameters: ['a', 'b'], named: true, header: { text: 'c' } },
+      { language: 'de', parameters: ['a'], header: { image: 'c' } },
+      { language: 'de', parameters: ['a'], header: { video: 'c' } },
+      { language: 'de', parameters: ['a'], header: { document: 'c' } },
+      {
+        language: 'de',
+        parameters: [],
+        buttons: [
+          { index: 0, type: 'url', key: 'a' },
+          { index: 1, type: 'quick_reply', key: 'b' },
+          { index: 9, type: 'copy_code', key: 'c' },
+        ],
+      },
+      { language: 'de', parameters: ['a'], buttons: [{ index: 0, type: 'otp', key: 'a' }] },
+    ],
     async arrange(behaviour, delivery) {
       far.answerNext(...fakeServers[behaviour])
       return { ...delivery, config: rules.config.parse(far.config) }
@@ -134,10 +152,21 @@ describe('the config', () => {
 })
 
 describe('a registered template', () => {
+  const plain = { language: 'en', parameters: [] }
+  const aButton = { index: 0, type: 'url', key: 'a' }
+  const oneTime = { language: 'en', parameters: ['code'], buttons: [{ index: 0, type: 'otp', key: 'code' }] }
+
   test.each([
     [{ language: 'de', parameters: ['name', 'code', 'name'] }, ['name', 'code']],
     [{ language: 'pt_BR', parameters: [] }, []],
     [{ language: 'en_US', parameters: ['first_name'], named: true }, ['first_name']],
+    [{ language: 'de', parameters: ['name'], header: { text: 'shop' } }, ['shop', 'name']],
+    [{ language: 'de', parameters: ['name'], header: { image: 'picture' } }, ['picture', 'name']],
+    [
+      { language: 'de', parameters: ['name'], buttons: [{ index: 1, type: 'url', key: 'order' }] },
+      ['name', 'order'],
+    ],
+    [{ language: 'de', parameters: ['code'], buttons: [{ index: 0, type: 'otp', key: 'code' }] }, ['code']],
   ])('%j needs %j', (definition, variables) => {
     expect(rules.template.definition.safeParse(definition).success).toBe(true)
     expect(rules.template.variablesOf(definition)).toEqual(variables)
@@ -152,9 +181,80 @@ describe('a registered template', () => {
     [{ language: 'en', parameters: ['a', 'a'], named: true }, ['parameters']],
     [{ language: 'en', parameters: [], named: 'yes' }, ['named']],
     [{ language: 'en', parameters: [], text: 'Hello' }, []],
+    [{ ...plain, header: {} }, ['header']],
+    [{ ...plain, header: { text: 'a', image: 'b' } }, ['header']],
+    [{ ...plain, header: { text: 'a', audio: 'b' } }, ['header']],
+    [{ ...plain, header: { text: '' } }, ['header', 'text']],
+    [{ ...plain, buttons: [{ ...aButton, index: 10 }] }, ['buttons', 0, 'index']],
+    [{ ...plain, buttons: [{ ...aButton, index: -1 }] }, ['buttons', 0, 'index']],
+    [{ ...plain, buttons: [{ ...aButton, index: '0' }] }, ['buttons', 0, 'index']],
+    [{ ...plain, buttons: [{ ...aButton, type: 'phone_number' }] }, ['buttons', 0, 'type']],
+    [{ ...plain, buttons: [{ index: 0, type: 'url' }] }, ['buttons', 0, 'key']],
+    [{ ...plain, buttons: [aButton, { ...aButton, key: 'b' }] }, ['buttons']],
+    [{ ...plain, buttons: [0, 1].map((index) => ({ index, type: 'copy_code', key: 'a' })) }, ['buttons']],
+    [{ ...oneTime, parameters: [] }, ['parameters']],
+    [{ ...oneTime, parameters: ['name'] }, ['parameters']],
+    [{ ...oneTime, parameters: ['code', 'name'] }, ['parameters']],
+    [{ ...oneTime, header: { text: 'a' } }, ['header']],
+    [{ ...oneTime, buttons: [...oneTime.buttons, { ...aButton, index: 1 }] }, ['buttons']],
   ])('%j is refused', (definition, path) => {
     const { error } = rules.template.definition.safeParse(definition)
     expect(error?.issues).toMatchObject([{ path }])
+  })
+
+  const everything = {
+    language: 'en',
+    parameters: ['name'],
+    header: { text: 'title' },
+    buttons: [
+      { index: 0, type: 'url', key: 'page' },
+      { index: 1, type: 'quick_reply', key: 'reply' },
+      { index: 2, type: 'copy_code', key: 'coupon' },
+    ],
+  }
+  const withHeader = (type: string) => ({ ...plain, header: { [type]: 'link' } })
+  const files = ['image', 'video', 'document'].flatMap(
+    (type): [object, string, string, RegExp | undefined][] => [
+      [withHeader(type), 'link', 'https://example.com/a.bin', undefined],
+      [withHeader(type), 'link', 'ftp://example.com/a.bin', /http/],
+      [withHeader(type), 'link', 'a.bin', /http/],
+      [withHeader(type), 'link', 'http://127.0.0.1/a.bin', /not public/],
+      [withHeader(type), 'link', 'https://user@example.com/a.bin', /user name/],
+      [withHeader(type), 'link', `https://example.com/${'a'.repeat(2048)}`, /2048/],
+      [withHeader(type), 'link', '', /./],
+    ],
+  )
+
+  test.each<[object, string, string, RegExp | undefined]>([
+    [everything, 'name', 'Ann', undefined],
+    [everything, 'name', '', /empty/],
+    [everything, 'name', 'two\nlines', /line break/],
+    [everything, 'title', 'x'.repeat(60), undefined],
+    [everything, 'title', 'x'.repeat(61), /at most 60 characters in the header/],
+    [everything, 'title', '', /empty/],
+    [everything, 'page', 'orders/7?x=y', undefined],
+    [everything, 'page', '', /empty/],
+    [everything, 'page', 'a b', /white space/],
+    [everything, 'page', 'x'.repeat(2049), /2048/],
+    [everything, 'reply', 'STOP\nNOW', undefined],
+    [everything, 'reply', '', /empty/],
+    [everything, 'coupon', '25OFF', undefined],
+    [everything, 'coupon', '', /empty/],
+    [everything, 'coupon', 'two\nlines', /line break/],
+    [oneTime, 'code', 'J$FpnYnP1234567', undefined],
+    [oneTime, 'code', 'J$FpnYnP12345678', /at most 15 characters/],
+    [oneTime, 'code', '', /empty/],
+    ...files,
+  ])('%j: %s may be %j, unless %s', (definition, key, value, issue) => {
+    const given = rules.template.valueIssue?.({ key, value }, definition)
+    if (issue) expect(given).toMatch(issue)
+    else expect(given).toBeUndefined()
+  })
+
+  test('a key of two places has to suit both', () => {
+    const both = { ...plain, parameters: ['name'], header: { text: 'name' } }
+    expect(rules.template.valueIssue?.({ key: 'name', value: 'x'.repeat(61) }, both)).toMatch(/60/)
+    expect(rules.template.variablesOf(both)).toEqual(['name'])
   })
 })
 
@@ -167,6 +267,18 @@ describe('a message is one request', () => {
   const template = (definition?: object): Message => ({
     type: 'template',
     template: { name: 'welcome', variables, definition },
+  })
+  const filled = (definition: object, values: Record<string, string>): Message => ({
+    type: 'template',
+    template: {
+      name: 'welcome',
+      definition,
+      variables: Object.entries(values).map(([key, value]) => ({ key, value })),
+    },
+  })
+  const sentTemplate = (...components: object[]) => ({
+    type: 'template',
+    template: { name: 'welcome', language: { code: 'de' }, components },
   })
   const body = (...parameters: object[]) => [
     { type: 'body', parameters: parameters.map((one) => ({ type: 'text', ...one })) },
@@ -225,6 +337,73 @@ describe('a message is one request', () => {
         },
       },
     ],
+    ...(['image', 'video', 'document'] as const).map((type): [string, Message, object] => [
+      `registered template with a ${type}`,
+      filled({ language: 'de', parameters: ['name'], header: { [type]: 'link' } }, { name: 'Ann', link }),
+      sentTemplate(
+        { type: 'header', parameters: [{ type, [type]: { link } }] },
+        { type: 'body', parameters: [{ type: 'text', text: 'Ann' }] },
+      ),
+    ]),
+    [
+      'registered template with a text header, by name',
+      filled({ language: 'de', parameters: [], named: true, header: { text: 'shop' } }, { shop: 'Acme' }),
+      sentTemplate({
+        type: 'header',
+        parameters: [{ type: 'text', text: 'Acme', parameter_name: 'shop' }],
+      }),
+    ],
+    [
+      'registered template with buttons',
+      filled(
+        {
+          language: 'de',
+          parameters: [],
+          buttons: [
+            { index: 2, type: 'url', key: 'page' },
+            { index: 0, type: 'quick_reply', key: 'reply' },
+            { index: 1, type: 'copy_code', key: 'coupon' },
+          ],
+        },
+        { page: 'orders/7', reply: 'STOP', coupon: '25OFF' },
+      ),
+      sentTemplate(
+        {
+          type: 'button',
+          sub_type: 'url',
+          index: '2',
+          parameters: [{ type: 'text', text: 'orders/7' }],
+        },
+        {
+          type: 'button',
+          sub_type: 'quick_reply',
+          index: '0',
+          parameters: [{ type: 'payload', payload: 'STOP' }],
+        },
+        {
+          type: 'button',
+          sub_type: 'copy_code',
+          index: '1',
+          parameters: [{ type: 'coupon_code', coupon_code: '25OFF' }],
+        },
+      ),
+    ],
+    [
+      'one-time code, in the text and in its button',
+      filled(
+        { language: 'de', parameters: ['code'], buttons: [{ index: 0, type: 'otp', key: 'code' }] },
+        { code: 'J$FpnYnP' },
+      ),
+      sentTemplate(
+        { type: 'body', parameters: [{ type: 'text', text: 'J$FpnYnP' }] },
+        {
+          type: 'button',
+          sub_type: 'url',
+          index: '0',
+          parameters: [{ type: 'text', text: 'J$FpnYnP' }],
+        },
+      ),
+    ],
     [
       'template without variables',
       { type: 'template', template: { name: 'hello_world', variables: [] } },
@@ -244,6 +423,7 @@ describe('a message is one request', () => {
         headers: {
           authorization: `Bearer ${far.config.accessToken}`,
           'content-type': 'application/json',
+          'user-agent': expect.stringMatching(/^outbound-messaging-api\/\d+\.\d+\.\d+$/),
         },
       },
     ])

@@ -1,0 +1,13 @@
+import { existsSync, readFileSync } from 'node:fs'
+
+/** package.json as seen from the sources, and from the build, which is one folder deeper. */
+const places = ['../../package.json', '../../../package.json'].map((path) => new URL(path, import.meta.url))
+
+/** The service's version. */
+export const version = readVersion()
+
+function readVersion(): string {
+  const place = places.find((one) => existsSync(one))
+  if (!place) throw new Error('package.json is missing: install the whole project')
+  return JSON.parse(readFileSync(place, 'utf8')).version
+}
