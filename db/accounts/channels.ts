@@ -1,18 +1,20 @@
 import { and, asc, eq, isNull, or, sql } from 'drizzle-orm'
 import type { Ordering } from '../../src/core/lane.ts'
 import type { OnUncertain } from '../../src/core/outcome.ts'
-import type { ProviderName } from '../../src/core/providers/index.ts'
+import { type ProviderName, providerNames, providerRules } from '../../src/core/providers/index.ts'
 import { type Database, inTransaction } from '../client.ts'
 import { channels } from '../schema.ts'
 import { prepared, sqlText } from '../statement.ts'
 
-/** The fields of a channel that an accept needs. Its config stays sealed in the database. */
+/** The fields of a channel that an accept needs. */
 export interface Channel {
   channelId: string
   provider: ProviderName
   ordering: Ordering
   /** How long its sends may wait; null if they don't expire. */
   expireAfterSeconds: number | null
+  /** Null unless its config has limits of its own. */
+  sealedConfig: string | null
   /** Whether it was deleted. Then it looks absent, except to a repeat of a request from before the deletion. */
   isDeleted: boolean
 }
@@ -23,6 +25,11 @@ export interface ChannelOwner {
   accountId: string
 }
 
+const withOwnLimits = providerNames
+  .filter((name) => 'limitsOf' in providerRules[name])
+  .map((name) => `'${name}'`)
+  .join(', ')
+
 /** The lateral join reads each channel by the index. With a plain join to a batch of unknown length, all channels would be read. */
 const findOwnStatement = prepared<Channel & ChannelOwner>(
   'find_own_channels',
@@ -32,6 +39,7 @@ const findOwnStatement = prepared<Channel & ChannelOwner>(
     from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
     cross join lateral (
       select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
+        case when provider in (${withOwnLimits}) then sealed_config end as "sealedConfig",
         deleted_at is not null as "isDeleted"
       from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own`,
 )

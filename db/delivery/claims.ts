@@ -29,6 +29,8 @@ export interface ClaimedSend {
   onUncertain: OnUncertain
   /** The trace in which it was accepted. */
   traceparent: string | null
+  /** Time until it expires; null if it doesn't. */
+  expiresInMs: number | null
   /** Whether it needed a permit (db/delivery/permits.ts). */
   isLimited: boolean
   isOverflow: boolean
@@ -98,6 +100,7 @@ const claim = (lock: string) => sqlText`
     s.conversation_id as "conversationId", s.attempt, s.traceparent,
     s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
     channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
+    extract(epoch from s.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
     ${isLimited()} as "isLimited",
     s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
     ${untilMs('call_at')} as "callInMs",

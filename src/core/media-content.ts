@@ -19,7 +19,7 @@ const commonNames: Record<string, string> = {
 }
 
 /** Containers of office files. Content recognised as one of these may be any office file. */
-const officeContainers = ['application/zip', 'application/x-cfb']
+export const officeContainers = ['application/zip', 'application/x-cfb']
 
 /** The content type recognised by the first bytes; undefined if there is none. */
 export async function recognise(content: Uint8Array): Promise<string | undefined> {

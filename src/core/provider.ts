@@ -28,7 +28,12 @@ export interface MediaLimits {
   maxBytes?: number
   /** Whether a caption is possible. */
   hasCaption: boolean
+  /** Why this filename can't be sent, such as because the provider would drop it; undefined if it can. */
+  filenameIssue?(filename: string): string | undefined
 }
+
+/** The rules that may be narrower, or wider, for a channel than for its provider in general. */
+export type ChannelLimits = Partial<Pick<ProviderRules, 'messageTypes' | 'maxTextCharacters' | 'media'>>
 
 /**
  * A provider's rules that can be checked without calling it: when a channel is created, and when a send is accepted. The code
@@ -40,6 +45,8 @@ export interface ProviderRules {
   maxTextCharacters: number
   /** Default: only the API's own limits. */
   media?: Record<MediaType, MediaLimits>
+  /** The limits of a channel with this config, where they differ from the provider's: for example by the way in which it sends. */
+  limitsOf?(config: unknown): ChannelLimits
   /**
    * The provider fetches base64 media from this service by a link, which needs `PUBLIC_BASE_URL`. It relies on the content type
    * of that response, so the type has to be known.
@@ -48,6 +55,8 @@ export interface ProviderRules {
   /** Whether a call that may or may not have gone through is repeated; a channel can override it. */
   onUncertain: OnUncertain
   template: TemplateRules
+  /** Delays in seconds before the second, third, … attempt, of a channel with this config; undefined: those of the settings. */
+  retryDelaysOf?(config: unknown): readonly number[] | undefined
   /** The meaning of a failed answer, by its code or else its status: a clause for support staff. */
   meaningOf(answer: ProviderAnswer): string | undefined
   /** How its receipts come by HTTP. Without it, a channel takes none. */

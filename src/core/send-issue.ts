@@ -1,6 +1,6 @@
 import { isLongerThan } from './characters.ts'
 import type { Contact } from './contact.ts'
-import { contentTypeAs } from './media-content.ts'
+import { contentTypeAs, officeContainers } from './media-content.ts'
 import type { MediaDescription, Message } from './message.ts'
 import type { MediaLimits, ProviderRules } from './provider.ts'
 
@@ -42,9 +42,11 @@ function mediaIssue(
   limits: MediaLimits,
   contentType: string | undefined,
 ): string | undefined {
-  const { mediaType, caption, sizeBytes = 0 } = media
-  const { maxBytes = Infinity, hasCaption } = limits
+  const { mediaType, caption, filename, sizeBytes = 0 } = media
+  const { maxBytes = Infinity, hasCaption, filenameIssue } = limits
   if (caption && !hasCaption) return `message.media.caption: not with ${mediaType} on this channel`
+  const nameIssue = filename !== undefined && filenameIssue?.(filename)
+  if (nameIssue) return `message.media.filename: ${nameIssue}`
   if (sizeBytes > maxBytes) {
     return `message.media.base64: ${sizeBytes} bytes; at most ${maxBytes} of ${mediaType} on this channel`
   }
@@ -60,8 +62,9 @@ function mimetypeIssue(
   if (!taken) return undefined
   const takes = (type: string) => taken.includes(contentTypeAs(mediaType, type))
   const words = `this channel takes ${taken.join(', ')} as ${mediaType}`
-  // Only if the type is limited for links too: a document's bytes say less than its declared type, since a docx is a zip.
-  if (mimetypes && contentType !== undefined && !takes(contentType)) {
+  // Only if the type is limited for links too. The bytes of a docx say only that it is a zip.
+  const isKnown = contentType !== undefined && !officeContainers.includes(contentType)
+  if (mimetypes && isKnown && !takes(contentType)) {
     return `message.media.base64: is ${contentType}; ${words}`
   }
   if (mimetype !== undefined) return takes(mimetype) ? undefined : `message.media.mimetype: ${words}`

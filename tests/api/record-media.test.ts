@@ -139,6 +139,7 @@ async function recordByStep(content: Buffer, db = service.runtime.db): Promise<b
     provider: 'sandbox',
     ordering: 'none',
     expireAfterSeconds: null,
+    sealedConfig: null,
     isDeleted: false,
   } as const
   const state = {

@@ -1,10 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { updateChannel } from '../../db/accounts/channels.ts'
 import { setTemplate } from '../../db/accounts/templates.ts'
+import { twilio } from '../../src/core/providers/twilio.ts'
+import { sealConfig } from '../../src/core/sealed-config.ts'
 import { type Account, buildAccount, newContact, post } from '../support/builders.ts'
 import { expectError, expectFault } from '../support/expect-error.ts'
 import { samples } from '../support/media-samples.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
 
 let service: TestService
 /** The same, but without a `PUBLIC_BASE_URL`. */
@@ -110,8 +115,75 @@ test.each<[string, object, string]>([
     media({ mediaUrl, mimetype: 'image/svg+xml' }),
     'message.media.mimetype',
   ],
+  ['an image for WhatsApp only', media({ mediaUrl, mimetype: 'image/webp' }), 'message.media.mimetype'],
 ])('is a 400 that names the field, and nothing is accepted: %s', async (_, message, path) => {
   await expectFault(service, await sendTo(service, message), path)
+})
+
+describe('by WhatsApp', () => {
+  let channelId: string
+  beforeAll(async () => {
+    const byWhatsApp = { ...config, from: 'whatsapp:+15550100100' }
+    channelId = await buildProviderChannel(service, account.accountId, 'twilio', byWhatsApp)
+  })
+  const sendBy = (message: object) =>
+    post(service, { ...account, channelId }, { contact: { value: newContact() }, message })
+  const pdf = samples.pdf.toString('base64')
+  const large = Buffer.concat([samples.pdf, Buffer.alloc(maxMediaBytes)]).toString('base64')
+  const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
+
+  test.each<[string, object]>([
+    ['an image with a caption', media({ mediaUrl, caption: 'A dot', filename: 'dot.png' })],
+    ['an image of a type for WhatsApp only', media({ mediaUrl, mimetype: 'image/webp' })],
+    ['a video with a caption', media({ mediaUrl, caption: 'Look' }, 'video')],
+    ['a document', media({ base64: pdf }, 'document')],
+    ['a document of more than 5 MiB', media({ base64: large }, 'document')],
+    ['a docx, which is a zip', media({ base64: samples.zip.toString('base64'), mimetype: docx }, 'document')],
+    ['an audio', media({ mediaUrl, mimetype: 'audio/ogg; codecs=opus' }, 'audio')],
+    ['media of an undeclared type by a link', media({ mediaUrl }, 'video')],
+  ])('is accepted: %s', async (_, message) => {
+    expect((await sendBy(message)).status).toBe(202)
+  })
+
+  test.each<[string, object, string]>([
+    ['an image of more than 5 MiB', media({ base64: sized(maxMediaBytes + 1) }), 'message.media.base64'],
+    ['a document with a caption', media({ mediaUrl, caption: 'x' }, 'document'), 'message.media.caption'],
+    ['a document with a filename', media({ mediaUrl, filename: 'x' }, 'document'), 'message.media.filename'],
+    ['an audio with a caption', media({ mediaUrl, caption: 'x' }, 'audio'), 'message.media.caption'],
+    ['a gif', media({ mediaUrl, mimetype: 'image/gif' }), 'message.media.mimetype'],
+    [
+      'a quicktime video',
+      media({ mediaUrl, mimetype: 'video/quicktime' }, 'video'),
+      'message.media.mimetype',
+    ],
+    ['a wav', media({ mediaUrl, mimetype: 'audio/wav' }, 'audio'), 'message.media.mimetype'],
+    ['a csv', media({ mediaUrl, mimetype: 'text/csv' }, 'document'), 'message.media.mimetype'],
+    ['an image as a document', media({ base64 }, 'document'), 'message.media.base64'],
+    ['a zip', media({ base64: samples.zip.toString('base64') }, 'document'), 'message.media.mimetype'],
+  ])('is a 400 that names what Twilio would drop or refuse: %s', async (_, message, path) => {
+    await expectFault(service, await sendBy(message), path)
+  })
+
+  test('the limits follow the config, within the 3 s that a change of a channel takes', async () => {
+    const document = media({ mediaUrl, filename: 'x' }, 'document')
+    const sealedConfig = sealConfig(
+      twilio.config.parse(config),
+      channelId,
+      service.runtime.settings.CREDENTIALS_KEY,
+    )
+    await updateChannel(service.runtime.db, channelId, { sealedConfig })
+    await eventually('the limits of MMS', async () => (await sendBy(document)).status === 202)
+    expect((await sendBy(media({ base64: sized(maxMediaBytes + 1) }, 'document'))).status).toBe(400)
+  })
+})
+
+test('a config that the API cannot open leaves the limits of the provider', async () => {
+  const channelId = await buildProviderChannel(service, account.accountId, 'twilio', config)
+  const sealedConfig = sealConfig(config, uuidv7(), service.runtime.settings.CREDENTIALS_KEY)
+  await updateChannel(service.runtime.db, channelId, { sealedConfig })
+  const by = { ...account, channelId }
+  const body = { contact: { value: newContact() }, message: text('x'.repeat(1601)) }
+  await expectFault(service, await post(service, by, body), 'message.text.value')
 })
 
 test('a template that is not registered: the 400 says to register it', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listChannels } from '../../db/accounts/channels.ts'
+import { listChannels, updateChannel } from '../../db/accounts/channels.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { startTwilioEmulator, type TwilioEmulator } from '../../src/dev/emulators/twilio.ts'
@@ -38,6 +38,16 @@ const buildTwilio = async (changes: object = {}) => ({
     ...emulator.config,
     ...changes,
   }),
+})
+
+test('a send that expires leaves no more time than that to Twilio', async () => {
+  const owner = await buildTwilio()
+  await updateChannel(service.runtime.db, owner.channelId, { expireAfterSeconds: 300 })
+  const requestId = await accept(service, owner, textBody())
+  await finishedTimeline(service, requestId, account.apiKey)
+  const seconds = Number(emulator.calls.splice(0)[0]?.form.ValidityPeriod)
+  expect(seconds).toBeGreaterThan(200)
+  expect(seconds).toBeLessThan(300)
 })
 
 test('an image that came as base64 is fetched by Twilio, by HEAD and GET, to the byte', async () => {

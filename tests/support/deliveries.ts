@@ -18,6 +18,7 @@ export function buildDelivery(
     flowId: null,
     conversationId: uuidv7(),
     attempt: 1,
+    expiresInMs: null,
     config,
     ...changes,
   }

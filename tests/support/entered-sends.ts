@@ -26,6 +26,7 @@ export function buildEnteredSend(
     provider: 'sandbox',
     sealedConfig: sealConfig({}, channelId, runtime.settings.CREDENTIALS_KEY),
     onUncertain: 'hold',
+    expiresInMs: null,
     isLimited: false,
     isOverflow: false,
     isProbe: false,

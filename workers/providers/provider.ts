@@ -16,6 +16,8 @@ export interface Delivery<Config> {
   conversationId: string
   /** Counted from 1. */
   attempt: number
+  /** When the attempt was claimed: time until the send expires; null if it doesn't. */
+  expiresInMs: number | null
   /** The trace in which the send was accepted. */
   traceparent?: string | null
   config: Config

@@ -1,7 +1,8 @@
 import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
-import { contentOf, type TwilioConfig } from '../../src/core/providers/twilio.ts'
+import { contentOf, isByWhatsApp, type TwilioConfig } from '../../src/core/providers/twilio.ts'
 import { twilioCodes } from '../../src/core/providers/twilio-codes.ts'
+import { twilioAuthorization } from '../../src/core/providers/twilio-login.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { jsonFieldsOf } from './json-fields.ts'
 import type { Delivery, Provider } from './provider.ts'
@@ -39,25 +40,35 @@ interface Links {
 
 function requestFor(delivery: Delivery<TwilioConfig>, links: Links): HttpRequest {
   const { contact, message, config } = delivery
-  const { accountSid, authToken, from, messagingServiceSid, baseUrl } = config
-  const channelPrefix = from?.startsWith('whatsapp:') ? 'whatsapp:' : ''
+  const { accountSid, baseUrl } = config
   const fields = {
-    To: channelPrefix + contact.value,
-    From: from,
-    MessagingServiceSid: messagingServiceSid,
+    To: (isByWhatsApp(config) ? 'whatsapp:' : '') + contact.value,
+    From: config.from,
+    MessagingServiceSid: config.messagingServiceSid,
     ...contentFields(message, links.media),
     StatusCallback: links.receipts,
+    ValidityPeriod: validityPeriod(delivery.expiresInMs),
   }
   const given = Object.entries(fields).filter((field): field is [string, string] => Boolean(field[1]))
   return {
     url: `${baseUrl}/2010-04-01/Accounts/${accountSid}/Messages.json`,
     headers: {
-      authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
+      authorization: twilioAuthorization(config),
       'content-type': 'application/x-www-form-urlencoded',
       accept: 'application/json',
     },
     body: new URLSearchParams(given).toString(),
   }
+}
+
+// https://www.twilio.com/docs/api/errors/90007
+const longestValiditySeconds = 36_000
+
+/** How long Twilio may keep the message in its queue: at most until the send expires. */
+function validityPeriod(expiresInMs: number | null): string | undefined {
+  if (expiresInMs === null) return undefined
+  const seconds = Math.max(1, Math.floor(expiresInMs / 1000))
+  return seconds < longestValiditySeconds ? String(seconds) : undefined
 }
 
 function contentFields(message: Delivery<unknown>['message'], mediaLink: string | undefined) {
@@ -79,7 +90,7 @@ function contentFields(message: Delivery<unknown>['message'], mediaLink: string 
   }
 }
 
-function outcomeOf(answer: HttpAnswer, { authToken }: TwilioConfig): Outcome {
+function outcomeOf(answer: HttpAnswer, config: TwilioConfig): Outcome {
   const { status: providerStatus } = answer
   const { sid, code, message } = read(answer.body)
   if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: sid, providerStatus }
@@ -87,16 +98,20 @@ function outcomeOf(answer: HttpAnswer, { authToken }: TwilioConfig): Outcome {
   const details = { providerStatus, providerCode: code, retryAfterMs: retryWaitMs(answer, known?.wait) }
   if (known) {
     const { meaning, wait: _, ...failure } = known
-    return { ...failure, reason: `Twilio: ${meaning}${wordsOn(failure, message, authToken)}`, ...details }
+    return { ...failure, reason: `Twilio: ${meaning}${wordsOn(failure, message, config)}`, ...details }
   }
   const failure = code ? failureOfStatus(answer) : failureWithoutCode(answer)
   const reason = `Twilio answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
-  return { ...failure, reason: `${reason}${wordsOn(failure, message, authToken)}`, ...details }
+  return { ...failure, reason: `${reason}${wordsOn(failure, message, config)}`, ...details }
 }
 
 /** Twilio's message, only if it is about the channel: otherwise it may repeat content or contact. */
-function wordsOn({ outcome }: Failure, message = '', authToken: string): string {
-  const words = outcome === 'channel_refused' && maskText(message, [authToken])
+function wordsOn(
+  { outcome }: Failure,
+  message = '',
+  { authToken = '', apiKeySecret = '' }: TwilioConfig,
+): string {
+  const words = outcome === 'channel_refused' && maskText(message, [authToken, apiKeySecret])
   return words ? `: ${words}` : ''
 }
 

@@ -1,20 +1,23 @@
 import type { Channel } from '../../../db/accounts/channels.ts'
 import { isOwnFlow } from '../../../db/accounts/flows.ts'
-import type { ProviderRules } from '../../core/provider.ts'
-import { providerRules } from '../../core/providers/index.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { sendIssue } from '../../core/send-issue.ts'
 import type { SendRequest } from '../../core/send-request.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
+import { channelRules } from './channel-rules.ts'
 
 type CheckedRequest = SendRequest & { contentType?: string | undefined }
 
 export const flowNotFound = () => new ApiError(400, 'flowId: no such flow')
 
 /** Checks the flow, and the limits of the channel's provider. */
-export function channelChecker({ db, settings }: Needs<'db', 'PUBLIC_BASE_URL'>) {
+export function channelChecker(
+  runtime: Needs<'db' | 'log', 'PUBLIC_BASE_URL' | 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>,
+) {
+  const { db, settings } = runtime
+  const rulesOf = channelRules(runtime)
   const hasPublicUrl = settings.PUBLIC_BASE_URL !== undefined
   return async (
     { caller, deadline }: Pick<RequestState, 'caller' | 'deadline'>,
@@ -26,8 +29,7 @@ export function channelChecker({ db, settings }: Needs<'db', 'PUBLIC_BASE_URL'>)
       const isOwn = canBeRecordId(flowId) && (await deadline.spend(isOwnFlow(db, flowId, caller.accountId)))
       if (!isOwn) throw flowNotFound()
     }
-    const rules: ProviderRules = providerRules[channel.provider]
-    const issue = sendIssue(rules, { ...request, hasPublicUrl })
+    const issue = sendIssue(rulesOf(channel), { ...request, hasPublicUrl })
     if (issue) throw new ApiError(400, issue)
   }
 }

@@ -3,10 +3,13 @@ import type { Receipt, ReceiptKind, ReceiptRequest, ReceiptRules } from '../rece
 import { contentTypeOf, fieldsOf, headerOf, parseJson } from '../receipt-request.ts'
 import { isSameSecret } from '../same-secret.ts'
 import { twilioCodes } from './twilio-codes.ts'
+import { twilioAuthorization } from './twilio-login.ts'
 
 interface TwilioReceiptConfig {
   accountSid: string
-  authToken: string
+  authToken?: string | undefined
+  apiKeySid?: string | undefined
+  apiKeySecret?: string | undefined
   baseUrl: string
   statusCallback?: boolean | undefined
 }
@@ -50,8 +53,8 @@ export const twilioMeaning = (code: string): string | undefined =>
 export const twilioReceipts: ReceiptRules<TwilioReceiptConfig> = {
   areForEach: true,
   needPublicUrl: true,
-  areOn: ({ statusCallback }) => statusCallback === true,
-  isProven(request, { authToken }) {
+  areOn: ({ statusCallback, authToken }) => statusCallback === true && authToken !== undefined,
+  isProven(request, { authToken = '' }) {
     if (hasTooManyFields(request)) return false
     const given = headerOf(request, 'x-twilio-signature')
     const fields = signedText(formOf(request) ?? new URLSearchParams())
@@ -67,12 +70,9 @@ export const twilioReceipts: ReceiptRules<TwilioReceiptConfig> = {
   },
   // https://www.twilio.com/docs/messaging/api/message-resource#fetch-a-message-resource
   fetching: {
-    requestFor: (sid, { baseUrl, accountSid, authToken }) => ({
-      url: `${baseUrl}/2010-04-01/Accounts/${accountSid}/Messages/${encodeURIComponent(sid)}.json`,
-      headers: {
-        authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
-        accept: 'application/json',
-      },
+    requestFor: (sid, config) => ({
+      url: `${config.baseUrl}/2010-04-01/Accounts/${config.accountSid}/Messages/${encodeURIComponent(sid)}.json`,
+      headers: { authorization: twilioAuthorization(config), accept: 'application/json' },
     }),
     read(requestId, body) {
       const { sid, status, error_code } = fieldsOf(parseJson(body))

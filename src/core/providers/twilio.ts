@@ -3,6 +3,7 @@ import { baseUrl } from '../base-url.ts'
 import { isLongerThan } from '../characters.ts'
 import { besideOtherIssues, optional, string } from '../fields.ts'
 import { meaningOfStatus } from '../http-status.ts'
+import type { MediaType } from '../message.ts'
 import { maxVariables, variableKey } from '../message-body.ts'
 import type { MediaLimits, ProviderRules, TemplateRules } from '../provider.ts'
 import { whatsAppValueIssue } from '../template.ts'
@@ -61,12 +62,39 @@ export function contentOf(message: {
   return { contentSid, variables: Object.fromEntries(filled) }
 }
 
+const megabyte = 1024 * 1024
+
 // Twilio refuses larger media: https://www.twilio.com/docs/messaging/guides/accepted-mime-types
-const limits: MediaLimits = { maxBytes: 5 * 1024 * 1024, hasCaption: true }
+const mms: MediaLimits = { maxBytes: 5 * megabyte, hasCaption: true }
 // The accepted types of other media depend on how Twilio sends them, so Twilio itself checks those.
-const imageTypes = ['jpeg', 'png', 'gif', 'bmp', 'tiff', 'heic', 'heif', 'webp'].map(
-  (name) => `image/${name}`,
-)
+const imageTypes = ['jpeg', 'png', 'gif', 'bmp', 'tiff', 'heic', 'heif'].map((name) => `image/${name}`)
+
+// https://www.twilio.com/docs/whatsapp/guidance-whatsapp-media-messages
+const whatsApp: MediaLimits = { maxBytes: 16 * megabyte, hasCaption: false }
+const office = 'application/vnd.openxmlformats-officedocument'
+const documentTypes = [
+  'application/pdf',
+  'application/msword',
+  `${office}.wordprocessingml.document`,
+  `${office}.presentationml.presentation`,
+  `${office}.spreadsheetml.sheet`,
+  'text/vcard',
+  'text/x-vcard',
+]
+const byWhatsApp = {
+  image: {
+    mimetypes: ['image/jpeg', 'image/png', 'image/webp'],
+    maxBytes: 5 * megabyte,
+    hasCaption: true,
+  },
+  video: { ...whatsApp, mimetypes: ['video/mp4'], hasCaption: true },
+  document: {
+    ...whatsApp,
+    mimetypes: documentTypes,
+    filenameIssue: () => 'not with document on this channel',
+  },
+  audio: { ...whatsApp, mimetypes: ['ogg', 'amr', '3gpp', 'aac', 'mpeg'].map((name) => `audio/${name}`) },
+} as const satisfies Record<MediaType, MediaLimits>
 
 const fromForms = [
   /^(whatsapp:)?\+[1-9]\d{6,14}$/,
@@ -83,20 +111,29 @@ const from = string.refine((value) => fromForms.some((form) => form.test(value))
 const config = z
   .strictObject({
     accountSid: sid('AC'),
-    authToken: string.regex(/^[!-~]{1,256}$/, 'has to be the auth token of the account, without spaces'),
+    authToken: optional(
+      string.regex(/^[!-~]{1,256}$/, 'has to be the auth token of the account, without spaces'),
+    ),
+    apiKeySid: optional(sid('SK')),
+    apiKeySecret: optional(
+      string.regex(/^[!-~]{1,256}$/, 'has to be the secret of the API key, without spaces'),
+    ),
     from: optional(from),
     messagingServiceSid: optional(sid('MG')),
     statusCallback: optional(z.boolean()),
     baseUrl: baseUrl('https://api.twilio.com'),
   })
-  .superRefine((given: { from?: unknown; messagingServiceSid?: unknown }, context) => {
-    const hasFrom = given.from !== undefined && given.from !== null
-    const hasService = given.messagingServiceSid !== undefined && given.messagingServiceSid !== null
-    if (hasFrom !== hasService) return
-    const message = hasFrom
-      ? 'give either from or messagingServiceSid, not both'
-      : 'required, or give messagingServiceSid'
-    context.addIssue({ code: 'custom', path: ['from'], message })
+  .superRefine((given: Record<string, unknown>, context) => {
+    const has = (name: string) => given[name] !== undefined && given[name] !== null
+    const issue = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message })
+    if (!has('from') && !has('messagingServiceSid')) issue('from', 'required, or give messagingServiceSid')
+    if (has('apiKeySid') && !has('apiKeySecret')) issue('apiKeySecret', 'required beside apiKeySid')
+    else if (has('apiKeySecret') && !has('apiKeySid')) issue('apiKeySid', 'required beside apiKeySecret')
+    else if (!has('apiKeySid') && !has('authToken'))
+      issue('authToken', 'required, or give apiKeySid and apiKeySecret')
+    if (given.statusCallback === true && has('apiKeySid') && !has('authToken'))
+      issue('authToken', 'required for statusCallback: Twilio signs receipts with it, not with an API key')
   }, besideOtherIssues)
 
 /** SMS, MMS and WhatsApp by Twilio (docs/reference/providers/twilio.md). */
@@ -104,7 +141,8 @@ export const twilio = {
   contactTypes: ['phone'],
   messageTypes: ['text', 'template', 'media'],
   maxTextCharacters: 1600,
-  media: { image: { ...limits, mimetypes: imageTypes }, video: limits, document: limits, audio: limits },
+  media: { image: { ...mms, mimetypes: imageTypes }, video: mms, document: mms, audio: mms },
+  limitsOf: (config) => (isByWhatsApp(config as TwilioConfig) ? { media: byWhatsApp } : {}),
   fetchesMedia: true,
   onUncertain: 'hold',
   template,
@@ -115,3 +153,6 @@ export const twilio = {
 } as const satisfies ProviderRules
 
 export type TwilioConfig = z.output<typeof config>
+
+/** A sender of WhatsApp, alone or of a messaging service, reaches contacts by WhatsApp. */
+export const isByWhatsApp = ({ from: sender }: TwilioConfig) => sender?.startsWith('whatsapp:') === true

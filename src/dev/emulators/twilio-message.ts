@@ -28,7 +28,7 @@ export function messageIssue(form: TwilioForm): TwilioError | undefined {
   const unknown = Object.keys(form).find((name) => !knownFields.has(name))
   // https://www.twilio.com/docs/api/errors/20001
   if (unknown !== undefined) return twilioError(400, 20001, `Unknown parameter ${unknown}`)
-  return addressIssue(form) ?? contentIssue(form)
+  return addressIssue(form) ?? validityIssue(form) ?? contentIssue(form)
 }
 
 function addressIssue({ To, From, MessagingServiceSid }: TwilioForm): TwilioError | undefined {
@@ -49,6 +49,12 @@ function addressIssue({ To, From, MessagingServiceSid }: TwilioForm): TwilioErro
     )
   }
   return undefined
+}
+
+function validityIssue({ ValidityPeriod: seconds }: TwilioForm): TwilioError | undefined {
+  if (seconds === undefined || (/^[1-9]\d*$/.test(seconds) && Number(seconds) <= 36_000)) return undefined
+  // https://www.twilio.com/docs/api/errors/90007
+  return twilioError(400, 90007, 'Invalid validity period value')
 }
 
 function contentIssue(form: TwilioForm): TwilioError | undefined {

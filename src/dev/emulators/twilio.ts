@@ -31,13 +31,20 @@ export type TwilioAnswer =
   | 'never_answer'
 
 export interface TwilioEmulator extends Emulator<TwilioCall, TwilioAnswer> {
+  /** Another login, instead of the token. */
+  apiKey: { apiKeySid: string; apiKeySecret: string }
   fetched: FetchedMedia[]
 }
 
 const accountSid = `AC${'0a'.repeat(16)}`
 const authToken = '1b'.repeat(16)
 const from = '+15550100100'
-const authorization = `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
+const apiKeySid = `SK${'2c'.repeat(16)}`
+const apiKeySecret = '3d'.repeat(16)
+/** The account's token, and a key that the account has made: https://www.twilio.com/docs/iam/api-keys */
+const logins = [`${accountSid}:${authToken}`, `${apiKeySid}:${apiKeySecret}`].map(
+  (login) => `Basic ${Buffer.from(login).toString('base64')}`,
+)
 
 /**
  * @param options.fetchesMedia whether it fetches the media of accepted messages, as Twilio does after its 201.
@@ -87,6 +94,7 @@ export async function startTwilioEmulator(
       ...(options.reports && { statusCallback: true }),
       baseUrl: `http://127.0.0.1:${port}`,
     },
+    apiKey: { apiKeySid, apiKeySecret },
     calls,
     fetched,
     answerNext: (...next) => void answers.push(...next),
@@ -125,7 +133,7 @@ function remember(messages: Map<string, object>, sid: string, message: object): 
 function knownMessage({ method, path, headers }: TwilioCall, messages: ReadonlyMap<string, object>) {
   const [, sid = ''] =
     new RegExp(`^/2010-04-01/Accounts/${accountSid}/Messages/([SM]M[0-9a-f]{32})\\.json$`).exec(path) ?? []
-  if (method !== 'GET' || sid === '' || headers.authorization !== authorization) return undefined
+  if (method !== 'GET' || sid === '' || !logins.includes(headers.authorization ?? '')) return undefined
   const body = messages.get(sid)
   return body
     ? { status: 200, body }
@@ -134,7 +142,7 @@ function knownMessage({ method, path, headers }: TwilioCall, messages: ReadonlyM
 
 function refusalOf({ method, path, headers, form }: TwilioCall): TwilioError | undefined {
   // https://www.twilio.com/docs/api/errors/20003
-  if (headers.authorization !== authorization) return twilioError(401, 20003, 'Authenticate')
+  if (!logins.includes(headers.authorization ?? '')) return twilioError(401, 20003, 'Authenticate')
   // https://www.twilio.com/docs/api/errors/20404
   if (path !== `/2010-04-01/Accounts/${accountSid}/Messages.json`) {
     return twilioError(404, 20404, `The requested resource ${path} was not found`)

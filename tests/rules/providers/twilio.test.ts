@@ -21,6 +21,9 @@ const contentSid = `HX${'0d'.repeat(16)}`
 const authToken = 't0ken-of-the-account'
 const from = '+15550100100'
 const good = { accountSid, authToken, from }
+const apiKeySid = `SK${'0e'.repeat(16)}`
+const apiKeySecret = 's3cret-of-the-key'
+const keyed = { accountSid, apiKeySid, apiKeySecret, from }
 
 const loopback = [parseNetwork('127.0.0.0/8')]
 const linkTo = (requestId: string) => `https://messages.example.com/media/${requestId}.1.signature`
@@ -52,7 +55,10 @@ describeProvider('twilio', async () => {
     provider: twilio(http, linkTo, receiptsOf),
     goodConfig: good,
     badConfig: { accountSid, authToken },
-    templates: [{ contentSid, variables: { 1: 'a', first_name: 'b', 2: 'a' } }, { contentSid, variables: {} }],
+    templates: [
+      { contentSid, variables: { 1: 'a', first_name: 'b', 2: 'a' } },
+      { contentSid, variables: {} },
+    ],
     async arrange(behaviour, delivery) {
       before = emulator.calls.length
       emulator.answerNext(...fakeServers[behaviour])
@@ -76,6 +82,11 @@ describe('a config', () => {
     ['a short code', { ...good, from: '12345' }],
     ['a sender name', { ...good, from: 'Acme Shop' }],
     ['a messaging service', { ...senderless, messagingServiceSid }],
+    ['a sender of a messaging service', { ...good, messagingServiceSid }],
+    ['a number of WhatsApp of a service', { ...good, from: 'whatsapp:+15550100100', messagingServiceSid }],
+    ['an API key in place of the token', keyed],
+    ['an API key beside the token', { ...keyed, authToken }],
+    ['an API key beside the token that signs receipts', { ...keyed, authToken, statusCallback: true }],
     ['a server of its own', { ...good, baseUrl: 'http://127.0.0.1:8080/twilio/' }],
   ])('is taken with %s, and reads the same after it was stored', (_, config) => {
     const stored = JSON.parse(JSON.stringify(rules.config.parse(config)))
@@ -94,10 +105,15 @@ describe('a config', () => {
     ['an API key for the account', { ...good, accountSid: `SK${'0a'.repeat(16)}` }, ['accountSid']],
     ['an account SID that is too short', { ...good, accountSid: 'AC0a' }, ['accountSid']],
     ['no token', { accountSid, from }, ['authToken']],
+    ['a key without its secret', { ...keyed, apiKeySecret: undefined }, ['apiKeySecret']],
+    ['a secret without its key', { ...keyed, apiKeySid: null }, ['apiKeySid']],
+    ['a key beside a token, without its secret', { ...good, apiKeySid }, ['apiKeySecret']],
+    ['receipts without the token that signs them', { ...keyed, statusCallback: true }, ['authToken']],
+    ['an account for a key', { ...keyed, apiKeySid: accountSid }, ['apiKeySid']],
+    ['a secret with a space', { ...keyed, apiKeySecret: 'a b' }, ['apiKeySecret']],
     ['a token with a line break', { ...good, authToken: 'a\nb' }, ['authToken']],
     ['a token with a space', { ...good, authToken: 'a b' }, ['authToken']],
     ['no sender', senderless, ['from']],
-    ['two senders', { ...good, messagingServiceSid }, ['from']],
     ['a sender without a form', { ...good, from: 'a name that is too long' }, ['from']],
     ['a number without its plus', { ...good, from: '15550100100' }, ['from']],
     ['a service of another form', { ...senderless, messagingServiceSid: 'MG1' }, ['messagingServiceSid']],
@@ -109,6 +125,7 @@ describe('a config', () => {
     const issues = rules.config.safeParse(config).error?.issues
     expect(issues).toMatchObject([{ path }])
     expect(JSON.stringify(issues)).not.toContain(authToken)
+    expect(JSON.stringify(issues)).not.toContain(apiKeySecret)
   })
 })
 
@@ -279,6 +296,56 @@ test('a messaging service stands in place of a sender', async () => {
     MessagingServiceSid: messagingServiceSid,
     Body: 'Hello',
   })
+  expect(outcome.outcome).toBe('sent')
+})
+
+test('the sender of a service that the channel has chosen goes with the service', async () => {
+  const { outcome, calls } = await send({}, { messagingServiceSid })
+  expect(calls[0]?.form).toMatchObject({ From: from, MessagingServiceSid: messagingServiceSid })
+  expect(outcome.outcome).toBe('sent')
+})
+
+test('a service writes by WhatsApp, from its sender of WhatsApp', async () => {
+  const { outcome, calls } = await send({}, { from: 'whatsapp:+15550100100', messagingServiceSid })
+  expect(calls[0]?.form).toMatchObject({
+    To: 'whatsapp:+4915112345678',
+    From: 'whatsapp:+15550100100',
+    MessagingServiceSid: messagingServiceSid,
+  })
+  expect(outcome.outcome).toBe('sent')
+})
+
+test.each([
+  ['in place of the token', { authToken: null }],
+  ['beside a token that has been revoked', { authToken: 'revoked' }],
+])('an API key logs in %s', async (_, changes) => {
+  const { apiKey, config } = emulator
+  const { outcome, calls } = await send({}, { ...apiKey, ...changes })
+  const login = `${apiKey.apiKeySid}:${apiKey.apiKeySecret}`
+  expect(calls[0]?.headers.authorization).toBe(`Basic ${Buffer.from(login).toString('base64')}`)
+  expect(calls[0]?.path).toBe(`/2010-04-01/Accounts/${config.accountSid}/Messages.json`)
+  expect(outcome.outcome).toBe('sent')
+})
+
+test('an API key that Twilio does not know is refused, and never repeated', async () => {
+  emulator.answerNext(twilioError(401, 20003, `Authenticate: ${apiKeySecret}`))
+  const { outcome } = await send({}, { authToken: null, apiKeySid, apiKeySecret })
+  expect(outcome).toMatchObject({ outcome: 'channel_refused', fault: 'sender', providerCode: '20003' })
+  expect(JSON.stringify(outcome)).not.toContain(apiKeySecret)
+})
+
+test.each([
+  [null, undefined],
+  [60_999, '60'],
+  [1500, '1'],
+  [400, '1'],
+  [-20, '1'],
+  [35_999_999, '35999'],
+  [36_000_000, undefined],
+  [864_000_000, undefined],
+])('a send that expires in %s ms stays in the queue of Twilio for %s s', async (expiresInMs, seconds) => {
+  const { outcome, calls } = await send({ expiresInMs })
+  expect(calls[0]?.form.ValidityPeriod).toBe(seconds)
   expect(outcome.outcome).toBe('sent')
 })
 
@@ -519,6 +586,10 @@ describe('the emulator refuses', () => {
     ['a contact without its plus', { ...good, To: '4915112345678' }, 400, 21211],
     ['no sender', { ...good, From: '' }, 400, 21603],
     ['no content', { ...good, Body: '' }, 400, 21619],
+    ['nothing of a validity of 10 hours', { ...good, ValidityPeriod: '36000' }, 201, undefined],
+    ['a validity of more', { ...good, ValidityPeriod: '36001' }, 400, 90007],
+    ['a validity of no time', { ...good, ValidityPeriod: '0' }, 400, 90007],
+    ['a validity that is no whole number', { ...good, ValidityPeriod: '1.5' }, 400, 90007],
     ['a text of 1601 characters', { ...good, Body: 'x'.repeat(1601) }, 400, 21617],
     ['media without a URL', { ...good, MediaUrl: 'dot.png' }, 400, 21620],
     ['nothing of good variables', variablesOf({ 1: 'Ann', first_name: '    ' }), 201, undefined],

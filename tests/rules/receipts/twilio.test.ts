@@ -178,6 +178,25 @@ test('a failure has its code, its meaning in our words, and the time as Twilio g
   })
 })
 
+test.each<[string, { apiKeySid?: string; apiKeySecret?: string; authToken?: string }, string]>([
+  ['the token', { authToken: 'token' }, `${config.accountSid}:token`],
+  ['an API key', { apiKeySid: 'SK1', apiKeySecret: 'secret' }, 'SK1:secret'],
+  [
+    'an API key beside the token',
+    { authToken: 'token', apiKeySid: 'SK1', apiKeySecret: 'secret' },
+    'SK1:secret',
+  ],
+])('a message is fetched with %s, as it is sent', (_, login, expected) => {
+  const { accountSid, baseUrl } = parsedConfig
+  expect(twilioReceipts.fetching?.requestFor('SM1', { accountSid, baseUrl, ...login })).toEqual({
+    url: `https://api.twilio.com/2010-04-01/Accounts/${accountSid}/Messages/SM1.json`,
+    headers: {
+      authorization: `Basic ${Buffer.from(expected).toString('base64')}`,
+      accept: 'application/json',
+    },
+  })
+})
+
 test('a fetched message is read like a callback', () => {
   const { fetching } = twilioReceipts
   const body = JSON.stringify({

@@ -1,0 +1,35 @@
+import { LRUCache } from 'lru-cache'
+import type { Channel } from '../../../db/accounts/channels.ts'
+import type { ProviderRules } from '../../core/provider.ts'
+import { providerRules } from '../../core/providers/index.ts'
+import { openConfig } from '../../core/sealed-config.ts'
+import { logFault } from '../../platform/logger.ts'
+import { credentialsKeys } from '../../platform/settings.ts'
+import type { Needs } from '../../runtime.ts'
+
+const cachedChannels = 10_000
+
+/** The rules of a channel's provider, with the limits that the channel's config sets. */
+export function channelRules({
+  log,
+  settings,
+}: Needs<'log', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>) {
+  const keys = credentialsKeys(settings)
+  const known = new LRUCache<string, ProviderRules>({ max: cachedChannels })
+  return ({ provider, channelId, sealedConfig }: Channel): ProviderRules => {
+    const rules: ProviderRules = providerRules[provider]
+    if (sealedConfig === null || !rules.limitsOf) return rules
+    const cached = known.get(sealedConfig)
+    if (cached) return cached
+    try {
+      const config = rules.config.parse(openConfig(sealedConfig, channelId, keys))
+      const narrowed = { ...rules, ...rules.limitsOf(config) }
+      known.set(sealedConfig, narrowed)
+      return narrowed
+    } catch (error) {
+      // Another process may have the right key. So the send is accepted within the provider's limits.
+      logFault(log, 'channel_config_fault', error, { channelId })
+      return rules
+    }
+  }
+}
