@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import type { Benchmark, Findings } from './benchmark.ts'
 import { costs } from './costs/index.ts'
 import { fairness } from './fairness/index.ts'
+import { mail } from './mail/index.ts'
 import { planAsText, readCosts } from './plan/index.ts'
 import { buildPrograms, profileInto } from './program.ts'
 import { report } from './report.ts'
@@ -12,9 +13,9 @@ import { roundTrip } from './round-trip.ts'
 import { soak } from './soak/index.ts'
 import { speed } from './speed/index.ts'
 
-const benchmarks: Record<string, Benchmark> = { speed, fairness, 'round-trip': roundTrip, soak, costs }
-/** The first takes half an hour by itself, the second is the input of `plan`. */
-const onlyByName = ['soak', 'costs']
+const benchmarks: Record<string, Benchmark> = { speed, fairness, 'round-trip': roundTrip, soak, costs, mail }
+/** The first takes half an hour by itself, the second is the input of `plan`, the third needs root. */
+const onlyByName = ['soak', 'costs', 'mail']
 
 const options = {
   runs: { type: 'string' },

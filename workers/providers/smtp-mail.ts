@@ -1,10 +1,13 @@
 import { Readable } from 'node:stream'
 import MailComposer from 'nodemailer/lib/mail-composer'
-import { detectExtension } from 'nodemailer/lib/mime-funcs/mime-types'
+import { domainOf, parseMailbox } from '../../src/core/mailbox.ts'
 import type { MediaDescription } from '../../src/core/message.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
-import { domainOf, parseMailbox, returnPathOf, type SmtpConfig } from '../../src/core/providers/smtp.ts'
+import { headersOfMail } from '../../src/core/providers/mail-fields.ts'
+import { returnPathOf, type SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { renderMail } from '../../src/core/providers/smtp-template.ts'
+import { attachedAs } from './attachment-name.ts'
+import { subjectOf } from './mail-subject.ts'
 import type { Delivery } from './provider.ts'
 
 export interface Mail {
@@ -46,7 +49,9 @@ export function composeMail(delivery: Delivery<SmtpConfig>): Mail | Outcome {
     to: { name: contact.name ?? '', address: contact.value },
     messageId,
     // A template's subject may be empty after filling in the variables.
-    subject: subject?.trim() || config.subject,
+    subject: subject?.trim() || subjectOf(delivery),
+    replyTo: config.replyTo && parseMailbox(config.replyTo),
+    headers: headersOfMail(config.headers, requestId),
     ...texts,
     attachments: attached ? [attached.attachment] : [],
     disableFileAccess: true,
@@ -84,30 +89,16 @@ function attachmentOf({ message, mediaContent }: Delivery<SmtpConfig>) {
   return attach(message.media, mediaContent)
 }
 
-function attach({ mediaType, mimetype, filename }: MediaDescription, content: Buffer) {
-  const contentType = asAttachment(mimetype ?? anyType)
+function attach(media: MediaDescription, content: Buffer) {
   return {
     sizeBytes: content.length,
     attachment: {
       content: Readable.from(piecesOf(content), { objectMode: false }),
-      contentType,
+      ...attachedAs(media),
       contentDisposition: 'attachment',
       contentTransferEncoding: 'base64',
-      filename: filename ?? `${mediaType}.${extensionOf(contentType)}`,
     },
   }
-}
-
-const anyType = 'application/octet-stream'
-
-function extensionOf(contentType: string): string {
-  const [bare = ''] = contentType.toLowerCase().split(';')
-  return bare.trim() === anyType ? 'bin' : detectExtension(bare.trim())
-}
-
-/** A multipart or message type would be taken for a part of this mail, and its bytes might be altered on the way. */
-function asAttachment(contentType: string): string {
-  return /^\s*(multipart|message)\//i.test(contentType) ? anyType : contentType
 }
 
 /** A multiple of 57, so that each piece fills whole lines of base64. */

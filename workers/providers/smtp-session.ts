@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
-import { domainOf, parseMailbox, type SmtpConfig } from '../../src/core/providers/smtp.ts'
+import { domainOf, parseMailbox } from '../../src/core/mailbox.ts'
+import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { isLoopback } from '../../src/core/public-address.ts'
 import type { Moved } from '../sends/dispatch/time-limit.ts'
+import { leave, type OpenConnection, type SmtpConnections } from './smtp-connections.ts'
 import type { Mail } from './smtp-mail.ts'
 
 /** The step of a session at which the server refused. */
@@ -22,20 +24,55 @@ export type SmtpResult =
 
 type SmtpError = SMTPConnection.SMTPError
 
+/** What a mail needs besides its channel's config. */
+export interface SessionOptions {
+  /** Further TLS options, such as additional trusted CAs. */
+  tls: ConnectionOptions
+  connections: SmtpConnections
+}
+
 /**
- * Sends one mail over a connection of its own, once. It uses nodemailer's connection instead of its transports: those don't
- * report whether content was sent before a connection was lost, skip the login if the server doesn't offer it, and the pooled
- * one resends by itself.
+ * Sends one mail, once. It uses nodemailer's connection instead of its transports: those don't report whether content was sent
+ * before a connection was lost, skip the login if the server doesn't offer it, and the pooled one resends by itself.
+ *
+ * A kept connection saves greeting, TLS and login. What it says before it has asked for the content may be about the
+ * connection, such as the end of its time or of its mails. So the mail is then sent over a new one, which has the last word.
  */
-export function sendMail(
+export async function sendMail(
   mail: Mail,
   config: SmtpConfig,
-  tls: ConnectionOptions,
+  options: SessionOptions,
   signal: AbortSignal,
   moved: Moved = () => {},
 ): Promise<SmtpResult> {
+  const kept = signal.aborted ? undefined : options.connections.take(config)
+  if (kept) {
+    const { result, reached } = await sendOver(kept, mail, config, options.connections, signal, moved)
+    if (!isOfConnection(result, reached) || signal.aborted) return result
+  }
+  const watcher = { onError: () => {}, onEnd: () => {} }
+  const fresh = { connection: new SMTPConnection(optionsOf(config, options.tls)), mails: 0, watcher }
+  return (await sendOver(fresh, mail, config, options.connections, signal, moved)).result
+}
+
+/** Whether a failure on a kept connection may be the connection's, while the server surely has nothing of the mail. */
+function isOfConnection(result: SmtpResult, reached: Reached): boolean {
+  if (reached === 'content') return false
+  if (result.kind === 'not_sent') return true
+  return result.kind === 'refused' && (result.step === 'sender' || /^421[ -]/.test(result.reply))
+}
+
+/** Sends the mail over the connection, which is opened first if it is new, and kept if the server accepts the mail. */
+function sendOver(
+  open: OpenConnection,
+  mail: Mail,
+  config: SmtpConfig,
+  connections: SmtpConnections,
+  signal: AbortSignal,
+  moved: Moved,
+): Promise<{ result: SmtpResult; reached: Reached }> {
   return new Promise((resolve) => {
-    const connection = new SMTPConnection(optionsOf(config, tls))
+    const { connection } = open
     let isOver = false
     let reached: Reached = 'connection'
 
@@ -43,8 +80,8 @@ export function sendMail(
       if (isOver) return
       isOver = true
       signal.removeEventListener('abort', giveUp)
-      leave(connection, result, reached)
-      resolve(result)
+      release(open, result, reached, () => connections.keep(config, open))
+      resolve({ result, reached })
     }
     const fail = (error: SmtpError) => end(resultOf(error, reached))
     const giveUp = () =>
@@ -54,16 +91,22 @@ export function sendMail(
       const content = contentOf(mail, () => (reached = 'content'), moved)
       const envelope = { from: mail.from, to: [mail.to], size: mail.minBytes, ...reportsOn(mail) }
       connection.send(envelope, content, (error, info) => {
-        if (error) fail(error)
-        else end({ kind: 'taken', reply: info.response, messageId: info.serverMessageId })
+        if (error) return fail(error)
+        open.mails++
+        end({ kind: 'taken', reply: info.response, messageId: info.serverMessageId })
       })
     }
 
     if (signal.aborted) return giveUp()
     signal.addEventListener('abort', giveUp)
-    connection.on('error', fail)
-    // The connection may end without an error, or with an error event right after.
-    connection.on('end', () => queueMicrotask(() => end(lost('the connection was lost', reached))))
+    open.watcher = {
+      onError: fail,
+      // The connection may end without an error, or with an error event right after.
+      onEnd: () => queueMicrotask(() => end(lost('the connection was lost', reached))),
+    }
+    if (open.mails > 0) return send()
+    connection.on('error', (error) => open.watcher.onError(error))
+    connection.on('end', () => open.watcher.onEnd())
     connection.connect((error) => (error ? fail(error) : logIn(connection, config, fail, send)))
   })
 }
@@ -99,10 +142,15 @@ function contentOf(mail: Mail, onBegin: () => void, moved: Moved): Readable {
   return Readable.from(read(), { objectMode: false })
 }
 
-function leave(connection: SMTPConnection, { kind }: SmtpResult, reached: Reached): void {
+function release(open: OpenConnection, { kind }: SmtpResult, reached: Reached, keep: () => void): void {
+  if (kind === 'taken') keep()
   // Within the content, a QUIT would be read as content.
-  if (kind === 'taken' || (kind === 'refused' && reached !== 'content')) connection.quit()
-  else if (connection._socket) connection._socket.destroy()
+  else if (kind === 'refused' && reached !== 'content') leave(open)
+  else drop(open)
+}
+
+function drop({ connection }: OpenConnection): void {
+  if (connection._socket) connection._socket.destroy()
   connection.close()
 }
 

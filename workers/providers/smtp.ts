@@ -4,6 +4,7 @@ import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
 import type { MediaFetcher } from './media-fetcher.ts'
 import type { Delivery, Provider } from './provider.ts'
+import { openSmtpConnections } from './smtp-connections.ts'
 import { failureOfReply } from './smtp-failures.ts'
 import { composeMail, type Mail } from './smtp-mail.ts'
 import { type SmtpResult, type Step, sendMail } from './smtp-session.ts'
@@ -13,14 +14,20 @@ import { type SmtpResult, type Step, sendMail } from './smtp-session.ts'
  *
  * @param media fetches attachments given by a link.
  * @param tls further TLS options, such as additional trusted CAs.
+ * @param connections keeps those that may bring further mails.
  */
-export function smtp(media: MediaFetcher, tls: ConnectionOptions = {}): Provider<SmtpConfig> {
+export function smtp(
+  media: MediaFetcher,
+  tls: ConnectionOptions = {},
+  connections = openSmtpConnections(),
+): Provider<SmtpConfig> {
   return {
     media,
+    close: async () => connections.close(),
     async send(delivery, signal, moved): Promise<Outcome> {
       const mail = composed(delivery)
       if ('outcome' in mail) return mail
-      const result = await sendMail(mail, delivery.config, tls, signal, moved)
+      const result = await sendMail(mail, delivery.config, { tls, connections }, signal, moved)
       return outcomeOf(result, mail.messageId, delivery.config)
     },
   }

@@ -2,22 +2,17 @@ import { NIL } from 'uuid'
 import { z } from 'zod'
 import { parseEmail } from '../email.ts'
 import { besideOtherIssues, optional, singleLine, string } from '../fields.ts'
+import { parseMailbox } from '../mailbox.ts'
 import type { ProviderRules } from '../provider.ts'
 import { literalAddress } from '../public-address.ts'
+import { mailbox, mailHeaders, mailSubject, maxFieldLength } from './mail-fields.ts'
 import { smtpReceipts } from './smtp-receipts.ts'
 import { meaningOfReply } from './smtp-replies.ts'
 import { mailTemplate } from './smtp-template.ts'
 
-const maxFieldLength = 255
-
 const host = singleLine(1, maxFieldLength).refine(
   (value) => /^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_.])?$/.test(value) || literalAddress(value) === value,
   'has to be a host name or an IP address, without protocol and port',
-)
-
-const from = singleLine(1, 512).refine(
-  (value) => parseMailbox(value) !== undefined,
-  'has to be an address, or Name <address>',
 )
 
 const requestIdPlace = '{requestId}'
@@ -54,13 +49,15 @@ const config = z
     secure: optional(z.boolean()).transform((value) => value ?? false),
     user: optional(singleLine(1, maxFieldLength)),
     pass: optional(singleLine(1, 4096)),
-    from,
+    from: mailbox,
     name: optional(name),
     returnPath: optional(returnPath),
     bounceToken: optional(
       string.regex(/^[!-~]{8,256}$/, 'has to be 8 to 256 characters, on one line and without spaces'),
     ),
-    subject: optional(singleLine(1, maxFieldLength)).transform((value) => value ?? 'Message'),
+    subject: mailSubject,
+    replyTo: optional(mailbox),
+    headers: mailHeaders,
   })
   .superRefine((fields: { user?: unknown; pass?: unknown }, context) => {
     const user = fields.user ?? undefined
@@ -89,14 +86,3 @@ export const smtp = {
 } as const satisfies ProviderRules
 
 export type SmtpConfig = z.output<typeof config>
-
-/** Parses an address with an optional name: `ann@example.com`, `Ann <ann@example.com>`, `"Ann" <…>`. */
-export function parseMailbox(value: string): { name: string; address: string } | undefined {
-  const [, name = '', inBrackets = ''] = /^([^<>]*)<([^<>]*)>$/.exec(value.trim()) ?? []
-  const address = parseEmail(inBrackets || value.trim())
-  if (address === undefined) return undefined
-  const [, quoted] = /^"(.*)"$/.exec(name.trim()) ?? []
-  return { name: quoted?.replace(/\\(.)/g, '$1') ?? name.trim(), address }
-}
-
-export const domainOf = (address: string) => address.slice(address.lastIndexOf('@') + 1)

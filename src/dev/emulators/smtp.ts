@@ -1,37 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerOptions } from 'smtp-server'
-import { type Emulator, keep } from './emulator.ts'
-import { type MailPart, parseMail } from './mail-part.ts'
+import type { Emulator } from './emulator.ts'
+import { parseMail } from './mail-part.ts'
 import { mailReporter } from './smtp-reports.ts'
+import { emptyCall, openSessions, type SmtpAnswer, type SmtpCall, type SmtpStep } from './smtp-sessions.ts'
 
-/** The step at which a session may fail: `content` is after the first bytes of the mail, `end` after the last. */
-export type SmtpStep = 'connect' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'content' | 'end'
-
-/** Replaces the usual reply at one step. */
-export interface SmtpAnswer {
-  at: SmtpStep
-  /** Sent unchanged, even if it is no valid SMTP, e.g. `451 4.3.0 Try again later`; line breaks separate its lines. */
-  reply: string | 'drop' | 'hang'
-  /** The connection ends with the reply, before its last line break. */
-  isCutOff?: true
-}
-
-/** A session, and its result. */
-export interface SmtpCall {
-  /** The client's name in EHLO. */
-  name: string | undefined
-  user: string | undefined
-  isSecure: boolean
-  from: string | undefined
-  to: string[]
-  /** What the client asked for by the extension DSN (RFC 3461). */
-  envelopeId: string | null
-  notify: string[]
-  /** The content, raw and parsed; undefined unless all of it was received. */
-  raw: Buffer | undefined
-  mail: MailPart | undefined
-  isTaken: boolean
-}
+export type { SmtpAnswer, SmtpCall, SmtpStep } from './smtp-sessions.ts'
 
 interface SmtpOptions extends SMTPServerOptions {
   /** Whether its channel asks for reports. */
@@ -81,14 +55,13 @@ const refusals: Record<string, string> = { unknown: replies.unknown, full: repli
 export async function openSmtpEmulator(options: SmtpOptions = {}): Promise<SmtpEmulator> {
   const reports = mailReporter(bounceToken)
   const calls: SmtpCall[] = []
-  const answers: SmtpAnswer[] = []
-  const sessions = new Map<string, { call: SmtpCall; answer: SmtpAnswer | undefined }>()
+  const { begin, callOf, answerAt, answerNext } = openSessions(calls)
 
   const connectionOf = (id: string) => [...server.connections].find((connection) => connection.id === id)
   /** Gives the answer that was set for this step. @returns whether one was set. */
   const diverts = (id: string, step: SmtpStep): boolean => {
-    const { answer } = sessions.get(id) ?? {}
-    if (answer?.at !== step) return false
+    const answer = answerAt(id, step)
+    if (!answer) return false
     const connection = connectionOf(id)
     if (answer.reply === 'drop') connection?._socket.destroy()
     else if (connection && answer.reply !== 'hang') write(connection, answer)
@@ -99,9 +72,7 @@ export async function openSmtpEmulator(options: SmtpOptions = {}): Promise<SmtpE
     ...usualOptions,
     ...options,
     onConnect({ id, secure }, next) {
-      const call = emptyCall(secure)
-      keep(calls, call)
-      sessions.set(id, { call, answer: answers.shift() })
+      begin(id, emptyCall(secure))
       const connection = connectionOf(id)
       if (connection) divert(connection, (step) => diverts(id, step))
       if (diverts(id, 'connect')) connection?._socket.end()
@@ -109,22 +80,22 @@ export async function openSmtpEmulator(options: SmtpOptions = {}): Promise<SmtpE
     },
     onAuth(given, { id, secure }, next) {
       if (given.username !== user || given.password !== pass) return next(failure(replies.wrongLogin))
-      Object.assign(sessions.get(id)?.call ?? {}, { user, isSecure: secure })
+      Object.assign(callOf(id) ?? {}, { user, isSecure: secure })
       next(null, { user })
     },
     onMailFrom({ address, args }, { id, secure, hostNameAppearsAs: name }, next) {
       const envelope = { from: address, envelopeId: args ? (args.ENVID ?? null) : null }
-      Object.assign(sessions.get(id)?.call ?? {}, { name, ...envelope, isSecure: secure })
+      Object.assign(callOf(id) ?? {}, { name, ...envelope, isSecure: secure })
       next()
     },
     onRcptTo({ address, dsn }, { id }, next) {
-      sessions.get(id)?.call.to.push(address)
-      sessions.get(id)?.call.notify.push(...(dsn?.notify ?? []))
+      callOf(id)?.to.push(address)
+      callOf(id)?.notify.push(...(dsn?.notify ?? []))
       const refusal = refusals[address.split('@')[0] ?? '']
       next(refusal === undefined ? null : failure(refusal))
     },
     async onData(stream, { id }, next) {
-      const { call } = sessions.get(id) ?? {}
+      const call = callOf(id)
       const raw = await read(stream, () => diverts(id, 'content'))
       if (!raw || !call) return
       Object.assign(call, { raw, mail: parseMail(raw) })
@@ -139,7 +110,7 @@ export async function openSmtpEmulator(options: SmtpOptions = {}): Promise<SmtpE
   return {
     config: configAt(port, options),
     calls,
-    answerNext: (...next) => void answers.push(...next),
+    answerNext,
     open: () => server.connections.size,
     reportTo: reports.reportTo,
     async stop() {
@@ -209,19 +180,4 @@ async function read(stream: SMTPServerDataStream, diverts: () => boolean): Promi
 
 function failure(reply: string): Error {
   return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) })
-}
-
-function emptyCall(isSecure: boolean): SmtpCall {
-  return {
-    name: undefined,
-    user: undefined,
-    isSecure,
-    from: undefined,
-    to: [],
-    envelopeId: null,
-    notify: [],
-    raw: undefined,
-    mail: undefined,
-    isTaken: false,
-  }
 }

@@ -78,7 +78,8 @@ describeProvider('smtp', async () => ({
     return await asDispatched({
       ...delivery,
       message: sendable(delivery.message),
-      config: emulator.config,
+      // Of its own, so that each mail has a new connection.
+      config: rules.config.parse(emulator.config),
     })
   },
   taken: async (requestId) => callsOf(requestId).filter(({ isTaken }) => isTaken),
@@ -145,7 +146,7 @@ const textOf = ({ content }: MailPart) => content.toString().replace(/\r\n$/, ''
 describe('the config', () => {
   const least = { host: 'mail.example.com', from: 'ann@example.com' }
 
-  test.each([
+  test.each<[object, object]>([
     [{}, { port: 587, secure: false, subject: 'Message' }],
     [{ secure: true }, { port: 465 }],
     [{ secure: true, port: 2465 }, { port: 2465 }],
@@ -157,6 +158,16 @@ describe('the config', () => {
     [{ host: 'mail' }, { host: 'mail' }],
     [{ from: '"Example, Inc." <a@example.com>' }, { from: '"Example, Inc." <a@example.com>' }],
     [{ subject: 'Grüße 👋' }, { subject: 'Grüße 👋' }],
+    [{ subject: 'News for {{ contact.name }}' }, { subject: 'News for {{ contact.name }}' }],
+    [{ subject: '{{reference}}' }, { subject: '{{reference}}' }],
+    [{ subject: 'Hi {{name}}' }, { subject: 'Hi {{name}}' }],
+    [{ replyTo: 'Help <help@example.com>' }, { replyTo: 'Help <help@example.com>' }],
+    [{ headers: {} }, { headers: {} }],
+    ...[
+      { 'X-Campaign': 'spring {requestId}' },
+      { 'List-Unsubscribe': '<https://example.com/u?m={requestId}>, <mailto:stop@example.com>' },
+      { 'auto-submitted': 'no' },
+    ].map((headers): [object, object] => [{ headers }, { headers }]),
     [{ name: 'mx1.example.net' }, { name: 'mx1.example.net' }],
     [{ name: '[192.0.2.1]' }, { name: '[192.0.2.1]' }],
     [{ name: '[IPv6:2001:db8::1]' }, { name: '[IPv6:2001:db8::1]' }],
@@ -187,6 +198,49 @@ describe('the config', () => {
     ['a name with a space', { name: 'mx 1' }, ['name'], /host name/],
     ['a line break in the name', { name: 'mx\r\nMAIL' }, ['name'], /control/],
     ['an empty subject', { subject: '' }, ['subject'], /empty/],
+    ['a replyTo that is no address', { replyTo: 'Ann' }, ['replyTo'], /address/],
+    [
+      'a header that the mail has',
+      { headers: { Subject: 'x' } },
+      ['headers', 'Subject'],
+      /set by the service/,
+    ],
+    [
+      'a recipient as a header',
+      { headers: { bcc: 'b@example.com' } },
+      ['headers', 'bcc'],
+      /set by the service/,
+    ],
+    ['a header of content', { headers: { 'Content-Type': 'x' } }, ['headers', 'Content-Type'], /./],
+    ['a header with a colon', { headers: { 'X:Y': 'x' } }, ['headers', 'X:Y'], /letters/],
+    ['a line break in a header', { headers: { 'X-A': 'a\r\nBcc: b@x.de' } }, ['headers', 'X-A'], /control/],
+    ['a header of other letters', { headers: { 'X-A': 'Grüße' } }, ['headers', 'X-A'], /ASCII/],
+    ['an empty header', { headers: { 'X-A': '' } }, ['headers', 'X-A'], /empty/],
+    ['a header twice', { headers: { 'X-A': '1', 'x-a': '2' } }, ['headers'], /twice/],
+    [
+      'too many headers',
+      { headers: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`X-${i}`, 'x'])) },
+      ['headers'],
+      /20/,
+    ],
+    [
+      'an unsubscription without brackets',
+      { headers: { 'List-Unsubscribe': 'https://example.com' } },
+      ['headers', 'List-Unsubscribe'],
+      /<https/,
+    ],
+    [
+      'an unsubscription in the clear',
+      { headers: { 'List-Unsubscribe': '<http://example.com>' } },
+      ['headers', 'List-Unsubscribe'],
+      /<https/,
+    ],
+    [
+      'another kind of mail',
+      { headers: { 'Auto-Submitted': 'yes' } },
+      ['headers', 'Auto-Submitted'],
+      /auto-gen/,
+    ],
   ])('is refused, and its fault named: %s', (_, given, path, message) => {
     const { error } = rules.config.safeParse({ ...least, ...given })
     expect(error?.issues[0]).toMatchObject({ path, message: expect.stringMatching(message) })
@@ -550,6 +604,58 @@ test.each<[SmtpAnswer['at'], string]>([
   },
 )
 
+describe('what a channel adds to each mail', () => {
+  const withConfig = (changes: object) => ({ config: rules.config.parse({ ...emulator.config, ...changes }) })
+  const named = (name?: string) => ({ contact: { type: 'email', value: 'ann@example.com', name } as const })
+
+  test('by default: nobody answers it with a notice of absence', async () => {
+    const { headers } = await mailOf({})
+    expect(headers['auto-submitted']).toBe('auto-generated')
+    expect(headers).not.toHaveProperty('reply-to')
+    expect(headers).not.toHaveProperty('list-unsubscribe-post')
+  })
+
+  test.each([
+    ['News for {{contact.name}}', 'Ann Müller', 'News for Ann Müller'],
+    ['News for {{contact.name}}', undefined, 'News for'],
+    ['{{contact.name}}', undefined, 'Message'],
+    ['{{contact.name}}: news {{reference}}', '{{reference}}', '{{reference}}: news'],
+  ])('the subject %j for a contact named %s is %j', async (subject, name, expected) => {
+    const { headers } = await mailOf({ ...named(name), ...withConfig({ subject }) })
+    expect(headers.subject).toBe(expected)
+  })
+
+  test('an address for answers', async () => {
+    const { headers } = await mailOf(withConfig({ replyTo: '"Help, desk" <help@example.com>' }))
+    expect(headers['reply-to']).toBe('"Help, desk" <help@example.com>')
+  })
+
+  test('a link to unsubscribe, which works with one click (RFC 8058)', async () => {
+    const link = `<https://example.com/unsubscribe?${'x'.repeat(200)}&m={requestId}>, <mailto:stop@example.com>`
+    const { headers, requestId, raw } = await mailOf(withConfig({ headers: { 'List-Unsubscribe': link } }))
+    expect(headers['list-unsubscribe']).toBe(link.replace('{requestId}', requestId))
+    expect(headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click')
+    expect(raw.split('\r\n').every((line) => line.length <= 998)).toBe(true)
+  })
+
+  test('no one-click without a link by https, or where the channel says otherwise', async () => {
+    const byMail = { 'List-Unsubscribe': '<mailto:stop@example.com>' }
+    expect((await mailOf(withConfig({ headers: byMail }))).headers).not.toHaveProperty(
+      'list-unsubscribe-post',
+    )
+    const own = { 'list-unsubscribe': '<https://example.com>', 'list-unsubscribe-post': 'own' }
+    const { headers } = await mailOf(withConfig({ headers: own }))
+    expect(headers['list-unsubscribe-post']).toBe('own')
+  })
+
+  test('further headers, and another kind than automatic', async () => {
+    const headers = { 'X-Campaign': 'spring', 'Auto-Submitted': 'no' }
+    const mail = await mailOf(withConfig({ headers }))
+    expect(mail.headers).toMatchObject({ 'x-campaign': 'spring', 'auto-submitted': 'no' })
+    expect(mail.raw.match(/^auto-submitted:/gim)).toHaveLength(1)
+  })
+})
+
 test("the emulator's recipients behave differently", async () => {
   const to = (value: string) => send({ contact: { type: 'email', value } })
   expect((await to('unknown@example.com')).outcome).toMatchObject({
@@ -737,7 +843,7 @@ describe('no session', () => {
 
   test('is opened for a call that is over before it began', async () => {
     const before = emulator.calls.length
-    const delivery = buildDelivery(rules, emulator.config) as Delivery<SmtpConfig>
+    const delivery = buildDelivery(rules, rules.config.parse(emulator.config)) as Delivery<SmtpConfig>
     expect((await smtp(media).send(delivery, AbortSignal.abort())).outcome).toBe('retry_later')
     await sleep(50)
     expect(emulator.calls).toHaveLength(before)
