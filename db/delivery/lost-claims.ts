@@ -73,7 +73,9 @@ export interface LostClaim {
   /** How often it has lost its worker before, since its last replay. */
   losses: number
   worker: string
+  channelId: string
   provider: ProviderName
+  sealedConfig: string
   onUncertain: OnUncertain
   /** False if the send has not entered its conversation, and so was certainly not called. */
   mayHaveCalled: boolean
@@ -88,7 +90,8 @@ const findStatement = prepared<LostClaim>(
     -- $1: how many; $2: the sweeping worker; $3: its sends in flight; $4: until when it may sweep.
     select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
            s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
-           channels.provider, channels.on_uncertain as "onUncertain", ${mayHaveCalled} as "mayHaveCalled"
+           s.channel_id as "channelId", channels.provider, channels.sealed_config as "sealedConfig",
+           channels.on_uncertain as "onUncertain", ${mayHaveCalled} as "mayHaveCalled"
     from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
     where s.finished_at is null and s.status = 'sending'
       and ${isOrphaned}

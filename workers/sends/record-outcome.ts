@@ -12,6 +12,7 @@ import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import { channelMoments } from '../../src/receipts/channel-moments.ts'
 import { noteEffect } from '../../src/receipts/record-receipts.ts'
 import type { Needs } from '../../src/runtime.ts'
+import { type RetrySettings, retryDelays } from '../retry-delays.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { EnteredSend, RecordedOutcome, TimedOutcome } from './send-states.ts'
 
@@ -30,9 +31,10 @@ const verdictDefaults = {
 const sentByReceipt = { status: 'sent', reason: undefined, delayMs: undefined } as const
 
 /** Decides the send's next state after an attempt, commits it, and logs it. */
-export function outcomeRecorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>) {
-  const { db, clock, log, metrics, settings } = runtime
+export function outcomeRecorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics', RetrySettings>) {
+  const { db, clock, log, metrics } = runtime
   const firstOfChannels = channelMoments(log, 'first', (moments) => awaitReceipts(db, moments))
+  const retryDelaysOf = retryDelays(runtime)
   const recordLate = lateRecorder(runtime)
   const outcomes = new MicroBatch<OutcomeRow, RecordedRow | undefined>({
     maxItems: maxOutcomesPerFlush,
@@ -47,8 +49,7 @@ export function outcomeRecorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics
   return async (send: EnteredSend, timed: TimedOutcome): Promise<RecordedOutcome> => {
     const outcome = tidy(timed.outcome)
     const { requestId, attempt, attemptsBeforeReplay, claimId, sealedConfig, onUncertain } = send
-    const { RETRY_DELAYS_SECONDS: retryDelaysSeconds } = settings
-    const rules = { retryDelaysSeconds, onUncertain, random: Math.random() }
+    const rules = { retryDelaysSeconds: retryDelaysOf(send), onUncertain, random: Math.random() }
     const verdict = { ...verdictDefaults, ...decide(outcome, attempt - attemptsBeforeReplay, rules) }
     const { holdsChannel } = verdict
     const record = recordOf(attempt, outcome, timed.durationMs)

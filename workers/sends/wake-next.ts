@@ -1,5 +1,6 @@
 import { logFault } from '../../src/platform/logger.ts'
 import type { Needs } from '../../src/runtime.ts'
+import type { RetrySettings } from '../retry-delays.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { Permits } from './claim/permits.ts'
 import type { RecordedOutcome } from './send-states.ts'
@@ -13,7 +14,7 @@ import { laneWaker } from './wake-next/wake-lane.ts'
  * the lane is woken then.
  */
 export function nextWaker(
-  runtime: Queues & Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>,
+  runtime: Queues & Needs<'db' | 'log' | 'metrics', RetrySettings>,
   permits: Pick<Permits, 'grant'>,
   times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {

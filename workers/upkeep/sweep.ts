@@ -8,6 +8,7 @@ import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { noteEffect } from '../../src/receipts/record-receipts.ts'
 import type { Needs } from '../../src/runtime.ts'
+import { type RetrySettings, retryDelays } from '../retry-delays.ts'
 import type { Queues } from '../sends/wake-next/wake.ts'
 import { type LaneWaker, laneWaker } from '../sends/wake-next/wake-lane.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
@@ -25,7 +26,7 @@ export const pageSize = 500
  */
 export function startSweeps(
   runtime: Queues &
-    Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS' | 'RETENTION_DAYS' | 'MEDIA_RETENTION_HOURS'>,
+    Needs<'db' | 'log' | 'metrics', RetrySettings | 'RETENTION_DAYS' | 'MEDIA_RETENTION_HOURS'>,
   heartbeat: Pick<Heartbeat, 'worker' | 'maySweep' | 'sweepsUntil'>,
   inFlight: () => string[],
   { sweepEveryMs }: Pick<WorkerTimes, 'sweepEveryMs'> = workerTimes,
@@ -34,6 +35,7 @@ export function startSweeps(
   const trims = retentionTrims({ days: settings.RETENTION_DAYS, mediaHours: settings.MEDIA_RETENTION_HOURS })
   const { worker } = heartbeat
   const lanes = laneWaker(runtime)
+  const givingUp = { db, log, metrics, retryDelaysOf: retryDelays(runtime) }
   let looksForOrphansAt = 0
   const failingSweep = (failSome: () => Promise<string[]>, reason: string) =>
     startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () => {
@@ -52,7 +54,7 @@ export function startSweeps(
       const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)
       // Once a minute, also looks for claims that were orphaned in another way.
       if (dead.length === 0 && performance.now() < looksForOrphansAt) return undefined
-      await giveUpLostClaims(runtime, lanes, sweeper)
+      await giveUpLostClaims(givingUp, lanes, sweeper)
       // Otherwise their claims may not have been given up yet.
       if (heartbeat.maySweep()) await forgetDeadWorkers(db, dead)
       looksForOrphansAt = performance.now() + minuteMs
@@ -77,7 +79,7 @@ export function startSweeps(
   }
 }
 
-type GivingUp = Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>
+type GivingUp = Needs<'db' | 'log' | 'metrics'> & { retryDelaysOf: ReturnType<typeof retryDelays> }
 
 /** It is unknown whether most of these sends' providers were called, so none is blindly sent again (docs/explanation/reliability.md). */
 async function giveUpLostClaims(
@@ -93,15 +95,18 @@ async function giveUpLostClaims(
 }
 
 async function giveUp(
-  { db, log, metrics, settings }: GivingUp,
+  { db, log, metrics, retryDelaysOf }: GivingUp,
   lanes: Pick<LaneWaker, 'wakeHeadOf'>,
   sweeper: Sweeper,
   claims: readonly LostClaim[],
 ): Promise<void> {
-  const retryDelaysSeconds = settings.RETRY_DELAYS_SECONDS
   const verdicts = claims.map((claim) => {
     const { requestId, claimId, attempt, onUncertain, mayHaveCalled, provider } = claim
-    const verdict = decideLoss(claim, { retryDelaysSeconds, onUncertain, random: Math.random() })
+    const verdict = decideLoss(claim, {
+      retryDelaysSeconds: retryDelaysOf(claim),
+      onUncertain,
+      random: Math.random(),
+    })
     return { requestId, claimId, attempt, mayHaveCalled, provider, delayMs: undefined, ...verdict }
   })
   const givenUp = new Map((await giveUpClaims(db, sweeper, verdicts)).map((row) => [row.requestId, row]))

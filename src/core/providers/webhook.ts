@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { string } from '../fields.ts'
+import { optional, string } from '../fields.ts'
 import { meaningOfStatus } from '../http-status.ts'
 import { parseUrl } from '../parse-url.ts'
 import type { ProviderRules } from '../provider.ts'
@@ -23,6 +23,23 @@ const secret = z.union([oneSecret, z.array(oneSecret).refine(isOneOrTwo, 'has to
   error: ({ input }) => (input === undefined ? 'required' : 'has to be a secret, or a list of 1 or 2'),
 })
 
+const longestDelaySeconds = 7 * 24 * 3600
+const maxDelays = 20
+
+/** A receiver of the operator's own may be away for longer than a provider of messages. */
+const retryDelays = z
+  .array(
+    z
+      .number()
+      .int('has to be a whole number')
+      .min(1, 'at least 1')
+      .max(longestDelaySeconds, `at most ${longestDelaySeconds}`),
+  )
+  .min(1, 'is empty')
+  .max(maxDelays, `at most ${maxDelays}`)
+
+const config = z.strictObject({ url: checked(urlIssue), secret, retryDelaysSeconds: optional(retryDelays) })
+
 const ownMeanings: Record<number, string> = {
   401: 'the receiver does not accept the signature (its secret or its clock differs)',
   410: 'the receiver accepts no more messages from this channel',
@@ -38,10 +55,11 @@ export const webhook = {
   template: textTemplate,
   meaningOf: ({ providerStatus = 0 }) => ownMeanings[providerStatus] ?? meaningOfStatus(providerStatus),
   receipts: webhookReceipts,
-  config: z.strictObject({ url: checked(urlIssue), secret }),
+  config,
+  retryDelaysOf: (given) => (given as WebhookConfig).retryDelaysSeconds,
 } as const satisfies ProviderRules
 
-export type WebhookConfig = z.output<typeof webhook.config>
+export type WebhookConfig = z.output<typeof config>
 
 function isOneOrTwo({ length }: readonly unknown[]): boolean {
   return length === 1 || length === 2

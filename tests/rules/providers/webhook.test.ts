@@ -135,6 +135,16 @@ describe('the config', () => {
     ['a list without secrets', { url, secret: [] }, ['secret'], /1 or 2 secrets/],
     ['three secrets', { url, secret: [secret, secret, secret] }, ['secret'], /1 or 2 secrets/],
     ['a number for a secret', { url, secret: 7 }, ['secret'], /a secret, or a list/],
+    ['no delays', { url, secret, retryDelaysSeconds: [] }, ['retryDelaysSeconds'], /empty/],
+    [
+      'a delay of no time',
+      { url, secret, retryDelaysSeconds: [5, 0] },
+      ['retryDelaysSeconds', 1],
+      /at least 1/,
+    ],
+    ['half a second', { url, secret, retryDelaysSeconds: [0.5] }, ['retryDelaysSeconds', 0], /whole/],
+    ['more than a week', { url, secret, retryDelaysSeconds: [604_801] }, ['retryDelaysSeconds', 0], /604800/],
+    ['too many delays', { url, secret, retryDelaysSeconds: Array(21).fill(5) }, ['retryDelaysSeconds'], /20/],
   ])('is refused, and its one fault named: %s', (_, config, path, message) => {
     expect(rules.config.safeParse(config).error?.issues).toMatchObject([
       { path, message: expect.stringMatching(message) },

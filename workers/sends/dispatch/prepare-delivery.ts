@@ -1,21 +1,19 @@
-import { LRUCache } from 'lru-cache'
 import { otherWorkerDelayMs } from '../../../src/core/delivery-times.ts'
 import type { AttemptOutcome } from '../../../src/core/outcome.ts'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
 import type { ProviderRules } from '../../../src/core/provider.ts'
 import { providerRules } from '../../../src/core/providers/index.ts'
-import { openConfig } from '../../../src/core/sealed-config.ts'
 import { logFault } from '../../../src/platform/logger.ts'
 import type { Reservation } from '../../../src/platform/memory-budget.ts'
 import { credentialsKeys } from '../../../src/platform/settings.ts'
 import type { Needs } from '../../../src/runtime.ts'
+import { configOpener } from '../../open-config.ts'
 import { noMemory } from '../../providers/media-answer.ts'
 import type { Delivery } from '../../providers/provider.ts'
 import type { EnteredSend } from '../send-states.ts'
 import { mediaLoader } from './load-media.ts'
 import type { PutOffs } from './put-off.ts'
 
-const cachedConfigs = 10_000
 const noConfig =
   "the worker could not open the channel's config; set its CREDENTIALS_KEY to the key that sealed it (dispatch_fault in its log says more)"
 const noPublicUrl = 'the provider fetches media from this service: set PUBLIC_BASE_URL for the worker too'
@@ -64,17 +62,5 @@ export function deliveryPreparer(
       // Counts no attempt and holds no channel, because another worker may have the right settings.
       return { outcome: 'not_called', reason: missing, delayMs: otherWorkerDelayMs }
     }
-  }
-}
-
-function configOpener(keys: readonly Buffer[]) {
-  const configs = new LRUCache<string, object>({ max: cachedConfigs })
-  return ({ provider, sealedConfig, channelId }: EnteredSend): object => {
-    const known = configs.get(sealedConfig)
-    if (known) return known
-    const opened = openConfig(sealedConfig, channelId, keys)
-    const config = providerRules[provider].config.parse(opened)
-    configs.set(sealedConfig, config)
-    return config
   }
 }

@@ -5,6 +5,7 @@ import type { AttemptOutcome } from '../../../src/core/outcome.ts'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
 import { logEvent } from '../../../src/platform/logger.ts'
 import type { Needs } from '../../../src/runtime.ts'
+import { type RetrySettings, retryDelays } from '../../retry-delays.ts'
 import { retryUntilAvailable } from '../../retry-until-available.ts'
 import { type WorkerTimes, workerTimes } from '../../worker-times.ts'
 import type { EnteredSend, TimedOutcome } from '../send-states.ts'
@@ -29,10 +30,11 @@ interface Streak {
  * @returns a function to call with the outcome of each attempt.
  */
 export function channelBreakers(
-  runtime: Queues & Needs<'db' | 'log' | 'metrics', 'RETRY_DELAYS_SECONDS'>,
+  runtime: Queues & Needs<'db' | 'log' | 'metrics', RetrySettings>,
   { failingForMs }: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {
-  const { db, log, metrics, settings } = runtime
+  const { db, log, metrics } = runtime
+  const retryDelaysOf = retryDelays(runtime)
   const streaks = new LRUCache<string, Streak>({ max: watchedChannels, ttl: longestFailureGapMs })
   const open = retryUntilAvailable(log, (which: { channelId: string; isAgain: boolean }) =>
     openBreaker(db, which),
@@ -65,12 +67,13 @@ export function channelBreakers(
     const reason = 'reason' in outcome ? outcome.reason : undefined
     log.warn({ event: 'breaker_opened', channelId, reason, openSeconds })
     metrics.breakerOpenings.inc()
-    if (isProbe) await giveUpWaiting(channelId, reason)
+    if (isProbe) await giveUpWaiting(send, reason)
   }
 
   /** Fails the sends that have waited for the failing provider for longer than all retries of a send take. */
-  async function giveUpWaiting(channelId: string, answer: string | undefined): Promise<void> {
-    const retriesTakeSeconds = settings.RETRY_DELAYS_SECONDS.reduce((sum, seconds) => sum + seconds, 0)
+  async function giveUpWaiting(probe: EnteredSend, answer: string | undefined): Promise<void> {
+    const { channelId } = probe
+    const retriesTakeSeconds = retryDelaysOf(probe).reduce((sum, seconds) => sum + seconds, 0)
     const longerThanSeconds = Math.max(retriesTakeSeconds, leastWaitSeconds)
     const reason = `${ownReasons.providerAway}; its last answer: ${answer ?? 'none'}`
     for (;;) {
