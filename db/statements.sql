@@ -200,6 +200,7 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   s.conversation_id as "conversationId", s.attempt, s.traceparent,
   s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
   channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
+  extract(epoch from s.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
   (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
    or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited",
   s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",
@@ -404,7 +405,8 @@ where hash = any(array(select decode(hex, 'hex') from json_array_elements_text($
 -- $1: how many; $2: the sweeping worker; $3: its sends in flight; $4: until when it may sweep.
 select s.request_id as "requestId", s.claim_id as "claimId", s.attempt,
        s.attempts_before_replay as "attemptsBeforeReplay", s.losses, s.worker,
-       channels.provider, channels.on_uncertain as "onUncertain", (s.conversation_id is not null) as "mayHaveCalled"
+       s.channel_id as "channelId", channels.provider, channels.sealed_config as "sealedConfig",
+       channels.on_uncertain as "onUncertain", (s.conversation_id is not null) as "mayHaveCalled"
 from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
 where s.finished_at is null and s.status = 'sending'
   and ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
@@ -417,6 +419,7 @@ select own.*
 from json_to_recordset($1) as asked ("channelId" uuid, "accountId" uuid)
 cross join lateral (
   select id as "channelId", account_id as "accountId", provider, ordering, expire_after_seconds as "expireAfterSeconds",
+    case when provider in ('twilio', 'vonage') then sealed_config end as "sealedConfig",
     deleted_at is not null as "isDeleted"
   from channels where id = asked."channelId" and account_id = asked."accountId" limit 1) own;
 
@@ -1320,6 +1323,7 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
   s.conversation_id as "conversationId", s.attempt, s.traceparent,
   s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
   channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",
+  extract(epoch from s.expires_at - clock_timestamp())::float8 * 1000 as "expiresInMs",
   (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
    or s.overflow and coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true)) as "isLimited",
   s.overflow as "isOverflow", channels.breaker_open_until is not null as "isProbe",

@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import type { ChannelFields } from '../../db/accounts/channels.ts'
 import { type Ordering, orderings } from '../core/lane.ts'
-import type { OnUncertain } from '../core/outcome.ts'
+import { type OnUncertain, onUncertainWords } from '../core/outcome.ts'
 import { callRate, limit, type Rate } from './arguments.ts'
 
 /** The options of `channel create` and `channel update`. */
@@ -60,5 +60,5 @@ export function onUncertainOption(): Option {
   return new Option(
     '--on-uncertain <what>',
     'after a call with unknown outcome: resend calls again, hold leaves the send uncertain',
-  ).choices(['resend', 'hold'])
+  ).choices(onUncertainWords)
 }

@@ -40,7 +40,8 @@ export type AttemptOutcome =
   | Outcome
   | ({ outcome: 'not_called'; reason: string; delayMs?: number; keepsDueTime?: true } & ProviderAnswer)
 
-export type OnUncertain = 'resend' | 'hold'
+export const onUncertainWords = ['resend', 'hold'] as const
+export type OnUncertain = (typeof onUncertainWords)[number]
 
 const longestProviderText = 500
 

@@ -42,3 +42,9 @@ export const itemsOf = (value: unknown): unknown[] => (Array.isArray(value) ? va
 /** A text that isn't empty; null for any other value. */
 export const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value : null
+
+/** A moment given as a text, such as `2026-11-23T14:00:00.123Z`; null for any other value. */
+export function momentOf(value: unknown): string | null {
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString()
+}

@@ -75,6 +75,8 @@ export function providerExamples(channels: EmulatedChannels, emulators: Emulator
     smtpExample(channels.smtp, emulators.smtp),
     bouncedExample(channels.smtp),
     webhookExample(channels.webhook, emulators.webhook),
+    resendExample(channels.resend, emulators.resend),
+    vonageExample(channels.vonage, emulators.vonage),
   ]
 }
 
@@ -155,5 +157,33 @@ function webhookExample(channelId: string, { taken }: Emulators['webhook']): Exa
     contact: ann,
     message: { type: 'text', text: { value: 'Hello from a webhook' } },
     received: (requestId) => JSON.stringify(taken.get(requestId)?.message),
+  }
+}
+
+function resendExample(channelId: string, { calls }: Emulators['resend']): Example {
+  return {
+    ...once,
+    title: 'A text, as a mail, delivered by resend',
+    delivery: 'delivered',
+    channelId,
+    contact: { value: 'ann@example.com', type: 'email', name: 'Ann Example' },
+    message: { type: 'text', text: { value: 'Hello from Resend' } },
+    received(requestId) {
+      const { mail } = calls.find(({ headers }) => headers['idempotency-key'] === requestId) ?? {}
+      return mail && `To: ${mail.to}, Subject: ${mail.subject}, ${mail.text}`
+    },
+  }
+}
+
+function vonageExample(channelId: string, { calls }: Emulators['vonage']): Example {
+  return {
+    ...once,
+    title: 'A text, delivered and read, by vonage',
+    delivery: 'read',
+    channelId,
+    contact: ann,
+    message: { type: 'text', text: { value: 'Hello from Vonage' } },
+    received: (requestId) =>
+      JSON.stringify(calls.find(({ message }) => message?.client_ref === requestId)?.message),
   }
 }

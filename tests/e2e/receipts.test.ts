@@ -98,6 +98,35 @@ describe('an emulator reports as its vendor does, and the timeline has each repo
     expect({ envelopeId, notify }).toEqual({ envelopeId: bad, notify: ['SUCCESS', 'FAILURE'] })
   })
 
+  test('Vonage: delivered before submitted, then read', async () => {
+    const requestId = await accept(service, by('vonage'), textBody())
+    const timeline = await eventually('all three', async () => {
+      const found = await timelineOf(service, requestId)
+      return receiptsOf(found).length === 3 && found
+    })
+    expect(receiptsOf(timeline).sort()).toEqual(['delivered', 'read', 'submitted'])
+    expect(timeline).toMatchObject({ status: 'sent', delivery: 'read', attempts: 1 })
+  })
+
+  test('Resend: delivered before sent, or bounced', async () => {
+    const good = await accept(service, by('resend'), textBody('Hello', 'ann@example.com'))
+    const bad = await accept(service, by('resend'), textBody('Hello', 'bounced@example.com'))
+    const words = async (requestId: string) =>
+      await eventually('both', async () => {
+        const found = receiptsOf(await timelineOf(service, requestId))
+        return found.length === 2 && found
+      })
+    expect((await words(good)).sort()).toEqual(['email.delivered', 'email.sent'])
+    expect((await words(bad)).sort()).toEqual(['email.bounced', 'email.sent'])
+    expect((await timelineOf(service, good)).delivery).toBe('delivered')
+    const bounced = await timelineOf(service, bad)
+    expect(bounced).toMatchObject({ status: 'sent', delivery: 'undelivered' })
+    expect(bounced.events.find(({ event }) => event === 'undelivered')).toMatchObject({
+      providerCode: 'Permanent',
+      providerMessageId: bounced.providerMessageId,
+    })
+  })
+
   test('a receiver of a webhook channel', async () => {
     const requestId = await accept(service, by('webhook'), textBody())
     expect(receiptsOf(await reported(requestId, 'delivered'))).toEqual(['delivered'])

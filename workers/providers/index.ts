@@ -8,9 +8,11 @@ import { traceHttp } from '../trace-attempt.ts'
 import { createHttpClient } from './http.ts'
 import { createMediaFetcher } from './media-fetcher.ts'
 import type { Provider } from './provider.ts'
+import { resend } from './resend.ts'
 import { sandbox } from './sandbox.ts'
 import { smtp } from './smtp.ts'
 import { twilio } from './twilio.ts'
+import { vonage } from './vonage.ts'
 import { webhook } from './webhook.ts'
 import { whatsappCloud } from './whatsapp-cloud.ts'
 
@@ -41,17 +43,21 @@ export function openProviders(
     metrics.providerConnections.set({ state: 'idle' }, idle)
     metrics.maxToOneOrigin.set(toOneOrigin)
   })
-  const ownSandbox = sandbox(db, receiptRecorder(runtime))
+  const linkTo = mediaLinks(settings, nowMs)
+  const providers: Providers = {
+    resend: resend(http),
+    sandbox: sandbox(db, receiptRecorder(runtime)),
+    smtp: smtp(media),
+    twilio: twilio(http, linkTo, receiptLinks(settings)),
+    vonage: vonage(http, linkTo, nowMs),
+    webhook: webhook(http, nowMs),
+    'whatsapp-cloud': whatsappCloud(http),
+  }
+  const ownConnections = () => Object.values(providers).map((provider) => provider.close?.())
   return {
-    providers: {
-      sandbox: ownSandbox,
-      smtp: smtp(media),
-      twilio: twilio(http, mediaLinks(settings, nowMs), receiptLinks(settings)),
-      webhook: webhook(http, nowMs),
-      'whatsapp-cloud': whatsappCloud(http),
-    },
+    providers,
     stopFetching: () => media.stop(),
-    close: async () => void (await Promise.all([http.close(), media.close(), ownSandbox.close?.()])),
+    close: async () => void (await Promise.all([http.close(), media.close(), ...ownConnections()])),
   }
 }
 

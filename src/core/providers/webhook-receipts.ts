@@ -1,22 +1,16 @@
-import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { characters, choice, optional, string } from '../fields.ts'
 import { describeIssue, describeIssues } from '../issues.ts'
 import { maskText } from '../mask-text.ts'
 import type { DeliveryState, ReceiptRules } from '../receipt.ts'
-import { headerOf, jsonOf } from '../receipt-request.ts'
-import { isSameSecret } from '../same-secret.ts'
+import { jsonOf } from '../receipt-request.ts'
+import { isSignedWebhook } from '../standard-webhooks.ts'
 
 interface WebhookReceiptConfig {
   secret: string | string[]
 }
 
 export const maxPerRequest = 100
-/** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#verifying-webhook-authenticity */
-const toleranceMs = 5 * 60_000
-/** A sender has one or two, while it changes its secret. Each costs time before it is known who sent them. */
-const maxSignatures = 10
-
 const aMoment = z.iso.datetime({ offset: true, error: 'has to be a time such as 2026-11-21T14:00:00Z' })
 const aCode = z.string().regex(/^[\w.:-]{1,64}$/, 'has to be 1 to 64 letters, digits or _ . : -')
 
@@ -41,20 +35,7 @@ export const webhookReceipts: ReceiptRules<WebhookReceiptConfig> = {
   areForEach: false,
   needPublicUrl: false,
   areOn: () => true,
-  isProven(request, { secret }) {
-    const id = headerOf(request, 'webhook-id')
-    const timestamp = headerOf(request, 'webhook-timestamp')
-    const isFresh =
-      /^\d{1,12}$/.test(timestamp) && Math.abs(request.nowMs - Number(timestamp) * 1000) <= toleranceMs
-    const given = headerOf(request, 'webhook-signature').split(' ', maxSignatures)
-    const expected = [secret].flat().map((one) => {
-      const key = Buffer.from(one.replace(/^whsec_/, ''), 'base64')
-      return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(request.body).digest('base64')}`
-    })
-    // All are compared, so that the time tells nothing.
-    const matches = expected.flatMap((one) => given.map((signature) => isSameSecret(signature, one)))
-    return isFresh && id !== '' && matches.includes(true)
-  },
+  isProven: (request, { secret }) => isSignedWebhook(request, [secret].flat()),
   read(request) {
     const json = jsonOf(request)
     if (json === undefined) return { issue: 'body: has to be JSON' }

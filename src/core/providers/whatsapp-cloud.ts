@@ -6,41 +6,14 @@ import type { ProviderRules } from '../provider.ts'
 import { whatsAppMeaning } from './whatsapp-cloud-codes.ts'
 import { whatsAppReceipts } from './whatsapp-cloud-receipts.ts'
 import { language, whatsAppTemplate } from './whatsapp-cloud-template.ts'
-
-// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
-const images = ['image/jpeg', 'image/png']
-const videos = ['video/mp4', 'video/3gpp']
-const audios = ['audio/aac', 'audio/amr', 'audio/mpeg', 'audio/mp4', 'audio/ogg']
-const documents = [
-  'application/pdf',
-  'text/plain',
-  'application/msword',
-  'application/vnd.ms-excel',
-  'application/vnd.ms-powerpoint',
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
-]
-
-/** That page doesn't say which megabyte it means. With the larger one, nothing is refused that WhatsApp may accept. */
-const megabyte = 1024 * 1024
+import { whatsAppMedia } from './whatsapp-media.ts'
 
 /** Sends by the WhatsApp Business Platform, hosted by Meta (docs/reference/providers/whatsapp-cloud.md). */
 export const whatsappCloud = {
   contactTypes: ['phone'],
   messageTypes: ['text', 'template', 'media'],
   maxTextCharacters: 4096,
-  media: {
-    image: { mimetypes: images, maxBytes: 5 * megabyte, hasCaption: true },
-    video: { mimetypes: videos, maxBytes: 16 * megabyte, hasCaption: true },
-    audio: { mimetypes: audios, maxBytes: 16 * megabyte, hasCaption: false },
-    document: {
-      // An upload of any other type is refused with code 100. Media by link may have any type.
-      base64Mimetypes: [...documents, ...images, ...videos, ...audios],
-      maxBytes: 100 * megabyte,
-      hasCaption: true,
-    },
-  },
+  media: whatsAppMedia,
   onUncertain: 'hold',
   template: whatsAppTemplate,
   meaningOf: ({ providerStatus, providerCode = '' }) =>

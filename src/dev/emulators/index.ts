@@ -1,7 +1,9 @@
 import type { ProviderName } from '../../core/providers/index.ts'
 import type { Emulator } from './emulator.ts'
+import { openResendEmulator } from './resend.ts'
 import { openSmtpEmulator } from './smtp.ts'
 import { startTwilioEmulator } from './twilio.ts'
+import { openVonageEmulator } from './vonage.ts'
 import { startWebhookEmulator } from './webhook.ts'
 import { openWhatsAppEmulator } from './whatsapp.ts'
 
@@ -9,8 +11,10 @@ import { openWhatsAppEmulator } from './whatsapp.ts'
 export type EmulatedProvider = Exclude<ProviderName, 'sandbox'>
 
 const starts = {
+  resend: openResendEmulator,
   smtp: () => openSmtpEmulator({ isReporting: true }),
   twilio: () => startTwilioEmulator({ fetchesMedia: true, reports: true }),
+  vonage: openVonageEmulator,
   webhook: startWebhookEmulator,
   'whatsapp-cloud': openWhatsAppEmulator,
 } as const satisfies Record<EmulatedProvider, () => Promise<Emulator<unknown, never>>>

@@ -1,21 +1,32 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import type { CodeTable } from '../../../src/core/providers/code-table.ts'
+import { resendCodes } from '../../../src/core/providers/resend-codes.ts'
 import { twilioCodes } from '../../../src/core/providers/twilio-codes.ts'
+import { vonageCodes } from '../../../src/core/providers/vonage-codes.ts'
 import { whatsAppCodes } from '../../../src/core/providers/whatsapp-cloud-codes.ts'
 
 /** The codes in the rows of `outcome`, `fault` and codes. */
-function documented(provider: string): string[] {
+function documented(provider: string, form: RegExp): string[] {
   const page = readFileSync(`docs/reference/providers/${provider}.md`, 'utf8')
   return [...page.matchAll(/^\| `(\w+)` \| `(\w+)` \| (.*) \|$/gm)].flatMap(
     ([, outcome, fault, codes = '']) =>
-      [...codes.matchAll(/\d+/g)].map(([code]) => `${code} ${outcome} ${fault}`),
+      [...codes.matchAll(form)].map(([code]) => `${code.replaceAll('`', '')} ${outcome} ${fault}`),
   )
 }
 
-test.each([
-  ['twilio', twilioCodes],
-  ['whatsapp-cloud', whatsAppCodes],
-])('docs/reference/providers/%s.md lists each code once, under its outcome and fault', (provider, codes) => {
-  const known = Object.entries(codes).map(([code, { outcome, fault }]) => `${code} ${outcome} ${fault}`)
-  expect(documented(provider).sort()).toEqual(known.sort())
-})
+const { invalid_idempotent_request: _, ...resendOthers } = resendCodes
+
+test.each<[string, CodeTable, RegExp, string[]]>([
+  ['twilio', twilioCodes, /\d+/g, []],
+  ['whatsapp-cloud', whatsAppCodes, /\d+/g, []],
+  ['vonage', vonageCodes, /\d+|`[a-z-]+`/g, []],
+  // An earlier attempt of such a send may have got through.
+  ['resend', resendOthers, /`[a-z_]+`/g, ['invalid_idempotent_request uncertain message']],
+])(
+  'docs/reference/providers/%s.md lists each code once, under its outcome and fault',
+  (provider, codes, form, others) => {
+    const known = Object.entries(codes).map(([code, { outcome, fault }]) => `${code} ${outcome} ${fault}`)
+    expect(documented(provider, form).sort()).toEqual([...known, ...others].sort())
+  },
+)

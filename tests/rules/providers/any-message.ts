@@ -25,6 +25,7 @@ const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0')
 const isOneLine = (text: string) =>
   isStorable(text) && !/[\p{Cc}/\\]/u.test(text) && text !== '.' && text !== '..'
 const content = Buffer.from('the content of a file')
+const filenames = fc.constantFrom('report.pdf', 'Setup.EXE', 'run.js', 'exe', '.ps1', 'a.exe.txt')
 const links = fc.constantFrom('https://example.com/file', 'https://example.com/a%20b?c=d&e=%20#f')
 const otherTypes = ['text/csv; charset=utf-8', 'application/zip']
 
@@ -62,7 +63,7 @@ function anyMedia(rules: ProviderRules): fc.Arbitrary<AnyMessage> {
         {
           mediaType: fc.constant(mediaType),
           mimetype: fc.constantFrom(...mimetypes, ...base64Mimetypes, ...otherTypes),
-          filename: texts(40).filter(isOneLine),
+          filename: fc.oneof(texts(40).filter(isOneLine), filenames),
           caption: texts(1024).filter(isStorable),
           mediaUrl: links,
           sizeBytes: fc.constant(content.length),

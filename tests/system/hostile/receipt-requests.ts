@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { deliveryReport } from '../../../src/dev/emulators/smtp-reports.ts'
 import { statusCallback } from '../../../src/dev/emulators/twilio-reports.ts'
@@ -193,6 +193,70 @@ const reports: Record<ReceivingProvider, (path: string, ids: fc.Arbitrary<string
           ['webhook-id', id],
           ['webhook-timestamp', timestamp],
           ['webhook-signature', `v1,${signed.digest('base64')}`],
+        ]
+        return { path, headers, body: bytes }
+      })
+    },
+
+    resend: (path, ids) => {
+      const { webhookSecret } = receivingConfigs.resend
+      const data = fc.record({
+        email_id: sound(messageIds),
+        to: sound(fc.constant([`${valueMark}@example.com`])),
+        tags: sound(fc.record({ requestId: sound(ids) })),
+        bounce: sound(
+          fc.constantFrom(undefined, { type: 'Permanent', message: valueMark }, { type: valueMark }),
+        ),
+      })
+      const types = ['email.sent', 'email.delivered', 'email.bounced', 'email.opened', 'domain.created']
+      const body = fc.record({
+        type: sound(fc.constantFrom(...types)),
+        created_at: sound(fc.constantFrom('2026-11-21T14:00:00.000Z', 'yesterday')),
+        data: sound(data),
+      })
+      return written(sound(body)).map((bytes) => {
+        const id = 'msg_1'
+        const timestamp = String(Math.floor(Date.now() / 1000))
+        const key = Buffer.from(webhookSecret.replace('whsec_', ''), 'base64')
+        const signed = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(bytes)
+        const headers: Headers = [
+          ['content-type', 'application/json'],
+          ['svix-id', id],
+          ['svix-timestamp', timestamp],
+          ['svix-signature', `v1,${signed.digest('base64')}`],
+        ]
+        return { path, headers, body: bytes }
+      })
+    },
+
+    vonage: (path, ids) => {
+      const { signatureSecret } = receivingConfigs.vonage
+      const codes = fc.constantFrom('1300', 'rejected', valueMark)
+      const error = codes.map((code) => ({
+        type: `https://developer.vonage.com/api-errors/messages#${code}`,
+        title: code,
+        detail: valueMark,
+      }))
+      const body = fc.record({
+        message_uuid: sound(messageIds),
+        to: sound(fc.constant(valueMark)),
+        timestamp: sound(fc.constantFrom('2026-11-21T14:00:00.000Z', 'yesterday')),
+        status: sound(fc.constantFrom('submitted', 'delivered', 'read', 'rejected', 'undeliverable', 'lost')),
+        client_ref: sound(ids),
+        error: sound(error),
+      })
+      return written(sound(body)).map((bytes) => {
+        const claims = {
+          iat: Math.floor(Date.now() / 1000),
+          payload_hash: createHash('sha256').update(bytes).digest('hex'),
+        }
+        const text = [{ alg: 'HS256', typ: 'JWT' }, claims]
+          .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+          .join('.')
+        const signature = createHmac('sha256', signatureSecret).update(text).digest('base64url')
+        const headers: Headers = [
+          ['content-type', 'application/json'],
+          ['authorization', `Bearer ${text}.${signature}`],
         ]
         return { path, headers, body: bytes }
       })

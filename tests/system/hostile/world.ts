@@ -1,6 +1,6 @@
 import { setTemplate } from '../../../db/accounts/templates.ts'
 import type { AttemptOutcome } from '../../../src/core/outcome.ts'
-import { type ProviderName, providerNames } from '../../../src/core/providers/index.ts'
+import { type ProviderName, providerNames, providerRules } from '../../../src/core/providers/index.ts'
 import { attemptedSend } from '../../support/attempts.ts'
 import { accept, buildAccount, buildKey, newContact, textBody } from '../../support/builders.ts'
 import { buildProviderChannel } from '../../support/provider-channel.ts'
@@ -54,6 +54,18 @@ export const receivingConfigs = {
     statusCallback: true,
   },
   smtp: { host: 'mail.example.com', from: 'sender@example.com', bounceToken: 'token-of-the-pipe' },
+  resend: {
+    apiKey: 're_key',
+    from: 'sender@example.com',
+    webhookSecret: `whsec_${Buffer.alloc(24, 'resend').toString('base64')}`,
+  },
+  vonage: {
+    via: 'whatsapp',
+    from: '+15550100100',
+    apiKey: 'key',
+    apiSecret: 'secret',
+    signatureSecret: 'secret-of-signatures',
+  },
 }
 export type ReceivingProvider = keyof typeof receivingConfigs
 
@@ -66,6 +78,8 @@ const definitions: Record<ProviderName, object> = {
   'whatsapp-cloud': { language: 'en', parameters: ['name'] },
   twilio: { contentSid, variables: { 1: 'name' } },
   smtp: { subject: 'Hello', text: 'Hello {{name}}' },
+  resend: { subject: 'Hello', text: 'Hello {{name}}' },
+  vonage: { language: 'en', parameters: ['name'] },
 }
 
 const accepted: AttemptOutcome = { outcome: 'sent', providerMessageId: 'wamid.0', providerStatus: 200 }
@@ -83,7 +97,8 @@ export async function buildWorld(): Promise<World> {
   for (const provider of providerNames) {
     const channelId = await buildProviderChannel(service, accountId, provider, configs[provider])
     await setTemplate(service.runtime.db, { channelId, name: 'welcome', definition: definitions[provider] })
-    const body = textBody('Hello', provider === 'smtp' ? 'ada@example.com' : newContact())
+    const isMail = providerRules[provider].contactTypes[0] === 'email'
+    const body = textBody('Hello', isMail ? 'ada@example.com' : newContact())
     const sentId = await attemptedSend(service, { ...account, channelId }, accepted, body)
     targets.push({ provider, channelId, accountId, apiKey, isLimited: false, sentId })
   }

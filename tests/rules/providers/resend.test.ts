@@ -1,0 +1,291 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Message } from '../../../src/core/message.ts'
+import { type ResendConfig, resend as rules } from '../../../src/core/providers/resend.ts'
+import { resendCodes } from '../../../src/core/providers/resend-codes.ts'
+import { parseNetwork } from '../../../src/core/public-address.ts'
+import { sendIssue } from '../../../src/core/send-issue.ts'
+import type { Emulator } from '../../../src/dev/emulators/emulator.ts'
+import {
+  openResendEmulator,
+  type ResendAnswer,
+  type ResendCall,
+  resendError,
+} from '../../../src/dev/emulators/resend.ts'
+import { createHttpClient } from '../../../workers/providers/http.ts'
+import type { Delivery } from '../../../workers/providers/provider.ts'
+import { resend } from '../../../workers/providers/resend.ts'
+import { buildDelivery } from '../../support/deliveries.ts'
+import { describeProvider, type FakeServer } from './contract.ts'
+
+const loopback = [parseNetwork('127.0.0.0/8')]
+const good = { apiKey: 're_s3cret', from: 'Acme <hello@example.com>' }
+const definition = { subject: 'Hi {{name}}', text: 'Dear {{name}}', html: '<b>{{name}}</b>' }
+
+const fakeServers: Record<FakeServer, ResendAnswer[]> = {
+  accept: [],
+  reject: [resendError(422, 'validation_error', 'Invalid `to` field: ann@example.com')],
+  fail_for_a_while: [resendError(500, 'internal_server_error', 'An unexpected error occurred')],
+  limit_rate: [{ ...resendError(429, 'rate_limit_exceeded', 'Too many'), headers: { 'retry-after': '2' } }],
+  drop_after_taking: ['drop'],
+  never_answer: ['never_answer'],
+}
+
+describeProvider('resend', async () => {
+  const emulator = await openResendEmulator()
+  const http = createHttpClient({ allowedPrivateNetworks: loopback })
+  return {
+    provider: resend(http),
+    goodConfig: good,
+    badConfig: { ...good, from: 'Acme' },
+    templates: [definition, { subject: '{{name}}', html: '<p>{{name}}</p>' }],
+    async arrange(behaviour, delivery) {
+      emulator.answerNext(...fakeServers[behaviour])
+      const { message } = delivery
+      const registered: Message =
+        message.type === 'template'
+          ? { type: 'template', template: { definition, ...message.template } }
+          : message
+      return { ...delivery, message: registered, config: rules.config.parse(emulator.config) }
+    },
+    taken: async (requestId) =>
+      emulator.calls.filter(({ headers }) => headers['idempotency-key'] === requestId),
+    async stop() {
+      await emulator.stop()
+      await http.close()
+    },
+  }
+})
+
+let emulator: Emulator<ResendCall, ResendAnswer>
+let http: ReturnType<typeof createHttpClient>
+beforeAll(async () => {
+  emulator = await openResendEmulator()
+  http = createHttpClient({ allowedPrivateNetworks: loopback })
+})
+afterAll(async () => {
+  await emulator.stop()
+  await http.close()
+})
+
+async function send(parts: Partial<Delivery<unknown>> = {}, changes: object = {}) {
+  const before = emulator.calls.length
+  const config: ResendConfig = rules.config.parse({ ...emulator.config, ...changes })
+  const delivery = { ...buildDelivery(rules, config, parts), config }
+  const outcome = await resend(http).send(delivery, AbortSignal.timeout(10_000))
+  return { outcome, delivery, calls: emulator.calls.slice(before) }
+}
+
+describe('a config', () => {
+  test('has defaults', () => {
+    expect(rules.config.parse(good)).toEqual({
+      ...good,
+      subject: 'Message',
+      baseUrl: 'https://api.resend.com',
+    })
+  })
+
+  test.each<[string, object, string[]]>([
+    ['no key', { ...good, apiKey: undefined }, ['apiKey']],
+    ['a key with a line break', { ...good, apiKey: 'a\nb' }, ['apiKey']],
+    ['no from', { ...good, from: undefined }, ['from']],
+    ['a from without an address', { ...good, from: 'Acme' }, ['from']],
+    ['a subject of two lines', { ...good, subject: 'a\nb' }, ['subject']],
+    ['a webhookSecret that is none', { ...good, webhookSecret: 're_secret' }, ['webhookSecret']],
+    ['a replyTo that is no address', { ...good, replyTo: 'x' }, ['replyTo']],
+    ['a header of its own', { ...good, headers: { Subject: 'x' } }, ['headers', 'Subject']],
+    ['an unknown field', { ...good, to: 'x' }, []],
+  ])('is refused, and its one fault named: %s', (_, config, path) => {
+    expect(rules.config.safeParse(config).error?.issues).toMatchObject([{ path }])
+  })
+})
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const media = (fields: object): Message =>
+  ({ type: 'media', media: { mediaType: 'document', ...fields } }) as Message
+
+test.each<[string, Partial<Delivery<unknown>>, object]>([
+  [
+    'a text',
+    { message: { type: 'text', text: { value: 'Grüße "attachments":[{"content":""' } } },
+    { text: 'Grüße "attachments":[{"content":""' },
+  ],
+  [
+    'a template',
+    {
+      message: {
+        type: 'template',
+        template: { name: 'x', definition, variables: [{ key: 'name', value: 'Ann & <Bo>' }] },
+      },
+    },
+    { subject: 'Hi Ann & <Bo>', text: 'Dear Ann & <Bo>', html: '<b>Ann &amp; &lt;Bo&gt;</b>' },
+  ],
+  [
+    'a document, with a caption that looks like the place of its content',
+    {
+      message: media({
+        mimetype: 'text/plain',
+        filename: 'a.txt',
+        caption: '"attachments":[{"content":""',
+        sizeBytes: 5,
+      }),
+      mediaContent: Buffer.from('Hello'),
+    },
+    {
+      text: '"attachments":[{"content":""',
+      attachments: [{ content: base64('Hello'), filename: 'a.txt', content_type: 'text/plain' }],
+    },
+  ],
+  [
+    'a link, which Resend fetches',
+    { message: media({ mediaType: 'image', mediaUrl: 'https://example.com/a', mimetype: 'image/png' }) },
+    {
+      text: 'image.png',
+      attachments: [{ path: 'https://example.com/a', filename: 'image.png', content_type: 'image/png' }],
+    },
+  ],
+])('Resend gets one request, and takes it: %s', async (_, parts, content) => {
+  const { outcome, delivery, calls } = await send(parts)
+  expect(calls).toMatchObject([
+    {
+      method: 'POST',
+      path: '/emails',
+      headers: {
+        authorization: `Bearer ${emulator.config.apiKey}`,
+        'content-type': 'application/json',
+        'idempotency-key': delivery.requestId,
+      },
+    },
+  ])
+  expect(calls[0]?.mail).toEqual({
+    from: 'Outbound <outbound@example.org>',
+    to: ['ann@example.com'],
+    subject: 'Message',
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    tags: [{ name: 'requestId', value: delivery.requestId }],
+    ...content,
+  })
+  expect(outcome).toEqual({
+    outcome: 'sent',
+    providerMessageId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    providerStatus: 200,
+  })
+})
+
+test("the channel's subject, replyTo and headers, with what the send has for them", async () => {
+  const { delivery, calls } = await send(
+    { contact: { type: 'email', value: 'ann@example.com', name: 'Ann' } },
+    {
+      subject: 'News for {{contact.name}}',
+      replyTo: 'Help <help@example.com>',
+      headers: { 'List-Unsubscribe': '<https://example.com/u/{requestId}>', 'Auto-Submitted': 'no' },
+    },
+  )
+  expect(calls[0]?.mail).toMatchObject({
+    subject: 'News for Ann',
+    reply_to: 'Help <help@example.com>',
+    headers: {
+      'List-Unsubscribe': `<https://example.com/u/${delivery.requestId}>`,
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      'Auto-Submitted': 'no',
+    },
+  })
+})
+
+test('content of 16 MiB comes whole', async () => {
+  const mediaContent = Buffer.alloc(16 * 1024 * 1024, 'large')
+  const { outcome, calls } = await send({
+    message: media({ sizeBytes: mediaContent.length }),
+    mediaContent,
+  })
+  expect(outcome.outcome).toBe('sent')
+  const [{ content = '' } = {}] = (calls[0]?.mail?.attachments ?? []) as { content?: string }[]
+  expect(Buffer.from(content, 'base64').equals(mediaContent)).toBe(true)
+})
+
+describe('a file', () => {
+  const contact = { type: 'email', value: 'ann@example.com' } as const
+  const issueOf = (filename: string) =>
+    sendIssue(rules, { contact, message: media({ filename, sizeBytes: 5 }), hasPublicUrl: false })
+
+  test.each(['setup.exe', 'a.b.JS', '.ps1', 'odd.xnk'])('named %s is refused at the accept', (filename) => {
+    expect(issueOf(filename)).toMatch(/^message\.media\.filename: .* \.\w+$/)
+  })
+
+  test.each(['exe', 'setup.exe.txt', 'a.json', 'a.'])('named %s is accepted', (filename) => {
+    expect(issueOf(filename)).toBeUndefined()
+  })
+
+  test('without a name gets one that Resend takes, whatever its type', async () => {
+    const message = media({ mimetype: 'application/javascript', sizeBytes: 5 })
+    const { outcome, calls } = await send({ message, mediaContent: Buffer.from('Hello') })
+    expect(outcome.outcome).toBe('sent')
+    expect(calls[0]?.mail?.attachments).toMatchObject([{ filename: 'document.bin' }])
+  })
+})
+
+describe('a repeat', () => {
+  test('of the same send is one mail, with the same id', async () => {
+    const first = await send()
+    const again = await send({ requestId: first.delivery.requestId })
+    expect(again.outcome).toEqual(first.outcome)
+  })
+
+  test('with other content is uncertain: an earlier attempt has got through', async () => {
+    const { delivery } = await send()
+    const { outcome } = await send({ requestId: delivery.requestId }, { subject: 'Other' })
+    expect(outcome).toMatchObject({
+      outcome: 'uncertain',
+      providerStatus: 409,
+      providerCode: 'invalid_idempotent_request',
+    })
+  })
+})
+
+test.each(Object.entries(resendCodes).filter(([name]) => name !== 'invalid_idempotent_request'))(
+  '%s decides, whatever the status',
+  async (name, { outcome, fault }) => {
+    for (const status of [400, 401, 403, 409, 422, 429]) {
+      emulator.answerNext(resendError(status, name, 'About ann@example.com'))
+      const { outcome: result } = await send()
+      expect(result).toMatchObject({ outcome, fault, providerStatus: status, providerCode: name })
+      expect(JSON.stringify(result)).not.toContain('ann@example.com')
+    }
+  },
+)
+
+test.each([
+  [302, 'rejected'],
+  [400, 'rejected'],
+  [401, 'channel_refused'],
+  [403, 'channel_refused'],
+  [404, 'rejected'],
+  [422, 'rejected'],
+  [429, 'retry_later'],
+  [500, 'retry_later'],
+])('an answer %i with a name that goes by the status, or none, is %s', async (status, expected) => {
+  const bodies = ['', 'null', '<html>', '{"name":7}', '{"name":"A name"}']
+  for (const answer of [
+    resendError(status, 'validation_error', 'x'),
+    ...bodies.map((body) => ({ status, body })),
+  ]) {
+    emulator.answerNext(answer)
+    expect((await send()).outcome).toMatchObject({ outcome: expected, providerStatus: status })
+  }
+})
+
+test('a used-up quota is tried again after an hour', async () => {
+  emulator.answerNext(resendError(429, 'daily_quota_exceeded', 'You have reached your daily quota'))
+  expect((await send()).outcome).toMatchObject({ outcome: 'retry_later', retryAfterMs: 3_600_000 })
+})
+
+test("a refusal of the channel has Resend's words, without the key and addresses", async () => {
+  emulator.answerNext(
+    resendError(403, 'validation_error', 're_s3cret: verify ann@example.com at the dashboard'),
+  )
+  const { outcome } = await send({}, { apiKey: 're_s3cret' })
+  expect(outcome).toMatchObject({
+    outcome: 'channel_refused',
+    reason: expect.stringMatching(/verify … at the dashboard$/),
+  })
+  expect(JSON.stringify(outcome)).not.toContain('s3cret')
+})

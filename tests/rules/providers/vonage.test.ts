@@ -1,0 +1,352 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { MediaType, Message } from '../../../src/core/message.ts'
+import { vonage as rules, type VonageConfig } from '../../../src/core/providers/vonage.ts'
+import { vonageCodes } from '../../../src/core/providers/vonage-codes.ts'
+import { parseNetwork } from '../../../src/core/public-address.ts'
+import { sendIssue } from '../../../src/core/send-issue.ts'
+import {
+  openVonageEmulator,
+  type VonageAnswer,
+  type VonageEmulator,
+  vonageError,
+} from '../../../src/dev/emulators/vonage.ts'
+import { createHttpClient } from '../../../workers/providers/http.ts'
+import type { Delivery } from '../../../workers/providers/provider.ts'
+import { vonage } from '../../../workers/providers/vonage.ts'
+import { buildDelivery } from '../../support/deliveries.ts'
+import { describeProvider, type FakeServer } from './contract.ts'
+
+const loopback = [parseNetwork('127.0.0.0/8')]
+const linkTo = (requestId: string) => `https://messages.example.com/media/${requestId}.1.signature`
+const good = { via: 'whatsapp', from: '+15550100100', apiKey: 'a1b2c3d4', apiSecret: 's3cret-of-the-key' }
+const definition = { language: 'de', parameters: ['name'] }
+
+const fakeServers: Record<FakeServer, VonageAnswer[]> = {
+  accept: [],
+  reject: [vonageError(422, 1040, 'Invalid message: +4915112345678')],
+  fail_for_a_while: [vonageError(500, 1030, 'Internal error')],
+  limit_rate: [{ ...vonageError(429, 1000, 'Throttled'), headers: { 'retry-after': '2' } }],
+  drop_after_taking: ['drop'],
+  never_answer: ['never_answer'],
+}
+
+describeProvider('vonage', async () => {
+  const emulator = await openVonageEmulator()
+  const http = createHttpClient({ allowedPrivateNetworks: loopback })
+  return {
+    provider: vonage(http, linkTo),
+    goodConfig: good,
+    badConfig: { ...good, via: 'mms' },
+    templates: [
+      definition,
+      { language: 'pt_BR', parameters: ['a', 'b', 'a'] },
+      { language: 'en', parameters: [] },
+    ],
+    async arrange(behaviour, delivery) {
+      emulator.answerNext(...fakeServers[behaviour])
+      const { message } = delivery
+      const registered: Message =
+        message.type === 'template'
+          ? { type: 'template', template: { definition, ...message.template } }
+          : message
+      return { ...delivery, message: registered, config: rules.config.parse(emulator.config) }
+    },
+    taken: async (requestId) => emulator.calls.filter(({ message }) => message?.client_ref === requestId),
+    async stop() {
+      await emulator.stop()
+      await http.close()
+    },
+  }
+})
+
+let emulator: VonageEmulator
+let http: ReturnType<typeof createHttpClient>
+beforeAll(async () => {
+  emulator = await openVonageEmulator()
+  http = createHttpClient({ allowedPrivateNetworks: loopback })
+})
+afterAll(async () => {
+  await emulator.stop()
+  await http.close()
+})
+
+async function send(parts: Partial<Delivery<unknown>> = {}, changes: object = {}) {
+  const before = emulator.calls.length
+  const config: VonageConfig = rules.config.parse({ ...emulator.config, ...changes })
+  const delivery = { ...buildDelivery(rules, config, parts), config }
+  const outcome = await vonage(http, linkTo).send(delivery, AbortSignal.timeout(5000))
+  return { outcome, delivery, calls: emulator.calls.slice(before) }
+}
+
+const byApplication = () => ({ apiKey: null, apiSecret: null, ...emulator.application })
+
+describe('a config', () => {
+  const { apiKey: _, apiSecret: __, ...without } = good
+  const application = () => ({ ...without, ...emulator.application })
+
+  test.each<[string, () => object]>([
+    ['an API key', () => good],
+    ['an application', application],
+    ['SMS by a name', () => ({ ...good, via: 'sms', from: 'Acme Shop' })],
+    ['SMS by a short code', () => ({ ...good, via: 'sms', from: '12345' })],
+    ['null for what is absent', () => ({ ...application(), apiKey: null, apiSecret: null })],
+  ])('is taken with %s, and reads the same after it was stored', (_, config) => {
+    const parsed = rules.config.parse(config())
+    expect(rules.config.parse(JSON.parse(JSON.stringify(parsed)))).toEqual(parsed)
+    expect(parsed.baseUrl).toBe('https://api.nexmo.com')
+  })
+
+  test.each<[string, () => object, string[]]>([
+    ['no way', () => ({ ...good, via: undefined }), ['via']],
+    ['another way', () => ({ ...good, via: 'mms' }), ['via']],
+    ['no sender', () => ({ ...good, from: undefined }), ['from']],
+    ['a name for WhatsApp', () => ({ ...good, from: 'Acme' }), ['from']],
+    ['a name that is too long', () => ({ ...good, via: 'sms', from: 'Acme Shop and Co' }), ['from']],
+    ['no login', () => without, ['apiKey']],
+    ['a key without its secret', () => ({ ...good, apiSecret: undefined }), ['apiSecret']],
+    ['a secret without its key', () => ({ ...good, apiKey: undefined }), ['apiKey']],
+    ['an application without its key', () => ({ ...application(), privateKey: undefined }), ['privateKey']],
+    ['a key without its application', () => ({ ...application(), applicationId: null }), ['applicationId']],
+    ['two logins', () => ({ ...good, ...emulator.application }), ['apiKey']],
+    ['an application that is no id', () => ({ ...application(), applicationId: 'x' }), ['applicationId']],
+    ['a private key that is none', () => ({ ...application(), privateKey: 'x' }), ['privateKey']],
+    ['an unknown field', () => ({ ...good, sender: 'x' }), []],
+  ])('is refused, and its one fault named: %s', (_, config, path) => {
+    const issues = rules.config.safeParse(config()).error?.issues
+    expect(issues).toMatchObject([{ path }])
+    expect(JSON.stringify(issues)).not.toContain(good.apiSecret)
+  })
+})
+
+describe('a channel by WhatsApp', () => {
+  const contact = { type: 'phone', value: '+4915112345678' } as const
+  const issueOf = (mediaType: MediaType, fields: object) =>
+    sendIssue(rules, {
+      contact,
+      message: { type: 'media', media: { mediaType, mediaUrl: 'https://example.com/a', ...fields } },
+      hasPublicUrl: true,
+    })
+
+  test.each<[MediaType, object, RegExp]>([
+    ['image', { mimetype: 'image/gif' }, /^message\.media\.mimetype: /],
+    ['image', { mimetype: 'image/png', sizeBytes: 5 * 1024 * 1024 + 1 }, /^message\.media\.base64: /],
+    ['video', { mimetype: 'video/webm' }, /^message\.media\.mimetype: /],
+    ['audio', { mimetype: 'audio/wav' }, /^message\.media\.mimetype: /],
+    ['audio', { caption: 'Listen' }, /^message\.media\.caption: /],
+  ])('refuses %s with %o at the accept', (mediaType, fields, issue) => {
+    expect(issueOf(mediaType, fields)).toMatch(issue)
+  })
+
+  test.each<[MediaType, object]>([
+    ['image', { mimetype: 'image/png', sizeBytes: 5 * 1024 * 1024 }],
+    ['video', { mimetype: 'video/mp4', caption: 'See' }],
+    ['audio', { mimetype: 'audio/ogg; codecs=opus' }],
+    ['document', { mimetype: 'application/zip', caption: 'Read', sizeBytes: 16 * 1024 * 1024 }],
+  ])('accepts %s with %o', (mediaType, fields) => {
+    expect(issueOf(mediaType, fields)).toBeUndefined()
+  })
+})
+
+describe('a channel by SMS', () => {
+  const limited = () => ({ ...rules, ...rules.limitsOf(rules.config.parse({ ...good, via: 'sms' })) })
+  const contact = { type: 'phone', value: '+4915112345678' } as const
+  const issueOf = (message: Message) => sendIssue(limited(), { contact, message, hasPublicUrl: true })
+  const text = (length: number): Message => ({ type: 'text', text: { value: 'x'.repeat(length) } })
+
+  test('accepts texts of 1000 characters, and nothing else', () => {
+    expect(issueOf(text(1000))).toBeUndefined()
+    expect(issueOf(text(1001))).toMatch(/^message\.text\.value: at most 1000/)
+    const media = { mediaType: 'image', mediaUrl: 'https://example.com/a' } as const
+    expect(issueOf({ type: 'media', media })).toMatch(/^message\.type: /)
+    expect(issueOf({ type: 'template', template: { name: 'x', variables: [] } })).toMatch(/^message\.type: /)
+  })
+
+  test('gets what the emulator accepts', async () => {
+    for (const [from, sender] of [
+      ['+15550100100', '15550100100'],
+      ['Acme Shop', 'Acme Shop'],
+    ]) {
+      const { outcome, delivery, calls } = await send({ message: text(1000) }, { via: 'sms', from })
+      expect(outcome.outcome).toBe('sent')
+      expect(calls[0]?.message).toEqual({
+        channel: 'sms',
+        message_type: 'text',
+        to: '4915112345678',
+        from: sender,
+        client_ref: delivery.requestId,
+        text: 'x'.repeat(1000),
+      })
+    }
+  })
+})
+
+const mediaUrl = 'https://example.com/file'
+const media = (mediaType: string, fields: object = {}) =>
+  ({ type: 'media', media: { mediaType, mediaUrl, caption: 'See', filename: 'a.bin', ...fields } }) as Message
+
+test.each<[string, Partial<Delivery<unknown>>, object | ((requestId: string) => object)]>([
+  [
+    'a text',
+    { message: { type: 'text', text: { value: 'Grüße 👋' } } },
+    { message_type: 'text', text: 'Grüße 👋' },
+  ],
+  [
+    'an image',
+    { message: media('image') },
+    { message_type: 'image', image: { url: mediaUrl, caption: 'See' } },
+  ],
+  [
+    'a video',
+    { message: media('video') },
+    { message_type: 'video', video: { url: mediaUrl, caption: 'See' } },
+  ],
+  [
+    'an audio',
+    { message: media('audio', { caption: '' }) },
+    { message_type: 'audio', audio: { url: mediaUrl } },
+  ],
+  [
+    'a document',
+    { message: media('document') },
+    { message_type: 'file', file: { url: mediaUrl, caption: 'See', name: 'a.bin' } },
+  ],
+  [
+    'base64, by a link to this service',
+    { message: media('image', { sizeBytes: 5 }), mediaContent: Buffer.from('Hello') },
+    (requestId: string) => ({ message_type: 'image', image: { url: linkTo(requestId), caption: 'See' } }),
+  ],
+  [
+    'a template',
+    {
+      message: {
+        type: 'template',
+        template: {
+          name: 'order_shipped',
+          definition: { language: 'de', parameters: ['name', 'code', 'name'] },
+          variables: [
+            { key: 'code', value: '1234' },
+            { key: 'name', value: 'Ann' },
+          ],
+        },
+      },
+    },
+    {
+      message_type: 'template',
+      template: { name: 'order_shipped', parameters: ['Ann', '1234', 'Ann'] },
+      whatsapp: { policy: 'deterministic', locale: 'de' },
+    },
+  ],
+])('Vonage gets one request by WhatsApp, and takes it: %s', async (_, parts, content) => {
+  const { outcome, delivery, calls } = await send(parts)
+  expect(calls).toMatchObject([
+    {
+      method: 'POST',
+      path: '/v1/messages',
+      headers: {
+        authorization: `Basic ${Buffer.from(`${emulator.config.apiKey}:${emulator.config.apiSecret}`).toString('base64')}`,
+        'content-type': 'application/json',
+      },
+    },
+  ])
+  expect(calls[0]?.message).toEqual({
+    channel: 'whatsapp',
+    to: '4915112345678',
+    from: '15550100100',
+    client_ref: delivery.requestId,
+    ...(typeof content === 'function' ? content(delivery.requestId) : content),
+  })
+  expect(outcome).toEqual({
+    outcome: 'sent',
+    providerMessageId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    providerStatus: 202,
+  })
+})
+
+describe('an application', () => {
+  test('logs in by a token, which Vonage accepts', async () => {
+    const { outcome, calls } = await send({}, byApplication())
+    expect(calls[0]?.headers.authorization).toMatch(/^Bearer eyJ/)
+    expect(outcome.outcome).toBe('sent')
+  })
+
+  test('has one token for ten minutes, by the clock of PostgreSQL, and then another', async () => {
+    let now = Date.now()
+    const config = rules.config.parse({ ...emulator.config, ...byApplication() })
+    const provider = vonage(http, linkTo, () => now)
+    const tokenAt = async (minutes: number) => {
+      now = Date.now() + minutes * 60_000
+      const delivery = { ...buildDelivery(rules, config), config }
+      await provider.send(delivery, AbortSignal.timeout(5000))
+      return emulator.calls.at(-1)?.headers.authorization
+    }
+    const first = await tokenAt(0)
+    expect(await tokenAt(9)).toBe(first)
+    const second = await tokenAt(11)
+    expect(second).not.toBe(first)
+    const claims = JSON.parse(Buffer.from(second?.split('.')[1] ?? '', 'base64url').toString())
+    expect(claims.exp - claims.iat).toBe(900)
+    expect(claims.iat).toBe(Math.floor(now / 1000))
+  })
+
+  test('with another private key is refused', async () => {
+    const other = await openVonageEmulator()
+    const { outcome } = await send({}, { ...byApplication(), privateKey: other.application.privateKey })
+    await other.stop()
+    expect(outcome).toMatchObject({
+      outcome: 'channel_refused',
+      fault: 'sender',
+      providerStatus: 401,
+      providerCode: 'unauthorized',
+    })
+  })
+})
+
+test.each(Object.entries(vonageCodes))(
+  'code %s decides, whatever the status',
+  async (code, { outcome, fault }) => {
+    for (const status of [400, 401, 422, 429, 500]) {
+      emulator.answerNext(
+        vonageError(status, /^\d/.test(code) ? Number(code) : code, 'Title of +4915112345678'),
+      )
+      const { outcome: result } = await send()
+      expect(result).toMatchObject({ outcome, fault, providerStatus: status, providerCode: code })
+      expect(JSON.stringify(result)).not.toContain('4915112345678')
+    }
+  },
+)
+
+test.each([
+  [302, 'rejected'],
+  [400, 'rejected'],
+  [401, 'channel_refused'],
+  [402, 'channel_refused'],
+  [403, 'channel_refused'],
+  [404, 'rejected'],
+  [422, 'rejected'],
+  [429, 'retry_later'],
+  [500, 'retry_later'],
+  [503, 'retry_later'],
+])('an answer %i with another code, or none, is %s by its status', async (status, expected) => {
+  const bodies = ['', 'null', '<html>', '{"type":7}', '{"type":"https://x/#a/b"}']
+  for (const answer of [vonageError(status, 1999, 'New'), ...bodies.map((body) => ({ status, body }))]) {
+    emulator.answerNext(answer)
+    const { outcome } = await send()
+    expect(outcome).toMatchObject({ outcome: expected, providerStatus: status })
+  }
+})
+
+test("a refusal of the channel has Vonage's words, without the credentials", async () => {
+  emulator.answerNext(vonageError(401, 'unauthorized', `Bad secret ${good.apiSecret} of the key`))
+  const { outcome } = await send({}, { apiSecret: good.apiSecret })
+  const printed = JSON.stringify(outcome)
+  expect(printed).toContain('of the key')
+  expect(printed).not.toContain(good.apiSecret)
+})
+
+test.each([
+  ['no id', '{}'],
+  ['what is no JSON', 'accepted'],
+])('a 202 with %s is sent', async (_, body) => {
+  emulator.answerNext({ status: 202, body })
+  expect((await send()).outcome).toEqual({ outcome: 'sent', providerStatus: 202 })
+})

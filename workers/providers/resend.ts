@@ -1,0 +1,132 @@
+import { maskText } from '../../src/core/mask-text.ts'
+import type { Failure, Outcome } from '../../src/core/outcome.ts'
+import { headersOfMail } from '../../src/core/providers/mail-fields.ts'
+import { filenameIssue, type ResendConfig } from '../../src/core/providers/resend.ts'
+import { resendCodes } from '../../src/core/providers/resend-codes.ts'
+import { renderMail } from '../../src/core/providers/smtp-template.ts'
+import { attachedAs } from './attachment-name.ts'
+import { type EncodedBody, withBase64 } from './body-pieces.ts'
+import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
+import { jsonFieldsOf } from './json-fields.ts'
+import { subjectOf } from './mail-subject.ts'
+import type { Delivery, Provider } from './provider.ts'
+import { retryWaitMs } from './retry-wait.ts'
+import { failureOfStatus, failureWithoutCode, isSuccess } from './status-failures.ts'
+
+type ResendDelivery = Delivery<ResendConfig>
+
+/** Sends a mail: https://resend.com/docs/api-reference/emails/send-email */
+export function resend(http: HttpClient): Provider<ResendConfig> {
+  return {
+    async send(delivery, signal, moved): Promise<Outcome> {
+      const result = await http.post(requestFor(delivery), signal, moved)
+      return result.kind === 'answer' ? outcomeOf(result, delivery.config) : unanswered(result)
+    },
+  }
+}
+
+/** The same for each attempt, since Resend compares the bodies of one Idempotency-Key. */
+function requestFor(delivery: ResendDelivery): HttpRequest {
+  const { requestId, config } = delivery
+  return {
+    url: `${config.baseUrl}/emails`,
+    headers: {
+      authorization: `Bearer ${config.apiKey}`,
+      'content-type': 'application/json',
+      'idempotency-key': requestId,
+    },
+    body: bodyOf(delivery),
+  }
+}
+
+const noContent = '"attachments":[{"content":""'
+
+function bodyOf(delivery: ResendDelivery): string | EncodedBody {
+  const json = JSON.stringify(mailOf(delivery))
+  if (!delivery.mediaContent) return json
+  // Within a text of the mail, its quotes would be escaped.
+  const at = json.indexOf(noContent) + noContent.length - 1
+  return withBase64(json.slice(0, at), delivery.mediaContent, json.slice(at))
+}
+
+function mailOf(delivery: ResendDelivery) {
+  const { requestId, contact, config } = delivery
+  const { subject, ...content } = contentOf(delivery)
+  return {
+    from: config.from,
+    to: [contact.value],
+    // A template's subject may be empty after filling in the variables.
+    subject: subject?.trim() || subjectOf(delivery),
+    reply_to: config.replyTo,
+    headers: headersOfMail(config.headers, requestId),
+    tags: [{ name: 'requestId', value: requestId }],
+    ...content,
+  }
+}
+
+function contentOf({ message, mediaContent }: ResendDelivery): {
+  subject?: string
+  text?: string | undefined
+  html?: string | undefined
+  attachments?: object[]
+} {
+  switch (message.type) {
+    case 'text':
+      return { text: message.text.value }
+    case 'template': {
+      const { definition = {}, variables } = message.template
+      return renderMail(definition, variables)
+    }
+    case 'media': {
+      const { contentType, filename: name } = attachedAs(message.media)
+      // Without a filename, the name is made from the type.
+      const filename = filenameIssue(name) ? `${message.media.mediaType}.bin` : name
+      const source = mediaContent ? { content: '' } : { path: message.media.mediaUrl }
+      const type = message.media.mimetype !== undefined && { content_type: contentType }
+      // A mail without a text would be refused.
+      return {
+        text: message.media.caption || filename,
+        attachments: [{ ...source, filename, ...type }],
+      }
+    }
+    default:
+      return message satisfies never
+  }
+}
+
+/** The same Idempotency-Key with another body: what an earlier attempt sent has got through. */
+const otherContent = 'invalid_idempotent_request'
+
+function outcomeOf(answer: HttpAnswer, config: ResendConfig): Outcome {
+  const { status: providerStatus } = answer
+  const { id, name, message } = read(answer.body)
+  if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: id, providerStatus }
+  const known = name === undefined ? undefined : resendCodes[name]
+  const details = { providerStatus, providerCode: name, retryAfterMs: retryWaitMs(answer, known?.wait) }
+  if (known) {
+    const { meaning, wait: _, ...failure } = known
+    const reason = `Resend: ${meaning}${wordsOn(failure, message, config)}`
+    if (name === otherContent) return { outcome: 'uncertain', fault: 'message', reason, ...details }
+    return { ...failure, reason, ...details }
+  }
+  const own = { 403: { outcome: 'channel_refused', fault: 'sender' } } as const
+  const failure = name ? failureOfStatus(answer, own) : failureWithoutCode(answer, own)
+  const reason = `Resend answered ${providerStatus}${name ? ` (${name})` : ''}`
+  return { ...failure, reason: `${reason}${wordsOn(failure, message, config)}`, ...details }
+}
+
+/** Resend's message, only if it is about the channel: otherwise it may repeat content or contact. */
+function wordsOn({ outcome }: Failure, message: string, { apiKey }: ResendConfig): string {
+  const words = outcome === 'channel_refused' && maskText(message, [apiKey])
+  return words ? `: ${words}` : ''
+}
+
+/** Reads `{"id":"49a3…"}` or `{"statusCode":403,"name":"invalid_api_key","message":"API key is invalid"}`. */
+function read(body: string): { id?: string; name?: string; message: string } {
+  const { id, name, message } = jsonFieldsOf(body)
+  return {
+    ...(typeof id === 'string' && id !== '' && { id }),
+    ...(typeof name === 'string' && /^[a-z_]{1,64}$/.test(name) && { name }),
+    message: typeof message === 'string' ? message : '',
+  }
+}

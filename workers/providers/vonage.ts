@@ -1,0 +1,117 @@
+import { maskText } from '../../src/core/mask-text.ts'
+import type { Failure, Outcome } from '../../src/core/outcome.ts'
+import { parametersOf, type VonageConfig } from '../../src/core/providers/vonage.ts'
+import { vonageCodeOf, vonageCodes } from '../../src/core/providers/vonage-codes.ts'
+import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
+import { jsonFieldsOf } from './json-fields.ts'
+import type { Delivery, Provider } from './provider.ts'
+import { retryWaitMs } from './retry-wait.ts'
+import { failureOfStatus, failureWithoutCode, isSuccess } from './status-failures.ts'
+import { tokenMaker } from './vonage-token.ts'
+
+/**
+ * Sends a message: https://developer.vonage.com/en/api/messages
+ *
+ * @param linkTo makes a link by which Vonage can fetch a send's media.
+ */
+export function vonage(
+  http: HttpClient,
+  linkTo: (requestId: string) => string,
+  nowMs: () => number = Date.now,
+): Provider<VonageConfig> {
+  const tokenOf = tokenMaker(nowMs)
+  const loginOf = (config: VonageConfig) => {
+    if (config.applicationId !== undefined) return `Bearer ${tokenOf(config)}`
+    return `Basic ${Buffer.from(`${config.apiKey}:${config.apiSecret}`).toString('base64')}`
+  }
+  return {
+    async send(delivery, signal): Promise<Outcome> {
+      const { requestId, mediaContent, config } = delivery
+      const body = messageOf(delivery, mediaContent && linkTo(requestId))
+      const result = await http.post(requestTo(config, loginOf(config), body), signal)
+      return result.kind === 'answer' ? outcomeOf(result, config) : unanswered(result)
+    },
+  }
+}
+
+function requestTo({ baseUrl }: VonageConfig, authorization: string, body: object): HttpRequest {
+  return {
+    url: `${baseUrl}/v1/messages`,
+    headers: { authorization, 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify(body),
+  }
+}
+
+function messageOf(delivery: Delivery<VonageConfig>, mediaLink: string | undefined) {
+  const { requestId, contact, message, config } = delivery
+  return {
+    channel: config.via,
+    // Numbers are without their plus.
+    to: contact.value.replace('+', ''),
+    from: config.from.replace(/^\+/, ''),
+    client_ref: requestId,
+    ...contentOf(message, mediaLink),
+  }
+}
+
+function contentOf(message: Delivery<unknown>['message'], mediaLink: string | undefined) {
+  switch (message.type) {
+    case 'text':
+      return { message_type: 'text', text: message.text.value }
+    case 'template': {
+      const { locale, parameters } = parametersOf(message.template)
+      return {
+        message_type: 'template',
+        template: { name: message.template.name, parameters },
+        whatsapp: { policy: 'deterministic', locale },
+      }
+    }
+    case 'media': {
+      const { mediaType, mediaUrl, caption, filename } = message.media
+      const type = mediaType === 'document' ? 'file' : mediaType
+      const url = mediaLink ?? mediaUrl
+      const named = type === 'file' && { name: filename }
+      return { message_type: type, [type]: { url, caption: caption || undefined, ...named } }
+    }
+    default:
+      return message satisfies never
+  }
+}
+
+/** "Payment required": the account has no credit. */
+const own = {
+  402: { outcome: 'channel_refused', fault: 'sender' },
+  403: { outcome: 'channel_refused', fault: 'sender' },
+} as const
+
+function outcomeOf(answer: HttpAnswer, config: VonageConfig): Outcome {
+  const { status: providerStatus } = answer
+  const { id, code, title } = read(answer.body)
+  if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: id, providerStatus }
+  const known = code === undefined ? undefined : vonageCodes[code]
+  const details = { providerStatus, providerCode: code, retryAfterMs: retryWaitMs(answer, known?.wait) }
+  if (known) {
+    const { meaning, wait: _, ...failure } = known
+    return { ...failure, reason: `Vonage: ${meaning}${wordsOn(failure, title, config)}`, ...details }
+  }
+  const failure = code ? failureOfStatus(answer, own) : failureWithoutCode(answer, own)
+  const reason = `Vonage answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
+  return { ...failure, reason: `${reason}${wordsOn(failure, title, config)}`, ...details }
+}
+
+/** Vonage's title, only if it is about the channel: otherwise it may repeat content or contact. */
+function wordsOn({ outcome }: Failure, title: string, { apiKey = '', apiSecret = '' }: VonageConfig): string {
+  const words = outcome === 'channel_refused' && maskText(title, [apiKey, apiSecret])
+  return words ? `: ${words}` : ''
+}
+
+/** Reads `{"message_uuid":"aaaa…"}` or `{"type":"https://developer.vonage.com/api-errors/messages#1120","title":"…",…}`. */
+function read(body: string): { id?: string; code?: string; title: string } {
+  const { message_uuid: id, type, title } = jsonFieldsOf(body)
+  const code = vonageCodeOf({ type, title })
+  return {
+    ...(typeof id === 'string' && id !== '' && { id }),
+    ...(code !== undefined && { code }),
+    title: typeof title === 'string' ? title : '',
+  }
+}
