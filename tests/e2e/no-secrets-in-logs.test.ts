@@ -154,10 +154,9 @@ test('no secret is in logs, Redis or PostgreSQL, and content and contacts are on
   for (const hidden of secretsOf(account)) expect(queued + anywhere).not.toContain(hidden)
 })
 
-/** What is secret in the config of any provider. */
-const credentialFields = ['accessToken', 'authToken', 'pass', 'secret']
+/** What is secret in the config of any provider, by the end of the field's name. */
 const credentialsOf = (config: object): [string, string][] =>
-  Object.entries(config).filter(([field]) => credentialFields.includes(field))
+  Object.entries(config).filter(([field]) => /(pass|secret|token|key)$/i.test(field))
 
 /** Of the same form, and of no account. */
 const otherThan = (credential: string) =>

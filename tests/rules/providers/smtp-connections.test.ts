@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { smtp as rules, type SmtpConfig } from '../../../src/core/providers/smtp.ts'
 import {
   openSmtpEmulator,
@@ -26,6 +26,10 @@ beforeEach(() => {
   emulator.calls.length = 0
   provider = smtp(media)
   config = rules.config.parse(emulator.config)
+})
+afterEach(async () => {
+  await provider.close?.()
+  await eventually('no session is open', async () => emulator.open() === 0)
 })
 afterAll(async () => {
   await emulator.stop()
@@ -189,7 +193,8 @@ test('whatever the server does at any mail of a session, it gets each mail at mo
         )
         expect(contents.length).toBeLessThanOrEqual(1)
         if (outcome === 'sent') expect(contents).toHaveLength(1)
-        else expect(contents.filter(({ isTaken }) => isTaken)).toEqual([])
+        // A busy machine may give the call up after the server has accepted the mail.
+        else if (outcome !== 'uncertain') expect(contents.filter(({ isTaken }) => isTaken)).toEqual([])
       }
       await mails.close?.()
       await own.stop()
