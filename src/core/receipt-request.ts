@@ -43,6 +43,10 @@ export const itemsOf = (value: unknown): unknown[] => (Array.isArray(value) ? va
 export const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value : null
 
+/** A text or a number, as a text; empty for any other value, of which `String` may throw. */
+export const wordOf = (value: unknown): string =>
+  typeof value === 'number' || typeof value === 'string' ? String(value) : ''
+
 /** A moment given as a text, such as `2026-11-23T14:00:00.123Z`; null for any other value. */
 export function momentOf(value: unknown): string | null {
   const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN

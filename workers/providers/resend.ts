@@ -1,5 +1,6 @@
 import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
+import { knownCode } from '../../src/core/providers/code-table.ts'
 import { headersOfMail } from '../../src/core/providers/mail-fields.ts'
 import { filenameIssue, type ResendConfig } from '../../src/core/providers/resend.ts'
 import { resendCodes } from '../../src/core/providers/resend-codes.ts'
@@ -101,7 +102,7 @@ function outcomeOf(answer: HttpAnswer, config: ResendConfig): Outcome {
   const { status: providerStatus } = answer
   const { id, name, message } = read(answer.body)
   if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: id, providerStatus }
-  const known = name === undefined ? undefined : resendCodes[name]
+  const known = knownCode(resendCodes, name)
   const details = { providerStatus, providerCode: name, retryAfterMs: retryWaitMs(answer, known?.wait) }
   if (known) {
     const { meaning, wait: _, ...failure } = known

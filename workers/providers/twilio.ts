@@ -3,6 +3,7 @@ import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import { contentOf, isByWhatsApp, type TwilioConfig } from '../../src/core/providers/twilio.ts'
 import { twilioCodes } from '../../src/core/providers/twilio-codes.ts'
 import { twilioAuthorization } from '../../src/core/providers/twilio-login.ts'
+import { wordOf } from '../../src/core/receipt-request.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { jsonFieldsOf } from './json-fields.ts'
 import type { Delivery, Provider } from './provider.ts'
@@ -120,7 +121,7 @@ function read(body: string): { sid?: string; code?: string; message?: string } {
   const { sid, code, message } = jsonFieldsOf(body)
   return {
     ...(typeof sid === 'string' && sid !== '' && { sid }),
-    ...(/^\d{1,6}$/.test(String(code)) && { code: String(code) }),
+    ...(/^\d{1,6}$/.test(wordOf(code)) && { code: wordOf(code) }),
     ...(typeof message === 'string' && { message }),
   }
 }

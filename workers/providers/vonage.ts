@@ -1,5 +1,6 @@
 import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
+import { knownCode } from '../../src/core/providers/code-table.ts'
 import { parametersOf, type VonageConfig } from '../../src/core/providers/vonage.ts'
 import { vonageCodeOf, vonageCodes } from '../../src/core/providers/vonage-codes.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
@@ -88,7 +89,7 @@ function outcomeOf(answer: HttpAnswer, config: VonageConfig): Outcome {
   const { status: providerStatus } = answer
   const { id, code, title } = read(answer.body)
   if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: id, providerStatus }
-  const known = code === undefined ? undefined : vonageCodes[code]
+  const known = knownCode(vonageCodes, code)
   const details = { providerStatus, providerCode: code, retryAfterMs: retryWaitMs(answer, known?.wait) }
   if (known) {
     const { meaning, wait: _, ...failure } = known

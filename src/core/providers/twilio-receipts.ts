@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Receipt, ReceiptKind, ReceiptRequest, ReceiptRules } from '../receipt.ts'
-import { contentTypeOf, fieldsOf, headerOf, parseJson } from '../receipt-request.ts'
+import { contentTypeOf, fieldsOf, headerOf, parseJson, wordOf } from '../receipt-request.ts'
 import { isSameSecret } from '../same-secret.ts'
 import { twilioCodes } from './twilio-codes.ts'
 import { twilioAuthorization } from './twilio-login.ts'
@@ -78,7 +78,7 @@ export const twilioReceipts: ReceiptRules<TwilioReceiptConfig> = {
       const { sid, status, error_code } = fieldsOf(parseJson(body))
       if (typeof status !== 'string' || !Object.hasOwn(kinds, status)) return undefined
       const fields: Record<string, unknown> = { MessageSid: sid, ErrorCode: error_code }
-      return receiptOf(requestId, status, { get: (name) => (fields[name] ? String(fields[name]) : null) })
+      return receiptOf(requestId, status, { get: (name) => wordOf(fields[name]) || null })
     },
   },
 }

@@ -1,3 +1,4 @@
+import { wordOf } from '../receipt-request.ts'
 import type { CodeTable } from './code-table.ts'
 
 const account = { outcome: 'channel_refused', fault: 'sender' } as const
@@ -48,7 +49,7 @@ export const vonageCodes: CodeTable = {
 
 /** The code of an error: the end of its type, or else its title, which is a text otherwise. Nothing that may be a number to call. */
 export function vonageCodeOf({ type, title }: { type?: unknown; title?: unknown }): string | undefined {
-  const [, ofType = ''] = /#([a-z0-9-]{1,64})$/.exec(String(type)) ?? []
+  const [, ofType = ''] = /#([a-z0-9-]{1,64})$/.exec(wordOf(type)) ?? []
   const isName = /^[a-z]+(-[a-z]+)*$/.test(ofType)
-  return [ofType, String(title)].find((one) => /^\d{1,6}$/.test(one)) ?? (isName ? ofType : undefined)
+  return [ofType, wordOf(title)].find((one) => /^\d{1,6}$/.test(one)) ?? (isName ? ofType : undefined)
 }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { ReadReceipts, Receipt, ReceiptKind, ReceiptRules } from '../receipt.ts'
-import { fieldsOf, headerOf, itemsOf, jsonOf, textOf } from '../receipt-request.ts'
+import { fieldsOf, headerOf, itemsOf, jsonOf, textOf, wordOf } from '../receipt-request.ts'
 import { isSameSecret } from '../same-secret.ts'
 import { whatsAppMeaning } from './whatsapp-cloud-codes.ts'
 
@@ -71,7 +71,7 @@ function readChange({ field, value }: Record<string, unknown>, found: ReadReceip
 function receiptOf(status: string, fields: Record<string, unknown>, sender: string): Receipt {
   const { id, timestamp, biz_opaque_callback_data, errors } = fields
   const { code } = fieldsOf(itemsOf(errors)[0])
-  const providerCode = /^\d{1,9}$/.test(digitsOf(code)) ? digitsOf(code) : null
+  const providerCode = /^\d{1,9}$/.test(wordOf(code)) ? wordOf(code) : null
   return {
     requestId: textOf(biz_opaque_callback_data) ?? '',
     kind: kinds[status] ?? 'accepted',
@@ -89,9 +89,5 @@ function receiptOf(status: string, fields: Record<string, unknown>, sender: stri
 
 /** Unix time in seconds, as a text. */
 function momentOf(timestamp: unknown): string | null {
-  return /^\d{9,11}$/.test(digitsOf(timestamp)) ? new Date(Number(timestamp) * 1000).toISOString() : null
+  return /^\d{9,11}$/.test(wordOf(timestamp)) ? new Date(Number(timestamp) * 1000).toISOString() : null
 }
-
-/** Only of a number or a text: `String` throws on some objects. */
-const digitsOf = (value: unknown) =>
-  typeof value === 'number' || typeof value === 'string' ? String(value) : ''

@@ -263,7 +263,7 @@ test.each([
   [429, 'retry_later'],
   [500, 'retry_later'],
 ])('an answer %i with a name that goes by the status, or none, is %s', async (status, expected) => {
-  const bodies = ['', 'null', '<html>', '{"name":7}', '{"name":"A name"}']
+  const bodies = ['', 'null', '<html>', '{"name":7}', '{"name":"A name"}', '{"name":"constructor"}']
   for (const answer of [
     resendError(status, 'validation_error', 'x'),
     ...bodies.map((body) => ({ status, body })),

@@ -327,7 +327,7 @@ test.each([
   [500, 'retry_later'],
   [503, 'retry_later'],
 ])('an answer %i with another code, or none, is %s by its status', async (status, expected) => {
-  const bodies = ['', 'null', '<html>', '{"type":7}', '{"type":"https://x/#a/b"}']
+  const bodies = ['', 'null', '<html>', '{"type":7}', '{"type":"https://x/#a/b"}', '{"type":"#constructor"}']
   for (const answer of [vonageError(status, 1999, 'New'), ...bodies.map((body) => ({ status, body }))]) {
     emulator.answerNext(answer)
     const { outcome } = await send()

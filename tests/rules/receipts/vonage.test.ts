@@ -100,6 +100,7 @@ test.each<[string, unknown, string | null]>([
   ['https://developer.vonage.com/api-errors', 'Rejected', null],
   [`${codePage}#${contactPhone.slice(1)}`, 'Rejected', null],
   [`${codePage}#to-4915112345678`, contactPhone, null],
+  [{ toString: 1 } as unknown as string, { toString: 1 }, null],
   [codePage, `Not delivered to ${contactPhone}`, null],
 ])('the code of an error of the type %s, titled %s, is %s', async (type, title, providerCode) => {
   const body = statusOf(aRequestId, 'rejected', error(type, title))
