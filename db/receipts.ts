@@ -210,13 +210,11 @@ export interface ReceivingChannel {
   sealedConfig: string
 }
 
-const columns = 'id as "channelId", account_id as "accountId", provider, sealed_config as "sealedConfig"'
-
 const channelsStatement = prepared<ReceivingChannel>(
   'receiving_channels',
   'Finds the channels that receipts are addressed to.',
   sqlText`
-    select ${columns}
+    select id as "channelId", account_id as "accountId", provider, sealed_config as "sealedConfig"
     from channels where ${isGiven('id')} and deleted_at is null`,
 )
 
@@ -228,18 +226,21 @@ export function findReceivingChannels(
   return channelsStatement(db, [channelIds])
 }
 
-const siblingsStatement = prepared<ReceivingChannel>(
-  'receiving_siblings',
-  'Lists the other channels of an account and provider, whose receipts may come to the same address.',
+/** Where a send belongs. */
+export interface ChannelOfSend {
+  requestId: string
+  accountId: string
+  channelId: string
+}
+
+const channelsOfSendsStatement = prepared<ChannelOfSend>(
+  'channels_of_sends',
+  'Finds the channels of the sends that receipts are about.',
   sqlText`
-    -- $1: the account; $2: the provider; $3: the channel that was addressed.
-    select ${columns} from channels
-    where account_id = $1 and provider = $2 and id <> $3 and deleted_at is null`,
+    select request_id as "requestId", account_id as "accountId", channel_id as "channelId"
+    from sends where ${isGiven('request_id')}`,
 )
 
-export function findSiblings(
-  db: Database,
-  { accountId, provider, channelId }: ReceivingChannel,
-): Promise<ReceivingChannel[]> {
-  return siblingsStatement(db, [accountId, provider, channelId])
+export function findChannelsOfSends(db: Database, requestIds: readonly string[]): Promise<ChannelOfSend[]> {
+  return channelsOfSendsStatement(db, [requestIds])
 }

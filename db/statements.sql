@@ -138,6 +138,10 @@ select provider, count(*) filter (where held_at is not null)::int as held,
        count(*) filter (where awaits_receipt_since < clock_timestamp() - interval '1 hour')::int as "withoutReceipts"
 from channels where deleted_at is null group by provider;
 
+-- channels_of_sends: Finds the channels of the sends that receipts are about.
+select request_id as "requestId", account_id as "accountId", channel_id as "channelId"
+from sends where request_id = any((select $1::uuid[])::uuid[]);
+
 -- claim_sends: Claims those of the given sends that are ready and free to go.
 -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
 with
@@ -1255,11 +1259,6 @@ from channels where id = any((select $1::uuid[])::uuid[]) and deleted_at is null
 -- receiving_scheduled: Finds scheduled sends that receipts are about.
 select request_id as "requestId", channel_id as "channelId"
 from scheduled_sends where request_id = any((select $1::uuid[])::uuid[]);
-
--- receiving_siblings: Lists the other channels of an account and provider, whose receipts may come to the same address.
--- $1: the account; $2: the provider; $3: the channel that was addressed.
-select id as "channelId", account_id as "accountId", provider, sealed_config as "sealedConfig" from channels
-where account_id = $1 and provider = $2 and id <> $3 and deleted_at is null;
 
 -- reclaim_sends: Repeats claim_sends after a lost answer. Waits for sends that the first one may still be claiming.
 -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.

@@ -5,7 +5,7 @@ import { wrongMethod } from './errors.ts'
 import { channelsAddresser } from './receipts/address-channels.ts'
 import { answerChallenge, answerReceived } from './receipts/answer.ts'
 import { proofChecker } from './receipts/check-proof.ts'
-import { receivingChannelFinder } from './receipts/find-channel.ts'
+import { channelOpener, receivingChannelFinder } from './receipts/find-channel.ts'
 import { readReceipts } from './receipts/read-receipts.ts'
 import { refuseUnfitBody, requestReader } from './receipts/read-request.ts'
 import { recorder } from './receipts/record.ts'
@@ -15,10 +15,11 @@ import { recorder } from './receipts/record.ts'
  * of a request is used before its proof is checked, and a 200 means that all of its receipts are committed in PostgreSQL.
  */
 export function receiveReceipt(runtime: Runtime, timeouts: ClientTimeouts) {
-  const findChannel = receivingChannelFinder(runtime)
+  const openChannel = channelOpener(runtime)
+  const findChannel = receivingChannelFinder(openChannel)
   const readRequest = requestReader(runtime, timeouts)
   const { checkProof, refuse } = proofChecker(runtime)
-  const addressChannels = channelsAddresser(runtime)
+  const addressChannels = channelsAddresser(runtime, openChannel)
   const record = recorder(runtime)
 
   const post = factory.createHandlers(refuseUnfitBody, async (c) => {

@@ -149,7 +149,7 @@ function receiptMetrics({ counter, histogram }: Definitions) {
     ),
     receiptLag: histogram(
       'outbound_receipt_lag_seconds',
-      "From a receipt's time by the provider's clock to its record.",
+      "From the time of an applied receipt, by the provider's clock, to its record.",
       receiptSeconds,
       'provider',
     ),

@@ -92,7 +92,8 @@ function note(runtime: Recording, request: Request, recorded: readonly RecordedR
   for (const [index, { result, effect, settles }] of recorded.entries()) {
     const { requestId = '', fields } = rows[index] ?? { fields: undefined }
     metrics.receipts.inc({ provider, result })
-    if (result !== 'unknown') observeLag(metrics, provider, fields?.providerAt, runtime.clock.nowMs())
+    // A repeat may come days later, and says nothing of how late receipts are.
+    if (result === 'applied') observeLag(metrics, provider, fields?.providerAt, runtime.clock.nowMs())
     if (settles) logSent(log, metrics, requestId)
     if (effect) noteEffect(runtime, provider, requestId, effect)
   }

@@ -61,6 +61,14 @@ afterAll(() => service.stop())
 const sent: AttemptOutcome = { outcome: 'sent', providerStatus: 200 }
 const sentSend = (by: Account, contact?: string) =>
   attemptedSend(service, by, sent, textBody('Hello', contact))
+/** How many receipts of WhatsApp's were counted by how late they came. */
+const lagsCounted = async (): Promise<number> => {
+  const { values } = await service.api.metrics.receiptLag.get()
+  const counted = values.find(
+    ({ labels, metricName }) => labels.provider === 'whatsapp-cloud' && metricName?.endsWith('_count'),
+  )
+  return counted?.value ?? 0
+}
 const deliveryOf = async (requestId: string) => (await timelineOf(service, requestId)).delivery
 
 const report = (requestId: string, by = whatsApp) =>
@@ -161,14 +169,17 @@ describe('a good request', () => {
     expect(await deliveryOf(requestId)).toBe('read')
   })
 
-  test('that comes again changes nothing', async () => {
+  test('that comes again changes nothing, and is not counted as late', async () => {
     const requestId = await sentSend(whatsApp)
     const one = report(requestId)
+    const startLags = await lagsCounted()
     await sendReport(one)
+    expect(await lagsCounted()).toBe(startLags + 1)
     const before = await timelineOf(service, requestId)
     await counts()
     expect((await sendReport(one)).status).toBe(200)
     expect(await counts()).toEqual({ duplicate: 1 })
+    expect(await lagsCounted()).toBe(startLags + 1)
     expect(await timelineOf(service, requestId)).toEqual(before)
   })
 
@@ -182,6 +193,30 @@ describe('a good request', () => {
     expect(
       (await rawRequest(service, { path, headers, chunks: [small.slice(0, 9), small.slice(9)] })).status,
     ).toBe(200)
+  })
+
+  test('reaches each channel of the account with the same number and secret', async () => {
+    const second = await channelOf('whatsapp-cloud', whatsAppConfig)
+    const withoutToken = await channelOf('whatsapp-cloud', { ...whatsAppConfig, verifyToken: undefined })
+    const otherSecret = await channelOf('whatsapp-cloud', { ...whatsAppConfig, appSecret: 'd'.repeat(32) })
+    const webhook = await channelOf('webhook', webhookConfig)
+    const all = [whatsApp, second, withoutToken, otherSecret, webhook]
+    const ids = await Promise.all(all.map((by) => sentSend(by)))
+    const one = whatsAppReport(
+      service,
+      whatsApp.channelId,
+      ids.map((requestId) => ({ requestId, kind: 'delivered' as const })),
+    )
+    await counts()
+    expect((await sendReport(one)).status).toBe(200)
+    expect(await Promise.all(ids.map(deliveryOf))).toEqual([
+      'delivered',
+      'delivered',
+      'delivered',
+      null,
+      null,
+    ])
+    expect(await counts()).toEqual({ applied: 3, unknown: 2 })
   })
 
   test('reaches another channel of the same app, and only by the number that it names', async () => {

@@ -12,7 +12,7 @@ import { recordOutcomes } from '../../db/delivery/outcomes.ts'
 import { grantPermits } from '../../db/delivery/permits.ts'
 import { findRefusals } from '../../db/delivery/refusals.ts'
 import { findWaitingOverflow } from '../../db/delivery/slow-start.ts'
-import { findReceivingChannels, recordReceipts } from '../../db/receipts.ts'
+import { findChannelsOfSends, findReceivingChannels, recordReceipts } from '../../db/receipts.ts'
 import { eraseContact } from '../../db/support/erase.ts'
 import { findExplanation } from '../../db/support/explanation.ts'
 import { searchSends } from '../../db/support/search.ts'
@@ -121,6 +121,7 @@ function deliveries(db: Database, ids: readonly string[]): (() => Promise<unknow
     )
   return [
     () => findRefusals(db, ids),
+    () => findChannelsOfSends(db, ids),
     () => findReadyHeads(db, ids),
     () => claimSends(db, ids, claim),
     () => reclaimSends(db, ids, claim),

@@ -1,31 +1,46 @@
 import type { Context } from 'hono'
-import { LRUCache } from 'lru-cache'
-import { findSiblings } from '../../../db/receipts.ts'
+import { type ChannelOfSend, findChannelsOfSends } from '../../../db/receipts.ts'
 import type { Receipt } from '../../core/receipt.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import { MicroBatch } from '../../platform/micro-batch.ts'
 import type { Needs } from '../../runtime.ts'
 import type { ApiEnv } from '../context.ts'
-import { channelOpener, type OpenChannel } from './find-channel.ts'
+import type { ChannelOpener, OpenChannel } from './find-channel.ts'
 
-const cacheTtlMs = 2000
-const cachedChannels = 1000
+const maxSendsPerLookup = 1000
 
 export interface AddressedReceipt {
   receipt: Receipt
-  /** The channels whose send it may be about: the one in the path, and those that share its address. */
+  /** The channels whose send it may be about: the one in the path, and the send's own if both share receipts. */
   channelIds: readonly string[]
 }
 
-/** Finds the channels that receipts may be about: the account's others too, where the provider sends all to one address. */
-export function channelsAddresser(runtime: Needs<'db', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>) {
-  const open = channelOpener(runtime)
-  const siblings = new LRUCache<string, OpenChannel[]>({ max: cachedChannels, ttl: cacheTtlMs })
-  const siblingsOf = async (c: Context<ApiEnv>, channel: OpenChannel): Promise<OpenChannel[]> => {
-    const known = siblings.get(channel.channelId)
-    if (known) return known
-    const found = await c.get('deadline').spend(findSiblings(runtime.db, channel))
-    const opened = found.flatMap((sibling) => open(sibling) ?? [])
-    siblings.set(channel.channelId, opened)
-    return opened
+/**
+ * Finds the channels that receipts may be about: the account's others too, where the provider sends all to one address. It goes
+ * by the channels of the sends, because an account may have thousands.
+ */
+export function channelsAddresser({ db }: Needs<'db'>, openChannel: ChannelOpener) {
+  const lookups = new MicroBatch<string, ChannelOfSend | undefined>({
+    maxItems: maxSendsPerLookup,
+    mayOverlap: true,
+    flush: async (ids) => {
+      const found = new Map((await findChannelsOfSends(db, ids)).map((send) => [send.requestId, send]))
+      return ids.map((id) => found.get(id))
+    },
+  })
+  /** @returns for each receipt, the other channel of the account that has its send. */
+  const siblingsOf = async (
+    { accountId, channelId }: OpenChannel,
+    receipts: readonly Receipt[],
+  ): Promise<(OpenChannel | undefined)[]> => {
+    const requestIds = receipts.map(({ requestId }) => requestId.toLowerCase())
+    const sends = await Promise.all(requestIds.map((id) => (canBeRecordId(id) ? lookups.add(id) : undefined)))
+    const ids = sends.map((send) =>
+      send?.accountId === accountId && send.channelId !== channelId ? send.channelId : undefined,
+    )
+    const others = [...new Set(ids)].filter((id) => id !== undefined)
+    const opened = new Map(await Promise.all(others.map(async (id) => [id, await openChannel(id)] as const)))
+    return ids.map((id) => opened.get(id ?? ''))
   }
 
   return async (
@@ -33,22 +48,13 @@ export function channelsAddresser(runtime: Needs<'db', 'CREDENTIALS_KEY' | 'CRED
     channel: OpenChannel,
     receipts: readonly Receipt[],
   ): Promise<AddressedReceipt[]> => {
-    const { channelId, rules, config } = channel
-    const isOther = (sender: string) => rules.areShared?.(sender, config, config) === false
-    const others = new Map<string, string[]>()
-    for (const { sender } of receipts) {
-      if (sender === undefined || others.has(sender) || !isOther(sender)) continue
-      const sharing = (await siblingsOf(c, channel)).filter((other) =>
-        rules.areShared?.(sender, config, other.config),
-      )
-      others.set(
-        sender,
-        sharing.map((other) => other.channelId),
-      )
-    }
-    return receipts.map((receipt) => ({
-      receipt,
-      channelIds: [channelId, ...(others.get(receipt.sender ?? '') ?? [])],
-    }))
+    const { channelId, provider, rules, config } = channel
+    const siblings = rules.areShared ? await c.get('deadline').spend(siblingsOf(channel, receipts)) : []
+    return receipts.map((receipt, index) => {
+      const sibling = siblings[index]
+      const isShared =
+        sibling?.provider === provider && rules.areShared?.(receipt.sender ?? '', config, sibling.config)
+      return { receipt, channelIds: isShared ? [channelId, sibling.channelId] : [channelId] }
+    })
   }
 }

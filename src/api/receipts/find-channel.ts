@@ -25,28 +25,26 @@ export interface OpenChannel extends ReceivingChannel {
   rules: ReceiptRules
 }
 
-type Opening = Needs<never, 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>
+type Opening = Needs<'db', 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>
 
-/** Opens a channel's config. @returns undefined if its provider sends no receipts. */
-export function channelOpener({ settings }: Opening) {
+/** Looks a channel up, and opens its config. @returns undefined if there is none, or its provider sends no receipts. */
+export type ChannelOpener = (channelId: string) => Promise<OpenChannel | undefined>
+
+/** Opens channels by their ids, and remembers them for a moment. */
+export function channelOpener({ db, settings }: Opening): ChannelOpener {
   const keys = credentialsKeys(settings)
-  return (channel: ReceivingChannel): OpenChannel | undefined => {
+  const open = (channel: ReceivingChannel): OpenChannel | undefined => {
     const { config: schema, receipts: rules }: ProviderRules = providerRules[channel.provider]
     if (!rules) return undefined
     const config = schema.parse(openConfig(channel.sealedConfig, channel.channelId, keys))
     return { ...channel, config, rules }
   }
-}
-
-/** Finds the channel in the path. An absent channel and one that takes no receipts get the same answer. */
-export function receivingChannelFinder(runtime: Opening & Needs<'db'>) {
-  const open = channelOpener(runtime)
   const lookups = new MicroBatch<string, ReceivingChannel | undefined>({
     maxItems: maxChannelsPerLookup,
     mayOverlap: true,
     flush: async (ids) => {
       const found = new Map(
-        (await findReceivingChannels(runtime.db, ids)).map((channel) => [channel.channelId, channel]),
+        (await findReceivingChannels(db, ids)).map((channel) => [channel.channelId, channel]),
       )
       return ids.map((id) => found.get(id))
     },
@@ -56,14 +54,24 @@ export function receivingChannelFinder(runtime: Opening & Needs<'db'>) {
     ttl: cacheTtlMs,
     ttlResolution: ttlResolutionMs,
   })
-  return async (c: Context<ApiEnv>): Promise<OpenChannel> => {
-    const channelId = c.req.param('channelId') ?? ''
+  return async (channelId) => {
     const known = channels.get(channelId)
     if (known) return known
-    const found = canBeRecordId(channelId) ? await c.get('deadline').spend(lookups.add(channelId)) : undefined
+    const found = await lookups.add(channelId)
     const channel = found && open(found)
+    if (channel) channels.set(channelId, channel)
+    return channel
+  }
+}
+
+/** Finds the channel in the path. An absent channel and one that takes no receipts get the same answer. */
+export function receivingChannelFinder(openChannel: ChannelOpener) {
+  return async (c: Context<ApiEnv>): Promise<OpenChannel> => {
+    const channelId = c.req.param('channelId') ?? ''
+    const channel = canBeRecordId(channelId)
+      ? await c.get('deadline').spend(openChannel(channelId))
+      : undefined
     if (!channel?.rules.areOn(channel.config)) throw channelNotFound()
-    channels.set(channelId, channel)
     return channel
   }
 }
