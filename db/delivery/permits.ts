@@ -70,117 +70,146 @@ const dropStatement = prepared(
  * `max_in_flight` leaves free, and as the circuit breaker lets through. In a channel with none of these limits that is in slow
  * start, a few sends of its overflow get permits.
  */
-const grantStatement = prepared<GrantedPermits>(
-  'grant_permits',
-  'Grants the free permits of channels to their due sends.',
-  sqlText`
-    -- $1: the channels; $2: how many seconds a breaker waits for its probe; $3: how many a permit is valid.
-    with
-    -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
-    limited as materialized (
-      select *, ${hasLimits()} as has_limits,
-             ${hasLimits()} and
-               coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= ${fewPermits} as are_few,
-             greatest(next_call_at, at + ${startSeconds} * interval '1 s') as first_at,
-             rate_seconds * ${1 + leeway}::float8 / rate_calls as spacing
-      from channels, clock_timestamp() as at
-      where ${isGiven('id')} and not ${isHeld}
-        and (${hasLimits()}
-             or ${isInSlowStart()})),
-    -- How many permits each limit leaves free.
-    left_by as materialized (
-      select limited.*,
-             case when rate_calls is not null then least(${maxPermitsAtOnce}, greatest(
-               0, 1 + floor((${grantAheadSeconds} - extract(epoch from first_at - at)) / spacing))) end as by_rate,
-             max_in_flight - in_flight as by_flight,
-             case when not has_limits then ${permitsDuringSlowStart} - in_flight end as by_slow_start,
-             case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end as by_breaker
-      from limited cross join lateral (
-        select count(*) as in_flight from permits p join sends s using (request_id)
-        where p.channel_id = limited.id
-          and ${isLive}) now),
-    -- The strictest limit counts. is_trial: the state of the provider is unknown, and the calls should show it.
-    available as materialized (
-      select left_by.*, greatest(0, least(${maxPermitsAtOnce}, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
-             coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
-      from left_by),
-    -- The sends that get a permit, in the order in which they fell due, and the time of each call.
-    chosen as materialized (
-      select available.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
-             s.position * spacing * interval '1 s' + first_at as call_at
-      from available cross join lateral (
-        select due.*, row_number() over (order by due.next_attempt_at, due.seq) - 1 as position
-        from (
-          select s.request_id, s.attempt + 1 as attempt, ${overflowOf('s')} as overflow_of,
-                 s.next_attempt_at, s.seq, is_trial and ${isDoubtful} as comes_last
-          from sends s
-          where s.channel_id = available.id and s.finished_at is null
-            and ${isReady('available.at')}
-            and ${isLimited('available')}
-            and not ${isBehind}
-            and not exists (select from permits p where ${isUsable})
-          order by s.next_attempt_at, s.seq
-          limit case when is_trial and permits > 0 then ${candidates} else permits end) due
-        order by due.comes_last, due.next_attempt_at, due.seq
-        limit permits) s),
-    -- A send has one permit at most, so a new one replaces an old one that can't be used any more. Another one for the same
-    -- attempt keeps the time since when none was used.
-    granted as (
-      insert into permits (request_id, channel_id, attempt, call_at, unused_since, valid_until, is_probe)
-      select request_id, id, attempt, call_at, coalesce(call_at, at),
-             coalesce(call_at + least($3, ${leeway}::float8 * rate_seconds) * interval '1 s',
-                      at + $3 * interval '1 s'),
-             breaker_open_until is not null
-      from chosen
-      on conflict (request_id) do update
-        set channel_id = excluded.channel_id, attempt = excluded.attempt, call_at = excluded.call_at,
-            unused_since = case when permits.attempt = excluded.attempt then permits.unused_since
-                                else excluded.unused_since end,
-            valid_until = excluded.valid_until, is_probe = excluded.is_probe),
-    -- The next calls come after these. A breaker that lets a probe through waits for its result.
-    moved as (
-      update channels
-      set next_call_at = coalesce(last.call_at + last.spacing * interval '1 s', next_call_at),
-          breaker_open_until = case when channels.breaker_open_until is not null
-                                    then clock_timestamp() + $2 * interval '1 s' end
-      from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
-      where channels.id = last.id
-      returning channels.id, next_call_at)
-    -- When more permits may be free: if the breaker is open, when it lets a probe through; if one transaction
-    -- couldn't grant all, at once; if the rate was used up, a little before its next call.
-    select available.id as "channelId",
-           coalesce(json_agg(json_build_object(
-             'requestId', chosen.request_id, 'overflowOf', chosen.overflow_of,
-             'inMs', coalesce(ceil(extract(epoch from chosen.call_at - chosen.at) * 1000), 0))
-             order by chosen.call_at) filter (where chosen.request_id is not null), '[]') as permits,
-           count(chosen.request_id) >= available.permits as "isFull",
-           ceil(1000 * case
-             when available.by_breaker = 0 then extract(epoch from available.breaker_open_until - available.at)
-             when count(chosen.request_id) = ${maxPermitsAtOnce} then 0
-             when count(chosen.request_id) = available.by_rate then
-               greatest(0, extract(epoch from coalesce(moved.next_call_at, available.first_at) - available.at)
-                           - ${grantAheadSeconds / 2}) end)::float8 as "moreInMs"
-    from available left join chosen using (id) left join moved using (id)
-    group by available.id, available.at, available.permits, available.first_at, available.by_rate, available.by_breaker,
-             available.breaker_open_until, moved.next_call_at`,
-)
+const grantStatement = (name: string, purpose: string, dueSends: string) =>
+  prepared<GrantedPermits>(
+    name,
+    purpose,
+    sqlText`
+      -- $1: the channels; $2: how many seconds a breaker waits for its probe; $3: how many a permit is valid.
+      with
+      -- The channels whose sends need permits: the time of the next call by the rate, and the spacing of calls.
+      limited as materialized (
+        select *, ${hasLimits()} as has_limits,
+               ${hasLimits()} and
+                 coalesce(least(max_in_flight, rate_calls::float8 / rate_seconds), 1) <= ${fewPermits} as are_few,
+               greatest(next_call_at, at + ${startSeconds} * interval '1 s') as first_at,
+               rate_seconds * ${1 + leeway}::float8 / rate_calls as spacing
+        from channels, clock_timestamp() as at
+        where ${isGiven('id')} and not ${isHeld}
+          and (${hasLimits()}
+               or ${isInSlowStart()})),
+      -- How many permits each limit leaves free.
+      left_by as materialized (
+        select limited.*,
+               case when rate_calls is not null then least(${maxPermitsAtOnce}, greatest(
+                 0, 1 + floor((${grantAheadSeconds} - extract(epoch from first_at - at)) / spacing))) end as by_rate,
+               max_in_flight - in_flight as by_flight,
+               case when not has_limits then ${permitsDuringSlowStart} - in_flight end as by_slow_start,
+               case when breaker_open_until > at then 0 when breaker_open_until is not null then 1 end as by_breaker
+        from limited cross join lateral (
+          select count(*) as in_flight from permits p join sends s using (request_id)
+          where p.channel_id = limited.id
+            and ${isLive}) now),
+      -- The strictest limit counts. is_trial: the state of the provider is unknown, and the calls should show it.
+      available as materialized (
+        select left_by.*, greatest(0, least(${maxPermitsAtOnce}, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
+               coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
+        from left_by),
+      -- The sends that get a permit, in the order in which they fell due, and the time of each call.
+      chosen as materialized (
+        select available.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
+               s.position * spacing * interval '1 s' + first_at as call_at
+        from available cross join lateral (
+          select due.*, row_number() over (order by due.next_attempt_at, due.seq) - 1 as position
+          from (
+            select s.request_id, s.attempt + 1 as attempt, ${overflowOf('s')} as overflow_of,
+                   s.next_attempt_at, s.seq, is_trial and ${isDoubtful} as comes_last
+            from ${dueSends} s
+            where s.channel_id = available.id and s.finished_at is null
+              and ${isReady('available.at')}
+              and ${isLimited('available')}
+              and not ${isBehind}
+              and not exists (select from permits p where ${isUsable})
+            order by s.next_attempt_at, s.seq
+            limit case when is_trial and permits > 0 then ${candidates} else permits end) due
+          order by due.comes_last, due.next_attempt_at, due.seq
+          limit permits) s),
+      -- A send has one permit at most, so a new one replaces an old one that can't be used any more. Another one for the same
+      -- attempt keeps the time since when none was used.
+      granted as (
+        insert into permits (request_id, channel_id, attempt, call_at, unused_since, valid_until, is_probe)
+        select request_id, id, attempt, call_at, coalesce(call_at, at),
+               coalesce(call_at + least($3, ${leeway}::float8 * rate_seconds) * interval '1 s',
+                        at + $3 * interval '1 s'),
+               breaker_open_until is not null
+        from chosen
+        on conflict (request_id) do update
+          set channel_id = excluded.channel_id, attempt = excluded.attempt, call_at = excluded.call_at,
+              unused_since = case when permits.attempt = excluded.attempt then permits.unused_since
+                                  else excluded.unused_since end,
+              valid_until = excluded.valid_until, is_probe = excluded.is_probe),
+      -- The next calls come after these. A breaker that lets a probe through waits for its result.
+      moved as (
+        update channels
+        set next_call_at = coalesce(last.call_at + last.spacing * interval '1 s', next_call_at),
+            breaker_open_until = case when channels.breaker_open_until is not null
+                                      then clock_timestamp() + $2 * interval '1 s' end
+        from (select id, spacing, max(call_at) as call_at from chosen group by id, spacing) last
+        where channels.id = last.id
+        returning channels.id, next_call_at)
+      -- When more permits may be free: if the breaker is open, when it lets a probe through; if one transaction
+      -- couldn't grant all, at once; if the rate was used up, a little before its next call.
+      select available.id as "channelId",
+             coalesce(json_agg(json_build_object(
+               'requestId', chosen.request_id, 'overflowOf', chosen.overflow_of,
+               'inMs', coalesce(ceil(extract(epoch from chosen.call_at - chosen.at) * 1000), 0))
+               order by chosen.call_at) filter (where chosen.request_id is not null), '[]') as permits,
+             count(chosen.request_id) >= available.permits as "isFull",
+             ceil(1000 * case
+               when available.by_breaker = 0 then extract(epoch from available.breaker_open_until - available.at)
+               when count(chosen.request_id) = ${maxPermitsAtOnce} then 0
+               when count(chosen.request_id) = available.by_rate then
+                 greatest(0, extract(epoch from coalesce(moved.next_call_at, available.first_at) - available.at)
+                             - ${grantAheadSeconds / 2}) end)::float8 as "moreInMs"
+      from available left join chosen using (id) left join moved using (id)
+      group by available.id, available.at, available.permits, available.first_at, available.by_rate, available.by_breaker,
+               available.breaker_open_until, moved.next_call_at`,
+  )
+
+const grantStatements = {
+  toAll: grantStatement('grant_permits', 'Grants the free permits of channels to their due sends.', 'sends'),
+  // With `limit 1`, PostgreSQL reads these sends by their ids, instead of all that wait.
+  toSome: grantStatement(
+    'grant_permits_to_some',
+    'Like grant_permits, but only to given sends.',
+    sqlText`
+      (
+        -- $4: these sends, each with its channel.
+        select found.*
+        from json_to_recordset($4) as given ("channelId" uuid, "requestId" uuid)
+          cross join lateral (select * from sends where request_id = given."requestId" limit 1) found
+        where given."channelId" = available.id)`,
+  ),
+}
+
+export interface GrantTimes {
+  /** How long a circuit breaker waits for the result of a probe. */
+  probeSeconds: number
+  /**
+   * How long a permit without a rate is valid: enough for the way through the queue. With a rate, a permit is valid no longer
+   * than this.
+   */
+  validSeconds: number
+}
 
 /**
  * Grants the free permits of channels to their waiting sends, in the order in which they fell due. Exact across any number of
  * workers, because the channel's row is locked before the permits are counted.
  *
- * @param times.probeSeconds how long a circuit breaker waits for the result of a probe.
- * @param times.validSeconds how long a permit without a rate is valid: enough for the way through the queue. With a rate,
- *   a permit is valid no longer than this.
+ * @param only the sends that may get permits; by default all that are due.
  */
 export async function grantPermits(
   db: Database,
   channelIds: readonly string[],
-  { probeSeconds, validSeconds }: { probeSeconds: number; validSeconds: number },
+  { probeSeconds, validSeconds }: GrantTimes,
+  only?: readonly { channelId: string; requestId: string }[],
 ): Promise<GrantedPermits[]> {
   return await inTransaction(db, async (transaction) => {
     await lockStatement(transaction, [channelIds])
     await dropStatement(transaction, [channelIds])
-    return await grantStatement(transaction, [channelIds, probeSeconds, validSeconds])
+    const values = [channelIds, probeSeconds, validSeconds]
+    if (!only) return await grantStatements.toAll(transaction, values)
+    const given = only.map(({ channelId, requestId }) => ({ channelId, requestId }))
+    return await grantStatements.toSome(transaction, [...values, JSON.stringify(given)])
   })
 }

@@ -9,7 +9,11 @@ export const tryAgainAfterMs = 1000
 const pollEveryMs = 50
 
 /** Runs work that needs Redis, or fails at once while Redis is known to be down. */
-export type RedisBreaker = <T>(work: () => Promise<T>) => Promise<T>
+export interface RedisBreaker {
+  <T>(work: () => Promise<T>): Promise<T>
+  /** From some failures in a row until a try succeeds. Only work is tried, so somebody has to go on bringing some. */
+  isOpen(): boolean
+}
 
 /** Thrown instead of calling Redis while the breaker is open. */
 export class RedisGivenUp extends Error {
@@ -75,7 +79,7 @@ export function createRedisBreaker({ name, log, metrics }: OfShard, timeoutMs: n
       trying = undefined
     }
   }
-  return async (work) => {
+  const throughBreaker = async <T>(work: () => Promise<T>): Promise<T> => {
     // Work that comes during a try waits for its result.
     if (trying) await trying.catch(() => {})
     if (!isOpen) return await runWhileClosed(work)
@@ -84,6 +88,7 @@ export function createRedisBreaker({ name, log, metrics }: OfShard, timeoutMs: n
     trying = tried
     return await tried
   }
+  return Object.assign(throughBreaker, { isOpen: () => isOpen })
 }
 
 /**
@@ -93,7 +98,7 @@ export function createRedisBreaker({ name, log, metrics }: OfShard, timeoutMs: n
 export function createWaitingBreaker(redis: Redis, ofShard: OfShard, timeoutMs: number): RedisBreaker {
   const throughBreaker = createRedisBreaker(ofShard, timeoutMs)
   let waiting: Promise<void> | undefined
-  return (work) =>
+  const onceReady = <T>(work: () => Promise<T>): Promise<T> =>
     throughBreaker(async () => {
       if (redis.status !== 'ready') {
         waiting ??= waitForRedis(redis, timeoutMs).finally(() => {
@@ -103,6 +108,7 @@ export function createWaitingBreaker(redis: Redis, ofShard: OfShard, timeoutMs: 
       }
       return await work()
     })
+  return Object.assign(onceReady, { isOpen: throughBreaker.isOpen })
 }
 
 async function waitForRedis(redis: Redis, withinMs: number): Promise<void> {

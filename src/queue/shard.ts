@@ -62,6 +62,13 @@ export async function closeShards(shards: readonly Shard[]): Promise<void> {
   }
 }
 
+/** `wait`: its first command connects it. */
+const reachable = ['ready', 'wait']
+
+/** Whether a worker can't add wake-ups on it at the moment: it isn't connected, or its Redis answers with errors or too late. */
+export const isAway = ({ redis, throughBreaker }: Shard): boolean =>
+  !reachable.includes(redis.status) || throughBreaker.isOpen()
+
 /** What became of wake-ups on several shards, of which one may be away. */
 export interface Restored {
   /** How many wake-ups were added or promoted. */

@@ -206,7 +206,7 @@ function openPatientStores({ databaseUrl, redisUrl }: Stores, shardCount: number
     redis.on('error', () => {})
     return {
       ...{ name: String(index), prefix, redis, log },
-      throughBreaker: (work) => work(),
+      throughBreaker: Object.assign(<T>(work: () => Promise<T>) => work(), { isOpen: () => false }),
       queue: createQueue(queueName, prefix, redis),
       overflow: createQueue(overflowQueueName, prefix, redis),
     }

@@ -20,6 +20,7 @@ import type { ReceiptKind } from '../../src/core/receipt.ts'
 import { buildNewSend, manyOf } from '../support/batches.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
 import { buildReceipt } from '../support/receipts.ts'
+import { rowsRead } from '../support/rows-read.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 
@@ -75,21 +76,6 @@ async function growStale(db: Database): Promise<void> {
 const idsWhere = async (condition: string): Promise<string[]> => {
   const select = `select request_id as id from sends where finished_at is null and ${condition} order by seq limit ${batch}`
   return (await service.runtime.db.$client.query<{ id: string }>(select)).rows.map(({ id }) => id)
-}
-
-/** Rows of a table that PostgreSQL has read on the way, whichever way it went. */
-async function rowsRead(db: Database, work: () => Promise<unknown>, table = 'sends'): Promise<number> {
-  const count = async () => {
-    await db.$client.query('select pg_stat_force_next_flush()')
-    const { rows } = await db.$client.query<{ read: string }>(
-      `select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables where relname = $1`,
-      [table],
-    )
-    return Number(rows[0]?.read)
-  }
-  const before = await count()
-  await work()
-  return (await count()) - before
 }
 
 function connect(planCacheMode: string): Database {

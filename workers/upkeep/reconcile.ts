@@ -47,7 +47,7 @@ export function startReconciler(
     // What is due is reported at once, because the next step waits for Redis, which may be down. A due send of a limited channel
     // proves nothing, since it may wait for a permit.
     if (channels.some(({ hasUnusedPermits }) => hasUnusedPermits)) flow.foundSomeDue()
-    await grantPermits(permits, channels)
+    flow.foundDue(await grantPermits(permits, channels))
     const maxSends = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
     const isRead = new Set(
       channels.filter(({ permitFree }) => permitFree !== 'none').map(({ channelId }) => channelId),
@@ -94,15 +94,19 @@ function restorer({ shards }: Queues) {
   return { restore, hasFailed: () => failed.size > 0 }
 }
 
+/** @returns due sends of shards that are away. */
 async function grantPermits(
   permits: Pick<Permits, 'grant'>,
   channels: readonly BusyChannel[],
-): Promise<void> {
+): Promise<string[]> {
+  const leftOut: string[] = []
   const limited = channels.filter(({ grantsPermits }) => grantsPermits)
   for (let first = 0; first < limited.length; first += channelsAtOnce) {
     const page = limited.slice(first, first + channelsAtOnce)
-    await Promise.all(page.map(({ channelId }) => permits.grant(channelId)))
+    const ofPage = await Promise.all(page.map(({ channelId }) => permits.grant(channelId)))
+    leftOut.push(...ofPage.flat())
   }
+  return leftOut
 }
 
 interface ChannelsToRestore {

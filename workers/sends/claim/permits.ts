@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { grantPermits, type Permit } from '../../../db/delivery/permits.ts'
+import { type GrantedPermits, grantPermits, type Permit } from '../../../db/delivery/permits.ts'
 import { headStartMs, noPermitsForMs, probeMarginSeconds } from '../../../src/core/delivery-times.ts'
 import { logFault } from '../../../src/platform/logger.ts'
 import { MicroBatch } from '../../../src/platform/micro-batch.ts'
@@ -7,6 +7,7 @@ import type { Needs } from '../../../src/runtime.ts'
 import { retryUntilAvailable } from '../../retry-until-available.ts'
 import { type WorkerTimes, workerTimes } from '../../worker-times.ts'
 import { type Queues, tolerantWaker } from '../wake-next/wake.ts'
+import { besideAway, isOneAway } from './beside-away.ts'
 import { ChannelTimers } from './channel-timers.ts'
 
 const maxChannelsPerBatch = 100
@@ -14,8 +15,12 @@ const watchedChannels = 10_000
 
 /** Grants permits to the sends of limited channels (docs/explanation/delivery.md#channels-with-limits). */
 export interface Permits {
-  /** Grants the channel's free permits, and wakes the sends that got one. Repeats itself when more permits become free. */
-  grant(channelId: string): Promise<unknown>
+  /**
+   * Grants the channel's free permits, and wakes the sends that got one. Repeats itself when more permits become free.
+   *
+   * @returns due sends that could get no permit, because their shard is away: of each shard one.
+   */
+  grant(channelId: string): Promise<readonly string[]>
   /**
    * Does the same for a send without a permit, unless the channel had no free permits a moment ago.
    *
@@ -27,6 +32,7 @@ export interface Permits {
 
 interface Granted {
   permits: readonly Permit[]
+  leftOut: readonly string[]
   /** Resolves when the wake-ups of their sends were added. */
   woken: Promise<unknown>
 }
@@ -35,7 +41,7 @@ export function permitGranter(
   runtime: Queues & Needs<'db' | 'log', 'PROVIDER_TIMEOUT_SECONDS'>,
   { permitValidMs }: Pick<WorkerTimes, 'permitValidMs'> = workerTimes,
 ): Permits {
-  const { db, log, settings } = runtime
+  const { db, log, settings, shards } = runtime
   const full = new LRUCache<string, true>({ max: watchedChannels, ttl: noPermitsForMs })
   const timers = new ChannelTimers((channelId) => {
     grant(channelId).catch((error: unknown) => logFault(log, 'permits_not_granted', error, { channelId }))
@@ -44,8 +50,11 @@ export function permitGranter(
     probeSeconds: settings.PROVIDER_TIMEOUT_SECONDS + probeMarginSeconds,
     validSeconds: permitValidMs / 1000,
   }
-  const grantWithRetry = retryUntilAvailable(log, (channelIds: readonly string[]) =>
-    grantPermits(db, channelIds, grantTimes),
+  const grantBesideAway = besideAway(runtime, grantTimes)
+  const grantWithRetry = retryUntilAvailable(
+    log,
+    (channelIds: readonly string[]): Promise<(GrantedPermits & { leftOut?: string[] })[]> =>
+      isOneAway(shards) ? grantBesideAway(channelIds) : grantPermits(db, channelIds, grantTimes),
   )
   const wakeGranted = tolerantWaker(runtime, 'permit_not_woken')
   const channels = new MicroBatch<string, Granted>({
@@ -65,11 +74,18 @@ export function permitGranter(
       // A send that waited for a retry may have a later wake-up, which is promoted. If waking fails, the permits expire, and the
       // reconciler adds the wake-ups.
       const woken = wakeGranted(wakeUps)
-      return channelIds.map((channelId) => ({ permits: granted.get(channelId)?.permits ?? [], woken }))
+      return channelIds.map((channelId) => {
+        const { permits = [], leftOut = [] } = granted.get(channelId) ?? {}
+        return { permits, leftOut, woken }
+      })
     },
   })
 
-  const grant = async (channelId: string) => (await channels.add(channelId)).woken
+  const grant = async (channelId: string) => {
+    const { woken, leftOut } = await channels.add(channelId)
+    await woken
+    return leftOut
+  }
 
   return {
     grant,
