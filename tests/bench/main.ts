@@ -10,12 +10,21 @@ import { planAsText, readCosts } from './plan/index.ts'
 import { buildPrograms, profileInto } from './program.ts'
 import { report } from './report.ts'
 import { roundTrip } from './round-trip.ts'
+import { shards } from './shards.ts'
 import { soak } from './soak/index.ts'
 import { speed } from './speed/index.ts'
 
-const benchmarks: Record<string, Benchmark> = { speed, fairness, 'round-trip': roundTrip, soak, costs, mail }
-/** The first takes half an hour by itself, the second is the input of `plan`, the third needs root. */
-const onlyByName = ['soak', 'costs', 'mail']
+const benchmarks: Record<string, Benchmark> = {
+  speed,
+  fairness,
+  'round-trip': roundTrip,
+  shards,
+  soak,
+  costs,
+  mail,
+}
+/** They need two Clusters, take half an hour, are the input of `plan`, or need root. */
+const onlyByName = ['shards', 'soak', 'costs', 'mail']
 
 const options = {
   runs: { type: 'string' },

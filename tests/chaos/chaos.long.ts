@@ -1,18 +1,25 @@
 import { expect, test } from 'vitest'
-import { faults } from './faults/index.ts'
+import { faultsOn } from './faults/index.ts'
 import { report } from './report.ts'
 import { runChaos } from './run.ts'
 import { scaleOf } from './scale.ts'
+import type { StoreKind } from './world.ts'
 
 const sends = 10_000
 
-test.each([1, 2, 3])(
-  `no send of ${sends} is lost, doubled or stuck: seed %i`,
-  async (seed) => {
+test.each<[StoreKind, number]>([
+  ['redis', 1],
+  ['redis', 2],
+  ['redis', 3],
+  ['cluster', 1],
+])(
+  `no send of ${sends} is lost, doubled or stuck: on %s, seed %i`,
+  async (store, seed) => {
     const results = await runChaos({
       seed,
       sends,
-      faults,
+      store,
+      faults: faultsOn[store],
       scale: scaleOf(sends),
       providerTimeoutSeconds: 15,
       print: () => {},
@@ -21,5 +28,5 @@ test.each([1, 2, 3])(
     const violations = results.filter((result) => result.violations.length > 0)
     expect(violations, `npm run chaos -- --seed ${seed} --sends ${sends}`).toEqual([])
   },
-  1_200_000,
+  1_800_000,
 )

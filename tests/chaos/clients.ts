@@ -15,6 +15,8 @@ export interface LoadOptions {
   count: number
   /** The sends are spread evenly over this time. */
   seconds: number
+  /** In place of that. */
+  perSecond?: number
   /** The load continues at the same rate until this is settled. */
   during?: Promise<unknown>
   through?: Way
@@ -43,7 +45,7 @@ const noAnswer = { status: undefined, requestId: undefined, isReplay: false, ret
  */
 export async function load(phase: Phase, options: LoadOptions): Promise<void> {
   const { count, during } = options
-  const perSecond = Math.min(count / options.seconds, maxPerSecond)
+  const perSecond = options.perSecond ?? Math.min(count / options.seconds, maxPerSecond)
   let isOver = during === undefined
   const over = during?.finally(() => {
     isOver = true

@@ -1,5 +1,7 @@
+import { groupBy } from '../support/group-by.ts'
 import type { Comparison } from './ledgers.ts'
 import type { Phase, PhaseRow } from './phase.ts'
+import type { ProviderCall } from './provider.ts'
 
 /** How often and how long the faults strike. Grows with the number of sends. */
 export interface Scale {
@@ -18,6 +20,10 @@ export interface Scale {
   outageSeconds: number
   /** Longer than a worker's lease and its lock on a job. */
   freezeSeconds: number
+  /** How often the master that Sentinels watch is struck. */
+  failovers: number
+  /** How long all Sentinels and their Redis are away. */
+  awaySeconds: number
 }
 
 /** The results of a phase. */
@@ -31,8 +37,8 @@ export interface Findings {
 export interface Fault {
   name: string
   /**
-   * Its sends, as a share of the number that is asked for; 0 if the scale says how many. The shares of all faults but `receipts`
-   * add up to 1: its sends come on top.
+   * Its sends, as a share of the number that is asked for; 0 if the scale says how many, or if it loads for as long as it takes.
+   * The shares of all faults but `receipts` add up to 1: its sends come on top.
    */
   share: number
   times(scale: Scale): number
@@ -59,8 +65,22 @@ export function isOfTime(violation: string): boolean {
   return violation.startsWith(byTime)
 }
 
-export function uncertainAtAll({ comparison }: Findings): string[] {
-  return violation(comparison.uncertain > 0, `${comparison.uncertain} sends are uncertain`)
+/** A provider of ours that answers later than the worker waits makes a send uncertain, too: on a machine that is too slow. */
+export function uncertainAtAll(
+  { provider }: { provider: { calls: readonly Pick<ProviderCall, 'requestId' | 'answeredAt'>[] } },
+  { rows }: { rows: readonly Pick<PhaseRow, 'requestId' | 'status' | 'failure' | 'finishedAt'>[] },
+): string[] {
+  const callsOf = groupBy(provider.calls, ({ requestId }) => requestId)
+  const isAnsweredLate = ({ requestId, finishedAt = 0 }: (typeof rows)[number]) =>
+    callsOf.get(requestId)?.every(({ answeredAt = Infinity }) => answeredAt > finishedAt)
+  const uncertain = rows.filter(({ status }) => status === 'uncertain')
+  const late = uncertain.filter(isAnsweredLate)
+  const others = uncertain.filter((row) => !isAnsweredLate(row))
+  const reasons = [...new Set(others.map(({ failure }) => failure))].join('; ')
+  return [
+    ...lateness(late.length > 0, `the provider answered ${late.length} calls only after their time limit`),
+    ...violation(others.length > 0, `${others.length} sends are uncertain: ${reasons}`),
+  ]
 }
 
 /** The violations of some sends, by their ids. */

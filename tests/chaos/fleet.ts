@@ -28,8 +28,8 @@ export interface Fleet {
   complete(): Promise<void>
   /** Starts a new one, then sends SIGTERM to the oldest. `ended` resolves with its exit code. */
   replaceOldest(role: Role): Promise<{ ended: Promise<number | null> }>
-  /** Restarts all processes with these settings changed. */
-  restartWith(changes: Record<string, string>): Promise<void>
+  /** Restarts all processes, or those of the given roles, with these settings changed. */
+  restartWith(changes: Record<string, string>, only?: readonly Role[]): Promise<void>
   /** Processes that ended without being stopped or killed. */
   crashes: string[]
   stop(): Promise<void>
@@ -68,9 +68,9 @@ export async function startFleet({ size, ...options }: FleetOptions): Promise<Fl
     if (isStopping) member.service.child.kill('SIGKILL')
   }
   const roles: Role[] = ['api', 'worker']
-  const startAll = () =>
-    Promise.all(roles.flatMap((role) => Array.from({ length: size[role] }, () => start(role))))
-  await startAll()
+  const startAll = (some: readonly Role[]) =>
+    Promise.all(some.flatMap((role) => Array.from({ length: size[role] }, () => start(role))))
+  await startAll(roles)
 
   return {
     balancer,
@@ -93,10 +93,10 @@ export async function startFleet({ size, ...options }: FleetOptions): Promise<Fl
       await start(role)
       return { ended: retire(oldest) }
     },
-    async restartWith(changes) {
+    async restartWith(changes, only = roles) {
       Object.assign(options.environment, changes)
-      const before = roles.flatMap(of)
-      await startAll()
+      const before = only.flatMap(of)
+      await startAll(only)
       await Promise.all(before.map(retire))
     },
     async stop() {

@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { faults } from './faults/index.ts'
+import { faultsOn } from './faults/index.ts'
 import { report } from './report.ts'
 import { runChaos } from './run.ts'
 import { scaleOf, short } from './scale.ts'
+import type { StoreKind } from './world.ts'
 
 const options = {
   seed: { type: 'string' },
@@ -13,6 +14,7 @@ const options = {
   json: { type: 'string' },
   logs: { type: 'string' },
   short: { type: 'boolean', default: false },
+  cluster: { type: 'boolean', default: false },
 } as const
 
 class UsageError extends Error {}
@@ -29,9 +31,10 @@ async function main(): Promise<number> {
   const values = readArguments()
   const seed = wholeNumber('seed', values.seed ?? String(randomInt(1_000_000)))
   const sends = wholeNumber('sends', values.sends)
-  const chosen = chooseFaults(values.faults)
+  const store: StoreKind = values.cluster ? 'cluster' : 'redis'
+  const chosen = chooseFaults(store, values.faults)
   const only = values.faults === undefined ? '' : ` --faults ${values.faults}`
-  const form = values.short ? ' --short' : ''
+  const form = `${values.cluster ? ' --cluster' : ''}${values.short ? ' --short' : ''}`
   console.log(
     `seed ${seed}, ${sends} sends; again with: npm run chaos --${form} --seed ${seed} --sends ${sends}${only}\n`,
   )
@@ -42,6 +45,7 @@ async function main(): Promise<number> {
     ...(values.short && short),
     seed,
     sends,
+    store,
     faults: chosen,
     logFile: values.logs,
     print: (progress) => console.error(`${new Date().toISOString().slice(11, 19)} ${progress}`),
@@ -65,7 +69,8 @@ function wholeNumber(name: string, text: string): number {
   return Number(text)
 }
 
-function chooseFaults(names: string | undefined) {
+function chooseFaults(store: StoreKind, names: string | undefined) {
+  const faults = faultsOn[store]
   if (names === undefined) return faults
   const known = faults.map(({ name }) => name)
   for (const name of names.split(',')) {

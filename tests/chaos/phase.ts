@@ -149,22 +149,20 @@ export function isRefused({ struckAt = Infinity }: Phase, { isKeyed, answers }: 
   return !isKeyed && answers.some(({ at, status }) => at > struckAt && status === 503)
 }
 
-/**
- * The slowest recovery from a fault: the time until each send that was accepted but unfinished had ended, or was called again.
- * Undefined if no fault has an end.
- */
-export function slowestRecoveryMs(
-  { faultsOver, provider }: Phase,
-  rows: readonly PhaseRow[],
-): number | undefined {
-  if (faultsOver.length === 0) return undefined
+/** The slowest recovery from a fault. Undefined if no fault has an end. */
+export function slowestRecoveryMs(phase: Phase, rows: readonly PhaseRow[]): number | undefined {
+  return phase.faultsOver.length === 0 ? undefined : Math.max(...recoveriesMs(phase, rows), 0)
+}
+
+/** From each fault's end until each send that was accepted but unfinished had ended, or was called again; 0 for others. */
+export function recoveriesMs({ faultsOver, provider }: Phase, rows: readonly PhaseRow[]): number[] {
   const callsOf = groupBy(provider.calls, ({ requestId }) => requestId)
   const recovery = (row: PhaseRow, overAt: number) => {
     if (row.acceptedAt > overAt || (row.finishedAt ?? Infinity) < overAt) return 0
     const calledAgainAt = callsOf.get(row.requestId)?.find(({ arrivedAt }) => arrivedAt > overAt)?.arrivedAt
     return Math.min(row.finishedAt ?? Infinity, calledAgainAt ?? Infinity) - overAt
   }
-  return Math.max(...faultsOver.flatMap((overAt) => rows.map((row) => recovery(row, overAt))), 0)
+  return faultsOver.flatMap((overAt) => rows.map((row) => recovery(row, overAt)))
 }
 
 export function slowestAnswerMs({ clients }: Phase): number {

@@ -4,7 +4,7 @@ import { spanBetween } from '../support/standstill.ts'
 import { acceptedIds } from './client-send.ts'
 import { type Fault, type Findings, type Scale, violationsOf } from './fault.ts'
 import { compare, openPhase, type Phase, settle, slowestAnswerMs, slowestRecoveryMs } from './phase.ts'
-import { startWorld, type World } from './world.ts'
+import { type StoreKind, startWorld, type World } from './world.ts'
 
 /** The flood of one account may use 50 of them. */
 const slotsPerWorker = 125
@@ -31,6 +31,7 @@ export interface RunOptions {
   sends: number
   faults: readonly Fault[]
   scale: Scale
+  store: StoreKind
   providerTimeoutSeconds: number
   logFile?: string | undefined
   print: (progress: string) => void

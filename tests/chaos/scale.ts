@@ -15,6 +15,8 @@ export function scaleOf(sends: number): Scale {
     storeSeconds: 8,
     outageSeconds: 60,
     freezeSeconds: 20,
+    failovers: upTo(5, 1),
+    awaySeconds: 30,
   }
 }
 
@@ -34,5 +36,7 @@ export const short = {
     storeSeconds: 5,
     outageSeconds: 4,
     freezeSeconds: 11,
+    failovers: 1,
+    awaySeconds: 15,
   } satisfies Scale,
 }

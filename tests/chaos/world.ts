@@ -8,6 +8,7 @@ import { type Reaper, startReaper } from '../../src/dev/embedded/index.ts'
 import { seedDemoAccount } from '../../src/dev/seed.ts'
 import { type BreakableServers, startBreakableServers } from '../support/breakable-servers.ts'
 import { type MovableClocks, movableClocks } from '../support/moved-clock.ts'
+import { startClusterServers } from '../support/redis-cluster.ts'
 import { testSecrets } from '../support/service.ts'
 import { type Fleet, startFleet } from './fleet.ts'
 import { type RecordingProvider, startProvider } from './provider.ts'
@@ -16,6 +17,9 @@ import { type RecordingProvider, startProvider } from './provider.ts'
 export interface World {
   fleet: Fleet
   servers: BreakableServers
+  /** The one Redis of `servers`, or the Cluster. */
+  redisUrl: string
+  reaper: Reaper
   provider: RecordingProvider
   /** The clocks of the fleet's processes. */
   clocks: MovableClocks
@@ -28,10 +32,15 @@ export interface World {
   stop(): Promise<void>
 }
 
+/** What Redis the processes use: one, or a Cluster. */
+export type StoreKind = 'redis' | 'cluster'
+
 export interface WorldOptions {
   /** How many calls a worker process makes at once. */
   slotsPerWorker: number
   providerTimeoutSeconds: number
+  /** What Redis the processes use. */
+  store: StoreKind
   /** File for the logs of all processes. */
   logFile?: string | undefined
 }
@@ -60,11 +69,15 @@ export async function startWorld(options: WorldOptions): Promise<World> {
 async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => unknown)[]) {
   const servers = await startBreakableServers(reaper)
   stops.push(() => stopServers(servers))
+  const cluster =
+    options.store === 'cluster' ? await startClusterServers(reaper, { withReplicas: false }) : undefined
+  if (cluster) stops.push(cluster.stop)
+  const redisUrl = cluster?.redisUrl ?? servers.redisUrl
   const provider = await startProvider()
   stops.push(provider.stop)
   const clocks = await movableClocks()
   stops.push(clocks.stop)
-  const environment = environmentOf(servers, options)
+  const environment = environmentOf(servers.databaseUrl, redisUrl, options)
   const db = connectDatabase(servers.databaseUrl, {
     poolSize: 2,
     queryTimeoutMs: 5000,
@@ -91,6 +104,8 @@ async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => un
   return {
     fleet,
     servers,
+    redisUrl,
+    reaper,
     provider,
     clocks,
     db,
@@ -100,11 +115,11 @@ async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => un
   }
 }
 
-function environmentOf(servers: BreakableServers, options: WorldOptions): Record<string, string> {
+function environmentOf(databaseUrl: string, redisUrl: string, options: WorldOptions): Record<string, string> {
   return {
     ...testSecrets,
-    DATABASE_URL: servers.databaseUrl,
-    REDIS_URL: servers.redisUrl,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
     HOST: '127.0.0.1',
     PORT: '0',
     METRICS_PORT: '0',

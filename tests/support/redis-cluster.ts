@@ -90,7 +90,12 @@ export async function startClusterServers(
         const keys = (await redis.call('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[]
         if (keys.length === 0) return
         const address = ['127.0.0.1', portOf(nodes[to] as Embedded)]
-        await redis.call('MIGRATE', ...address, '', 0, 5000, 'KEYS', ...keys)
+        // A busy machine may make the target take the others for away for a moment.
+        await eventually('the target takes the keys', () =>
+          redis.call('MIGRATE', ...address, '', 0, 5000, 'KEYS', ...keys).catch((error: Error) => {
+            if (!error.message.includes('CLUSTERDOWN')) throw error
+          }),
+        )
       }
     })
     // First the new owner, which would otherwise refuse what the former one redirects to it.
@@ -105,7 +110,13 @@ export async function startClusterServers(
     thawMaster: (index) => thaw((nodes[index] as Embedded).pid),
     hasFailedOver: (index) =>
       ask(masterCount + index, async (redis) => (await redis.info('replication')).includes('role:master')),
-    addMaster: () => joinNode('added'),
+    async addMaster() {
+      const index = await joinNode('added')
+      await eventually('it takes slots', () =>
+        ask(index, async (redis) => String(await redis.cluster('INFO')).includes('cluster_state:ok')),
+      )
+      return index
+    },
     async moveSlots(slots, from, to) {
       const ids = await Promise.all(nodes.map((_, index) => idOf(index)))
       for (let first = 0; first < slots.length; first += slotsAtOnce) {

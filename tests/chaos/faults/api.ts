@@ -36,7 +36,7 @@ export const apiKill: Fault = {
     )
   },
   reach: (phase, findings) => [
-    ...uncertainAtAll(findings),
+    ...uncertainAtAll(phase, findings),
     ...violation(
       brokenOffAndFound(phase).length === 0,
       'no API was killed between recording a send and answering',
@@ -80,7 +80,10 @@ export const rollingRestarts: Fault = {
     }
     await load(phase, { count: phase.sends, seconds: 3 * restarts, during: restart(), triesAgain: false })
   },
-  reach: (phase, findings) => [...otherStatuses(statusesOf(phase), [202]), ...uncertainAtAll(findings)],
+  reach: (phase, findings) => [
+    ...otherStatuses(statusesOf(phase), [202]),
+    ...uncertainAtAll(phase, findings),
+  ],
 }
 
 export const sameKey: Fault = {
@@ -95,7 +98,7 @@ export const sameKey: Fault = {
     phase.notes.push(`${requestsPerKey} requests at once with each of ${keys} keys`)
   },
   reach: (phase, findings, { keys }) => [
-    ...uncertainAtAll(findings),
+    ...uncertainAtAll(phase, findings),
     ...otherStatuses(statusesOf(phase), [202]),
     ...phase.clients
       .filter((send) => acceptedIds(send).length !== 1)

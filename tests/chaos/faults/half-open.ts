@@ -43,7 +43,5 @@ function halfOpen(
   }
 }
 
-export const halfOpenFaults: Fault[] = [
-  halfOpen('redis-half-open', 'REDIS_URL', [202]),
-  halfOpen('postgres-half-open', 'DATABASE_URL', [202, 503]),
-]
+export const redisHalfOpen: Fault = halfOpen('redis-half-open', 'REDIS_URL', [202])
+export const postgresHalfOpen: Fault = halfOpen('postgres-half-open', 'DATABASE_URL', [202, 503])

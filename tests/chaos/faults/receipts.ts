@@ -66,7 +66,7 @@ export const receipts: Fault = {
         refusals.some(({ ms }) => ms > slowestAnswerMs),
         'a request with receipts waited for longer than 1.5 s without a 200',
       ),
-      ...uncertainAtAll(findings),
+      ...uncertainAtAll(phase, findings),
     ]
   },
 }

@@ -63,7 +63,7 @@ export function storeFault(
     reach: (phase, findings) => [
       ...otherStatuses(statusesOf(phase), allowedStatuses),
       ...(refuses && refusesSurely ? notRefused(phase) : []),
-      ...uncertainAtAll(findings),
+      ...uncertainAtAll(phase, findings),
       ...tooSlow(findings),
     ],
   }

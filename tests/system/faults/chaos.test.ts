@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isOfTime } from '../../chaos/fault.ts'
-import { faults } from '../../chaos/faults/index.ts'
+import { faultsOn } from '../../chaos/faults/index.ts'
 import { runChaos } from '../../chaos/run.ts'
 import { short } from '../../chaos/scale.ts'
 import { StoodStill } from '../../support/standstill.ts'
@@ -10,6 +10,8 @@ const notableMs = 200
 
 /** Side by side, since most of the time is spent waiting for leases to lapse. */
 const ofProcesses = ['worker-kill', 'api-kill', 'poison', 'rolling-restarts', 'same-key']
+/** Their tests are of their own: sentinel.test.ts. */
+const faults = faultsOn.redis.filter(({ name }) => !name.startsWith('sentinel-'))
 const groups = {
   processes: faults.filter(({ name }) => ofProcesses.includes(name)),
   stores: faults.filter(({ name }) => !ofProcesses.includes(name)),
@@ -22,7 +24,7 @@ test.concurrent.for(['processes', 'stores'] as const)(
     const names = groups[group].map(({ name }) => name).join(',')
     const again = `npm run chaos -- --short --seed ${short.seed} --sends ${short.sends} --faults ${names}`
     onTestFailed(() => console.error(`Again with: ${again}`))
-    const results = await runChaos({ ...short, faults: groups[group], print: () => {} })
+    const results = await runChaos({ ...short, store: 'redis', faults: groups[group], print: () => {} })
     const all = results.flatMap(({ fault, violations, stoodStillMs }) =>
       violations.map((what) => ({ what, stoodStillMs, line: `${fault}: ${what}` })),
     )
