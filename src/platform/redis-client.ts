@@ -7,6 +7,8 @@ import type { RedisAddress } from './redis-address.ts'
 export type ClientOptions = Omit<RedisOptions, 'replyMapping'>
 
 const sentinelAnswersWithinMs = 1000
+/** ioredis connects again, and sends the refused command on the new connection. */
+const sendAgain = 2
 
 /** Opens a client of the Redis where keys with the prefix are. It connects again and again, after each interval. */
 export function openClient(
@@ -33,7 +35,7 @@ export function openClient(
     sentinelRetryStrategy: retryStrategy,
     sentinelCommandTimeout: sentinelAnswersWithinMs,
     // A master that Sentinel has made a replica.
-    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
+    reconnectOnError: reconnectAt(/^READONLY /, common),
   })
 }
 
@@ -48,7 +50,15 @@ function openAtSlot(
     ...address.login,
     ...(address.hasTls && { tls: {} }),
     Connector: connectorToSlot(address, slot, reconnectEveryMs),
-    // The slot has another master.
-    reconnectOnError: ({ message }) => /^(MOVED|READONLY) /.test(message),
+    // The slot has another master, or is on its way to one.
+    reconnectOnError: reconnectAt(/^(MOVED|ASK|TRYAGAIN|READONLY) /, common),
   })
+}
+
+/**
+ * Connects again at a refusal that the new master won't give. A client that waits for Redis then sends the command there, since
+ * it was not executed: BullMQ would take the error for the wake-up's own, and remove the wake-up.
+ */
+function reconnectAt(refusal: RegExp, { enableOfflineQueue: waits = true }: ClientOptions) {
+  return ({ message }: Error) => refusal.test(message) && (waits ? sendAgain : true)
 }

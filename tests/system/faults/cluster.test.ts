@@ -1,7 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
 import { type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
 import { slotOfKey } from '../../../src/platform/key-slot.ts'
+import { createLogger } from '../../../src/platform/logger.ts'
+import { createMetrics } from '../../../src/platform/metrics.ts'
+import { connectForWorkers } from '../../../src/platform/redis.ts'
+import { parseRedisUrl } from '../../../src/platform/redis-address.ts'
 import { shardOfSend, shardPrefixes } from '../../../src/platform/shard-names.ts'
 import { openRuntime } from '../../../src/runtime.ts'
 import { startWorker } from '../../../workers/worker.ts'
@@ -115,6 +119,31 @@ test('when the slot of a shard moves to another master, its sends follow, and no
   await traffic.victimsAreCalled()
   expect(performance.now() - movedAt).toBeLessThan(backWithinMs)
   await traffic.expectAllCalled()
+})
+
+test('a command of a worker that the former master of a slot refuses is executed once by the new one', async (context) => {
+  const { servers } = await startCluster(context, { withReplicas: false })
+  const prefix = shardPrefixes(shardCount)[victim] as string
+  const connect = () => {
+    const redis = connectForWorkers({
+      ...{ address: parseRedisUrl(servers.redisUrl), name: `${victim}`, prefix },
+      ...{ log: createLogger('silent'), metrics: createMetrics('worker') },
+    })
+    context.onTestFinished(() => redis.disconnect())
+    return () => redis.incr(`${prefix}:count`).catch(({ message }) => message)
+  }
+  const [countAlways, countAfterwards] = [connect(), connect()]
+  const counts = [await countAfterwards()]
+  let isOver = false
+  const counting = (async () => {
+    for (; !isOver; await setImmediate()) counts.push(await countAlways())
+  })()
+  await servers.moveSlots([slotOfKey(prefix)], victim, 0)
+  isOver = true
+  await counting
+  counts.push(await countAfterwards())
+  expect(counts).toEqual(counts.map((_, index) => index + 1))
+  expect(counts.length).toBeGreaterThan(2)
 })
 
 test('processes that start while a master without a replica is away serve the other shards, and its own when it is back', async (context) => {
