@@ -1,7 +1,7 @@
 import { groupBy } from '../support/group-by.ts'
+import type { ProviderCall } from './behaviours.ts'
 import type { Comparison } from './ledgers.ts'
 import type { Phase, PhaseRow } from './phase.ts'
-import type { ProviderCall } from './provider.ts'
 
 /** How often and how long the faults strike. Grows with the number of sends. */
 export interface Scale {

@@ -2,7 +2,7 @@ import type { OnUncertain } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { SendStatus } from '../../src/core/timeline.ts'
 import { groupBy } from '../support/group-by.ts'
-import type { Effect } from './provider.ts'
+import type { Effect } from './behaviours.ts'
 
 /** A client's view of its send: the distinct requestIds that it got with a 202. */
 export interface ClientLedgerEntry {

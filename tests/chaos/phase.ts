@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import { groupBy } from '../support/group-by.ts'
 import { between, type Random } from '../support/random.ts'
+import type { ProviderCall } from './behaviours.ts'
 import { acceptedIds, type ClientSend } from './client-send.ts'
 import { type Comparison, compareLedgers, type SendRow } from './ledgers.ts'
-import { accepts, type ProviderCall, type ProviderLedger } from './provider.ts'
+import type { ProviderLedger } from './provider.ts'
 import type { World } from './world.ts'
 
 /** A send's row, with the times for computing the recovery. */
@@ -65,8 +66,7 @@ const askEveryMs = 250
 
 export async function openPhase(world: World, { name, random, sends }: PhaseOptions): Promise<Phase> {
   const path = `/${name}`
-  const provider: ProviderLedger = { calls: [], treat: () => accepts }
-  world.provider.ledgers.set(path, provider)
+  const provider = world.provider.open(path, Math.floor(random() * 2 ** 31))
   const channelIds: string[] = []
   const openChannel = async (onUncertain: OnUncertain) => {
     const id = await world.openChannel(path, onUncertain)

@@ -1,110 +1,104 @@
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import type { Reaper } from '../../src/dev/embedded/index.ts'
+import type { Behaviours, ProviderCall } from './behaviours.ts'
 
-/**
- * The effect of a call. `accepted`: the provider accepted the message and answered 2xx. `refused`: it refused it and said so.
- * `unknown`: it accepted the message without a readable answer.
- */
-export type Effect = 'accepted' | 'refused' | 'unknown'
+const program = fileURLToPath(new URL('./provider-program.ts', import.meta.url))
+const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
 
-export interface ProviderCall {
-  requestId: string
-  /** The contact in the message. */
-  contact: string
-  /** The number of the call for its send, from 1. */
-  number: number
-  arrivedAt: number
-  /** The name of what is changed. */
-  treatment: string
-  effect: Effect
-  answeredAt: number | undefined
-  /** When its answer was sent, or its connection closed. */
-  closedAt: number | undefined
-}
+/** To the provider's process. */
+export type Order =
+  | { kind: 'open'; path: string; seed: number }
+  | { kind: 'behave'; path: string; name: keyof Behaviours; args: unknown[] }
+  | { kind: 'sync' }
 
-/** How the provider answers a call. It has its effect unless the caller has disconnected by then. */
-export interface Treatment {
-  name: string
-  effect: Effect
-  act(request: IncomingMessage, response: ServerResponse): unknown
-}
+/** From the provider's process. */
+export type Report =
+  | { kind: 'listening'; port: number }
+  | { kind: 'call'; path: string; index: number; call: ProviderCall }
+  | { kind: 'synced' }
 
-/** The provider of one channel: the calls it got, in order, and how it treats them. */
+/** The provider of one channel: the calls it got, in order. */
 export interface ProviderLedger {
   calls: ProviderCall[]
-  treat(call: ProviderCall): Treatment | Promise<Treatment>
+  /** Called at each call, when it is in the ledger. */
+  onCall: (call: ProviderCall) => unknown
+  /** From now on it treats calls like that. By default it accepts them. */
+  behave<Name extends keyof Behaviours>(name: Name, ...args: Parameters<Behaviours[Name]>): void
 }
 
 /** A webhook receiver that records every call in the ledger of its path. */
 export interface RecordingProvider {
   urlOf(path: string): string
-  ledgers: Map<string, ProviderLedger>
-  stop(): void
+  /** @param seed of what the provider does at random. */
+  open(path: string, seed: number): ProviderLedger
+  /** Resolves when the ledgers have all calls until now. */
+  synced(): Promise<void>
+  stop(): Promise<void>
 }
 
-export const accepts: Treatment = {
-  name: '200',
-  effect: 'accepted',
-  act: (_request, response) => response.end('{}'),
-}
-
-export async function startProvider(): Promise<RecordingProvider> {
-  const ledgers = new Map<string, ProviderLedger>()
-  const server = createServer(async (request, response) => {
-    const body = await text(request).catch(() => undefined)
-    // The request was aborted: no call.
-    if (body === undefined) return
-    const ledger = ledgers.get(request.url ?? '')
-    if (ledger) await take(ledger, { request, body, response })
-    else response.writeHead(404).end()
+export async function startProvider(reaper: Reaper): Promise<RecordingProvider> {
+  const child = fork(program, {
+    cwd: projectRoot,
+    execArgv: ['--import', 'tsx'],
+    // In a group of its own, so that Ctrl-C reaches only this process.
+    detached: true,
   })
-  // A killed caller resets its connections.
-  server.on('connection', (socket) => socket.on('error', () => {}))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
+  const { pid } = child
+  if (pid === undefined) throw new Error(`${program} could not be started`)
+  reaper.watch(pid)
+  const exited = once(child, 'exit').then(() => reaper.forget(pid))
+  const ledgers = new Map<string, ProviderLedger>()
+  const order = (message: Order) => void child.send(message)
+  const died = exited.then(() => Promise.reject(new Error(`${program} ended`)))
+  // Thrown where somebody waits for it; else calls fail, which the ledgers show.
+  died.catch(() => {})
+  const reported = <Kind extends Report['kind']>(kind: Kind) =>
+    new Promise<Extract<Report, { kind: Kind }>>((resolve) => {
+      const listen = (message: Report) => {
+        if (message.kind !== kind) return
+        child.off('message', listen)
+        resolve(message as Extract<Report, { kind: Kind }>)
+      }
+      child.on('message', listen)
+    })
+  child.on('message', (message: Report) => {
+    if (message.kind === 'call') record(ledgers.get(message.path), message)
+  })
+  const { port } = await Promise.race([reported('listening'), died])
   return {
     urlOf: (path) => `http://127.0.0.1:${port}${path}`,
-    ledgers,
-    stop() {
-      server.close()
-      server.closeAllConnections()
+    open(path, seed) {
+      const ledger: ProviderLedger = {
+        calls: [],
+        onCall: () => {},
+        behave: (name, ...args) => order({ kind: 'behave', path, name, args }),
+      }
+      ledgers.set(path, ledger)
+      order({ kind: 'open', path, seed })
+      return ledger
+    },
+    async synced() {
+      const synced = reported('synced')
+      order({ kind: 'sync' })
+      await Promise.race([synced, died])
+    },
+    async stop() {
+      child.kill('SIGKILL')
+      await exited
     },
   }
 }
 
-interface Exchange {
-  request: IncomingMessage
-  body: string
-  response: ServerResponse
-}
-
-async function take(ledger: ProviderLedger, { request, body, response }: Exchange) {
-  const requestId = String(request.headers['webhook-id'])
-  const call: ProviderCall = {
-    requestId,
-    contact: contactIn(body),
-    number: ledger.calls.filter((earlier) => earlier.requestId === requestId).length + 1,
-    arrivedAt: Date.now(),
-    treatment: 'under way',
-    effect: 'unknown',
-    answeredAt: undefined,
-    closedAt: undefined,
+function record(
+  ledger: ProviderLedger | undefined,
+  { index, call }: Extract<Report, { kind: 'call' }>,
+): void {
+  const known = ledger?.calls[index]
+  if (known) Object.assign(known, call)
+  else if (ledger) {
+    ledger.calls.push(call)
+    ledger.onCall(call)
   }
-  ledger.calls.push(call)
-  response.once('close', () => {
-    call.closedAt = Date.now()
-  })
-  const treatment = await ledger.treat(call)
-  call.treatment = treatment.name
-  if (request.socket.destroyed) return
-  call.effect = treatment.effect
-  call.answeredAt = Date.now()
-  await treatment.act(request, response)
-}
-
-function contactIn(body: string): string {
-  const { contact } = JSON.parse(body) as { contact?: { value?: string } }
-  return String(contact?.value)
 }

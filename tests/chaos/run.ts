@@ -69,6 +69,7 @@ export async function runChaos(options: RunOptions): Promise<Result[]> {
       const { stoodStillMs } = spanBetween(startedAt, performance.now())
       struck.push({ fault, phase, stoodStillMs })
     }
+    await world.provider.synced()
     const results = await Promise.all(struck.map((one) => resultOf(one, scale)))
     return faults.flatMap(({ name }) => results.filter((result) => result.fault === name))
   } finally {

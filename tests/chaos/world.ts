@@ -73,7 +73,7 @@ async function openWorld(options: WorldOptions, reaper: Reaper, stops: (() => un
     options.store === 'cluster' ? await startClusterServers(reaper, { withReplicas: false }) : undefined
   if (cluster) stops.push(cluster.stop)
   const redisUrl = cluster?.redisUrl ?? servers.redisUrl
-  const provider = await startProvider()
+  const provider = await startProvider(reaper)
   stops.push(provider.stop)
   const clocks = await movableClocks()
   stops.push(clocks.stop)

@@ -4,7 +4,6 @@ import { acceptedIds, type ClientSend } from '../client-send.ts'
 import { ask, burst, load } from '../clients.ts'
 import { type Fault, lateness, uncertainAtAll, violation } from '../fault.ts'
 import { type Phase, statusesOf } from '../phase.ts'
-import { accepts } from '../provider.ts'
 
 /** Enough that some are recorded while others wait for that, or for their answer. */
 const fewestInBurst = 60
@@ -67,7 +66,7 @@ export const rollingRestarts: Fault = {
   times: ({ restarts }) => restarts,
   async strike(phase, { restarts }) {
     const { fleet } = phase.world
-    phase.provider.treat = () => sleep(between(phase.random, 0, 500), accepts)
+    phase.provider.behave('slow', 0, 500)
     const ended: Promise<number | null>[] = []
     const restart = async () => {
       await sleep(500)

@@ -5,7 +5,6 @@ import { acceptedIds } from '../client-send.ts'
 import { ask, burst, load } from '../clients.ts'
 import { type Fault, violation, violationsOf } from '../fault.ts'
 import type { Phase, PhaseRow } from '../phase.ts'
-import { accepts, type Treatment } from '../provider.ts'
 import { killWorker } from './workers.ts'
 
 const starts = 5
@@ -15,8 +14,6 @@ const othersPerStart = 8
 const slowMs = 800
 const givenUpWithinMs = 120_000
 
-const killsItsCaller: Treatment = { name: 'kills its caller', effect: 'unknown', act: () => {} }
-
 export const poison: Fault = {
   name: 'poison',
   share: 0.03,
@@ -24,14 +21,14 @@ export const poison: Fault = {
   async strike(phase) {
     const channelId = await phase.openChannel('resend')
     const send = phase.newSend({ channelId })
+    phase.provider.behave('hangingFor', send.contact, slowMs)
     const poisonId = ask(phase, send, 'apis').then(() => acceptedIds(send)[0])
     const othersAnswered: Promise<void>[] = []
-    phase.provider.treat = async ({ requestId, number }) => {
-      if (requestId !== (await poisonId)) return await sleep(number === 1 ? slowMs : 0, accepts)
+    phase.provider.onCall = async ({ requestId, contact }) => {
+      if (contact !== send.contact) return
       othersAnswered.push(burst(phase, othersPerStart, 'balancer', channelId))
       await sleep(slowMs / 2)
       await killCaller(phase, requestId)
-      return killsItsCaller
     }
     await poisonId
     const options = { count: phase.sends - 1, seconds: 50, during: gaveUp(phase), channelIds: [channelId] }

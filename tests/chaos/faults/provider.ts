@@ -1,52 +1,24 @@
 import { groupBy } from '../../support/group-by.ts'
-import { answer, answerRaw, neverAnswer, resetAfterReading, trickle } from '../../support/webhook-receiver.ts'
+import { failureCount, type ProviderCall, retryAfterMs } from '../behaviours.ts'
 import { load } from '../clients.ts'
 import { type Fault, violation, violationsOf } from '../fault.ts'
 import { longestCallMs } from '../phase.ts'
-import { accepts, type ProviderCall, type Treatment } from '../provider.ts'
 
-const retryAfterMs = 2000
 /** Longer than any of the worker's own delays, so that it determines the next attempt. */
 const retryWithinMs = 1000
 const slotFreeWithinMs = 30_000
 /** So few that calls that hang for the whole time-out never occupy all slots. */
 const sendsPerSecond = 12
-/** Failures per send, each on its own channel: with more, a circuit breaker would determine the next attempt. */
-const maxFailures = 4
-
-const whole = `HTTP/1.1 200 OK\r\nx-filler: ${'x'.repeat(2000)}\r\ncontent-length: 0\r\n\r\n`
-const head = 'HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n'
-
-/** Each entry applies to one call in ten; all other calls are accepted. */
-const treatments: Treatment[] = [
-  { name: '500', effect: 'refused', act: answer(500) },
-  { name: '503', effect: 'refused', act: answer(503) },
-  { name: '429', effect: 'refused', act: answer(429, { 'retry-after': String(retryAfterMs / 1000) }) },
-  { name: 'time-out', effect: 'unknown', act: neverAnswer },
-  { name: 'reset', effect: 'unknown', act: resetAfterReading },
-  { name: 'trickled answer', effect: 'unknown', act: trickle('', whole) },
-  { name: 'garbage', effect: 'unknown', act: answerRaw('SSH-2.0-OpenSSH_9.6\r\n') },
-]
-/** The status arrives and counts, so this call is accepted. */
-const trickledBody: Treatment = {
-  name: 'trickled body',
-  effect: 'accepted',
-  act: trickle(head, ' '.repeat(2000)),
-}
 
 export const providerFaults: Fault = {
   name: 'provider',
   share: 0.03,
-  times: () => treatments.length,
+  times: () => failureCount,
   async strike(phase) {
-    const { provider, random, sends } = phase
+    const { provider, sends } = phase
     const channelIds: string[] = []
     while (channelIds.length < sends) channelIds.push(await phase.openChannel('hold'))
-    provider.treat = ({ number }) => {
-      if (number > maxFailures) return accepts
-      const treatment = treatments[Math.floor(random() * 10)] ?? accepts
-      return treatment.name === 'trickled answer' && random() < 0.5 ? trickledBody : treatment
-    }
+    provider.behave('failing')
     await load(phase, { count: sends, seconds: sends / sendsPerSecond, channelIds })
     phase.notes.push(`${provider.calls.length} calls`)
   },

@@ -4,7 +4,6 @@ import { load } from '../clients.ts'
 import { compareDeliveries, type DeliveryLedger, type DeliveryRow, openDeliveries } from '../deliveries.ts'
 import { type Fault, lateness, uncertainAtAll, violation } from '../fault.ts'
 import { type Phase, settle } from '../phase.ts'
-import { accepts } from '../provider.ts'
 
 const slowestAnswerMs = 1500
 
@@ -19,11 +18,10 @@ export const receipts: Fault = {
     const { random, world } = phase
     const deliveries = openDeliveries(phase)
     const later: string[] = []
-    phase.provider.treat = async ({ requestId }) => {
+    phase.provider.behave('slow', 0, 200)
+    phase.provider.onCall = ({ requestId }) => {
       if (phase.provider.calls.length % 2 === 0) deliveries.report(requestId)
       else later.push(requestId)
-      await sleep(between(random, 0, 200))
-      return accepts
     }
     const kills = async () => {
       for (let kill = 0; kill < apiKills; kill++) {

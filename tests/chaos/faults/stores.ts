@@ -2,11 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BreakableServers } from '../../support/breakable-servers.ts'
 import { between } from '../../support/random.ts'
 import { eventually } from '../../support/wait.ts'
-import { answer } from '../../support/webhook-receiver.ts'
 import { burst, burstWithoutKeys, load } from '../clients.ts'
 import { type Fault, type Findings, lateness, uncertainAtAll, violation } from '../fault.ts'
 import { isRefused, type Phase, statusesOf } from '../phase.ts'
-import { accepts, type ProviderCall, type Treatment } from '../provider.ts'
 import { otherStatuses } from './api.ts'
 
 const slowestAnswerMs = 1500
@@ -20,9 +18,6 @@ const sendsWithoutKeys = 10
 /** Together longer than a job's lock and a worker's lease. */
 const bothDownMs = 3000
 const onlyPostgresDownMs = 6000
-
-/** A 429, which unlike a 503 opens no circuit breaker. With an open one, sends would wait longer than because of the fault. */
-const isBusy: Treatment = { name: '429', effect: 'refused', act: answer(429) }
 
 /**
  * Creates a fault that strikes a store, or something else that all processes use, under load, and ends again.
@@ -41,7 +36,7 @@ export function storeFault(
     share: 0.05,
     times: () => 1,
     async strike(phase, { storeSeconds }) {
-      phase.provider.treat = slowAndOftenBusy(phase)
+      phase.provider.behave('slowAndOftenBusy')
       const strike = async () => {
         await sleep(between(phase.random, 1000, 2000))
         const answered = burst(phase, sendsBeforeFault, 'apis')
@@ -95,12 +90,6 @@ function callsUnderWay({ provider }: Phase): number {
 export function struck(phase: Phase): void {
   phase.struckAt = Date.now()
   void burstWithoutKeys(phase, sendsWithoutKeys, 'apis')
-}
-
-/** At any time some sends are being delivered, and some wait in Redis for a retry. */
-function slowAndOftenBusy({ random }: Phase) {
-  return ({ number }: ProviderCall) =>
-    sleep(between(random, 0, 400), number === 1 && random() < 0.4 ? isBusy : accepts)
 }
 
 export const redisFaults: Fault[] = [

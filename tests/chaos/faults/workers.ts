@@ -6,7 +6,6 @@ import { burst, load } from '../clients.ts'
 import { type Fault, type Findings, lateness, violation, violationsOf } from '../fault.ts'
 import type { Member } from '../fleet.ts'
 import type { Phase, PhaseRow } from '../phase.ts'
-import { accepts } from '../provider.ts'
 import type { World } from '../world.ts'
 
 /** The slots of a worker that one account's flood may use. */
@@ -35,7 +34,7 @@ export const workerKill: Fault = {
       await world.fleet.complete()
       const victim = youngest(world)
       await endSlowStart(world)
-      const answersHeld = holdAnswers(phase)
+      phase.provider.behave('holding')
       const answered = load(phase, {
         count: Math.max(sendsPerKill, phase.sends / workerKills),
         seconds: burstSeconds,
@@ -47,7 +46,7 @@ export const workerKill: Fault = {
       )
       await sleep(between(random, 0, 200))
       await killWorker(phase, victim)
-      answersHeld.release()
+      phase.provider.behave('accepting')
       await answered
     }
     await world.fleet.complete()
@@ -71,7 +70,7 @@ export const workerFreeze: Fault = {
   times: () => 1,
   async strike(phase, { freezeSeconds }) {
     const { world, random } = phase
-    phase.provider.treat = () => sleep(800, accepts)
+    phase.provider.behave('slow', 800, 800)
     const freeze = async () => {
       await sleep(between(random, 1500, 2500))
       const answered = burst(phase, sendsBeforeFreeze)
@@ -184,16 +183,6 @@ export async function killWorker(phase: Phase, worker: Member): Promise<void> {
 
 /** Ends the slow start of all channels, which would allow only few calls of an account's flood. */
 export const endSlowStart = ({ db }: World) => db.$client.query('update channels set answered_at = now()')
-
-/** Delays the provider's answers, so that calls pile up. */
-function holdAnswers({ provider }: Phase): { release(): void } {
-  let release = () => {}
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  provider.treat = () => released.then(() => accepts)
-  return { release }
-}
 
 /** The youngest worker. The oldest has to survive, because only a worker that has run for a lease's time gives up others' claims. */
 export function youngest({ fleet }: World): Member {
