@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type Random, randomOf } from '../support/random.ts'
 import { type Behaviour, behaviours, type ProviderCall } from './behaviours.ts'
-import type { Order, Report } from './provider.ts'
+import type { Order, RecordedCall, Report } from './provider.ts'
 
 /**
  * A webhook receiver in a process of its own: in that of the load, it would answer late whenever that is busy. Each path is a
- * provider, which behaves as it is ordered to, and reports each change of a call.
+ * provider, which behaves as it is ordered to, and reports its calls.
  */
 interface Provider {
   path: string
@@ -21,12 +21,18 @@ interface Provider {
   callsOf: Map<string, number>
 }
 
+const reportAfterMs = 10
+
 const providers = new Map<string, Provider>()
+/** Calls that have come or changed since the last report. */
+const changed = new Set<RecordedCall>()
 const report = (message: Report) => process.send?.(message)
 
 process.on('message', (order: Order) => {
-  if (order.kind === 'sync') report({ kind: 'synced' })
-  else if (order.kind === 'open') open(order.path, order.seed)
+  if (order.kind === 'sync') {
+    reportCalls()
+    report({ kind: 'synced' })
+  } else if (order.kind === 'open') open(order.path, order.seed)
   else behave(order)
 })
 process.once('disconnect', () => process.exit())
@@ -81,7 +87,6 @@ async function take(provider: Provider, { request, body, response }: Exchange): 
   const requestId = String(request.headers['webhook-id'])
   const number = (callsOf.get(requestId) ?? 0) + 1
   callsOf.set(requestId, number)
-  const index = provider.calls++
   const call: ProviderCall = {
     requestId,
     contact: contactIn(body),
@@ -92,11 +97,11 @@ async function take(provider: Provider, { request, body, response }: Exchange): 
     answeredAt: undefined,
     closedAt: undefined,
   }
-  const changed = () => report({ kind: 'call', path, index, call })
-  changed()
+  const recorded: RecordedCall = { path, index: provider.calls++, call }
+  hasChanged(recorded)
   response.once('close', () => {
     call.closedAt = Date.now()
-    changed()
+    hasChanged(recorded)
   })
   const treatment = await behaviour(call, provider)
   call.treatment = treatment.name
@@ -104,8 +109,19 @@ async function take(provider: Provider, { request, body, response }: Exchange): 
     call.effect = treatment.effect
     call.answeredAt = Date.now()
   }
-  changed()
+  hasChanged(recorded)
   if (!request.socket.destroyed) await treatment.act(request, response)
+}
+
+/** Together with others, since a message for each change would cost both processes much. */
+function hasChanged(recorded: RecordedCall): void {
+  if (changed.size === 0) setTimeout(reportCalls, reportAfterMs)
+  changed.add(recorded)
+}
+
+function reportCalls(): void {
+  if (changed.size > 0) report({ kind: 'calls', calls: [...changed] })
+  changed.clear()
 }
 
 function contactIn(body: string): string {

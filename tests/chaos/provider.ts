@@ -13,10 +13,17 @@ export type Order =
   | { kind: 'behave'; path: string; name: keyof Behaviours; args: unknown[] }
   | { kind: 'sync' }
 
+/** A call, and its place in the ledger of its path. */
+export interface RecordedCall {
+  path: string
+  index: number
+  call: ProviderCall
+}
+
 /** From the provider's process. */
 export type Report =
   | { kind: 'listening'; port: number }
-  | { kind: 'call'; path: string; index: number; call: ProviderCall }
+  | { kind: 'calls'; calls: RecordedCall[] }
   | { kind: 'synced' }
 
 /** The provider of one channel: the calls it got, in order. */
@@ -64,7 +71,7 @@ export async function startProvider(reaper: Reaper): Promise<RecordingProvider> 
       child.on('message', listen)
     })
   child.on('message', (message: Report) => {
-    if (message.kind === 'call') record(ledgers.get(message.path), message)
+    if (message.kind === 'calls') for (const one of message.calls) record(ledgers.get(one.path), one)
   })
   const { port } = await Promise.race([reported('listening'), died])
   return {
@@ -91,10 +98,7 @@ export async function startProvider(reaper: Reaper): Promise<RecordingProvider> 
   }
 }
 
-function record(
-  ledger: ProviderLedger | undefined,
-  { index, call }: Extract<Report, { kind: 'call' }>,
-): void {
+function record(ledger: ProviderLedger | undefined, { index, call }: RecordedCall): void {
   const known = ledger?.calls[index]
   if (known) Object.assign(known, call)
   else if (ledger) {
