@@ -42,3 +42,8 @@ export const conversationChecks = [
 ]
 
 export const permitChecks = [check('permits_attempt', sql`attempt > 0`)]
+
+export const callbackChecks = [
+  check('callbacks_given_up', sql`not given_up or finished_at is not null`),
+  check('callbacks_tries', sql`tried_before_resend >= 0 and tried >= tried_before_resend`),
+]

@@ -2,6 +2,12 @@ import type { ProviderName } from '../src/core/providers/index.ts'
 import type { ReceiptKind } from '../src/core/receipt.ts'
 import type { WakeUp } from '../src/core/send-job.ts'
 import type { EventFields } from '../src/core/timeline-events.ts'
+import {
+  changesByReceipts,
+  endpointsToWake,
+  insertManyCallbacks,
+  manyToldColumns,
+} from './callbacks/new-callbacks.ts'
 import type { Database } from './client.ts'
 import { lossInRow, startInRow } from './delivery/lost-claims.ts'
 import { nextInLane } from './delivery/outcomes.ts'
@@ -49,6 +55,8 @@ export interface RecordedReceipt {
   settles: boolean
   /** The next send in its lane, which may go now that this one has ended. */
   nextInLane: WakeUp | null
+  /** The endpoints that are told of a change, and may be called now. */
+  endpointsToWake: string[] | null
 }
 
 /**
@@ -129,10 +137,15 @@ const recordStatement = prepared<RecordedReceipt>(
           provider_message_id = case when c.settled then coalesce(c.known_id, c.new_id) else c.known_id end,
           delivery = coalesce(c.new_state, c.delivery),
           delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
+          change_number = s.change_number + case when c.settled then 1 else 0 end + ${changesByReceipts},
           ${newKeys}
       from changes c
       where s.request_id = c.request_id and ${isOneOf('s.request_id', 'given')}
-      returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now),
+      returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now,
+                ${manyToldColumns}),
+    -- What endpoints are told.
+    announced as (
+      ${insertManyCallbacks()}),
     -- The next sends in the lanes of those that ended only now.
     next as (
       select w.request_id,
@@ -150,7 +163,10 @@ const recordStatement = prepared<RecordedReceipt>(
              ${effect} end as effect,
            r.settles,
            case when r.settles and r.status = 'queued' then
-             (select n."nextInLane" from next n where n.request_id = r.request_id) end as "nextInLane"
+             (select n."nextInLane" from next n where n.request_id = r.request_id) end as "nextInLane",
+           case when r.settles or r.raises then
+             (select ${endpointsToWake('w.told')}
+              from written w where w.request_id = r.request_id) end as "endpointsToWake"
     from effects r
     order by r.ord`,
 )
@@ -168,6 +184,7 @@ const notFound: Omit<RecordedReceipt, 'ord' | 'result'> = {
   effect: null,
   settles: false,
   nextInLane: null,
+  endpointsToWake: null,
 }
 
 /** Records receipts, all or none of them. */

@@ -15,6 +15,8 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { Permission } from '../src/core/api-key.ts'
+import type { CallbackType, SendChange } from '../src/core/callback.ts'
+import type { CallbackTry } from '../src/core/callback-outcome.ts'
 import type { ContactType } from '../src/core/contact.ts'
 import type { Ordering } from '../src/core/lane.ts'
 import type { Message, MessageType } from '../src/core/message.ts'
@@ -22,7 +24,7 @@ import type { OnUncertain } from '../src/core/outcome.ts'
 import type { ProviderName } from '../src/core/providers/index.ts'
 import type { DeliveryState } from '../src/core/receipt.ts'
 import type { AttemptRecord, SendStatus } from '../src/core/timeline.ts'
-import { channelChecks, conversationChecks, permitChecks, sendChecks } from './checks.ts'
+import { callbackChecks, channelChecks, conversationChecks, permitChecks, sendChecks } from './checks.ts'
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 const moment = (name: string) => timestamp(name, { withTimezone: true })
@@ -228,6 +230,8 @@ export const sends = pgTable(
     reference: text('reference'),
     /** The time for which the client asked; null for at once. */
     sendAt: moment('send_at'),
+    /** The number of its last change that endpoints are told, from 1 (db/callbacks/new-callbacks.ts). */
+    changeNumber: integer('change_number').notNull().default(0),
   },
   // No index uses the status, because then every claim would write to the indexes. For the same reason pages are filled only to
   // 70 % (migration 0009): a claim that finds no space on its row's page writes to all indexes.
@@ -304,6 +308,77 @@ export const idempotencyKeys = pgTable(
     index('idempotency_keys_by_age').on(table.createdAt),
     // An erasure finds the batches of its sends by it.
     index('idempotency_keys_of_batches').on(sql`(batch[1])`).where(sql`batch is not null`),
+  ],
+)
+
+/** Where accounts want to be told what becomes of their sends. */
+export const endpoints = pgTable(
+  'endpoints',
+  {
+    id: uuid('id').primaryKey(),
+    accountId: uuid('account_id')
+      .notNull()
+      .references(() => accounts.id),
+    url: text('url').notNull(),
+    /** Null for all types, also those of later releases. */
+    events: text('events').array().$type<SendChange[]>(),
+    /** Sealed by `sealConfig`, as the former secret is, which signs besides until `former_until`. */
+    sealedSecret: text('sealed_secret').notNull(),
+    sealedFormerSecret: text('sealed_former_secret'),
+    formerUntil: moment('former_until'),
+    createdAt: moment('created_at').notNull().defaultNow(),
+    disabledAt: moment('disabled_at'),
+    disabledReason: text('disabled_reason'),
+    /** When a call last got a 2xx, accurate to a minute. */
+    answeredAt: moment('answered_at'),
+    /** Since when calls have failed without a 2xx in between. */
+    failingSince: moment('failing_since'),
+    /** When a call last failed. */
+    failedAt: moment('failed_at'),
+    /** Its circuit breaker, as a channel's. */
+    breakerOpenUntil: moment('breaker_open_until'),
+    breakerOpenedAt: moment('breaker_opened_at'),
+    breakerOpenings: integer('breaker_openings').notNull().default(0),
+    /** The worker that alone may call it now, the fence of its claim, and when it was made. */
+    worker: text('worker'),
+    claimId: uuid('claim_id'),
+    claimedAt: moment('claimed_at'),
+  },
+  (table) => [index('endpoints_of_account').on(table.accountId)],
+)
+
+/**
+ * What endpoints are told. A row without foreign keys, because those would cost every change of a send a lock on its endpoints'
+ * rows. Its type implies the send's state; what never changes of the send is read from the send's row.
+ */
+export const callbacks = pgTable(
+  'callbacks',
+  {
+    endpointId: uuid('endpoint_id').notNull(),
+    /** The send; an id of its own for a test. */
+    requestId: uuid('request_id').notNull(),
+    sequence: integer('sequence').notNull(),
+    type: text('type').$type<CallbackType>().notNull(),
+    /** When the change was recorded. */
+    createdAt: moment('created_at').notNull().default(sql`clock_timestamp()`),
+    /** Of the send, by then. */
+    attempts: integer('attempts').notNull().default(0),
+    conversationId: uuid('conversation_id'),
+    providerAt: text('provider_at'),
+    providerCode: text('provider_code'),
+    nextTryAt: moment('next_try_at').notNull().default(sql`clock_timestamp()`),
+    finishedAt: moment('finished_at'),
+    givenUp: boolean('given_up').notNull().default(false),
+    /** Calls so far, and those of them before the last resend, which starts a new series. */
+    tried: integer('tried').notNull().default(0),
+    triedBeforeResend: integer('tried_before_resend').notNull().default(0),
+    /** The last ones. */
+    tries: jsonb('tries').$type<CallbackTry[]>().notNull().default([]),
+  },
+  (table) => [
+    primaryKey({ columns: [table.endpointId, table.requestId, table.sequence] }),
+    index('callbacks_waiting').on(table.endpointId, table.nextTryAt).where(sql`finished_at is null`),
+    ...callbackChecks,
   ],
 )
 

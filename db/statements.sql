@@ -18,6 +18,15 @@ from given
 where c.id = given.id and c.expects_receipts and c.awaits_receipt_since is null
   and coalesce(c.receipt_at < given.at, true);
 
+-- backlog_of_callbacks: Counts the callbacks that wait, and how long the oldest have been due, for metrics.
+select count(*) filter (where e.disabled_at is null and c.next_try_at <= clock_timestamp())::int as due,
+       count(*) filter (where e.disabled_at is null and c.next_try_at > clock_timestamp())::int as later,
+       count(*) filter (where e.disabled_at is not null)::int as disabled,
+       greatest(0, coalesce(extract(epoch from clock_timestamp() - min(c.next_try_at)
+         filter (where e.disabled_at is null and e.failing_since is null))::float8, 0)) as "oldestDue"
+from callbacks c join endpoints e on e.id = c.endpoint_id
+where c.finished_at is null;
+
 -- backlog_of_scheduled: Counts the scheduled sends, and how long the first has been due, for metrics.
 select count(*)::int as sends, coalesce(greatest(0, (
          select extract(epoch from clock_timestamp() - send_at) from scheduled_sends
@@ -96,40 +105,80 @@ where not (channels.held_at is not null) and coalesce((
 order by id;
 
 -- cancel_queued: Ends a queued send that nobody wants any more, after lock_to_cancel.
-update sends s
-set status = end_as.status, finished_at = clock_timestamp(),
-    failure = case when end_as.status = 'uncertain' then 'canceled after an attempt that may have got through' end,
-    claimed_at = case when end_as.status = 'uncertain' and (s.claimed_at is not null and s.attempt_record is null)
-                      then s.claimed_at end
-from (select case when exists (
-    select from send_events e
-    where e.request_id = s.request_id
-      and (e.event = 'attempt_lost' and e.fields->>'outcome' is distinct from 'not_called'
-           or e.event = 'attempt_finished' and e.fields->>'outcome' in ('uncertain', 'sent'))
-      and not exists (
-        select from send_events later
-        where later.request_id = e.request_id and later.id > e.id and later.event = 'attempt_finished'
-          and later.fields->>'attempt' = e.fields->>'attempt'
-          and later.fields->>'outcome' not in ('uncertain', 'sent'))) then 'uncertain' else 'canceled' end as status
-      from sends s where s.request_id = $1) end_as
-where s.request_id = $1 and s.status = 'queued'
-returning s.status;
+with
+ended as (
+  update sends s
+  set status = end_as.status, finished_at = clock_timestamp(), change_number = s.change_number + 1,
+      failure = case when end_as.status = 'uncertain' then 'canceled after an attempt that may have got through' end,
+      claimed_at = case when end_as.status = 'uncertain' and (s.claimed_at is not null and s.attempt_record is null)
+                        then s.claimed_at end
+  from (select case when exists (
+      select from send_events e
+      where e.request_id = s.request_id
+        and (e.event = 'attempt_lost' and e.fields->>'outcome' is distinct from 'not_called'
+             or e.event = 'attempt_finished' and e.fields->>'outcome' in ('uncertain', 'sent'))
+        and not exists (
+          select from send_events later
+          where later.request_id = e.request_id and later.id > e.id and later.event = 'attempt_finished'
+            and later.fields->>'attempt' = e.fields->>'attempt'
+            and later.fields->>'outcome' not in ('uncertain', 'sent'))) then 'uncertain' else 'canceled' end as status
+        from sends s where s.request_id = $1) end_as
+  where s.request_id = $1 and s.status = 'queued'
+  returning s.request_id, s.status,
+            s.change_number, s.attempt as attempts, s.conversation_id,
+            'message.' || s.status as type,
+            case when (select exists (select from endpoints)) then null::text end as provider_code,
+            case when (select exists (select from endpoints)) then
+              (select array_agg(e.id) from endpoints e
+               where e.account_id = s.account_id
+                 and (e.events is null or 'message.' || s.status = any(e.events))) end as told),
+-- What endpoints are told.
+announced as (
+  insert into callbacks (
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+  from ended w cross join lateral unnest(w.told) told (endpoint_id)
+  where (select exists (select from endpoints)))
+select status, case when told is not null then
+    (select array_agg(e.id) from endpoints e
+     where e.id = any(told) and e.disabled_at is null
+       and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from ended;
 
 -- cancel_scheduled: Ends a scheduled send that nobody wants any more.
-with taken as (
+with
+taken as (
   delete from scheduled_sends
   where request_id = $1 and ($2::uuid is null or account_id = $2)
-  returning *)
-insert into sends (
-  request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-  message_type, message, flow_id, close_conversation, traceparent, send_at,
-  reference, accepted_at, status, finished_at)
-select
-  request_id, account_id, channel_id, contact_type, contact_value, contact_name,
-  message_type, message, flow_id, close_conversation, traceparent, send_at,
-  reference, accepted_at, 'canceled', clock_timestamp()
-from taken
-returning status;
+  returning *),
+ended as (
+  insert into sends (
+    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+    message_type, message, flow_id, close_conversation, traceparent, send_at,
+    reference, accepted_at, status, finished_at, change_number)
+  select
+    request_id, account_id, channel_id, contact_type, contact_value, contact_name,
+    message_type, message, flow_id, close_conversation, traceparent, send_at,
+    reference, accepted_at, 'canceled', clock_timestamp(), 1
+  from taken
+  returning request_id, status,
+            sends.change_number, sends.attempt as attempts, sends.conversation_id,
+            'message.' || sends.status as type,
+            case when (select exists (select from endpoints)) then null::text end as provider_code,
+            case when (select exists (select from endpoints)) then
+              (select array_agg(e.id) from endpoints e
+               where e.account_id = sends.account_id
+                 and (e.events is null or 'message.' || sends.status = any(e.events))) end as told),
+-- What endpoints are told.
+announced as (
+  insert into callbacks (
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+  from ended w cross join lateral unnest(w.told) told (endpoint_id)
+  where (select exists (select from endpoints)))
+select status, case when told is not null then
+    (select array_agg(e.id) from endpoints e
+     where e.id = any(told) and e.disabled_at is null
+       and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from ended;
 
 -- channel_states: Counts held channels and open circuit breakers by provider, for metrics.
 select provider, count(*) filter (where held_at is not null)::int as held,
@@ -141,6 +190,57 @@ from channels where deleted_at is null group by provider;
 -- channels_of_sends: Finds the channels of the sends that receipts are about.
 select request_id as "requestId", account_id as "accountId", channel_id as "channelId"
 from sends where request_id = any((select $1::uuid[])::uuid[]);
+
+-- claim_endpoints: Claims endpoints, or continues to hold them, and reads the callbacks that are due.
+-- $1: the endpoints, each with the claim, how many callbacks to read, and the sends with a call under way;
+-- $2: the worker.
+with
+-- The given requests.
+asked as materialized (
+  select * from json_to_recordset($1) as ("endpointId" uuid, "claimId" uuid, "limit" int, "except" uuid[])),
+-- The endpoints, locked in the order of their ids. One look-up for each: the planner doesn't know how many there are.
+locked as materialized (
+  select e.*, a."claimId", a."limit", a."except"
+  from (select * from asked order by "endpointId") a cross join lateral (
+    select * from endpoints e where e.id = a."endpointId" for no key update) e),
+-- Those that nobody else is calling, and that may be called.
+taken as materialized (
+  select e.* from locked e
+  where (e.claim_id is null or e.claim_id = e."claimId")
+    and e.disabled_at is null and coalesce(e.breaker_open_until <= clock_timestamp(), true)
+    and (select alive_until > clock_timestamp() from workers where name = $2)),
+-- The claims that begin.
+begun as (
+  update endpoints e set worker = $2, claim_id = t."claimId", claimed_at = clock_timestamp()
+  from taken t where e.id = t.id and t.claim_id is null)
+select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
+       case when e.former_until > clock_timestamp() then e.sealed_former_secret end as "sealedFormerSecret",
+       e.failing_since is null
+         and coalesce(e.answered_at > clock_timestamp() - interval '10 minutes', false)
+         as "isAnswering",
+       coalesce(e.answered_at < clock_timestamp() - interval '60 s', true) as "isAnswerOld",
+       e.breaker_open_until is not null as "isProbe",
+       coalesce((
+         select json_agg(json_build_object(
+                  'type', c.type, 'at', to_char(c.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+                  'endpointId', c.endpoint_id, 'requestId', c.request_id, 'sequence', c.sequence,
+                  'channelId', s.channel_id, 'messageType', s.message_type, 'reference', s.reference,
+                  'flowId', s.flow_id, 'conversationId', c.conversation_id, 'attempts', c.attempts,
+                  'providerAt', c.provider_at, 'providerCode', c.provider_code, 'tried', c.tried,
+                  'triedBeforeResend', c.tried_before_resend))
+         from (
+           select * from callbacks c
+           where c.endpoint_id = e.id and c.finished_at is null and c.next_try_at <= clock_timestamp()
+             and c.request_id <> all(e."except")
+             and coalesce((
+                 select false from callbacks earlier
+                 where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
+                   and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+                 limit 1), true)
+           order by c.next_try_at
+           limit case when e.breaker_open_until is null then e."limit" else 1 end) c
+           left join sends s on s.request_id = c.request_id), '[]') as callbacks
+from taken e;
 
 -- claim_sends: Claims those of the given sends that are ready and free to go.
 -- $1: the sends; $2: the worker; $3: the claim; $4: ids for new conversations, one for each send.
@@ -229,6 +329,29 @@ where channel_id = any((select $1::uuid[])::uuid[]) and not exists (
          or ((s.status = 'queued' and s.attempt = p.attempt - 1)
             and p.valid_until > clock_timestamp() - interval '15 s')));
 
+-- due_endpoints: Lists the endpoints that have been due for a while, and that nobody is calling.
+with recursive waiting as (
+  (select endpoint_id as id from callbacks where finished_at is null order by endpoint_id limit 1)
+  union all
+  select (select endpoint_id from callbacks where finished_at is null and endpoint_id > waiting.id
+          order by endpoint_id limit 1)
+  from waiting where waiting.id is not null)
+select e.id as "endpointId", 0 as "inMs"
+from waiting join endpoints e using (id)
+where e.disabled_at is null and e.claim_id is null
+  and coalesce(e.breaker_open_until <= clock_timestamp() - $1 * interval '1 ms', true)
+  and exists (
+    select from callbacks c
+    where c.endpoint_id = e.id and c.finished_at is null
+      and c.next_try_at <= clock_timestamp() - $1 * interval '1 ms'
+      and coalesce((
+          select false from callbacks earlier
+          where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
+            and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+          limit 1), true))
+order by e.id
+limit $2;
+
 -- due_sends: Lists the overdue sends of channels, page by page.
 -- $1: the channels, each with the send after which its page begins; $2: for how many ms overdue; $3: how many of each.
 select due.*
@@ -267,6 +390,11 @@ cross join lateral (
     and (s.next_attempt_at, s.request_id) > (asked."dueAt", asked."requestId")
   order by s.next_attempt_at, s.request_id
   limit $3) due;
+
+-- endpoint_states: Counts disabled and failing endpoints, for metrics.
+select count(*) filter (where disabled_at is not null)::int as "disabledEndpoints",
+       count(*) filter (where disabled_at is null and failing_since is not null)::int as "failingEndpoints"
+from endpoints;
 
 -- enter_conversations: Closes, opens and joins the conversations of claimed sends.
 with
@@ -344,48 +472,99 @@ from entries e where e.conversation_id is not null;
 
 -- expire_sends: Fails queued sends that have expired.
 -- $1: how many.
-update sends s
-set status = 'failed', failure = 'expired', finished_at = clock_timestamp(),
-    claimed_at = null, claim_id = null
-from (select request_id from sends
-      where finished_at is null and status = 'queued'
-        and expires_at <= now()
-      order by request_id
-      limit $1
-      for no key update skip locked) chosen
-where s.request_id = chosen.request_id
-returning s.request_id as "requestId";
+with
+failed as (
+  update sends s
+  set status = 'failed', failure = 'expired', finished_at = clock_timestamp(),
+      claimed_at = null, claim_id = null, change_number = s.change_number + 1
+  from (select request_id from sends
+        where finished_at is null and status = 'queued'
+          and expires_at <= now()
+        order by request_id
+        limit $1
+        for no key update skip locked) chosen
+  where s.request_id = chosen.request_id
+  returning s.request_id,
+            s.change_number, s.attempt as attempts, s.conversation_id,
+            'message.' || s.status as type,
+            case when (select exists (select from endpoints)) then null::text end as provider_code,
+            case when (select exists (select from endpoints)) then
+              (select array_agg(e.id) from endpoints e
+               where e.account_id = s.account_id
+                 and (e.events is null or 'message.' || s.status = any(e.events))) end as told),
+-- What endpoints are told. The reconciler wakes them.
+announced as (
+  insert into callbacks (
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+  from failed w cross join lateral unnest(w.told) told (endpoint_id)
+  where (select exists (select from endpoints)))
+select request_id as "requestId" from failed;
 
 -- fail_waiting: Fails sends of a channel that have been due for too long while its provider kept failing.
 -- $1: how many; $2: the channel; $3: how many seconds are too long; $4: the reason.
-update sends s
-set status = 'failed', failure = $4, finished_at = clock_timestamp(),
-    claimed_at = null, claim_id = null
-from (select request_id from sends
-      where finished_at is null and status = 'queued'
-        and channel_id = $2
-          and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
-          and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)
-      order by request_id
-      limit $1
-      for no key update skip locked) chosen
-where s.request_id = chosen.request_id
-returning s.request_id as "requestId";
+with
+failed as (
+  update sends s
+  set status = 'failed', failure = $4, finished_at = clock_timestamp(),
+      claimed_at = null, claim_id = null, change_number = s.change_number + 1
+  from (select request_id from sends
+        where finished_at is null and status = 'queued'
+          and channel_id = $2
+            and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
+            and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)
+        order by request_id
+        limit $1
+        for no key update skip locked) chosen
+  where s.request_id = chosen.request_id
+  returning s.request_id,
+            s.change_number, s.attempt as attempts, s.conversation_id,
+            'message.' || s.status as type,
+            case when (select exists (select from endpoints)) then null::text end as provider_code,
+            case when (select exists (select from endpoints)) then
+              (select array_agg(e.id) from endpoints e
+               where e.account_id = s.account_id
+                 and (e.events is null or 'message.' || s.status = any(e.events))) end as told),
+-- What endpoints are told. The reconciler wakes them.
+announced as (
+  insert into callbacks (
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+  from failed w cross join lateral unnest(w.told) told (endpoint_id)
+  where (select exists (select from endpoints)))
+select request_id as "requestId" from failed;
 
 -- fail_waiting_of_deleted: Fails the waiting sends of deleted channels.
 -- $1: how many.
-update sends s
-set status = 'failed', failure = 'its channel was deleted', finished_at = clock_timestamp(),
-    claimed_at = null, claim_id = null
-from (select request_id from sends
-      where finished_at is null and status = 'queued'
-        and channel_id = any(array(
-            select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))
-      order by request_id
-      limit $1
-      for no key update skip locked) chosen
-where s.request_id = chosen.request_id
-returning s.request_id as "requestId";
+with
+failed as (
+  update sends s
+  set status = 'failed', failure = 'its channel was deleted', finished_at = clock_timestamp(),
+      claimed_at = null, claim_id = null, change_number = s.change_number + 1
+  from (select request_id from sends
+        where finished_at is null and status = 'queued'
+          and channel_id = any(array(
+              select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))
+        order by request_id
+        limit $1
+        for no key update skip locked) chosen
+  where s.request_id = chosen.request_id
+  returning s.request_id,
+            s.change_number, s.attempt as attempts, s.conversation_id,
+            'message.' || s.status as type,
+            case when (select exists (select from endpoints)) then null::text end as provider_code,
+            case when (select exists (select from endpoints)) then
+              (select array_agg(e.id) from endpoints e
+               where e.account_id = s.account_id
+                 and (e.events is null or 'message.' || s.status = any(e.events))) end as told),
+-- What endpoints are told. The reconciler wakes them.
+announced as (
+  insert into callbacks (
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+  from failed w cross join lateral unnest(w.told) told (endpoint_id)
+  where (select exists (select from endpoints)))
+select request_id as "requestId" from failed;
 
 -- find_callers: Finds the accounts and permissions of API keys by their hashes.
 select encode(k.hash, 'hex') as hash, k.id as "keyId", k.account_id as "accountId", k.permissions,
@@ -552,6 +731,8 @@ lost as materialized (
 written as (
   update sends s
   set status = lost.status, losses = s.losses + 1,
+      change_number = s.change_number + case when lost.status <> 'queued' then 1 else 0 end
+                      + coalesce(cardinality(c.new_states), 0),
       attempt = s.attempt - case when lost."mayHaveCalled" then 0 else 1 end,
       claimed_at = case when lost."staysInRow" then s.claimed_at end,
       claim_id = case when lost."staysInRow" then s.claim_id end,
@@ -566,7 +747,31 @@ written as (
       receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from lost left join changes c using (request_id)
   where s.request_id = lost.request_id
-  returning s.request_id, s.status, s.next_attempt_at, lost.settles),
+  returning s.request_id, s.status, s.next_attempt_at, lost.settles,
+            s.change_number, s.attempt as attempts, s.conversation_id,
+            case when (select exists (select from endpoints)) then
+              (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as told),
+-- What endpoints are told.
+announced as (
+  insert into callbacks (
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
+  select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code
+  from (
+    select w.*, made.type, made.provider_at, made.provider_code,
+           w.change_number - count(*) over (partition by w.request_id)
+             + row_number() over (partition by w.request_id order by made.ord, made.part) as sequence
+    from written w join (
+      select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
+             r.fields->>'providerCode' as provider_code
+      from effects r cross join lateral (values
+        (1, case when r.settles then 'message.sent' end),
+        (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
+      where made.type is not null
+      union all
+      select o.request_id, 0, 0, 'message.' || o.status, null, null
+      from lost o where o.status <> 'queued' and not o.settles) made using (request_id)
+    where w.told is not null and (select exists (select from endpoints))) m
+  join endpoints e on e.id = any(m.told) and (e.events is null or m.type = any(e.events))),
 -- The attempts that are no longer in their rows.
 removed as (
   select lost.*, null::json as record, w.next_attempt_at,
@@ -598,7 +803,11 @@ select request_id as "requestId", case when status = 'queued' then next_attempt_
          coalesce((
            select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
                                'isRaised', r.raises, 'fields', r.fields) order by r.ord)
-           from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts
+           from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts,
+       case when written.told is not null then
+         (select array_agg(e.id) from endpoints e
+          where e.id = any(written.told) and e.disabled_at is null
+            and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake"
 from written;
 
 -- grant_permits: Grants the free permits of channels to their due sends.
@@ -1151,6 +1360,22 @@ order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
   behind is not null as "isBehind";
 
+-- last_told: Lists the callbacks of an endpoint about the newest sends, for its page.
+select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
+  c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",
+  c.next_try_at as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
+  not coalesce((
+      select false from callbacks earlier
+      where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
+        and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+      limit 1), true)
+    as "isBehind",
+  c.tried, c.tries
+from callbacks c join endpoints e on e.id = c.endpoint_id
+where c.endpoint_id = $1
+order by c.request_id desc, c.sequence desc
+limit $2;
+
 -- lock_channels: Locks the channels whose permits are about to be granted.
 select from channels where id = any((select $1::uuid[])::uuid[]) order by id for no key update;
 
@@ -1295,6 +1520,22 @@ order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
   behind is not null as "isBehind";
 
+-- next_calls: Finds when endpoints are to be called next.
+select e.id as "endpointId", due."inMs"
+from endpoints e cross join lateral (
+  select greatest(0, ceil(1000 * extract(epoch from
+           greatest(c.next_try_at, e.breaker_open_until) - clock_timestamp())))::float8 as "inMs"
+  from callbacks c
+  where c.endpoint_id = e.id and c.finished_at is null
+    and coalesce((
+        select false from callbacks earlier
+        where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
+          and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+        limit 1), true)
+  order by c.next_try_at
+  limit 1) due
+where e.id = any((select $1::uuid[])::uuid[]) and e.disabled_at is null and e.claim_id is null;
+
 -- next_due: Finds when the next scheduled send is due.
 select extract(epoch from send_at - clock_timestamp())::float8 * 1000 as "inMs"
 from scheduled_sends order by send_at limit 1;
@@ -1308,6 +1549,33 @@ with channels as materialized (
   from channels where id = $1 for no key update)
 update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
 returning was_in_slow_start as "wasInSlowStart";
+
+-- note_endpoint_answer: Notes that an endpoint answered with a 2xx, which closes its circuit breaker.
+with before as materialized (
+  select id, breaker_open_until is not null as was_open
+  from endpoints where id = $1 for no key update)
+update endpoints e
+set answered_at = clock_timestamp(), failing_since = null, failed_at = null,
+    breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
+from before where e.id = before.id
+returning before.was_open as "breakerWasOpen";
+
+-- note_endpoint_failure: Notes that a call of an endpoint failed, and disables it if it wants no more, or has failed for days.
+-- $1: the endpoint; $2: why to disable it at once, else null; $3: why it is disabled if it has failed for too long.
+with since as materialized (
+  select id,
+         case when failed_at < clock_timestamp() - interval '36 hours' then clock_timestamp()
+              else coalesce(failing_since, clock_timestamp()) end as failing_since
+  from endpoints where id = $1 and disabled_at is null for no key update),
+judged as (
+  select *, coalesce($2::text, case when failing_since < clock_timestamp() - interval '5 days'
+                                    then $3::text end) as reason
+  from since)
+update endpoints e
+set failing_since = judged.failing_since, failed_at = clock_timestamp(), disabled_reason = judged.reason,
+    disabled_at = case when judged.reason is not null then clock_timestamp() end
+from judged where e.id = judged.id
+returning e.disabled_reason as "disabledReason";
 
 -- note_receipts: Notes when channels last got a receipt.
 with given as materialized (
@@ -1323,6 +1591,15 @@ where c.id = given.id;
 
 -- open_breaker: Opens a channel’s circuit breaker, for longer each time.
 update channels
+set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breaker_opened_at, clock_timestamp()),
+    breaker_open_until = clock_timestamp() +
+      least(300, 10 * 2 ^ least(breaker_openings, 10)) * interval '1 s'
+where id = $1 and (breaker_open_until is null or $2)
+returning least(300,
+                10 * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds";
+
+-- open_endpoint_breaker: Opens an endpoint’s circuit breaker, for longer each time.
+update endpoints
 set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breaker_opened_at, clock_timestamp()),
     breaker_open_until = clock_timestamp() +
       least(300, 10 * 2 ^ least(breaker_openings, 10)) * interval '1 s'
@@ -1483,9 +1760,24 @@ written as (
         case when not exists (
             select from send_events e
             where e.request_id = s.request_id and e.event = 'attempt_started' and e.at = s.claimed_at)
-             then s.claimed_at end end
+             then s.claimed_at end end,
+      change_number = sends.change_number + 1
   from s where sends.request_id = s.request_id and s.is_settled
-  returning sends.status),
+  returning sends.request_id, sends.status,
+            sends.change_number, sends.attempt as attempts, sends.conversation_id,
+            'message.' || sends.status as type,
+            case when (select exists (select from endpoints)) then s.record->>'providerCode' end as provider_code,
+            case when (select exists (select from endpoints)) then
+              (select array_agg(e.id) from endpoints e
+               where e.account_id = sends.account_id
+                 and (e.events is null or 'message.' || sends.status = any(e.events))) end as told),
+-- What endpoints are told.
+announced as (
+  insert into callbacks (
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+  from written w cross join lateral unnest(w.told) told (endpoint_id)
+  where (select exists (select from endpoints))),
 -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
 moved as (
   select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
@@ -1511,9 +1803,12 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position)
-select status from written
+select status, case when told is not null then
+    (select array_agg(e.id) from endpoints e
+     where e.id = any(told) and e.disabled_at is null
+       and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written
 union all
-select status from s where is_recorded;
+select status, null from s where is_recorded;
 
 -- record_outcomes: Records the outcomes of attempts, and finds the next send of each lane.
 with
@@ -1543,11 +1838,26 @@ written as (
       claimed_at = case when e.status <> 'queued' then s.claimed_at end,
       attempt_record = case when e.status <> 'queued' then e.record end,
       failure = case when e.status in ('failed', 'uncertain') then e.reason end,
+      change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end,
       provider_message_id = e.record->>'providerMessageId'
   from ended e
   where s.request_id = e.request_id
   returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at, s.lane, s.seq,
-            greatest(s.next_attempt_at, e.ended_at) as retried_at),
+            greatest(s.next_attempt_at, e.ended_at) as retried_at,
+            s.change_number, s.attempt as attempts, s.conversation_id,
+            'message.' || s.status as type,
+            case when (select exists (select from endpoints)) then e.record->>'providerCode' end as provider_code,
+            case when s.status <> 'queued' and (select exists (select from endpoints)) then
+              (select array_agg(e.id) from endpoints e
+               where e.account_id = s.account_id
+                 and (e.events is null or 'message.' || s.status = any(e.events))) end as told),
+-- What endpoints are told.
+announced as (
+  insert into callbacks (
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+  from written w cross join lateral unnest(w.told) told (endpoint_id)
+  where (select exists (select from endpoints))),
 -- The attempts that are no longer in their rows.
 retried as (
   select e.*, null::json as loss, w.retried_at,
@@ -1588,7 +1898,11 @@ select request_id as "requestId", case when status = 'queued' then retried_at en
             select * from sends l
             where l.lane = written.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
             order by l.seq) next
-          where next.seq > written.seq limit 1) end as "nextInLane"
+          where next.seq > written.seq limit 1) end as "nextInLane",
+       case when written.told is not null then
+         (select array_agg(e.id) from endpoints e
+          where e.id = any(written.told) and e.disabled_at is null
+            and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake"
 from written
 union all
 -- The outcomes that were recorded before, but whose answer was lost.
@@ -1602,7 +1916,7 @@ select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
             select * from sends l
             where l.lane = s.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
             order by l.seq) next
-          where next.seq > s.seq limit 1) end as "nextInLane"
+          where next.seq > s.seq limit 1) end as "nextInLane", null
 from sends s join outcomes o on o."requestId" = s.request_id
 where s.request_id = any(array(select "requestId" from outcomes))
   and s.status <> 'sending' and s.claim_id = o."claimId"
@@ -1717,6 +2031,8 @@ written as (
       claimed_at = case when e.status <> 'queued' then s.claimed_at end,
       attempt_record = case when e.status <> 'queued' then e.record end,
       failure = case when e.status in ('failed', 'uncertain') then e.reason end,
+      change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
+                      + coalesce(cardinality(c.new_states), 0),
       provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.new_id end),
       pending_receipts = null,
       delivery = c.new_state,
@@ -1725,7 +2041,31 @@ written as (
   from ended e left join changes c using (request_id)
   where s.request_id = e.request_id
   returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at, s.lane, s.seq,
-            greatest(s.next_attempt_at, e.ended_at) as retried_at, e.settles),
+            greatest(s.next_attempt_at, e.ended_at) as retried_at,
+            e.settles, s.change_number, s.attempt as attempts, s.conversation_id,
+            case when (select exists (select from endpoints)) then
+              (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as told),
+-- What endpoints are told.
+announced as (
+  insert into callbacks (
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
+  select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code
+  from (
+    select w.*, made.type, made.provider_at, made.provider_code,
+           w.change_number - count(*) over (partition by w.request_id)
+             + row_number() over (partition by w.request_id order by made.ord, made.part) as sequence
+    from written w join (
+      select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
+             r.fields->>'providerCode' as provider_code
+      from effects r cross join lateral (values
+        (1, case when r.settles then 'message.sent' end),
+        (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
+      where made.type is not null
+      union all
+      select o.request_id, 0, 0, 'message.' || o.status, null, o.record->>'providerCode'
+      from ended o where o.status <> 'queued' and not o.settles) made using (request_id)
+    where w.told is not null and (select exists (select from endpoints))) m
+  join endpoints e on e.id = any(m.told) and (e.events is null or m.type = any(e.events))),
 -- The attempts that are no longer in their rows.
 retried as (
   select e.*, null::json as loss, w.retried_at,
@@ -1767,13 +2107,17 @@ select request_id as "requestId", case when status = 'queued' then retried_at en
             where l.lane = written.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
             order by l.seq) next
           where next.seq > written.seq limit 1) end as "nextInLane",
-            json_build_object(
-              'settle', settles,
-              'effects',
-              coalesce((
-                select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
-                                    'isRaised', r.raises, 'fields', r.fields) order by r.ord)
-                from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts
+       case when written.told is not null then
+         (select array_agg(e.id) from endpoints e
+          where e.id = any(written.told) and e.disabled_at is null
+            and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake",
+              json_build_object(
+                'settle', settles,
+                'effects',
+                coalesce((
+                  select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
+                                      'isRaised', r.raises, 'fields', r.fields) order by r.ord)
+                  from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts
 from written
 union all
 -- The outcomes that were recorded before, but whose answer was lost.
@@ -1787,7 +2131,7 @@ select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
             select * from sends l
             where l.lane = s.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
             order by l.seq) next
-          where next.seq > s.seq limit 1) end as "nextInLane", null
+          where next.seq > s.seq limit 1) end as "nextInLane", null, null
 from sends s join outcomes o on o."requestId" = s.request_id
 where s.request_id = any(array(select "requestId" from outcomes))
   and s.status <> 'sending' and s.claim_id = o."claimId"
@@ -1944,10 +2288,32 @@ written as (
       provider_message_id = case when c.settled then coalesce(c.known_id, c.new_id) else c.known_id end,
       delivery = coalesce(c.new_state, c.delivery),
       delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
+      change_number = s.change_number + case when c.settled then 1 else 0 end + coalesce(cardinality(c.new_states), 0),
       receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
   from changes c
   where s.request_id = c.request_id and s.request_id = any(array(select "requestId" from given))
-  returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now),
+  returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now,
+            s.change_number, s.attempt as attempts, s.conversation_id,
+            case when (select exists (select from endpoints)) then
+              (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as told),
+-- What endpoints are told.
+announced as (
+  insert into callbacks (
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
+  select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code
+  from (
+    select w.*, made.type, made.provider_at, made.provider_code,
+           w.change_number - count(*) over (partition by w.request_id)
+             + row_number() over (partition by w.request_id order by made.ord, made.part) as sequence
+    from written w join (
+      select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
+             r.fields->>'providerCode' as provider_code
+      from effects r cross join lateral (values
+        (1, case when r.settles then 'message.sent' end),
+        (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
+      where made.type is not null) made using (request_id)
+    where w.told is not null and (select exists (select from endpoints))) m
+  join endpoints e on e.id = any(m.told) and (e.events is null or m.type = any(e.events))),
 -- The next sends in the lanes of those that ended only now.
 next as (
   select w.request_id,
@@ -1973,9 +2339,38 @@ select r.ord, r.channel_id as "channelId",
                            'isRaised', r.raises, 'fields', r.fields) end as effect,
        r.settles,
        case when r.settles and r.status = 'queued' then
-         (select n."nextInLane" from next n where n.request_id = r.request_id) end as "nextInLane"
+         (select n."nextInLane" from next n where n.request_id = r.request_id) end as "nextInLane",
+       case when r.settles or r.raises then
+         (select case when w.told is not null then
+             (select array_agg(e.id) from endpoints e
+              where e.id = any(w.told) and e.disabled_at is null
+                and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake"
+          from written w where w.request_id = r.request_id) end as "endpointsToWake"
 from effects r
 order by r.ord;
+
+-- record_tries: Records the results of calls to endpoints.
+with given as materialized (
+  select g.*, clock_timestamp() as ended_at
+  from json_to_recordset($1) as g
+    ("endpointId" uuid, "requestId" uuid, sequence int, tried int, status int, reason text, "durationMs" int,
+     result text, "delayMs" float8))
+update callbacks c
+set tried = c.tried + case when g.result = 'gone' then 0 else 1 end,
+    tries = (case when jsonb_array_length(c.tries) >= 20 then c.tries - 0 else c.tries end)
+      || jsonb_build_object(
+        'at', to_char(g.ended_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'status', g.status, 'reason', g.reason, 'durationMs', g."durationMs"),
+    next_try_at = g.ended_at + coalesce(g."delayMs", 0) * interval '1 ms',
+    finished_at = case when g.result in ('delivered', 'given_up') then g.ended_at end,
+    given_up = g.result = 'given_up'
+from given g
+where c.endpoint_id = g."endpointId" and c.request_id = g."requestId" and c.sequence = g.sequence
+  and c.endpoint_id = any(array(select "endpointId" from given))
+  and c.request_id = any(array(select "requestId" from given))
+  and coalesce(c.finished_at, 'infinity') = 'infinity' and (c.tried = g.tried or g.result = 'delivered')
+returning c.endpoint_id as "endpointId", c.request_id as "requestId", c.sequence, c.next_try_at as "nextTryAt",
+          extract(epoch from g.ended_at - c.created_at)::float8 as "lagSeconds";
 
 -- refusals: Finds why sends could not be claimed, and when they can be.
 select s.request_id as "requestId",
@@ -2018,6 +2413,32 @@ from sends s join channels on channels.id = s.channel_id
           as is_needed) limited) its) permit
 where s.request_id = any((select $1::uuid[])::uuid[]);
 
+-- release_endpoints: Ends claims of endpoints.
+with
+ended as materialized (
+  select e.id
+  from json_to_recordset($1) as given ("endpointId" uuid, "claimId" uuid)
+    join endpoints e on e.id = given."endpointId" and e.claim_id = given."claimId"
+  order by e.id
+  for no key update of e)
+update endpoints e set worker = null, claim_id = null, claimed_at = null from ended where e.id = ended.id;
+
+-- release_lost_endpoints: Ends claims of endpoints that no worker will end, because their worker is dead or has dropped them.
+-- $1: how many; $2: the sweeping worker; $3: its claims; $4: until when it may sweep.
+update endpoints e set worker = null, claim_id = null, claimed_at = null
+from (
+  select h.id
+  from endpoints h left join workers w on w.name = h.worker
+  where h.claim_id is not null
+    and ((h.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
+       (h.worker <> $2 and w.name is null and h.claimed_at < clock_timestamp() - interval '1 minutes') or
+       (h.worker = $2 and h.claim_id <> all($3::uuid[]) and h.claimed_at < clock_timestamp() - interval '1 minutes'))
+  order by h.id
+  limit $1
+  for no key update of h skip locked) lost
+where e.id = lost.id
+returning e.id as "endpointId";
+
 -- replay_send: Queues a failed or uncertain send again.
 with
 -- The sends to replay, locked.
@@ -2056,12 +2477,26 @@ replayed as (
   update sends s
   set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
       attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
-      attempt_record = null, provider_message_id = null,
+      attempt_record = null, provider_message_id = null, change_number = s.change_number + 1,
       expires_at = case when channels.expire_after_seconds is not null then
         due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end
   from due join channels on channels.id = due.channel_id
   where s.request_id = due.request_id
-  returning s.seq)
+  returning s.seq, s.request_id,
+            s.change_number, s.attempt as attempts, s.conversation_id,
+            'message.replayed' as type,
+            case when (select exists (select from endpoints)) then null::text end as provider_code,
+            case when (select exists (select from endpoints)) then
+              (select array_agg(e.id) from endpoints e
+               where e.account_id = s.account_id
+                 and (e.events is null or 'message.replayed' = any(e.events))) end as told),
+-- What endpoints are told. The reconciler wakes them.
+announced as (
+  insert into callbacks (
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+  from replayed w cross join lateral unnest(w.told) told (endpoint_id)
+  where (select exists (select from endpoints)))
 select seq from replayed;
 
 -- replay_sends: Queues a page of a set of failed or uncertain sends again.
@@ -2144,12 +2579,26 @@ replayed as (
   update sends s
   set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
       attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
-      attempt_record = null, provider_message_id = null,
+      attempt_record = null, provider_message_id = null, change_number = s.change_number + 1,
       expires_at = case when channels.expire_after_seconds is not null then
         due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end
   from due join channels on channels.id = due.channel_id
   where s.request_id = due.request_id
-  returning s.seq)
+  returning s.seq, s.request_id,
+            s.change_number, s.attempt as attempts, s.conversation_id,
+            'message.replayed' as type,
+            case when (select exists (select from endpoints)) then null::text end as provider_code,
+            case when (select exists (select from endpoints)) then
+              (select array_agg(e.id) from endpoints e
+               where e.account_id = s.account_id
+                 and (e.events is null or 'message.replayed' = any(e.events))) end as told),
+-- What endpoints are told. The reconciler wakes them.
+announced as (
+  insert into callbacks (
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+  from replayed w cross join lateral unnest(w.told) told (endpoint_id)
+  where (select exists (select from endpoints)))
 -- If the limit is reached, sends after the last replayed one aren't counted.
 select (select count(*) from replayed)::int as replayed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
@@ -2160,6 +2609,39 @@ from (select page.*,
              seq <= (select max(seq) from replayed)
                or (select count(*) from replayed) < $12 as is_passed
       from page) page;
+
+-- resend_callbacks_of_endpoint: Makes a page of the callbacks of an endpoint wait again.
+-- $1: the endpoint; $2: since when; $3: whether only those that were given up; $4: after this send; $5: and number;
+-- $6: how many to look at.
+with
+-- The endpoint's next callbacks, matching or not, so that every page takes about the same time.
+page as materialized (
+  select c.request_id, c.sequence, c.created_at, c.finished_at, c.given_up
+  from callbacks c
+  where c.endpoint_id = $1 and (c.request_id, c.sequence) > ($4::uuid, $5::int)
+  order by c.request_id, c.sequence limit $6),
+-- Those that are sent once more.
+resent as (
+  update callbacks c
+  set finished_at = null, given_up = false, next_try_at = clock_timestamp(), tried_before_resend = c.tried
+  from page p
+  where c.endpoint_id = $1 and c.request_id = p.request_id and c.sequence = p.sequence
+    and c.request_id = any(array(select request_id from page))
+    and c.finished_at is not null and c.created_at >= $2 and (c.given_up or not $3)
+  returning 1)
+select last.request_id as "requestId", last.sequence, (select count(*)::int from resent) as resent,
+       (select count(*) from page) = $6 as "isMore"
+from (select 1) one left join lateral (
+  select request_id, sequence from page order by request_id desc, sequence desc limit 1) last on true;
+
+-- resend_callbacks_of_send: Makes the callbacks of a send wait again.
+-- $1: the send; $2: the endpoint; null for all of its account.
+update callbacks c
+set finished_at = null, given_up = false, next_try_at = clock_timestamp(), tried_before_resend = c.tried
+from sends s join endpoints e on e.account_id = s.account_id
+where s.request_id = $1 and ($2::uuid is null or e.id = $2)
+  and c.endpoint_id = e.id and c.request_id = s.request_id and c.finished_at is not null
+returning c.endpoint_id as "endpointId";
 
 -- retire_worker: Ends the lease of a worker that has stopped.
 update workers set alive_until = '-infinity' where name = $1;
@@ -2298,6 +2780,44 @@ from (select least(2000,
                    ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
 where case when ms > 0 then true else too_late() end;
 
+-- told_of_send: Lists the callbacks of a send, for the support page.
+select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
+  c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",
+  c.next_try_at as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
+  not coalesce((
+      select false from callbacks earlier
+      where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
+        and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+      limit 1), true)
+    as "isBehind",
+  c.tried, c.tries
+from sends s join endpoints e on e.account_id = s.account_id
+  join callbacks c on c.endpoint_id = e.id and c.request_id = s.request_id
+where s.request_id = $1
+order by e.id, c.sequence;
+
+-- trim_callbacks: Deletes a page of callbacks past their retention.
+with recursive told as (
+  (select endpoint_id as id from callbacks order by endpoint_id limit 1)
+  union all
+  select (select endpoint_id from callbacks where endpoint_id > told.id order by endpoint_id limit 1)
+  from told where told.id is not null),
+old as materialized (
+  select c.endpoint_id, c.request_id, c.sequence
+  from told cross join lateral (
+    select c.endpoint_id, c.request_id, c.sequence from callbacks c
+    where c.endpoint_id = told.id and c.created_at < now() - $1::interval
+      and c.request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
+                 || '00000000000000000000')::uuid
+    order by c.request_id limit $2
+    for update skip locked) c
+  limit $2),
+trimmed as (
+  delete from callbacks c using old
+  where c.endpoint_id = old.endpoint_id and c.request_id = old.request_id and c.sequence = old.sequence
+  returning 1)
+select count(*)::int as trimmed from trimmed;
+
 -- trim_conversations: Deletes a page of rows past their retention.
 with trimmed as (
   delete from conversations t using (
@@ -2329,7 +2849,7 @@ select count(*)::int as trimmed from trimmed;
 
 -- trim_sends: Deletes a page of finished sends past their retention, with all that belongs to them.
 with old as materialized (
-  select request_id from sends
+  select request_id, account_id from sends
   where request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
              || '00000000000000000000')::uuid and finished_at < now() - $1::interval
   order by request_id limit $2
@@ -2338,6 +2858,9 @@ old_events as (delete from send_events e using old where e.request_id = old.requ
 old_media as (delete from media m using old where m.request_id = old.request_id),
 old_permits as (delete from permits p using old where p.request_id = old.request_id),
 old_messages as (delete from sandbox_messages m using old where m.request_id = old.request_id),
+old_callbacks as (
+  delete from callbacks c using old, endpoints e
+  where e.account_id = old.account_id and c.endpoint_id = e.id and c.request_id = old.request_id),
 trimmed as (delete from sends s using old where s.request_id = old.request_id returning 1)
 select count(*)::int as trimmed from trimmed;
 

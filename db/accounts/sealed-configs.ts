@@ -6,8 +6,8 @@ import { channels } from '../schema.ts'
 
 const pageSize = 100
 
-/** The ids of the channels, by the result for their configs. */
-interface Rotation {
+/** The ids of channels or endpoints, by the result for what is sealed of them. */
+export interface Rotation {
   rotated: string[]
   /** Sealed with the current key before. */
   already: string[]
@@ -56,13 +56,12 @@ async function rotate(
   { id, sealedConfig }: Channel,
   keys: readonly [Buffer, ...Buffer[]],
 ): Promise<keyof Rotation> {
-  const opened = tryOpening(sealedConfig, id, keys)
-  if (!opened) return 'unopened'
-  const [current] = keys
-  if (isSealedWith(sealedConfig, current)) return 'already'
+  const resealed = reseal(sealedConfig, id, keys)
+  if (resealed === undefined) return 'unopened'
+  if (resealed === sealedConfig) return 'already'
   const { rowCount } = await db
     .update(channels)
-    .set({ sealedConfig: sealConfig(opened.config, id, current) })
+    .set({ sealedConfig: resealed })
     .where(and(eq(channels.id, id), eq(channels.sealedConfig, sealedConfig)))
   if (rowCount === 1) return 'rotated'
   // The channel got another config at this moment: rotate that one.
@@ -70,9 +69,16 @@ async function rotate(
   return now?.sealedConfig ? await rotate(db, now, keys) : 'already'
 }
 
-function tryOpening(sealedConfig: string, channelId: string, keys: readonly Buffer[]) {
+/** @returns the same if it is sealed with the current key; undefined if no key opens it. */
+export function reseal(
+  sealed: string,
+  id: string,
+  keys: readonly [current: Buffer, ...others: Buffer[]],
+): string | undefined {
+  const [current] = keys
   try {
-    return { config: openConfig(sealedConfig, channelId, keys) }
+    const opened = openConfig(sealed, id, keys)
+    return isSealedWith(sealed, current) ? sealed : sealConfig(opened, id, current)
   } catch {
     return undefined
   }

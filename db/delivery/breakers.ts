@@ -3,17 +3,27 @@ import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { failQueued } from './fail-queued.ts'
 
-const openStatement = prepared<{ openSeconds: number }>(
-  'open_breaker',
-  'Opens a channel’s circuit breaker, for longer each time.',
-  sqlText`
-    update channels
+const opening = (table: 'channels' | 'endpoints') => sqlText`
+    update ${table}
     set breaker_openings = breaker_openings + 1, breaker_opened_at = coalesce(breaker_opened_at, clock_timestamp()),
         breaker_open_until = clock_timestamp() +
           least(${breakerLongestSeconds}, ${breakerFirstSeconds} * 2 ^ least(breaker_openings, 10)) * interval '1 s'
     where id = $1 and (breaker_open_until is null or $2)
     returning least(${breakerLongestSeconds},
-                    ${breakerFirstSeconds} * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds"`,
+                    ${breakerFirstSeconds} * 2 ^ least(breaker_openings - 1, 10))::int as "openSeconds"`
+
+type Opened = { openSeconds: number }
+
+const openStatement = prepared<Opened>(
+  'open_breaker',
+  'Opens a channel’s circuit breaker, for longer each time.',
+  opening('channels'),
+)
+
+const openEndpointStatement = prepared<Opened>(
+  'open_endpoint_breaker',
+  'Opens an endpoint’s circuit breaker, for longer each time.',
+  opening('endpoints'),
 )
 
 /**
@@ -27,6 +37,15 @@ export async function openBreaker(
   { channelId, isAgain }: { channelId: string; isAgain: boolean },
 ): Promise<number | undefined> {
   const [row] = await openStatement(db, [channelId, isAgain])
+  return row?.openSeconds
+}
+
+/** Opens an endpoint's circuit breaker as that of a channel. */
+export async function openEndpointBreaker(
+  db: Database,
+  { endpointId, isAgain }: { endpointId: string; isAgain: boolean },
+): Promise<number | undefined> {
+  const [row] = await openEndpointStatement(db, [endpointId, isAgain])
   return row?.openSeconds
 }
 

@@ -1,3 +1,4 @@
+import { insertCallbacks, toldColumns, typeByStatus } from '../callbacks/new-callbacks.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /**
@@ -15,15 +16,22 @@ export const failQueued = (name: string, purpose: string, failure: string, which
     purpose,
     sqlText`
       -- $1: how many${parameters}.
-      update sends s
-      set status = 'failed', failure = ${failure}, finished_at = clock_timestamp(),
-          claimed_at = null, claim_id = null
-      from (select request_id from sends
-            where finished_at is null and status = 'queued'
-              and ${which}
-            order by request_id
-            limit $1
-            for no key update skip locked) chosen
-      where s.request_id = chosen.request_id
-      returning s.request_id as "requestId"`,
+      with
+      failed as (
+        update sends s
+        set status = 'failed', failure = ${failure}, finished_at = clock_timestamp(),
+            claimed_at = null, claim_id = null, change_number = s.change_number + 1
+        from (select request_id from sends
+              where finished_at is null and status = 'queued'
+                and ${which}
+              order by request_id
+              limit $1
+              for no key update skip locked) chosen
+        where s.request_id = chosen.request_id
+        returning s.request_id,
+                  ${toldColumns({ type: typeByStatus() })}),
+      -- What endpoints are told. The reconciler wakes them.
+      announced as (
+        ${insertCallbacks('failed')})
+      select request_id as "requestId" from failed`,
   )

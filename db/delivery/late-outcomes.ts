@@ -1,5 +1,6 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
+import { endpointsToWake, insertCallbacks, toldColumns, typeByStatus } from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, endOf } from '../event-sql.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
@@ -31,7 +32,7 @@ const given = late.sql
  * is recorded in its timeline. An outcome that was recorded before, but whose answer was lost, is found again. For an erased
  * send, only redacted fields are recorded.
  */
-const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
+const lateStatement = prepared<SettledLate>(
   'record_late_outcome',
   'Records the outcome of an attempt whose claim was given up.',
   sqlText`
@@ -65,9 +66,14 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
           failure = case when s.failure = '${ownReasons.canceledInDoubt}' and ${given.status} = 'failed'
                          then s.failure else s.reason end,
           claimed_at = case when s.status <> 'queued' then
-            ${startInRow} end
+            ${startInRow} end,
+          change_number = sends.change_number + 1
       from s where sends.request_id = s.request_id and s.is_settled
-      returning sends.status),
+      returning sends.request_id, sends.status,
+                ${toldColumns({ type: typeByStatus('sends'), providerCode: "s.record->>'providerCode'" }, 'sends')}),
+    -- What endpoints are told.
+    announced as (
+      ${insertCallbacks('written')}),
     -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
     moved as (
       select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
@@ -80,16 +86,23 @@ const lateStatement = prepared<{ status: 'sent' | 'failed' }>(
     -- Its event.
     events as (
       ${attemptsToEvents('moved', endOf('a.over_at'))})
-    select status from written
+    select status, ${endpointsToWake('told')} from written
     union all
-    select status from s where is_recorded`,
+    select status, null from s where is_recorded`,
 )
 
-/** @returns the new state of the send; undefined if it stays unchanged. */
+/** The new state of a send that a late outcome has ended. */
+export interface SettledLate {
+  status: 'sent' | 'failed'
+  /** The endpoints that are told of it, and may be called now. */
+  endpointsToWake: string[] | null
+}
+
+/** @returns undefined if the send stays unchanged. */
 export async function recordLateOutcome(
   db: Database,
   { requestId, claimId, record, verdict }: LateOutcome,
-): Promise<'sent' | 'failed' | undefined> {
+): Promise<SettledLate | undefined> {
   const values = late.valuesOf({
     requestId,
     claimId,
@@ -99,5 +112,5 @@ export async function recordLateOutcome(
     reason: verdict?.status === 'failed' ? verdict.reason : null,
   })
   const [row] = await lateStatement(db, values)
-  return row?.status
+  return row
 }

@@ -1,5 +1,12 @@
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
+import {
+  changesByReceipts,
+  endpointsToWake,
+  insertManyCallbacks,
+  madeByOutcomes,
+  manyToldColumns,
+} from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../event-sql.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
@@ -40,22 +47,26 @@ export const lossInRow = sqlText`
  */
 const longestClaimMinutes = 1
 
-const isOld = `s.claimed_at < clock_timestamp() - interval '${longestClaimMinutes} minutes'`
+const isOlder = (since: string) => `${since} < clock_timestamp() - interval '${longestClaimMinutes} minutes'`
 
 /**
  * SQL that is true for a claim that no worker will end: its worker is dead or has no row, or it is a claim of the sweeping worker
- * $2 that is not among its sends in flight $3. (A dead worker's send may be in flight here too, while its repeated wake-up is
+ * $2 that is not among those in flight $3. (A dead worker's send may be in flight here too, while its repeated wake-up is
  * being refused.)
+ *
+ * @param claim SQL of its worker, of what $3 lists, and of when it was made. Its worker's row, if any, is `w`.
  */
-const isOrphaned = sqlText`
-  ((s.worker <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
-   (s.worker <> $2 and w.name is null and ${isOld}) or
-   (s.worker = $2 and s.request_id <> all($3::uuid[]) and ${isOld}))`
+export const isOrphaned = ({ worker, id, since }: { worker: string; id: string; since: string }) => sqlText`
+  ((${worker} <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
+   (${worker} <> $2 and w.name is null and ${isOlder(since)}) or
+   (${worker} = $2 and ${id} <> all($3::uuid[]) and ${isOlder(since)}))`
+
+const ofSend = { worker: 's.worker', id: 's.request_id', since: 's.claimed_at' }
 
 /** The worker that searches for lost claims. */
 export interface Sweeper {
   worker: string
-  /** Its sends in flight. */
+  /** Its sends in flight, and its claims of endpoints. */
   inFlight: readonly string[]
   /**
    * By PostgreSQL's clock. A statement that runs later, because PostgreSQL was down, considers no worker dead: the outage may have
@@ -94,7 +105,7 @@ const findStatement = prepared<LostClaim>(
            channels.on_uncertain as "onUncertain", ${mayHaveCalled} as "mayHaveCalled"
     from sends s join channels on channels.id = s.channel_id left join workers w on w.name = s.worker
     where s.finished_at is null and s.status = 'sending'
-      and ${isOrphaned}
+      and ${isOrphaned(ofSend)}
     limit $1`,
 )
 
@@ -119,6 +130,8 @@ interface GivenUpRow {
   /** Null if the send has ended. */
   nextAttemptAt: Date | null
   receipts: AppliedReceipts
+  /** The endpoints that are told of its end, and may be called now. */
+  endpointsToWake: string[] | null
 }
 
 /**
@@ -143,7 +156,7 @@ const giveUpStatement = prepared<GivenUpRow>(
       from sends s join given_up g on g."requestId" = s.request_id left join workers w on w.name = s.worker
       where ${isOneOf('s.request_id', 'given_up')}
         and s.status = 'sending' and s.claim_id = g."claimId" and ${mayHaveCalled} = g."mayHaveCalled"
-        and ${isOrphaned}
+        and ${isOrphaned(ofSend)}
       order by s.request_id
       for no key update of s),
     ${applyingReceipts(sentByLoss, 'null')},
@@ -157,6 +170,8 @@ const giveUpStatement = prepared<GivenUpRow>(
     written as (
       update sends s
       set status = lost.status, losses = s.losses + 1,
+          change_number = s.change_number + case when lost.status <> 'queued' then 1 else 0 end
+                          + ${changesByReceipts},
           attempt = s.attempt - case when lost."mayHaveCalled" then 0 else 1 end,
           claimed_at = case when lost."staysInRow" then s.claimed_at end,
           claim_id = case when lost."staysInRow" then s.claim_id end,
@@ -168,7 +183,11 @@ const giveUpStatement = prepared<GivenUpRow>(
           ${keptChanges}
       from lost left join changes c using (request_id)
       where s.request_id = lost.request_id
-      returning s.request_id, s.status, s.next_attempt_at, lost.settles),
+      returning s.request_id, s.status, s.next_attempt_at, lost.settles,
+                ${manyToldColumns}),
+    -- What endpoints are told.
+    announced as (
+      ${insertManyCallbacks(madeByOutcomes('lost', 'null'))}),
     -- The attempts that are no longer in their rows.
     removed as (
       select lost.*, null::json as record, w.next_attempt_at,
@@ -188,7 +207,8 @@ const giveUpStatement = prepared<GivenUpRow>(
         }),
       )})
     select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
-           ${appliedReceipts('written.request_id', 'settles')} as receipts
+           ${appliedReceipts('written.request_id', 'settles')} as receipts,
+           ${endpointsToWake('written.told')}
     from written`,
 )
 

@@ -1,6 +1,16 @@
 import type { WakeUp } from '../../src/core/send-job.ts'
 import type { AttemptRecord, SendStatus } from '../../src/core/timeline.ts'
 import { overflowOf } from '../admission/quota.ts'
+import {
+  changesByReceipts,
+  endpointsToWake,
+  insertCallbacks,
+  insertManyCallbacks,
+  madeByOutcomes,
+  manyToldColumns,
+  toldColumns,
+  typeByStatus,
+} from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, eventOf } from '../event-sql.ts'
 import { laneOf } from '../lane-rule.ts'
@@ -44,6 +54,8 @@ export interface RecordedRow {
   nextInLane: WakeUp | null
   /** Null or absent if no receipt came during the call. */
   receipts?: AppliedReceipts | null
+  /** The endpoints that are told of it, and may be called now. */
+  endpointsToWake: string[] | null
 }
 
 const tookSeconds = (s: string) =>
@@ -64,7 +76,7 @@ export const nextInLane = (s: string) => sqlText`
  * Fenced by the claim: the outcome of a claim that no longer holds changes nothing. An outcome that was recorded before, but whose
  * answer was lost, is found again. Rows are locked in the order of their ids; otherwise two batches could deadlock.
  */
-const recording = ({ ended, set, from, returning, result, noResult }: Parts) => sqlText`
+const recording = ({ ended, set, from, returning, announced, result, noResult }: Parts) => sqlText`
     with
     -- The given outcomes and verdicts.
     outcomes as materialized (
@@ -88,7 +100,11 @@ const recording = ({ ended, set, from, returning, result, noResult }: Parts) => 
       from ${from}
       where s.request_id = e.request_id
       returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at, s.lane, s.seq,
-                greatest(s.next_attempt_at, e.ended_at) as retried_at${returning}),
+                greatest(s.next_attempt_at, e.ended_at) as retried_at,
+                ${returning}),
+    -- What endpoints are told.
+    announced as (
+      ${announced}),
     -- The attempts that are no longer in their rows.
     retried as (
       select e.*, null::json as loss, w.retried_at,
@@ -116,13 +132,14 @@ const recording = ({ ended, set, from, returning, result, noResult }: Parts) => 
       delete from permits p using ended e where e."isUncounted" and p.request_id = e.request_id)
     select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
            ${tookSeconds('written')},
-           ${nextInLane('written')}${result}
+           ${nextInLane('written')},
+           ${endpointsToWake('written.told')}${result}
     from written
     union all
     -- The outcomes that were recorded before, but whose answer was lost.
     select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
            ${tookSeconds('s')},
-           ${nextInLane('s')}${noResult}
+           ${nextInLane('s')}, null${noResult}
     from sends s join outcomes o on o."requestId" = s.request_id
     where ${isOneOf('s.request_id', 'outcomes')}
       and s.status <> 'sending' and s.claim_id = o."claimId"
@@ -135,8 +152,9 @@ interface Parts {
   /** SQL of further assignments of the send's row, and of the relation that they use. */
   set: string
   from: string
-  /** SQL of further columns of the sends written, and of the result. */
+  /** SQL of further columns of the sends written, of the statement that inserts their callbacks, and of the result. */
   returning: string
+  announced: string
   result: string
   noResult: string
 }
@@ -159,9 +177,16 @@ const outcomeStatement = prepared<RecordedRow>(
       -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
       ended as materialized (
         ${attempts('o.*', 's.pending_receipts is null')})`,
-    set: "provider_message_id = e.record->>'providerMessageId'",
+    set: sqlText`
+      change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end,
+      provider_message_id = e.record->>'providerMessageId'`,
     from: 'ended e',
-    returning: '',
+    returning: toldColumns({
+      type: typeByStatus(),
+      isChange: "s.status <> 'queued'",
+      providerCode: "e.record->>'providerCode'",
+    }),
+    announced: insertCallbacks('written'),
     result: '',
     noResult: '',
   }),
@@ -186,10 +211,13 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
                case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
         from attempted a left join changes c using (request_id))`,
     set: sqlText`
+      change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
+                      + ${changesByReceipts},
       provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.new_id end),
       ${keptChanges}`,
     from: 'ended e left join changes c using (request_id)',
-    returning: ', e.settles',
+    returning: `e.settles, ${manyToldColumns}`,
+    announced: insertManyCallbacks(madeByOutcomes('ended')),
     result: `,\n${appliedReceipts('written.request_id', 'settles')} as receipts`,
     noResult: ', null',
   }),

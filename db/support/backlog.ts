@@ -9,6 +9,7 @@ export interface Backlog {
   unfinished: { due: number; later: number; sending: number; scheduled: number }
   oldestWaiting: OldestWaiting
   channels: ChannelStates[]
+  callbacks: CallbackBacklog
   /** Number of workers with a current lease. */
   workers: number
 }
@@ -32,6 +33,18 @@ interface ChannelStates {
   breakersHalfOpen: number
   /** Whose provider should report each message, and has reported none for an hour. */
   withoutReceipts: number
+}
+
+interface CallbackBacklog {
+  /** Callbacks of enabled endpoints: those that are due, and those that are tried again later. */
+  due: number
+  later: number
+  /** Those of disabled endpoints. */
+  disabled: number
+  /** For how many seconds the oldest due callback has been due, of endpoints that answer. */
+  oldestDue: number
+  disabledEndpoints: number
+  failingEndpoints: number
 }
 
 const waits = (channels: 'free' | 'limited' | 'stopped') => sqlText`
@@ -91,6 +104,28 @@ const channelsStatement = prepared<ChannelStates>(
     from channels where deleted_at is null group by provider`,
 )
 
+const callbacksStatement = prepared<Omit<CallbackBacklog, 'disabledEndpoints' | 'failingEndpoints'>>(
+  'backlog_of_callbacks',
+  'Counts the callbacks that wait, and how long the oldest have been due, for metrics.',
+  sqlText`
+    select count(*) filter (where e.disabled_at is null and c.next_try_at <= clock_timestamp())::int as due,
+           count(*) filter (where e.disabled_at is null and c.next_try_at > clock_timestamp())::int as later,
+           count(*) filter (where e.disabled_at is not null)::int as disabled,
+           greatest(0, coalesce(extract(epoch from clock_timestamp() - min(c.next_try_at)
+             filter (where e.disabled_at is null and e.failing_since is null))::float8, 0)) as "oldestDue"
+    from callbacks c join endpoints e on e.id = c.endpoint_id
+    where c.finished_at is null`,
+)
+
+const endpointsStatement = prepared<Pick<CallbackBacklog, 'disabledEndpoints' | 'failingEndpoints'>>(
+  'endpoint_states',
+  'Counts disabled and failing endpoints, for metrics.',
+  sqlText`
+    select count(*) filter (where disabled_at is not null)::int as "disabledEndpoints",
+           count(*) filter (where disabled_at is null and failing_since is not null)::int as "failingEndpoints"
+    from endpoints`,
+)
+
 const workersStatement = prepared<{ count: number }>(
   'workers_alive',
   'Counts the workers with a current lease, for metrics.',
@@ -98,10 +133,12 @@ const workersStatement = prepared<{ count: number }>(
 )
 
 export async function readBacklog(db: Database): Promise<Backlog> {
-  const [[sends], [scheduled], channels, [workers]] = await Promise.all([
+  const [[sends], [scheduled], channels, [callbacks], [endpoints], [workers]] = await Promise.all([
     sendsStatement(db, []),
     scheduledStatement(db, []),
     channelsStatement(db, []),
+    callbacksStatement(db, []),
+    endpointsStatement(db, []),
     workersStatement(db, []),
   ])
   const { due = 0, later = 0, sending = 0, free = 0, limited = 0, stopped = 0 } = sends ?? {}
@@ -109,6 +146,10 @@ export async function readBacklog(db: Database): Promise<Backlog> {
     unfinished: { due, later, sending, scheduled: scheduled?.sends ?? 0 },
     oldestWaiting: { free, limited, stopped, scheduled: scheduled?.overdueSeconds ?? 0 },
     channels,
+    callbacks: {
+      ...(callbacks ?? { due: 0, later: 0, disabled: 0, oldestDue: 0 }),
+      ...(endpoints ?? { disabledEndpoints: 0, failingEndpoints: 0 }),
+    },
     workers: workers?.count ?? 0,
   }
 }

@@ -1,6 +1,7 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { SendStatus } from '../../src/core/timeline.ts'
 import { scheduledColumnNames } from '../admission/new-send.ts'
+import { endpointsToWake, insertCallbacks, toldColumns, typeByStatus } from '../callbacks/new-callbacks.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { claimIsLost } from '../delivery/lost-claims.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -9,7 +10,11 @@ import { prepared, sqlText } from '../statement.ts'
 export interface Canceled {
   status: SendStatus
   isNew: boolean
+  /** The endpoints that are told of it, and may be called now. */
+  endpointsToWake: string[] | null
 }
+
+type Ended = Omit<Canceled, 'isNew'>
 
 const isOwn = '($2::uuid is null or account_id = $2)'
 
@@ -36,35 +41,49 @@ const mayHaveGotThrough = sqlText`
           and later.fields->>'outcome' not in ('uncertain', 'sent')))`
 
 /** A lost claim stays in the row, so that its late outcome can settle the send. Its events are stored already. */
-const endStatement = prepared<{ status: SendStatus }>(
+const endStatement = prepared<Ended>(
   'cancel_queued',
   'Ends a queued send that nobody wants any more, after lock_to_cancel.',
   sqlText`
-    update sends s
-    set status = end_as.status, finished_at = clock_timestamp(),
-        failure = case when end_as.status = 'uncertain' then '${ownReasons.canceledInDoubt}' end,
-        claimed_at = case when end_as.status = 'uncertain' and ${claimIsLost}
-                          then s.claimed_at end
-    from (select case when ${mayHaveGotThrough} then 'uncertain' else 'canceled' end as status
-          from sends s where s.request_id = $1) end_as
-    where s.request_id = $1 and s.status = 'queued'
-    returning s.status`,
+    with
+    ended as (
+      update sends s
+      set status = end_as.status, finished_at = clock_timestamp(), change_number = s.change_number + 1,
+          failure = case when end_as.status = 'uncertain' then '${ownReasons.canceledInDoubt}' end,
+          claimed_at = case when end_as.status = 'uncertain' and ${claimIsLost}
+                            then s.claimed_at end
+      from (select case when ${mayHaveGotThrough} then 'uncertain' else 'canceled' end as status
+            from sends s where s.request_id = $1) end_as
+      where s.request_id = $1 and s.status = 'queued'
+      returning s.request_id, s.status,
+                ${toldColumns({ type: typeByStatus() })}),
+    -- What endpoints are told.
+    announced as (
+      ${insertCallbacks('ended')})
+    select status, ${endpointsToWake('told')} from ended`,
 )
 
-const cancelScheduledStatement = prepared<{ status: SendStatus }>(
+const cancelScheduledStatement = prepared<Ended>(
   'cancel_scheduled',
   'Ends a scheduled send that nobody wants any more.',
   sqlText`
-    with taken as (
+    with
+    taken as (
       delete from scheduled_sends
       where request_id = $1 and ${isOwn}
-      returning *)
-    insert into sends (
-      ${scheduledColumnNames}, accepted_at, status, finished_at)
-    select
-      ${scheduledColumnNames}, accepted_at, 'canceled', clock_timestamp()
-    from taken
-    returning status`,
+      returning *),
+    ended as (
+      insert into sends (
+        ${scheduledColumnNames}, accepted_at, status, finished_at, change_number)
+      select
+        ${scheduledColumnNames}, accepted_at, 'canceled', clock_timestamp(), 1
+      from taken
+      returning request_id, status,
+                ${toldColumns({ type: typeByStatus('sends') }, 'sends')}),
+    -- What endpoints are told.
+    announced as (
+      ${insertCallbacks('ended')})
+    select status, ${endpointsToWake('told')} from ended`,
 )
 
 /** More often than a send can move between two looks. */
@@ -86,7 +105,7 @@ export async function cancelSend(
     const found = await inTransaction(db, (transaction) => cancelIn(transaction, requestId, accountId))
     if (found) return found
     const [scheduled] = await cancelScheduledStatement(db, [requestId, accountId])
-    if (scheduled) return { status: scheduled.status, isNew: true }
+    if (scheduled) return { ...scheduled, isNew: true }
     // It may have moved between the two statements.
   }
   return undefined
@@ -99,7 +118,7 @@ async function cancelIn(
   accountId: string | undefined,
 ): Promise<Canceled | undefined> {
   const [send] = await lockStatement(transaction, [requestId, accountId])
-  if (send?.status !== 'queued') return send && { status: send.status, isNew: false }
+  if (send?.status !== 'queued') return send && { status: send.status, isNew: false, endpointsToWake: null }
   const [ended] = await endStatement(transaction, [requestId])
-  return { status: ended?.status ?? send.status, isNew: true }
+  return { status: send.status, endpointsToWake: null, ...ended, isNew: true }
 }

@@ -1,4 +1,5 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
+import { insertCallbacks, toldColumns } from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
 import { claimIsLost } from '../delivery/lost-claims.ts'
 import { attemptsToEvents, endOf, eventOf, fieldsOf } from '../event-sql.ts'
@@ -27,7 +28,7 @@ export const canBeReplayed = (statuses: string) => sqlText`
 const foundWithinSeconds = 30
 
 /**
- * SQL of CTEs that queue sends again; the last one is `replayed`, with their `seq`. The last attempt of each send moves to
+ * SQL of CTEs that queue sends again; one of them is `replayed`, with their `seq`. The last attempt of each send moves to
  * send_events, so that the row is free for the next one, which starts a new series of retries.
  *
  * @param chosen SQL of the sends' rows, locked.
@@ -57,12 +58,16 @@ export const replaying = (chosen: string, before: string) => sqlText`
     update sends s
     set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
         attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
-        attempt_record = null, provider_message_id = null,
+        attempt_record = null, provider_message_id = null, change_number = s.change_number + 1,
         expires_at = case when channels.expire_after_seconds is not null then
           due.due_at + greatest(channels.expire_after_seconds, ${foundWithinSeconds}) * interval '1 s' end
     from due join channels on channels.id = due.channel_id
     where s.request_id = due.request_id
-    returning s.seq)`
+    returning s.seq, s.request_id,
+              ${toldColumns({ type: "'message.replayed'" })}),
+  -- What endpoints are told. The reconciler wakes them.
+  announced as (
+    ${insertCallbacks('replayed')})`
 
 // Waits for a concurrent replay of the same send, to see its result.
 const oneToReplay = sqlText`

@@ -18,7 +18,7 @@ const trimSendsStatement = prepared<{ trimmed: number }>(
   'Deletes a page of finished sends past their retention, with all that belongs to them.',
   sqlText`
     with old as materialized (
-      select request_id from sends
+      select request_id, account_id from sends
       where ${madeBefore('request_id')} and finished_at < now() - $1::interval
       order by request_id limit $2
       for update skip locked),
@@ -26,6 +26,9 @@ const trimSendsStatement = prepared<{ trimmed: number }>(
     old_media as (delete from media m using old where m.request_id = old.request_id),
     old_permits as (delete from permits p using old where p.request_id = old.request_id),
     old_messages as (delete from sandbox_messages m using old where m.request_id = old.request_id),
+    old_callbacks as (
+      delete from callbacks c using old, endpoints e
+      where e.account_id = old.account_id and c.endpoint_id = e.id and c.request_id = old.request_id),
     trimmed as (delete from sends s using old where s.request_id = old.request_id returning 1)
     select count(*)::int as trimmed from trimmed`,
 )
@@ -74,6 +77,35 @@ const trimKeysStatement = trimPage(
     order by created_at limit $2 for update`,
 )
 
+/**
+ * Finds the endpoints one by one by the index, also those that were deleted. A callback of an old send may be young: then it is
+ * passed over until it is old.
+ */
+const trimCallbacksStatement = prepared<{ trimmed: number }>(
+  'trim_callbacks',
+  'Deletes a page of callbacks past their retention.',
+  sqlText`
+    with recursive told as (
+      (select endpoint_id as id from callbacks order by endpoint_id limit 1)
+      union all
+      select (select endpoint_id from callbacks where endpoint_id > told.id order by endpoint_id limit 1)
+      from told where told.id is not null),
+    old as materialized (
+      select c.endpoint_id, c.request_id, c.sequence
+      from told cross join lateral (
+        select c.endpoint_id, c.request_id, c.sequence from callbacks c
+        where c.endpoint_id = told.id and c.created_at < now() - $1::interval
+          and ${madeBefore('c.request_id')}
+        order by c.request_id limit $2
+        for update skip locked) c
+      limit $2),
+    trimmed as (
+      delete from callbacks c using old
+      where c.endpoint_id = old.endpoint_id and c.request_id = old.request_id and c.sequence = old.sequence
+      returning 1)
+    select count(*)::int as trimmed from trimmed`,
+)
+
 type Trim = (db: Database, limit: number) => Promise<number>
 
 const trim =
@@ -82,7 +114,11 @@ const trim =
     (await statement(db, [interval, limit, ...more]))[0]?.trimmed ?? 0
 
 /** The statements that enforce retention: each deletes a page of rows that are too old, and returns their number. */
-export function retentionTrims(kept: { days: number; mediaHours: number }): Record<string, Trim> {
+export function retentionTrims(kept: {
+  days: number
+  mediaHours: number
+  callbackDays: number
+}): Record<string, Trim> {
   return {
     sends: trim(trimSendsStatement, `${kept.days} days`),
     media: trim(
@@ -92,6 +128,7 @@ export function retentionTrims(kept: { days: number; mediaHours: number }): Reco
       `${mediaLinkMs} milliseconds`,
     ),
     conversations: trim(trimConversationsStatement, `${kept.days} days`),
+    callbacks: trim(trimCallbacksStatement, `${kept.callbackDays} days`),
     idempotencyKeys: trim(trimKeysStatement, `${idempotencyKeptHours} hours`),
   }
 }

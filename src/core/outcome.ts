@@ -170,8 +170,12 @@ export function decideLoss(
 /** Longer waits are cut to this. */
 export const longestRetryAfterMs = 7 * 24 * 3600 * 1000
 
-/** Undefined after the last attempt. A provider's Retry-After counts if it is longer, and isn't spread. */
-function retryDelayMs(attempt: number, rules: RetryRules, retryAfterMs = 0): number | undefined {
+/** Undefined after the last attempt. A Retry-After of who was called counts if it is longer, and isn't spread. */
+export function retryDelayMs(
+  attempt: number,
+  rules: Pick<RetryRules, 'retryDelaysSeconds' | 'random'>,
+  retryAfterMs = 0,
+): number | undefined {
   const delaySeconds = rules.retryDelaysSeconds[attempt - 1]
   if (delaySeconds === undefined) return undefined
   const spreadMs = delaySeconds * 1000 * (0.8 + 0.4 * rules.random)

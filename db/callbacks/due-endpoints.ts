@@ -1,0 +1,60 @@
+import type { EndpointWakeUp } from '../../src/core/callback-job.ts'
+import type { Database } from '../client.ts'
+import { isGiven, prepared, sqlText } from '../statement.ts'
+import { isFirst } from './endpoint-claims.ts'
+
+/** SQL of the time until an endpoint `e` that nobody is calling can be called with a callback; no row if it has none. */
+const nextCall = sqlText`
+  select greatest(0, ceil(1000 * extract(epoch from
+           greatest(c.next_try_at, e.breaker_open_until) - clock_timestamp())))::float8 as "inMs"
+  from callbacks c
+  where c.endpoint_id = e.id and c.finished_at is null
+    and ${isFirst}
+  order by c.next_try_at
+  limit 1`
+
+const nextCallsStatement = prepared<EndpointWakeUp>(
+  'next_calls',
+  'Finds when endpoints are to be called next.',
+  sqlText`
+    select e.id as "endpointId", due."inMs"
+    from endpoints e cross join lateral (
+      ${nextCall}) due
+    where ${isGiven('e.id')} and e.disabled_at is null and e.claim_id is null`,
+)
+
+/** When endpoints are to be called next. Those with no callback, and those that a worker is calling, are missing from the result. */
+export function findNextCalls(db: Database, endpointIds: readonly string[]): Promise<EndpointWakeUp[]> {
+  return nextCallsStatement(db, [endpointIds])
+}
+
+/** Finds the endpoints one by one by the index, instead of reading all their callbacks. */
+const dueEndpointsStatement = prepared<EndpointWakeUp>(
+  'due_endpoints',
+  'Lists the endpoints that have been due for a while, and that nobody is calling.',
+  sqlText`
+    with recursive waiting as (
+      (select endpoint_id as id from callbacks where finished_at is null order by endpoint_id limit 1)
+      union all
+      select (select endpoint_id from callbacks where finished_at is null and endpoint_id > waiting.id
+              order by endpoint_id limit 1)
+      from waiting where waiting.id is not null)
+    select e.id as "endpointId", 0 as "inMs"
+    from waiting join endpoints e using (id)
+    where e.disabled_at is null and e.claim_id is null
+      and coalesce(e.breaker_open_until <= clock_timestamp() - $1 * interval '1 ms', true)
+      and exists (
+        select from callbacks c
+        where c.endpoint_id = e.id and c.finished_at is null
+          and c.next_try_at <= clock_timestamp() - $1 * interval '1 ms'
+          and ${isFirst})
+    order by e.id
+    limit $2`,
+)
+
+export function findDueEndpoints(
+  db: Database,
+  { overdueByMs, limit }: { overdueByMs: number; limit: number },
+): Promise<EndpointWakeUp[]> {
+  return dueEndpointsStatement(db, [overdueByMs, limit])
+}

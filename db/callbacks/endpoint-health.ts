@@ -1,0 +1,64 @@
+import type { Database } from '../client.ts'
+import { prepared, sqlText } from '../statement.ts'
+
+/** An endpoint all of whose calls have failed for this long is disabled. */
+export const disabledAfterDays = 5
+/** Longer than the longest delay between two tries: failures further apart don't add up. */
+const longestFailureGapHours = 36
+
+const noteAnswerStatement = prepared<{ breakerWasOpen: boolean }>(
+  'note_endpoint_answer',
+  'Notes that an endpoint answered with a 2xx, which closes its circuit breaker.',
+  sqlText`
+    with before as materialized (
+      select id, breaker_open_until is not null as was_open
+      from endpoints where id = $1 for no key update)
+    update endpoints e
+    set answered_at = clock_timestamp(), failing_since = null, failed_at = null,
+        breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
+    from before where e.id = before.id
+    returning before.was_open as "breakerWasOpen"`,
+)
+
+/** Notes that an endpoint answered with a 2xx. @returns whether that closed its circuit breaker. */
+export async function noteEndpointAnswer(db: Database, endpointId: string): Promise<boolean> {
+  const [row] = await noteAnswerStatement(db, [endpointId])
+  return row?.breakerWasOpen ?? false
+}
+
+const noteFailureStatement = prepared<{ disabledReason: string | null }>(
+  'note_endpoint_failure',
+  'Notes that a call of an endpoint failed, and disables it if it wants no more, or has failed for days.',
+  sqlText`
+    -- $1: the endpoint; $2: why to disable it at once, else null; $3: why it is disabled if it has failed for too long.
+    with since as materialized (
+      select id,
+             case when failed_at < clock_timestamp() - interval '${longestFailureGapHours} hours' then clock_timestamp()
+                  else coalesce(failing_since, clock_timestamp()) end as failing_since
+      from endpoints where id = $1 and disabled_at is null for no key update),
+    judged as (
+      select *, coalesce($2::text, case when failing_since < clock_timestamp() - interval '${disabledAfterDays} days'
+                                        then $3::text end) as reason
+      from since)
+    update endpoints e
+    set failing_since = judged.failing_since, failed_at = clock_timestamp(), disabled_reason = judged.reason,
+        disabled_at = case when judged.reason is not null then clock_timestamp() end
+    from judged where e.id = judged.id
+    returning e.disabled_reason as "disabledReason"`,
+)
+
+/**
+ * Notes that a call of an endpoint failed.
+ *
+ * @param disables why to disable it at once; undefined to disable it only if it has failed for too long.
+ * @returns why it is disabled by this; undefined if it isn't.
+ */
+export async function noteEndpointFailure(
+  db: Database,
+  endpointId: string,
+  disables: string | undefined,
+): Promise<string | undefined> {
+  const forDays = `no call was answered with a 2xx for ${disabledAfterDays} days`
+  const [row] = await noteFailureStatement(db, [endpointId, disables ?? null, forDays])
+  return row?.disabledReason ?? undefined
+}

@@ -1,0 +1,14 @@
+import { z } from 'zod'
+
+export const callbackQueueName = 'callbacks'
+
+/** A job is a wake-up: "call this endpoint with what is due". Its callbacks are in PostgreSQL. */
+export const callbackJobSchema = z.strictObject({ endpointId: z.uuid() })
+export type CallbackJob = z.infer<typeof callbackJobSchema>
+
+/** A wake-up to add. */
+export interface EndpointWakeUp {
+  endpointId: string
+  /** Delay until it is due. Default: none. */
+  inMs?: number
+}
