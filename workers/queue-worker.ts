@@ -1,29 +1,20 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { DelayedError, type Job } from 'bullmq'
 import { overflowQueueName, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
 import { logFault } from '../src/platform/logger.ts'
 import type { Metrics } from '../src/platform/metrics.ts'
-import { leaveNothing } from '../src/queue/queue.ts'
 import type { Shard } from '../src/queue/shard.ts'
 import type { Needs } from '../src/runtime.ts'
+import { closeWorkers, type QueueWorker, queueWorkerOptions } from './close-workers.ts'
 import type { InFlight } from './in-flight.ts'
 import type { NextWakeUp } from './sends/send-states.ts'
 import type { Queues } from './sends/wake-next/wake.ts'
 import { laneWaker } from './sends/wake-next/wake-lane.ts'
 import { type QueueKind, type Slot, Slots } from './slots.ts'
-import { SteadyWorker, tryAgainAfterMs } from './steady-worker.ts'
+import { SteadyWorker } from './steady-worker.ts'
 import { type QueueFaults, queueFaults } from './upkeep/queue-faults.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
-/** Practically unlimited: PostgreSQL counts how often a send's worker was lost, not BullMQ. */
-const maxStalls = 1_000_000
 const wakeAfterFaultMs = 1_000
-
-export interface QueueWorker {
-  ready(): Promise<unknown>
-  /** Takes no new wake-ups, and resolves when the outcomes of all sends in flight are recorded. */
-  stop(): Promise<void>
-}
 
 /**
  * Processes wake-ups of both queues of all shards, which share the worker's slots. A wake-up whose send has to be tried later,
@@ -52,7 +43,7 @@ export function startQueueWorker(
   }
   const start = (shard: Shard, faults: QueueFaults, name: string, kind: QueueKind, most: number) => {
     const { redis } = shard
-    const options = { ...workerOptions(shard, times), concurrency: concurrencyOf(most, shards.length) }
+    const options = { ...queueWorkerOptions(shard, times), concurrency: concurrencyOf(most, shards.length) }
     const process = async (job: Job<SendJob>, token?: string) => {
       const { requestId } = sendJobSchema.parse(job.data)
       const acquired = slots.acquire(kind)
@@ -66,7 +57,7 @@ export function startQueueWorker(
       // Without its slot: this waits for the shard's Redis, for as long as that is away.
       return await wakeAgain(job, next.wakeInMs, token)
     }
-    const worker = new SteadyWorker(name, process, options, faults.taken)
+    const worker = new SteadyWorker<SendJob, NextWakeUp>(name, process, options, faults.taken)
     // The connection logs its own errors, once per outage.
     worker.on('error', (error) => redis.status === 'ready' && faults.log(error))
     worker.on('failed', (job, error) => logFault(log, 'wake_up_lost', error, { requestId: job?.id }))
@@ -94,25 +85,10 @@ export function startQueueWorker(
     async stop() {
       isStopping = true
       slots.startAll()
-      const closed = Promise.all(workers.map((worker) => worker.close()))
-      await inFlight.ended()
-      // All outcomes are in PostgreSQL. If Redis is down and the jobs stay, the next worker finds that nothing is left to do.
-      if (await isDoneWithin(closed, times.finishJobsWithinMs)) return
-      for (const { redis } of shards) redis.disconnect()
-      await inFlight.ended()
+      await closeWorkers(workers, shards, () => inFlight.ended(), times.finishJobsWithinMs)
     },
   }
 }
-
-const workerOptions = ({ redis, prefix }: Shard, times: WorkerTimes) => ({
-  connection: redis,
-  prefix,
-  lockDuration: times.jobLockMs,
-  stalledInterval: times.stalledCheckMs,
-  maxStalledCount: maxStalls,
-  runRetryDelay: tryAgainAfterMs,
-  ...leaveNothing,
-})
 
 /** How many wake-ups a worker takes from a shard. Each shard may be busier than others, but must not hoard what all slots hold. */
 function concurrencyOf(most: number, shards: number): number {
@@ -132,12 +108,4 @@ function showSlots(metrics: Metrics, slots: Slots, maxInFlight: number): void {
 async function wakeAgain(job: Job<SendJob>, inMs: number, token: string | undefined): Promise<never> {
   await job.moveToDelayed(Date.now() + inMs, token)
   throw new DelayedError()
-}
-
-async function isDoneWithin(work: Promise<unknown>, withinMs: number): Promise<boolean> {
-  const signal = new AbortController()
-  const over = sleep(withinMs, false, { signal: signal.signal }).catch(() => false)
-  const done = await Promise.race([work.then(() => true), over])
-  signal.abort()
-  return done
 }

@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Processor, Worker, type WorkerOptions } from 'bullmq'
-import type { SendJob } from '../src/core/send-job.ts'
 import { longestWaitSeconds } from '../src/platform/redis.ts'
-import type { NextWakeUp } from './sends/send-states.ts'
 
 export const tryAgainAfterMs = 500
 /** Wake-ups that are fetched and not yet processed. */
 const maxAhead = 8
-
-type Base = Worker<SendJob, NextWakeUp>
 
 /** A private part of BullMQ's worker, whose version is pinned. */
 interface Woken {
@@ -25,7 +21,7 @@ export interface SteadyWorkerOptions extends WorkerOptions {
  * few wake-ups ahead: BullMQ fetches up to its concurrency, one after the other, before it processes the first of them. And it
  * can be told to take no further ones for a while.
  */
-export class SteadyWorker extends Worker<SendJob, NextWakeUp> {
+export class SteadyWorker<Job, Result> extends Worker<Job, Result> {
   readonly #onHandedOut: () => void
   readonly #maxConcurrency: number
   #processing = 0
@@ -34,7 +30,7 @@ export class SteadyWorker extends Worker<SendJob, NextWakeUp> {
   /** @param onHandedOut called whenever Redis has executed the request for the next wake-up, which is a write. */
   constructor(
     name: string,
-    process: Processor<SendJob, NextWakeUp>,
+    process: Processor<Job, Result>,
     options: SteadyWorkerOptions,
     onHandedOut: () => void,
   ) {
@@ -44,7 +40,9 @@ export class SteadyWorker extends Worker<SendJob, NextWakeUp> {
   }
 
   /** With the end of a wake-up BullMQ fetches the next one in the same command, unless more than its concurrency are under way. */
-  override async processJob(...args: Parameters<Base['processJob']>): ReturnType<Base['processJob']> {
+  override async processJob(
+    ...args: Parameters<Worker<Job, Result>['processJob']>
+  ): ReturnType<Worker<Job, Result>['processJob']> {
     this.#countProcessing(1)
     try {
       return await super.processJob(...args)

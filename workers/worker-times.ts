@@ -25,6 +25,14 @@ export const workerTimes = {
   /** A scheduled send that was accepted since the last look is found within this time. */
   moveDueEveryMs: 500,
 
+  /** How long a worker calls one endpoint before it looks for others. */
+  endpointClaimMs: 2000,
+  /** While one call of an endpoint takes long, its worker looks this often for what else is due. */
+  lookAgainMs: 200,
+  /** An endpoint for which a worker has no slot comes again after this long, perhaps at another worker. */
+  putOffMs: 1000,
+  afterFaultMs: 1000,
+
   /** A permit without a rate is valid this long: for the way through the queue. Permits of a rate are so at most. */
   permitValidMs: 10_000,
   /** A channel counts as failing after some failed calls in a row, over at least this time. */

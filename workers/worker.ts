@@ -1,6 +1,10 @@
 import type { Runtime } from '../src/runtime.ts'
+import { callBacker } from './call-back.ts'
+import { startEndpointQueue } from './callbacks/endpoint-queue.ts'
+import { startEndpointReconciler } from './callbacks/reconcile-endpoints.ts'
 import { deliverer } from './deliver.ts'
 import { InFlight } from './in-flight.ts'
+import { createHttpClient } from './providers/http.ts'
 import { openProviders } from './providers/index.ts'
 import { startQueueWorker } from './queue-worker.ts'
 import { permitGranter } from './sends/claim/permits.ts'
@@ -19,7 +23,7 @@ export interface Worker {
 }
 
 /**
- * Starts the parts of a worker process: delivering sends, and the periodic tasks.
+ * Starts the parts of a worker process: delivering sends, calling endpoints, and the periodic tasks.
  *
  * @param name unique among all workers, past ones too, because claims refer to it.
  */
@@ -35,20 +39,33 @@ export function startWorker(
   const inFlight = new InFlight(flow)
   const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight, times)
   const queueWorker = startQueueWorker(runtime, deliver, inFlight, times)
+  const http = createHttpClient({
+    allowedPrivateNetworks: runtime.settings.ALLOWED_PRIVATE_NETWORKS,
+    requiresTls: true,
+    nowMs: () => runtime.clock.nowMs(),
+    maxConnections: runtime.settings.CALLBACK_CONCURRENCY,
+  })
+  const callBack = callBacker(runtime, http, heartbeat, times)
+  const endpointQueue = startEndpointQueue(runtime, callBack, times)
   const periodicTasks = [
     startReconciler(runtime, permits, flow, times),
     startMovingDueSends(runtime, times),
-    startSweeps(runtime, heartbeat, () => inFlight.requestIds(), times),
+    startEndpointReconciler(runtime, times),
+    startSweeps(runtime, heartbeat, () => [...inFlight.requestIds(), ...callBack.claimIds()], times),
   ]
   return {
-    ready: () => Promise.all([queueWorker.ready(), heartbeat.begun]),
+    ready: () => Promise.all([queueWorker.ready(), endpointQueue.ready(), heartbeat.begun]),
     async stop() {
       permits.stop()
       // A fetch and the call after it may take longer than the worker has left.
       stopFetching()
-      await Promise.all([queueWorker.stop(), ...periodicTasks.map((task) => task.stop())])
+      await Promise.all([
+        queueWorker.stop(),
+        endpointQueue.stop(),
+        ...periodicTasks.map((task) => task.stop()),
+      ])
       await heartbeat.stop()
-      await closeProviders()
+      await Promise.all([closeProviders(), http.close()])
     },
   }
 }

@@ -1,12 +1,14 @@
 import { promises as dns, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
-import { isReachable, type Network } from '../core/public-address.ts'
+import { isInNetworks, isReachable, type Network } from '../core/public-address.ts'
 
 export interface ConnectorOptions {
   /** Networks that may be reached in addition to public addresses. */
   allowedPrivateNetworks: readonly Network[]
   resolve?: (hostname: string) => Promise<LookupAddress[]>
+  /** Whether http is for `allowedPrivateNetworks` only, so that nothing crosses the internet in plain text. */
+  requiresTls?: boolean
   /** How long a connection may take, with its look-up and TLS. */
   connectMs?: number
 }
@@ -17,12 +19,21 @@ export const addressNotAllowed = 'ADDRESS_NOT_ALLOWED'
 const longestConnectMs = 5000
 
 /** Connects to allowed addresses only, so that a URL given by a client can't reach the internal network. */
-export function guardedConnector({
-  allowedPrivateNetworks,
-  resolve = (hostname) => dns.lookup(hostname, { all: true }),
-  connectMs = longestConnectMs,
-}: ConnectorOptions): buildConnector.connector {
-  const isAllowed = (address: string) => isReachable(address, allowedPrivateNetworks)
+export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
+  const { allowedPrivateNetworks: networks, requiresTls = false } = options
+  const tls = connectorTo((address) => isReachable(address, networks), options)
+  if (!requiresTls) return tls
+  const plain = connectorTo((address) => isInNetworks(address, networks), options)
+  return (target, callback) => (target.protocol === 'http:' ? plain : tls)(target, callback)
+}
+
+function connectorTo(
+  isAllowed: (address: string) => boolean,
+  {
+    resolve = (hostname) => dns.lookup(hostname, { all: true }),
+    connectMs = longestConnectMs,
+  }: ConnectorOptions,
+): buildConnector.connector {
   const refusal = (code = addressNotAllowed) => Object.assign(new Error(code), { code })
 
   const checkedAddresses = async (hostname: string) => {

@@ -25,6 +25,7 @@ export function createMetrics(kind: ProcessKind) {
     ...receiptMetrics(shownBy('api', 'worker')),
     ...deliveryMetrics(shownBy('worker')),
     ...workerMetrics(shownBy('worker')),
+    ...callbackMetrics(shownBy('worker')),
     ...backlogMetrics(shownBy('admin')),
   }
   startAtZero(metrics)
@@ -233,6 +234,31 @@ function workerMetrics({ counter, gauge, histogram }: Definitions) {
   }
 }
 
+/** From a receiver beside it to the last try. */
+const callbackSeconds = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 300, 1800, 7200, 36_000, 172_800,
+]
+
+function callbackMetrics({ counter, gauge, histogram }: Definitions) {
+  return {
+    callbacks: counter('outbound_callbacks_total', 'Calls to endpoints that ended, by result.', 'result'),
+    callbackLag: histogram(
+      'outbound_callback_lag_seconds',
+      'From a change of a send to its callback with a 2xx; not of a resend.',
+      callbackSeconds,
+    ),
+    callbacksInFlight: gauge('outbound_callbacks_in_flight', 'Calls to endpoints that have not ended.'),
+    endpointsDisabled: counter(
+      'outbound_endpoints_disabled_total',
+      'Endpoints that the worker disabled, because they answered 410 or failed for days.',
+    ),
+    reconciledEndpoints: counter(
+      'outbound_reconciled_endpoints_total',
+      'Endpoints with due callbacks that had no wake-up and got one.',
+    ),
+  }
+}
+
 /** Read from PostgreSQL and Redis about the whole service. The values are the same everywhere, so only the admin process has them. */
 function backlogMetrics({ gauge }: Definitions) {
   return {
@@ -259,6 +285,16 @@ function backlogMetrics({ gauge }: Definitions) {
       'Channels that have sent messages, and got no receipt for an hour, although their provider should report each message.',
       'provider',
     ),
+    callbacksWaiting: gauge(
+      'outbound_callbacks_waiting',
+      'Callbacks that no endpoint has taken yet.',
+      'state',
+    ),
+    oldestCallback: gauge(
+      'outbound_oldest_due_callback_age_seconds',
+      'How long the oldest due callback has been due, of endpoints that answer.',
+    ),
+    endpoints: gauge('outbound_endpoints', 'Endpoints that are disabled, or fail.', 'state'),
     workers: gauge('outbound_workers', 'Workers with a current lease.'),
     collectorUp: gauge(
       'outbound_collector_up',
@@ -276,13 +312,14 @@ function backlogMetrics({ gauge }: Definitions) {
 }
 
 type Counted = Pick<
-  ReturnType<typeof apiMetrics> & ReturnType<typeof endMetrics>,
-  'accepted' | 'rateLimited' | 'ended'
+  ReturnType<typeof apiMetrics> & ReturnType<typeof endMetrics> & ReturnType<typeof callbackMetrics>,
+  'accepted' | 'rateLimited' | 'ended' | 'callbacks'
 >
 
 /** Sets counters to 0 at the start. Otherwise Prometheus would miss the first increment. */
-function startAtZero({ accepted, rateLimited, ended }: Counted): void {
+function startAtZero({ accepted, rateLimited, ended, callbacks }: Counted): void {
   for (const message_type of ['text', 'template', 'media']) accepted.inc({ message_type }, 0)
   for (const limit of ['account', 'address']) rateLimited.inc({ limit }, 0)
   for (const status of ['sent', 'failed', 'uncertain', 'canceled']) ended.inc({ status }, 0)
+  for (const result of ['delivered', 'failed', 'given_up', 'gone']) callbacks.inc({ result }, 0)
 }

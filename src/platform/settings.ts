@@ -42,6 +42,11 @@ const networks = z.string().transform((text, context) => {
 const credentialsKey = /^[A-Za-z0-9+/]{43}=$/
 const keyBytes = (text: string) => Buffer.from(text, 'base64')
 
+const delays = z
+  .string()
+  .regex(/^\d{1,7}(,\d{1,7})*$/, 'has to be a list of whole seconds, e.g. 1,5,25')
+  .transform((text) => text.split(',').map(Number))
+
 const maxShards = 64
 const defaultShards = { ofCluster: '3', else: '1' }
 
@@ -88,12 +93,12 @@ const environment = z.object({
   WORKER_CONCURRENCY: whole(1, 10_000).default(1000),
   PROVIDER_TIMEOUT_SECONDS: whole(1, 25).default(15),
   DATABASE_POOL_SIZE: whole(1, 1000).default(10),
-  RETRY_DELAYS_SECONDS: z
-    .string()
-    .regex(/^\d{1,7}(,\d{1,7})*$/, 'has to be a list of whole seconds, e.g. 1,5,25')
-    .transform((text) => text.split(',').map(Number))
-    .default([1, 5, 25, 120, 600, 2400, 7200]),
+  RETRY_DELAYS_SECONDS: delays.default([1, 5, 25, 120, 600, 2400, 7200]),
   SCHEDULE_MAX_DAYS: whole(1, 365).default(30),
+  CALLBACK_RETRY_DELAYS_SECONDS: delays.default([5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]),
+  CALLBACK_TIMEOUT_SECONDS: whole(1, 60).default(15),
+  CALLBACK_CONCURRENCY: whole(2, 1000).default(64),
+  CALLBACK_RETENTION_DAYS: whole(1, 90).default(7),
   RETENTION_DAYS: whole(1, 36_500).default(90),
   MEDIA_RETENTION_HOURS: whole(0, 876_000).default(24),
   PUBLIC_BASE_URL: url(['http:', 'https:'], 'https://messages.example.com').optional(),

@@ -25,7 +25,7 @@ function prefixAt(index: number, count: number): string {
 /** The hex digits of a requestId that choose its shard. They are random; its channel wouldn't do: a busy one would be a busy shard. */
 const shardDigits = 6
 
-/** The shard of a send, from 0. */
+/** The shard of a send, from 0; by its own id, that of an endpoint. */
 export function shardOfSend(requestId: string, count: number): number {
   return count === 1 ? 0 : Number.parseInt(requestId.slice(-shardDigits), 16) % count
 }

@@ -1,20 +1,23 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
+import { type CallbackJob, callbackJobSchema, type EndpointWakeUp } from '../core/callback-job.ts'
 import { type SendJob, sendJobSchema, type WakeUp } from '../core/send-job.ts'
 import { fairTags } from './fair-order.ts'
 
 export type SendQueue = Queue<SendJob>
+export type CallbackQueue = Queue<CallbackJob>
 
-/** The ordinary queue, and the overflow queue for wake-ups beyond an account's quota. */
+/** The ordinary queue, the overflow queue for wake-ups beyond an account's quota, and the queue of endpoints. */
 export interface SendQueues {
   prefix: string
   redis: Redis
   queue: SendQueue
   overflow: SendQueue
+  callbacks: CallbackQueue
 }
 
-export function createQueue(name: string, prefix: string, connection: Redis): SendQueue {
-  const queue = new Queue<SendJob>(name, {
+export function createQueue<Job = SendJob>(name: string, prefix: string, connection: Redis): Queue<Job> {
+  const queue = new Queue<Job>(name, {
     connection,
     prefix,
     // Without these, a queue created while Redis is down rejects every call for good.
@@ -33,7 +36,10 @@ export function createQueue(name: string, prefix: string, connection: Redis): Se
 export const leaveNothing = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } }
 
 /** Adds wake-ups, each keyed by its requestId: adding one that exists already changes nothing. */
-export async function addWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[]): Promise<void> {
+export async function addWakeUps(
+  queues: Omit<SendQueues, 'callbacks'>,
+  wakeUps: readonly WakeUp[],
+): Promise<void> {
   const ordinary = wakeUps.filter(({ overflowOf }) => !overflowOf)
   await addJobs(
     queues.queue,
@@ -51,17 +57,25 @@ export async function addWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[])
   )
 }
 
+interface NewJob<Job> {
+  name: string
+  data: Job
+  opts: { jobId: string; delay?: number; priority?: number }
+}
+
 /** A single job goes without a pipeline, which copies all of BullMQ's scripts. */
-async function addJobs(queue: SendQueue, jobs: ReturnType<typeof toJob>[]): Promise<void> {
+async function addJobs<Job>(queue: Queue<Job>, jobs: NewJob<Job>[]): Promise<void> {
+  // BullMQ's types of a queue depend on its type of jobs in ways that no type parameter satisfies.
+  const plain = queue as unknown as Queue
   const [first] = jobs
-  if (first && jobs.length === 1) await queue.add(first.name, first.data, first.opts)
-  else if (first) await queue.addBulk(jobs)
+  if (first && jobs.length === 1) await plain.add(first.name, first.data, first.opts)
+  else if (first) await plain.addBulk(jobs)
 }
 
 /** Delay of a wake-up whose send is behind an earlier one of its lane; it is promoted when that one ends. */
 const behindMs = 3_600_000
 
-function toJob({ requestId, inMs, isBehind }: WakeUp, priority?: number) {
+function toJob({ requestId, inMs, isBehind }: WakeUp, priority?: number): NewJob<SendJob> {
   const delay = isBehind ? behindMs : inMs
   const rest = { ...(delay && { delay }), ...(priority !== undefined && { priority }) }
   return {
@@ -91,33 +105,64 @@ const statesScript = `
  */
 export async function restoreWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[]): Promise<number> {
   const { redis, queue, overflow } = queues
-  const restore = async (of: SendQueue, part: readonly WakeUp[]) => {
-    if (part.length === 0) return 0
-    const ids = part.map(({ requestId }) => requestId)
-    const states = (await redis.eval(statesScript, 2, of.toKey('delayed'), of.toKey(''), ...ids)) as string[]
-    const missing = part.filter((_wakeUp, index) => states[index] === 'missing')
-    if (missing.length > 0) await addWakeUps(queues, missing)
-    const late = part.filter(
-      ({ inMs = 0 }, index) => Number(states[index]) / delayedScale > Date.now() + inMs + slackMs,
-    )
-    // Promoting fails for a job that has become due meanwhile, which is fine.
-    const promoted = await Promise.allSettled(late.map((wakeUp) => promote(of, wakeUp)))
-    return missing.length + promoted.filter(({ status }) => status === 'fulfilled').length
-  }
+  const idOf = ({ requestId }: WakeUp) => requestId
+  const add = (missing: readonly WakeUp[]) => addWakeUps(queues, missing)
   const [ordinary, overflowing] = await Promise.all([
     restore(
-      queue,
+      { redis, queue, idOf, add },
       wakeUps.filter(({ overflowOf }) => !overflowOf),
     ),
     restore(
-      overflow,
+      { redis, queue: overflow, idOf, add },
       wakeUps.filter(({ overflowOf }) => overflowOf),
     ),
   ])
   return ordinary + overflowing
 }
 
-async function promote(queue: SendQueue, { requestId, inMs }: WakeUp): Promise<void> {
-  const job = await queue.getJob(requestId)
-  await (inMs ? job?.changeDelay(inMs) : job?.promote())
+/** The same for wake-ups of endpoints. */
+export async function restoreEndpointWakeUps(
+  { redis, callbacks: queue }: SendQueues,
+  wakeUps: readonly EndpointWakeUp[],
+): Promise<number> {
+  const idOf = ({ endpointId }: EndpointWakeUp) => endpointId
+  const add = (missing: readonly EndpointWakeUp[]) => addJobs(queue, missing.map(toEndpointJob))
+  return await restore({ redis, queue, idOf, add }, wakeUps)
+}
+
+function toEndpointJob({ endpointId, inMs }: EndpointWakeUp): NewJob<CallbackJob> {
+  return {
+    name: 'callback',
+    data: callbackJobSchema.parse({ endpointId }),
+    opts: { jobId: endpointId, ...(inMs && { delay: inMs }) },
+  }
+}
+
+interface Restoring<Item> {
+  redis: Redis
+  queue: Pick<Queue, 'toKey' | 'getJob'>
+  idOf: (wakeUp: Item) => string
+  add: (missing: readonly Item[]) => Promise<void>
+}
+
+async function restore<Item extends { inMs?: number }>(
+  { redis, queue, idOf, add }: Restoring<Item>,
+  wakeUps: readonly Item[],
+): Promise<number> {
+  if (wakeUps.length === 0) return 0
+  const keys = [queue.toKey('delayed'), queue.toKey('')]
+  const states = (await redis.eval(statesScript, 2, ...keys, ...wakeUps.map(idOf))) as string[]
+  const missing = wakeUps.filter((_wakeUp, index) => states[index] === 'missing')
+  if (missing.length > 0) await add(missing)
+  const late = wakeUps.filter(
+    ({ inMs = 0 }, index) => Number(states[index]) / delayedScale > Date.now() + inMs + slackMs,
+  )
+  // Promoting fails for a job that has become due meanwhile, which is fine.
+  const promoted = await Promise.allSettled(
+    late.map(async (wakeUp) => {
+      const job = await queue.getJob(idOf(wakeUp))
+      await (wakeUp.inMs ? job?.changeDelay(wakeUp.inMs) : job?.promote())
+    }),
+  )
+  return missing.length + promoted.filter(({ status }) => status === 'fulfilled').length
 }

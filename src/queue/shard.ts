@@ -1,3 +1,4 @@
+import { type CallbackJob, callbackQueueName, type EndpointWakeUp } from '../core/callback-job.ts'
 import { overflowQueueName, queueName, type WakeUp } from '../core/send-job.ts'
 import { childLogger, type Logger } from '../platform/logger.ts'
 import type { Metrics, ProcessKind } from '../platform/metrics.ts'
@@ -6,9 +7,9 @@ import type { RedisAddress } from '../platform/redis-address.ts'
 import { createRedisBreaker, createWaitingBreaker } from '../platform/redis-breaker.ts'
 import type { RedisShard } from '../platform/redis-shard.ts'
 import { shardOfSend, shardPrefixes } from '../platform/shard-names.ts'
-import { createQueue, restoreWakeUps, type SendQueues } from './queue.ts'
+import { createQueue, restoreEndpointWakeUps, restoreWakeUps, type SendQueues } from './queue.ts'
 
-/** A shard with its part of both queues. */
+/** A shard with its part of the queues. */
 export interface Shard extends RedisShard, SendQueues {}
 
 const connectRedis = { api: connectForRequests, worker: connectForWorkers, admin: connectForAdmin }
@@ -49,6 +50,7 @@ export function openShards(opening: Opening, count: number, namesBegin = ''): Sh
           : createRedisBreaker(ofShard, timeoutOf(address)),
       queue: createQueue(queueName, prefix, redis),
       overflow: createQueue(overflowQueueName, prefix, redis),
+      callbacks: createQueue<CallbackJob>(callbackQueueName, prefix, redis),
     }
   })
 }
@@ -56,9 +58,10 @@ export function openShards(opening: Opening, count: number, namesBegin = ''): Sh
 export async function closeShards(shards: readonly Shard[]): Promise<void> {
   // Before closing the queues, which would wait for Redis if it is down.
   for (const { redis } of shards) redis.disconnect()
-  for (const { queue, overflow } of shards) {
+  for (const { queue, overflow, callbacks } of shards) {
     await queue.close()
     await overflow.close()
+    await callbacks.close()
   }
 }
 
@@ -77,30 +80,52 @@ export interface Restored {
 }
 
 /** Restores wake-ups (`restoreWakeUps`), each on its shard. A shard that is away doesn't keep those of others. */
-export async function restoreOnShards(
+export function restoreOnShards(shards: readonly Shard[], wakeUps: readonly WakeUp[]): Promise<Restored> {
+  return restoreOn(
+    byShard(shards, wakeUps, ({ requestId }) => requestId),
+    restoreWakeUps,
+  )
+}
+
+/** Restores wake-ups of endpoints likewise. */
+export function restoreEndpointsOnShards(
   shards: readonly Shard[],
-  wakeUps: readonly WakeUp[],
+  wakeUps: readonly EndpointWakeUp[],
+): Promise<Restored> {
+  return restoreOn(
+    byShard(shards, wakeUps, ({ endpointId }) => endpointId),
+    restoreEndpointWakeUps,
+  )
+}
+
+type Part<Item> = readonly [Shard, readonly Item[]]
+
+async function restoreOn<Item>(
+  parts: Part<Item>[],
+  restore: (shard: Shard, part: readonly Item[]) => Promise<number>,
 ): Promise<Restored> {
   const all: Restored = { restored: 0, failures: [] }
-  const restore = async ([shard, part]: Part) => {
+  const restoreOne = async ([shard, part]: Part<Item>) => {
     try {
-      const restored = await shard.throughBreaker(() => restoreWakeUps(shard, part))
+      const restored = await shard.throughBreaker(() => restore(shard, part))
       all.restored += restored
     } catch (error) {
       all.failures.push({ shard, error })
     }
   }
-  await Promise.all(byShard(shards, wakeUps).map(restore))
+  await Promise.all(parts.map(restoreOne))
   return all
 }
 
-type Part = readonly [Shard, readonly WakeUp[]]
-
-function byShard(shards: readonly Shard[], wakeUps: readonly WakeUp[]): Part[] {
+function byShard<Item>(
+  shards: readonly Shard[],
+  wakeUps: readonly Item[],
+  idOf: (wakeUp: Item) => string,
+): Part<Item>[] {
   const [first] = shards
   if (wakeUps.length === 0) return []
   if (first && shards.length === 1) return [[first, wakeUps]]
-  const parts = shards.map((shard) => [shard, [] as WakeUp[]] as const)
-  for (const wakeUp of wakeUps) parts[shardOfSend(wakeUp.requestId, parts.length)]?.[1].push(wakeUp)
+  const parts = shards.map((shard) => [shard, [] as Item[]] as const)
+  for (const wakeUp of wakeUps) parts[shardOfSend(idOf(wakeUp), parts.length)]?.[1].push(wakeUp)
   return parts.filter(([, part]) => part.length > 0)
 }

@@ -15,6 +15,7 @@ import { type Logger, logEvent, logWarningOnceAMinute } from '../platform/logger
 import type { Metrics } from '../platform/metrics.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import { restoreOnShards } from '../queue/shard.ts'
+import { endpointWaker } from '../queue/wake-endpoints.ts'
 import type { Needs } from '../runtime.ts'
 import { channelMoments } from './channel-moments.ts'
 
@@ -32,20 +33,22 @@ export interface ReceivedReceipts {
 
 type Request = Omit<ReceivedReceipts, 'receipts'> & { rows: ReceiptRow[] }
 
-/** Without shards, a worker finds by itself the sends that may go now. */
+/** Without shards, a worker finds by itself the sends that may go now, and the endpoints to call. */
 type Recording = Needs<'db' | 'clock' | 'log' | 'metrics'> & Partial<Needs<'shards'>>
 
 export type ReceiptRecorder = ReturnType<typeof receiptRecorder>
 
 /** Records receipts, and logs and counts what became of each. Concurrent requests share one statement. */
 export function receiptRecorder(runtime: Recording) {
-  const { db, clock, log, metrics } = runtime
+  const { db, clock, log, metrics, shards = [] } = runtime
+  const wakeEndpoints = endpointWaker({ log, shards })
   const lastOfChannels = channelMoments(log, 'last', (moments) => noteReceipts(db, moments))
   const record = async (batch: readonly Request[]): Promise<RecordedReceipt[][]> => {
     const recorded = await recordReceipts(
       db,
       batch.flatMap(({ rows }) => rows),
     )
+    wakeEndpoints(recorded.flatMap(({ endpointsToWake }) => endpointsToWake ?? []))
     const now = new Date(clock.nowMs())
     for (const { channelId } of recorded) if (channelId !== null) lastOfChannels.note(channelId, now)
     let taken = 0

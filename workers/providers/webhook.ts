@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { WebhookConfig } from '../../src/core/providers/webhook.ts'
 import { withTemplateText } from '../../src/core/text-template.ts'
@@ -8,6 +7,7 @@ import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from '
 import { jsonFieldsOf } from './json-fields.ts'
 import type { Delivery, Provider } from './provider.ts'
 import { retryAfterMs } from './retry-wait.ts'
+import { signatureHeaders } from './standard-webhooks.ts'
 import { failureOfStatus, isSuccess } from './status-failures.ts'
 
 const retryLater = { outcome: 'retry_later', fault: 'provider' } as const
@@ -33,29 +33,15 @@ export function webhook(http: HttpClient, nowMs: () => number = Date.now): Provi
   }
 }
 
-/**
- * Every attempt has the same id, so that the receiver can drop a repeat, but a new timestamp and signature.
- *
- * @param nowMs by PostgreSQL's clock, because receivers refuse a timestamp that is some minutes off.
- */
 function signedRequest(delivery: Delivery<WebhookConfig>, nowMs: number): HttpRequest {
   const { requestId, config } = delivery
   const traceparent = activeTraceparent() ?? delivery.traceparent
-  const timestamp = Math.floor(nowMs / 1000)
   const body = bodyOf(delivery)
-  const signatures = [config.secret].flat().map((secret) => {
-    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
-    const signature = createHmac('sha256', key).update(`${requestId}.${timestamp}.`)
-    for (const piece of Buffer.isBuffer(body) ? [body] : body.pieces()) signature.update(piece)
-    return `v1,${signature.digest('base64')}`
-  })
+  const secrets = [config.secret].flat()
   return {
     url: config.url,
     headers: {
-      'content-type': 'application/json',
-      'webhook-id': requestId,
-      'webhook-timestamp': String(timestamp),
-      'webhook-signature': signatures.join(' '),
+      ...signatureHeaders({ id: requestId, body, secrets, nowMs }),
       ...(traceparent && { traceparent }),
     },
     body,

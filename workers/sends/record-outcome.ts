@@ -56,8 +56,8 @@ export function outcomeRecorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics
     const configUsed = holdsChannel ? sealedConfig : undefined
     const recorded = await outcomes.add({ requestId, claimId, record, ...verdict, sealedConfig: configUsed })
     if (!recorded) {
-      await recordLate(send, outcome, record)
-      return { send, outcome: timed, isLate: true, delayMs: undefined, nextInLane: null }
+      const endpointsToWake = await recordLate(send, outcome, record)
+      return { send, outcome: timed, isLate: true, delayMs: undefined, nextInLane: null, endpointsToWake }
     }
 
     logEvent(log, requestId, 'attempt_finished', record)
@@ -70,7 +70,8 @@ export function outcomeRecorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics
     if (status === 'sent' && reportsEach(send)) firstOfChannels.note(send.channelId, new Date(clock.nowMs()))
     for (const effect of receipts?.effects ?? []) noteEffect(runtime, send.provider, requestId, effect)
     count(metrics, send, { status, holdsChannel }, recorded)
-    return { send, outcome: timed, isLate: false, delayMs, nextInLane }
+    const endpointsToWake = recorded.endpointsToWake ?? []
+    return { send, outcome: timed, isLate: false, delayMs, nextInLane, endpointsToWake }
   }
 }
 
@@ -80,20 +81,26 @@ function reportsEach({ provider }: EnteredSend): boolean {
   return receipts?.areForEach === true
 }
 
-/** Records an outcome whose claim was given up because this worker counted as dead. */
+/**
+ * Records an outcome whose claim was given up because this worker counted as dead.
+ *
+ * @returns a function that returns the endpoints to wake.
+ */
 function lateRecorder({ db, log, metrics }: Needs<'db' | 'log' | 'metrics'>) {
   const record = retryUntilAvailable(log, (late: LateOutcome) => recordLateOutcome(db, late))
   return async (
     { requestId, claimId }: EnteredSend,
     outcome: AttemptOutcome,
     attemptRecord: AttemptRecord,
-  ): Promise<void> => {
+  ): Promise<string[]> => {
     const late: AttemptRecord = { ...attemptRecord, late: true }
     const verdict = decideLate(outcome)
-    const status = await record({ requestId, claimId, record: late, verdict })
+    const settled = await record({ requestId, claimId, record: late, verdict })
+    const status = settled?.status
     logEvent(log, requestId, 'attempt_finished', late)
     if (status) logEvent(log, requestId, status, { reason: late.reason })
     if (status) metrics.ended.inc({ status })
+    return settled?.endpointsToWake ?? []
   }
 }
 

@@ -1,4 +1,5 @@
 import { logFault } from '../../src/platform/logger.ts'
+import { endpointWaker } from '../../src/queue/wake-endpoints.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { RetrySettings } from '../retry-delays.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
@@ -9,8 +10,8 @@ import type { Queues } from './wake-next/wake.ts'
 import { laneWaker } from './wake-next/wake-lane.ts'
 
 /**
- * Wakes the sends that waited for this attempt: for the breaker of its channel, for its permit, or behind it in its lane. This
- * happens before its own wake-up leaves the queue: if the worker crashes in between, that wake-up comes again, and the head of
+ * Wakes the endpoints that are told of this attempt, and the sends that waited for it: for the breaker of its channel, for its
+ * permit, or behind it in its lane. This happens before its own wake-up leaves the queue: if the worker crashes in between, that wake-up comes again, and the head of
  * the lane is woken then.
  */
 export function nextWaker(
@@ -21,9 +22,12 @@ export function nextWaker(
   const { log } = runtime
   const lanes = laneWaker(runtime)
   const updateBreaker = channelBreakers(runtime, times)
+  const wakeEndpoints = endpointWaker(runtime)
 
-  const wakeNext = async ({ send, outcome, isLate, delayMs, nextInLane }: RecordedOutcome) => {
+  const wakeNext = async (recorded: RecordedOutcome) => {
+    const { send, outcome, isLate, delayMs, nextInLane, endpointsToWake } = recorded
     const { requestId, channelId, isLimited } = send
+    wakeEndpoints(endpointsToWake)
     if (isLate) return await lanes.wakeHeadOf(requestId)
     await updateBreaker(send, outcome)
     if (isLimited) await permits.grant(channelId)

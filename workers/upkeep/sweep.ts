@@ -1,4 +1,6 @@
 import { failSendsOfDeletedChannels } from '../../db/accounts/deleted-channels.ts'
+import { releaseLostClaims } from '../../db/callbacks/lost-endpoint-claims.ts'
+import type { Database } from '../../db/client.ts'
 import { expireSends } from '../../db/delivery/expiry.ts'
 import { findDeadWorkers, forgetDeadWorkers } from '../../db/delivery/leases.ts'
 import { findLostClaims, giveUpClaims, type LostClaim, type Sweeper } from '../../db/delivery/lost-claims.ts'
@@ -6,6 +8,7 @@ import { retentionTrims } from '../../db/support/retention.ts'
 import { decideLoss } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
+import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
 import { noteEffect } from '../../src/receipts/record-receipts.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type RetrySettings, retryDelays } from '../retry-delays.ts'
@@ -22,20 +25,28 @@ export const pageSize = 500
  * The maintenance besides deliveries: gives up the claims of dead workers, fails sends that have expired or whose channel was
  * deleted, and removes old data. Every worker does all of it, and skips rows that another one is changing.
  *
- * @param inFlight the sends that this worker is processing.
+ * @param inFlight the sends that this worker is processing, and its claims of endpoints.
  */
 export function startSweeps(
   runtime: Queues &
-    Needs<'db' | 'log' | 'metrics', RetrySettings | 'RETENTION_DAYS' | 'MEDIA_RETENTION_HOURS'>,
+    Needs<
+      'db' | 'log' | 'metrics',
+      RetrySettings | 'RETENTION_DAYS' | 'MEDIA_RETENTION_HOURS' | 'CALLBACK_RETENTION_DAYS'
+    >,
   heartbeat: Pick<Heartbeat, 'worker' | 'maySweep' | 'sweepsUntil'>,
   inFlight: () => string[],
   { sweepEveryMs }: Pick<WorkerTimes, 'sweepEveryMs'> = workerTimes,
 ): PeriodicTask {
   const { db, log, metrics, settings } = runtime
-  const trims = retentionTrims({ days: settings.RETENTION_DAYS, mediaHours: settings.MEDIA_RETENTION_HOURS })
+  const trims = retentionTrims({
+    days: settings.RETENTION_DAYS,
+    mediaHours: settings.MEDIA_RETENTION_HOURS,
+    callbackDays: settings.CALLBACK_RETENTION_DAYS,
+  })
   const { worker } = heartbeat
   const lanes = laneWaker(runtime)
   const givingUp = { db, log, metrics, retryDelaysOf: retryDelays(runtime) }
+  const wakeEndpoints = endpointWaker(runtime)
   let looksForOrphansAt = 0
   const failingSweep = (failSome: () => Promise<string[]>, reason: string) =>
     startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () => {
@@ -54,7 +65,8 @@ export function startSweeps(
       const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)
       // Once a minute, also looks for claims that were orphaned in another way.
       if (dead.length === 0 && performance.now() < looksForOrphansAt) return undefined
-      await giveUpLostClaims(givingUp, lanes, sweeper)
+      await giveUpLostClaims(givingUp, { lanes, wakeEndpoints }, sweeper)
+      await releaseLostEndpoints(db, wakeEndpoints, sweeper)
       // Otherwise their claims may not have been given up yet.
       if (heartbeat.maySweep()) await forgetDeadWorkers(db, dead)
       looksForOrphansAt = performance.now() + minuteMs
@@ -81,22 +93,35 @@ export function startSweeps(
 
 type GivingUp = Needs<'db' | 'log' | 'metrics'> & { retryDelaysOf: ReturnType<typeof retryDelays> }
 
-/** It is unknown whether most of these sends' providers were called, so none is blindly sent again (docs/explanation/reliability.md). */
-async function giveUpLostClaims(
-  runtime: GivingUp,
-  lanes: Pick<LaneWaker, 'wakeHeadOf'>,
+interface Wakers {
+  lanes: Pick<LaneWaker, 'wakeHeadOf'>
+  wakeEndpoints: EndpointWaker
+}
+
+async function releaseLostEndpoints(
+  db: Database,
+  wakeEndpoints: EndpointWaker,
   sweeper: Sweeper,
 ): Promise<void> {
   for (;;) {
+    const endpointIds = await releaseLostClaims(db, sweeper, pageSize)
+    wakeEndpoints(endpointIds)
+    if (endpointIds.length < pageSize) return
+  }
+}
+
+/** It is unknown whether most of these sends' providers were called, so none is blindly sent again (docs/explanation/reliability.md). */
+async function giveUpLostClaims(runtime: GivingUp, wakers: Wakers, sweeper: Sweeper): Promise<void> {
+  for (;;) {
     const claims = await findLostClaims(runtime.db, sweeper, pageSize)
     if (claims.length === 0) return
-    await giveUp(runtime, lanes, sweeper, claims)
+    await giveUp(runtime, wakers, sweeper, claims)
   }
 }
 
 async function giveUp(
   { db, log, metrics, retryDelaysOf }: GivingUp,
-  lanes: Pick<LaneWaker, 'wakeHeadOf'>,
+  { lanes, wakeEndpoints }: Wakers,
   sweeper: Sweeper,
   claims: readonly LostClaim[],
 ): Promise<void> {
@@ -112,7 +137,8 @@ async function giveUp(
   const givenUp = new Map((await giveUpClaims(db, sweeper, verdicts)).map((row) => [row.requestId, row]))
   const ours = verdicts.filter(({ requestId }) => givenUp.has(requestId))
   for (const { requestId, attempt, mayHaveCalled, reason, provider, ...verdict } of ours) {
-    const { nextAttemptAt, receipts } = givenUp.get(requestId) ?? {}
+    const { nextAttemptAt, receipts, endpointsToWake } = givenUp.get(requestId) ?? {}
+    wakeEndpoints(endpointsToWake ?? [])
     const status = receipts?.settle ? 'sent' : verdict.status
     const outcome = mayHaveCalled ? {} : { outcome: 'not_called' as const }
     logEvent(log, requestId, 'attempt_lost', { attempt, ...outcome, reason })

@@ -3,6 +3,7 @@ import { cancelSend } from '../../../db/support/cancel.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import type { SendStatus } from '../../core/timeline.ts'
 import { logCanceled } from '../../platform/log-canceled.ts'
+import { endpointWaker } from '../../queue/wake-endpoints.ts'
 import type { Runtime } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
 import { authorize } from '../authenticate.ts'
@@ -26,6 +27,7 @@ export function cancelMessage(
 ) {
   const { db, log, metrics } = runtime
   const wakeHeadOf = laneHeadWaker(runtime)
+  const wakeEndpoints = endpointWaker(runtime)
   const refuseContent = factory.createMiddleware(async (c, next) => {
     const { headers } = c.env.incoming
     const isEmpty = Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined
@@ -50,13 +52,14 @@ export function cancelMessage(
         ? await c.get('deadline').spend(cancelSend(db, requestId, accountId))
         : undefined
       if (!canceled) throw messageNotFound()
-      const { status, isNew } = canceled
+      const { status, isNew, endpointsToWake } = canceled
       if (!isNew && status !== 'canceled') throw notCancelable(status)
       if (isNew) {
         logCanceled(log, requestId, status, { accountId })
         metrics.ended.inc({ status })
         // Not awaited, because Redis may be down.
         void wakeHeadOf(requestId)
+        wakeEndpoints(endpointsToWake ?? [])
       }
       return answerJson(c, { requestId, status })
     },

@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache'
 import { allowNextProbe, closeBreaker, failWaiting, openBreaker } from '../../../db/delivery/breakers.ts'
-import { leastWaitSeconds, longestFailureGapMs } from '../../../src/core/delivery-times.ts'
+import { leastWaitSeconds } from '../../../src/core/delivery-times.ts'
 import type { AttemptOutcome } from '../../../src/core/outcome.ts'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
 import { logEvent } from '../../../src/platform/logger.ts'
 import type { Needs } from '../../../src/runtime.ts'
+import { FailureStreaks } from '../../failure-streaks.ts'
 import { type RetrySettings, retryDelays } from '../../retry-delays.ts'
 import { retryUntilAvailable } from '../../retry-until-available.ts'
 import { type WorkerTimes, workerTimes } from '../../worker-times.ts'
@@ -12,16 +12,7 @@ import type { EnteredSend, TimedOutcome } from '../send-states.ts'
 import { slowStartEnder } from './slow-start.ts'
 import type { Queues } from './wake.ts'
 
-/** A channel's breaker opens after this many failed calls in a row, over at least `failingForMs`. */
-export const failuresToOpen = 5
-const watchedChannels = 10_000
 const pageSize = 1000
-
-interface Streak {
-  failures: number
-  /** Start of the first of these calls, on the clock of `performance.now()`. */
-  since: number
-}
 
 /**
  * The circuit breakers of the channels, shared by all workers through PostgreSQL. The worker that sees a channel fail opens its
@@ -31,11 +22,11 @@ interface Streak {
  */
 export function channelBreakers(
   runtime: Queues & Needs<'db' | 'log' | 'metrics', RetrySettings>,
-  { failingForMs }: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
+  times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {
   const { db, log, metrics } = runtime
   const retryDelaysOf = retryDelays(runtime)
-  const streaks = new LRUCache<string, Streak>({ max: watchedChannels, ttl: longestFailureGapMs })
+  const streaks = new FailureStreaks(times)
   const open = retryUntilAvailable(log, (which: { channelId: string; isAgain: boolean }) =>
     openBreaker(db, which),
   )
@@ -53,15 +44,13 @@ export function channelBreakers(
       return
     }
     if (health === 'alive') {
-      streaks.delete(channelId)
+      streaks.end(channelId)
       if (isProbe && (await close(channelId))) log.info({ event: 'breaker_closed', channelId })
       if (isOverflow) await endSlowStart(channelId)
       return
     }
-    const streak = longer(streaks.get(channelId), performance.now() - durationMs)
-    streaks.set(channelId, streak)
-    if (!isProbe && !isFailing(streak, failingForMs)) return
-    streaks.delete(channelId)
+    if (!streaks.isTooLongAfter(channelId, durationMs) && !isProbe) return
+    streaks.end(channelId)
     const openSeconds = await open({ channelId, isAgain: isProbe })
     if (openSeconds === undefined) return
     const reason = 'reason' in outcome ? outcome.reason : undefined
@@ -84,14 +73,6 @@ export function channelBreakers(
     }
   }
 }
-
-const longer = (streak: Streak | undefined, since: number): Streak => ({
-  failures: (streak?.failures ?? 0) + 1,
-  since: Math.min(streak?.since ?? since, since),
-})
-
-const isFailing = ({ failures, since }: Streak, failingForMs: number) =>
-  failures >= failuresToOpen && performance.now() - since >= failingForMs
 
 /** What an outcome says about the channel's provider; undefined if nothing. */
 function healthOf(outcome: AttemptOutcome): 'alive' | 'failing' | undefined {

@@ -1,0 +1,69 @@
+import type { ClaimedEndpoint, DueCallback } from '../../db/callbacks/endpoint-claims.ts'
+import { callbackBody, webhookIdOf } from '../../src/core/callback.ts'
+import type { CallbackAnswer } from '../../src/core/callback-outcome.ts'
+import { openConfig } from '../../src/core/sealed-config.ts'
+import { logFault } from '../../src/platform/logger.ts'
+import { credentialsKeys } from '../../src/platform/settings.ts'
+import type { Needs } from '../../src/runtime.ts'
+import type { HttpClient, HttpResult } from '../providers/http.ts'
+import { retryAfterMs } from '../providers/retry-wait.ts'
+import { signatureHeaders } from '../providers/standard-webhooks.ts'
+import { withinTimeLimit } from '../sends/dispatch/time-limit.ts'
+
+const noAnswer: HttpResult = { kind: 'maybe_sent', reason: 'no whole answer in time' }
+
+/** Calls an endpoint once, within the time limit. Of its answer, only the status and Retry-After are used. */
+export function endpointCaller(
+  {
+    clock,
+    log,
+    settings,
+  }: Needs<'clock' | 'log', 'CALLBACK_TIMEOUT_SECONDS' | 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'>,
+  http: Pick<HttpClient, 'post'>,
+) {
+  const timeoutMs = settings.CALLBACK_TIMEOUT_SECONDS * 1000
+  const secretsOf = secretsOpener(credentialsKeys(settings))
+
+  return async (claimed: ClaimedEndpoint, callback: DueCallback): Promise<CallbackAnswer> => {
+    const startedAt = performance.now()
+    const result = await call(claimed, callback).catch((error: unknown): HttpResult => {
+      logFault(log, 'callback_fault', error, {
+        endpointId: claimed.endpointId,
+        requestId: callback.requestId,
+      })
+      return {
+        kind: 'not_sent',
+        reason: 'the call failed with an error; see callback_fault in the log of the worker',
+      }
+    })
+    const durationMs = Math.round(performance.now() - startedAt)
+    if (result.kind !== 'answer') return { status: null, reason: result.reason, durationMs }
+    return { status: result.status, reason: null, durationMs, retryAfterMs: retryAfterMs(result) }
+  }
+
+  async function call(claimed: ClaimedEndpoint, callback: DueCallback): Promise<HttpResult> {
+    const body = Buffer.from(callbackBody(callback))
+    const id = webhookIdOf(callback)
+    const headers = signatureHeaders({ id, body, secrets: secretsOf(claimed), nowMs: clock.nowMs() })
+    return await withinTimeLimit(
+      timeoutMs,
+      (signal) => http.post({ url: claimed.url, headers, body }, signal),
+      noAnswer,
+    )
+  }
+}
+
+/** Opens the secrets once for all calls of a read. */
+function secretsOpener(keys: readonly Buffer[]) {
+  const opened = new WeakMap<ClaimedEndpoint, string[]>()
+  return (claimed: ClaimedEndpoint): string[] => {
+    const known = opened.get(claimed)
+    if (known) return known
+    const sealed = [claimed.sealedSecret, claimed.sealedFormerSecret].filter((text) => text !== null)
+    const secrets = sealed.map(
+      (text) => (openConfig(text, claimed.endpointId, keys) as { secret: string }).secret,
+    )
+    opened.set(claimed, secrets)
+    return secrets
+  }
+}

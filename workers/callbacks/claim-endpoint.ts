@@ -1,0 +1,40 @@
+import {
+  type ClaimedEndpoint,
+  type ClaimRequest,
+  claimEndpoints,
+  releaseEndpoints,
+} from '../../db/callbacks/endpoint-claims.ts'
+import { isRowFault } from '../../db/errors.ts'
+import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import type { Needs } from '../../src/runtime.ts'
+import { retryUntilAvailable } from '../retry-until-available.ts'
+
+const maxEndpointsPerFlush = 100
+
+type EndedClaim = Pick<ClaimRequest, 'endpointId' | 'claimId'>
+
+/** Claims and releases endpoints, many of them in one statement. */
+export function endpointClaimer({ db, log }: Needs<'db' | 'log'>, worker: string) {
+  const takes = new MicroBatch<ClaimRequest, ClaimedEndpoint | undefined>({
+    maxItems: maxEndpointsPerFlush,
+    isItemsFault: isRowFault,
+    flush: retryUntilAvailable(log, async (requests) => {
+      const claims = new Map(
+        (await claimEndpoints(db, requests, worker)).map((claimed) => [claimed.endpointId, claimed]),
+      )
+      return requests.map(({ endpointId }) => claims.get(endpointId))
+    }),
+  })
+  const ends = new MicroBatch<EndedClaim, void>({
+    maxItems: maxEndpointsPerFlush,
+    flush: retryUntilAvailable(log, async (claims) => {
+      await releaseEndpoints(db, claims)
+      return claims.map(() => undefined)
+    }),
+  })
+  return {
+    /** @returns undefined if the endpoint may not be called, or another worker calls it. */
+    claim: (request: ClaimRequest) => takes.add(request),
+    release: (claimed: EndedClaim) => ends.add(claimed),
+  }
+}

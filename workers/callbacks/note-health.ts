@@ -1,0 +1,76 @@
+import type { ClaimedEndpoint, DueCallback } from '../../db/callbacks/endpoint-claims.ts'
+import { noteEndpointAnswer, noteEndpointFailure } from '../../db/callbacks/endpoint-health.ts'
+import { openEndpointBreaker } from '../../db/delivery/breakers.ts'
+import { type CallbackAnswer, type CallbackVerdict, decideCallback } from '../../src/core/callback-outcome.ts'
+import type { Needs } from '../../src/runtime.ts'
+import { FailureStreaks } from '../failure-streaks.ts'
+import { retryUntilAvailable } from '../retry-until-available.ts'
+import type { WorkerTimes } from '../worker-times.ts'
+
+const goneReason = 'the endpoint answered 410: it wants no more callbacks'
+
+/**
+ * Decides what becomes of a callback after a call, and notes what the call says about its endpoint: that it answers, or fails,
+ * wants no more, or has to be left alone for a while. A circuit breaker follows the same rules as that of a channel.
+ */
+export function healthNoter(
+  { db, log, metrics, settings }: Needs<'db' | 'log' | 'metrics', 'CALLBACK_RETRY_DELAYS_SECONDS'>,
+  times: Pick<WorkerTimes, 'failingForMs'>,
+) {
+  const streaks = new FailureStreaks(times)
+  const noteAnswer = retryUntilAvailable(log, (id: string) => noteEndpointAnswer(db, id))
+  const noteFailure = retryUntilAvailable(
+    log,
+    ({ id, disables }: { id: string; disables: string | undefined }) => noteEndpointFailure(db, id, disables),
+  )
+  const open = retryUntilAvailable(log, (which: { endpointId: string; isAgain: boolean }) =>
+    openEndpointBreaker(db, which),
+  )
+  const noted = new WeakSet<ClaimedEndpoint>()
+
+  return async (
+    claimed: ClaimedEndpoint,
+    callback: DueCallback,
+    answer: CallbackAnswer,
+  ): Promise<CallbackVerdict> => {
+    const { endpointId } = claimed
+    const rules = { retryDelaysSeconds: settings.CALLBACK_RETRY_DELAYS_SECONDS, random: Math.random() }
+    const verdict = decideCallback(answer, callback.tried - callback.triedBeforeResend + 1, rules)
+    if (verdict.result === 'delivered') await answered(claimed)
+    else await failed(claimed, answer, verdict.result === 'gone' ? goneReason : undefined)
+    return verdict
+
+    async function answered({ isAnswering, isAnswerOld }: ClaimedEndpoint): Promise<void> {
+      streaks.end(endpointId)
+      if ((isAnswering && !isAnswerOld) || noted.has(claimed)) return
+      noted.add(claimed)
+      if (await noteAnswer(endpointId)) log.info({ event: 'breaker_closed', endpointId })
+    }
+  }
+
+  async function failed(
+    claimed: ClaimedEndpoint,
+    answer: CallbackAnswer,
+    disables: string | undefined,
+  ): Promise<void> {
+    const { endpointId, isProbe } = claimed
+    const disabledFor = await noteFailure({ id: endpointId, disables })
+    if (disabledFor !== undefined) {
+      log.error({ event: 'endpoint_disabled', endpointId, reason: disabledFor })
+      metrics.endpointsDisabled.inc()
+      return
+    }
+    if (!streaks.isTooLongAfter(endpointId, answer.durationMs) && !isProbe) return
+    streaks.end(endpointId)
+    const openSeconds = await open({ endpointId, isAgain: isProbe })
+    if (openSeconds === undefined) return
+    log.warn({
+      event: 'breaker_opened',
+      endpointId,
+      status: answer.status,
+      reason: answer.reason,
+      openSeconds,
+    })
+    metrics.breakerOpenings.inc()
+  }
+}

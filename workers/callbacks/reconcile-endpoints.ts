@@ -1,0 +1,26 @@
+import { findDueEndpoints } from '../../db/callbacks/due-endpoints.ts'
+import { restoreEndpointsOnShards } from '../../src/queue/shard.ts'
+import type { Needs } from '../../src/runtime.ts'
+import { type PeriodicTask, startPeriodicTask } from '../upkeep/periodic-task.ts'
+import { type WorkerTimes, workerTimes } from '../worker-times.ts'
+
+const endpointsPerPass = 1000
+
+/**
+ * Adds wake-ups for endpoints that have something to be told but no wake-up, or too late a one: because Redis was down or lost
+ * its data, or because nobody wakes them, as after an expiry or a replay.
+ */
+export function startEndpointReconciler(
+  { db, log, metrics, shards }: Needs<'db' | 'log' | 'metrics' | 'shards'>,
+  times: Pick<WorkerTimes, 'reconcileEveryMs' | 'overdueByMs'> = workerTimes,
+): PeriodicTask {
+  const pauseMs = times.reconcileEveryMs
+  const { overdueByMs } = times
+  return startPeriodicTask({ log, event: 'reconcile_failed', pauseMs }, async () => {
+    const due = await findDueEndpoints(db, { overdueByMs, limit: endpointsPerPass })
+    const { restored, failures } = await restoreEndpointsOnShards(shards, due)
+    metrics.reconciledEndpoints.inc(restored)
+    if (failures[0]) throw failures[0].error
+    return undefined
+  })
+}
