@@ -3,6 +3,7 @@ import { Readiness } from '../platform/readiness.ts'
 import { authenticate, checkHost, refuseForeignForms } from './access.ts'
 import { assets } from './assets.ts'
 import type { AdminApp, AdminEnv, AdminRuntime } from './context.ts'
+import { endpoints } from './endpoints/routes.tsx'
 import { answerError, PageError } from './errors.tsx'
 import { inbox } from './inbox/routes.tsx'
 import { metrics } from './metrics.ts'
@@ -29,6 +30,7 @@ export function createAdminApp(runtime: AdminRuntime, readiness = new Readiness(
   app.get('/admin.css', assets.styles)
   app.get('/icon.svg', assets.icon)
   app.route('/support', support(runtime))
+  app.route('/endpoints', endpoints(runtime))
   app.route('/inbox', inbox(runtime))
   app.route('/queues', queueBoard(runtime))
   app.get('/metrics', ...metrics(runtime))

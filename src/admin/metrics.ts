@@ -1,3 +1,4 @@
+import type { Queue } from 'bullmq'
 import { type Backlog, readBacklog } from '../../db/support/backlog.ts'
 import { providerNames } from '../core/providers/index.ts'
 import { Deadline } from '../platform/deadline.ts'
@@ -5,7 +6,6 @@ import { logWarning } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { readyWithin } from '../platform/redis.ts'
 import { scrape } from '../platform/scrape.ts'
-import type { SendQueue } from '../queue/queue.ts'
 import { type AdminRuntime, factory } from './context.ts'
 
 /** PostgreSQL and Redis are read at most once in this time, however many scrapes there are. */
@@ -34,19 +34,21 @@ export function metrics(runtime: AdminRuntime) {
         for (const gauge of [gauges.heldChannels, gauges.breakers, gauges.withoutReceipts]) gauge.reset()
         // `reset()` would set a gauge without labels to 0.
         gauges.workers.remove()
+        gauges.oldestCallback.remove()
+        for (const gauge of [gauges.callbacksWaiting, gauges.endpoints]) gauge.reset()
       },
     }),
-    ...[...shards, ...formerShards].map(({ name: shard, redis, queue, overflow }) =>
+    ...[...shards, ...formerShards].map(({ name: shard, redis, queue, overflow, callbacks }) =>
       collector(runtime, {
         name: 'queues',
         shard,
         read: async () => {
           await readyWithin(redis, connectWithinMs)
-          return await Promise.all([queue, overflow].map(countJobs))
+          return await Promise.all([queue, overflow, callbacks].map(countJobs))
         },
         show: (counts) => showQueues(gauges, shard, counts),
         clear: () => {
-          for (const { name } of [queue, overflow])
+          for (const { name } of [queue, overflow, callbacks])
             for (const state of states) gauges.queueJobs.remove({ queue: name, state, shard })
         },
       }),
@@ -101,7 +103,7 @@ function collector<T>({ log, metrics: gauges }: AdminRuntime, collected: Collect
   }
 }
 
-async function countJobs(queue: SendQueue) {
+async function countJobs(queue: Pick<Queue, 'name' | 'getJobCounts'>) {
   return { queue: queue.name, counts: await queue.getJobCounts(...states) }
 }
 
@@ -115,7 +117,8 @@ function showQueues(
   }
 }
 
-function showBacklog(gauges: Metrics, { unfinished, oldestWaiting, channels, workers }: Backlog): void {
+function showBacklog(gauges: Metrics, backlog: Backlog): void {
+  const { unfinished, oldestWaiting, channels, callbacks, workers } = backlog
   for (const [state, count] of Object.entries(unfinished)) gauges.unfinished.set({ state }, count)
   for (const [kind, seconds] of Object.entries(oldestWaiting)) {
     gauges.oldestWaiting.set({ channels: kind }, seconds)
@@ -127,5 +130,10 @@ function showBacklog(gauges: Metrics, { unfinished, oldestWaiting, channels, wor
     gauges.breakers.set({ provider, state: 'half_open' }, one?.breakersHalfOpen ?? 0)
     gauges.withoutReceipts.set({ provider }, one?.withoutReceipts ?? 0)
   }
+  for (const state of ['due', 'later', 'disabled'] as const)
+    gauges.callbacksWaiting.set({ state }, callbacks[state])
+  gauges.oldestCallback.set(callbacks.oldestDue)
+  gauges.endpoints.set({ state: 'disabled' }, callbacks.disabledEndpoints)
+  gauges.endpoints.set({ state: 'failing' }, callbacks.failingEndpoints)
   gauges.workers.set(workers)
 }

@@ -38,11 +38,12 @@ export function queueBoard({ shards, formerShards }: AdminRuntime) {
   const shown = [...shards, ...formerShards]
   const adapter = new HonoAdapter(serveStatic).setBasePath(basePath)
   createBullBoard({
-    queues: shown.flatMap(({ name, queue, overflow }) => {
+    queues: shown.flatMap(({ name, queue, overflow, callbacks }) => {
       const options = { readOnlyMode: true, prefix: shown.length === 1 ? '' : `${name}-` }
       return [
         new BullMQAdapter(queue, { ...options, description: 'Sends within the quota of their account' }),
         new BullMQAdapter(overflow, { ...options, description: 'Sends beyond the quota of their account' }),
+        new BullMQAdapter(callbacks, { ...options, description: 'Endpoints that have something to be told' }),
       ]
     }),
     serverAdapter: adapter,

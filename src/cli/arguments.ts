@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { accountExists, type RateLimit } from '../../db/accounts/accounts.ts'
 import type { Database } from '../../db/client.ts'
 import { type Permission, permissions } from '../core/api-key.ts'
+import { type SendChange, sendChangeTypes } from '../core/callback.ts'
 import { isLongerThan, isStorable } from '../core/characters.ts'
 import { anyContact, type Contact, parseContact } from '../core/contact.ts'
 import { canBeRecordId } from '../core/record-id.ts'
@@ -89,6 +90,27 @@ export function permissionList(text: string): Permission[] {
     throw new InvalidArgumentError(`Use one or both of ${permissions.join(',')}.`)
   }
   return named
+}
+
+/** The changes that an endpoint is told, or `all`, also those of later releases. */
+export function changeList(text: string): SendChange[] | 'all' {
+  if (text === 'all') return text
+  const named = [...new Set(text.split(',').map((name) => name.trim()))]
+  if (!named.every((name): name is SendChange => sendChangeTypes.some((known) => known === name))) {
+    throw new InvalidArgumentError(`Use all, or some of ${sendChangeTypes.join(',')}.`)
+  }
+  return named
+}
+
+const longestOverlapSeconds = 7 * 86_400
+
+/** How long a former secret signs besides. */
+export function overlapSeconds(text: string): number {
+  const seconds = durationMs(text) / 1000
+  if ((seconds === 0 && !/^0[smhd]$/.test(text)) || seconds > longestOverlapSeconds) {
+    throw new InvalidArgumentError('Use 0s to 7d, e.g. 24h.')
+  }
+  return seconds
 }
 
 /** Throws a CliError, because commander's own error would repeat the text, which may contain credentials. */

@@ -1,28 +1,39 @@
 import type { Command } from 'commander'
-import { rotateConfigs } from '../../db/accounts/sealed-configs.ts'
+import { type Rotation, rotateConfigs } from '../../db/accounts/sealed-configs.ts'
+import { rotateSealedSecrets } from '../../db/callbacks/sealed-secrets.ts'
 import { type Answerer, CliError } from './answer.ts'
 
 export function credentialsCommands(program: Command, answer: Answerer): void {
   program
     .command('credentials')
-    .description("encryption of the channels' configs")
+    .description("encryption of the channels' configs and the endpoints' secrets")
     .command('rotate')
-    .description('reseal every channel config from CREDENTIALS_KEY_PREVIOUS to CREDENTIALS_KEY')
+    .description(
+      'reseal every channel config and endpoint secret from CREDENTIALS_KEY_PREVIOUS to CREDENTIALS_KEY',
+    )
     .action((_options: object, command: Command) =>
       answer(command, async ({ db, setting }) => {
         const previous = setting('CREDENTIALS_KEY_PREVIOUS')
         const current = setting('CREDENTIALS_KEY')
-        const { rotated, already, unopened } = await rotateConfigs(
-          db,
-          previous ? [current, previous] : [current],
-        )
-        if (unopened.length === 0) return { rotated: rotated.length, already: already.length }
-        const hint = previous
-          ? 'set each config again: channel update ID --config JSON'
-          : 'set CREDENTIALS_KEY_PREVIOUS to the former key'
-        throw new CliError(
-          `${rotated.length} rotated, ${already.length} rotated before; no key opens the config of ${unopened.join(', ')}: ${hint}`,
-        )
+        const keys = previous ? ([current, previous] as const) : ([current] as const)
+        const configs = await rotateConfigs(db, keys)
+        const secrets = await rotateSealedSecrets(db, keys)
+        const count = (of: keyof Rotation) => configs[of].length + secrets[of].length
+        const rotated = count('rotated')
+        const already = count('already')
+        if (count('unopened') === 0) return { rotated, already }
+        const unopened = [
+          ...(configs.unopened.length > 0 ? [`the config of ${configs.unopened.join(', ')}`] : []),
+          ...(secrets.unopened.length > 0 ? [`the secret of ${secrets.unopened.join(', ')}`] : []),
+        ].join(', and ')
+        const again = [
+          ...(configs.unopened.length > 0 ? ['set each config again: channel update ID --config JSON'] : []),
+          ...(secrets.unopened.length > 0
+            ? ['replace each secret: endpoint rotate-secret ID --overlap 0s']
+            : []),
+        ].join('; ')
+        const hint = previous ? again : 'set CREDENTIALS_KEY_PREVIOUS to the former key'
+        throw new CliError(`${rotated} rotated, ${already} rotated before; no key opens ${unopened}: ${hint}`)
       }),
     )
 }

@@ -4,11 +4,13 @@ import { isUnavailable } from '../../db/errors.ts'
 import { settingIssue } from '../platform/start-issue.ts'
 import { accountCommands } from './account.ts'
 import { answerer, type Terminal } from './answer.ts'
+import { callbackCommands } from './callback.ts'
 import { cancelCommand } from './cancel.ts'
 import { channelCommands } from './channel.ts'
 import { contactCommands } from './contact.ts'
 import { conversationCommands } from './conversation.ts'
 import { credentialsCommands } from './credentials.ts'
+import { endpointCommands } from './endpoint.ts'
 import { flowCommands } from './flow.ts'
 import { keyCommands } from './key.ts'
 import { receiptCommands } from './receipts.ts'
@@ -43,6 +45,8 @@ function buildProgram(terminal: Terminal): Command {
   contactCommands(program, answer)
   credentialsCommands(program, answer)
   receiptCommands(program, answer)
+  endpointCommands(program, answer)
+  callbackCommands(program, answer)
   traceCommand(program, answer)
   replayCommand(program, answer)
   cancelCommand(program, answer)

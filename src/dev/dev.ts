@@ -88,6 +88,7 @@ function placesToLook({ apiUrl, adminUrl }: Stack, accountId: string): string {
   return [
     `Read and try the API: ${apiUrl}/docs`,
     'Trace a send: npm run -s cli -- trace REQUEST_ID',
+    'See callbacks arrive, in another terminal: npm run -s callbacks',
     `Support page: ${adminUrl}/support`,
     `Inbox of the sandbox: ${adminUrl}/inbox`,
     `Queues: ${adminUrl}/queues`,

@@ -10,6 +10,7 @@ import { explainUnknownId, findRequestId } from '../../core/request-id.ts'
 import { buildTimeline } from '../../core/timeline.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
+import { callbacksOfSend } from './callbacks-page.tsx'
 import { cancel } from './cancel.tsx'
 import { fieldsOf } from './form-fields.ts'
 import { replay } from './replay.tsx'
@@ -58,6 +59,7 @@ export function support(runtime: AdminRuntime): AdminApp {
   app.get('/:requestId', (c) => show(c, c.req.param('requestId')))
   app.route('/:requestId/replay', replay(runtime))
   app.route('/:requestId/cancel', cancel(runtime))
+  app.route('/:requestId/callbacks', callbacksOfSend(runtime))
   return app
 }
 

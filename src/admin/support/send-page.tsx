@@ -12,6 +12,7 @@ import { Layout } from '../layout.tsx'
 import { MessageContent } from '../message-content.tsx'
 import { FindBox } from './find-box.tsx'
 import { Fact, SendDetails } from './send-details.tsx'
+import { SendTabs } from './send-tabs.tsx'
 
 interface SendPageProps {
   timeline: Timeline
@@ -31,6 +32,7 @@ export function SendPage(props: SendPageProps) {
   return (
     <Layout title={`${status} ${requestId}`} at="/support" refreshSeconds={refreshSeconds}>
       <FindBox />
+      <SendTabs requestId={requestId} at="timeline" />
       <section class={`verdict ${explanation.tone}`} aria-live="polite">
         <p class="kicker">
           <State status={status} /> <span class="muted">{stateWords[status]}</span>

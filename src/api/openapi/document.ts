@@ -7,6 +7,7 @@ import { paths } from './paths.ts'
 import { bodySchemas } from './request-body.ts'
 import { headers } from './responses.ts'
 import { timelineSchemas } from './timeline.ts'
+import { callbackSchemas, webhooks } from './webhooks.ts'
 
 export type DocumentSettings = Pick<
   Settings,
@@ -39,12 +40,14 @@ export function openApiDocument(settings: DocumentSettings) {
         name: 'Messages',
         description: 'Send messages now or later, cancel them, list them, and read their state and timeline.',
       },
+      { name: 'Callbacks', description: 'What the endpoints of an account are told.' },
       { name: 'Receipts', description: 'What providers report after they have accepted a message.' },
       ...(publicBaseUrl === undefined ? [] : [{ name: 'Media', description: 'Links for providers.' }]),
       { name: 'Health', description: 'For load balancers.' },
       { name: 'Documentation', description: 'This document, and its page.' },
     ],
     paths: paths(settings),
+    webhooks: webhooks(),
     components: {
       securitySchemes: {
         apiKey: {
@@ -62,6 +65,7 @@ export function openApiDocument(settings: DocumentSettings) {
         ...timelineSchemas(),
         WebhookReceipt: inputSchema(webhookReceipt),
         ...batchAndListSchemas(),
+        ...callbackSchemas,
         Index: indexSchema,
         Health: health,
         Error: error,

@@ -1,0 +1,84 @@
+import type { ToldCallback } from '../../../db/callbacks/told.ts'
+import type { CallbackTry } from '../../core/callback-outcome.ts'
+import { Moment } from '../inline-elements.tsx'
+
+/** Its path and query may hold secrets. */
+export const hostOf = (url: string) => new URL(url).host
+
+/** Callbacks with their tries, and when the next one is. */
+export function CallbackTable({
+  callbacks,
+  of,
+}: {
+  callbacks: readonly ToldCallback[]
+  of: 'send' | 'endpoint'
+}) {
+  return (
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{of === 'send' ? 'Endpoint' : 'Send'}</th>
+            <th scope="col">Change</th>
+            <th scope="col">State</th>
+            <th scope="col">Tries</th>
+          </tr>
+        </thead>
+        <tbody>
+          {callbacks.map((callback) => (
+            <tr>
+              <td>
+                {of === 'send' ? (
+                  <a href={`/endpoints/${callback.endpointId}`}>{hostOf(callback.url)}</a>
+                ) : (
+                  <a href={`/support/${callback.requestId}/callbacks`} class="id">
+                    {callback.requestId}
+                  </a>
+                )}
+              </td>
+              <td>
+                {callback.sequence} {callback.type}{' '}
+                <span class="muted">
+                  <Moment at={callback.createdAt} />
+                </span>
+              </td>
+              <td>
+                <CallbackState {...callback} />
+              </td>
+              <td>
+                <Tries tries={callback.tries} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function CallbackState({ finishedAt, givenUp, isDisabled, isBehind, tried, nextTryAt }: ToldCallback) {
+  if (givenUp) return <>given up</>
+  if (finishedAt) return <>delivered</>
+  if (isDisabled) return <>kept: the endpoint is disabled</>
+  if (isBehind) return <>waits for the one before it</>
+  if (nextTryAt.getTime() <= Date.now())
+    return <>{tried === 0 ? 'about to be sent' : 'about to be tried again'}</>
+  return (
+    <>
+      next try <Moment at={nextTryAt} />
+    </>
+  )
+}
+
+function Tries({ tries }: { tries: readonly CallbackTry[] }) {
+  if (tries.length === 0) return <span class="muted">none</span>
+  return (
+    <ol>
+      {tries.map(({ at, status, reason, durationMs }) => (
+        <li>
+          <Moment at={at} /> {status ?? reason} <span class="muted">{durationMs} ms</span>
+        </li>
+      ))}
+    </ol>
+  )
+}

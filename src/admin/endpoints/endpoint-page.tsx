@@ -1,0 +1,99 @@
+import type { findEndpoint } from '../../../db/callbacks/endpoints.ts'
+import type { ToldCallback } from '../../../db/callbacks/told.ts'
+import { Moment } from '../inline-elements.tsx'
+import { Layout } from '../layout.tsx'
+import { Fact } from '../support/send-details.tsx'
+import { CallbackTable, hostOf } from './callback-table.tsx'
+
+type Endpoint = NonNullable<Awaited<ReturnType<typeof findEndpoint>>>
+
+interface EndpointPageProps {
+  endpoint: Endpoint
+  callbacks: readonly ToldCallback[]
+  /** How many callbacks were just made to wait again. */
+  resent: number | undefined
+}
+
+/** An endpoint: whether it answers, what waits for it, and its last answers. */
+export function EndpointPage({ endpoint, callbacks, resent }: EndpointPageProps) {
+  const { endpointId, disabledAt, failingSince } = endpoint
+  return (
+    <Layout title={`Endpoint ${hostOf(endpoint.url)}`} at="/support">
+      <section class={`verdict ${disabledAt || failingSince ? 'bad' : 'good'}`}>
+        <p class="kicker">Endpoint of callbacks</p>
+        <h1>{headline(endpoint)}</h1>
+        {resent !== undefined && <p>{resent} callbacks are being sent again.</p>}
+        {disabledAt && (
+          <p>
+            Run: <code>endpoint enable {endpointId}</code>
+          </p>
+        )}
+      </section>
+      <Details endpoint={endpoint} />
+      <section aria-labelledby="resend">
+        <h2 id="resend">Send again</h2>
+        <form method="post" action={`/endpoints/${endpointId}/resend`}>
+          <p class="field">
+            <label for="since">Changes since (UTC)</label>
+            <input id="since" name="since" type="datetime-local" required />
+          </p>
+          <p class="field">
+            <input id="onlyGivenUp" name="onlyGivenUp" type="checkbox" value="yes" checked />
+            <label for="onlyGivenUp">Only those that were given up</label>
+          </p>
+          <button type="submit">Send again</button>
+        </form>
+      </section>
+      <section aria-labelledby="last">
+        <h2 id="last">Of the newest sends</h2>
+        {callbacks.length === 0 ? (
+          <p class="muted">Nothing yet.</p>
+        ) : (
+          <CallbackTable callbacks={callbacks} of="endpoint" />
+        )}
+      </section>
+    </Layout>
+  )
+}
+
+function headline({ disabledAt, disabledReason, failingSince, answeredAt }: Endpoint): string {
+  if (disabledAt) return `It is disabled: ${disabledReason}.`
+  if (failingSince) return 'Its calls fail.'
+  return answeredAt ? 'It answers.' : 'It has not answered yet.'
+}
+
+function Details({ endpoint }: { endpoint: Endpoint }) {
+  const { endpointId, accountId, events, waiting, ...moments } = endpoint
+  const { createdAt, disabledAt, failingSince, breakerOpenUntil, answeredAt } = moments
+  const rows = [
+    ['Created', createdAt],
+    ['Disabled', disabledAt],
+    ['Failing since', failingSince],
+    ['Left alone until', breakerOpenUntil],
+    ['Last answered, about', answeredAt],
+  ] as const
+  return (
+    <section aria-labelledby="facts">
+      <h2 id="facts">Details</h2>
+      <dl class="facts">
+        <Fact name="endpointId">
+          <span class="id">{endpointId}</span>
+        </Fact>
+        <Fact name="Account">
+          <span class="id">{accountId}</span>
+        </Fact>
+        <Fact name="Host">{hostOf(endpoint.url)}</Fact>
+        <Fact name="Changes">{events?.join(', ') ?? 'all'}</Fact>
+        <Fact name="Waiting">{waiting}</Fact>
+        {rows.map(
+          ([name, at]) =>
+            at && (
+              <Fact name={name}>
+                <Moment at={at} />
+              </Fact>
+            ),
+        )}
+      </dl>
+    </section>
+  )
+}

@@ -1,0 +1,46 @@
+import { findEndpoint } from '../../../db/callbacks/endpoints.ts'
+import { resendOfEndpoint } from '../../../db/callbacks/resends.ts'
+import { findLastTold } from '../../../db/callbacks/told.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
+import { PageError } from '../errors.tsx'
+import { fieldsOf } from '../support/form-fields.ts'
+import { EndpointPage } from './endpoint-page.tsx'
+
+const shownCallbacks = 50
+
+/** The pages of endpoints (docs/reference/callbacks.md). Workers find within seconds what is to be sent again. */
+export function endpoints({ db, log }: AdminRuntime): AdminApp {
+  const app: AdminApp = factory.createApp()
+
+  app.get('/:endpointId', async (c) => {
+    const endpoint = await find(c.req.param('endpointId'))
+    const callbacks = await findLastTold(db, [endpoint.endpointId, shownCallbacks])
+    const resent = /^\d{1,9}$/.exec(c.req.query('resent') ?? '')
+    return c.html(
+      <EndpointPage
+        endpoint={endpoint}
+        callbacks={callbacks}
+        resent={resent ? Number(resent[0]) : undefined}
+      />,
+    )
+  })
+
+  app.post('/:endpointId/resend', async (c) => {
+    const { endpointId } = await find(c.req.param('endpointId'))
+    const { since, onlyGivenUp } = await fieldsOf(c)
+    const from = new Date(`${String(since)}Z`)
+    if (Number.isNaN(from.getTime()))
+      throw new PageError(400, 'Give the time since when, for example 2026-11-21T14:00, in UTC.')
+    const resent = await resendOfEndpoint(db, { endpointId, since: from, onlyGivenUp: onlyGivenUp === 'yes' })
+    log.info({ event: 'callbacks_resent', endpointId, resent, by: 'support page' })
+    return c.redirect(`/endpoints/${endpointId}?resent=${resent}`, 303)
+  })
+
+  const find = async (endpointId: string) => {
+    const endpoint = canBeRecordId(endpointId) ? await findEndpoint(db, endpointId) : undefined
+    if (endpoint) return endpoint
+    throw new PageError(404, 'There is no such endpoint.')
+  }
+  return app
+}

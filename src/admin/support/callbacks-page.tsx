@@ -1,0 +1,44 @@
+import { findToldOfSend, type ToldCallback } from '../../../db/callbacks/told.ts'
+import { findSend } from '../../../db/support/sends.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
+import { CallbackTable } from '../endpoints/callback-table.tsx'
+import { PageError } from '../errors.tsx'
+import { Layout } from '../layout.tsx'
+import { SendTabs } from './send-tabs.tsx'
+
+/** What endpoints are told of a send. */
+export function callbacksOfSend({ db }: AdminRuntime): AdminApp {
+  const app: AdminApp = factory.createApp()
+  app.get('/', async (c) => {
+    const requestId = c.req.param('requestId') ?? ''
+    const isKnown = canBeRecordId(requestId) && (await findSend(db, requestId))
+    if (!isKnown)
+      throw new PageError(404, 'There is no such send: it was never accepted, or is no longer kept.')
+    return c.html(<CallbacksPage requestId={requestId} callbacks={await findToldOfSend(db, [requestId])} />)
+  })
+  return app
+}
+
+function CallbacksPage({ requestId, callbacks }: { requestId: string; callbacks: readonly ToldCallback[] }) {
+  return (
+    <Layout title={`Callbacks ${requestId}`} at="/support">
+      <SendTabs requestId={requestId} at="callbacks" />
+      <h1>What endpoints are told</h1>
+      <p class="id">{requestId}</p>
+      {callbacks.length === 0 ? (
+        <p>
+          Nothing: its account has no endpoint that takes its changes, it has not changed yet, or its
+          callbacks are no longer kept.
+        </p>
+      ) : (
+        <>
+          <CallbackTable callbacks={callbacks} of="send" />
+          <p>
+            To repeat them, run: <code>callback resend {requestId}</code>
+          </p>
+        </>
+      )}
+    </Layout>
+  )
+}

@@ -1,0 +1,49 @@
+import type { Command } from 'commander'
+import { findEndpoint } from '../../db/callbacks/endpoints.ts'
+import { resendOfEndpoint, resendOfSend } from '../../db/callbacks/resends.ts'
+import type { Database } from '../../db/client.ts'
+import { findSend } from '../../db/support/sends.ts'
+import { canBeRecordId } from '../core/record-id.ts'
+import { type Answerer, CliError } from './answer.ts'
+import { pastMoment } from './arguments.ts'
+import { noEndpoint } from './endpoint.ts'
+
+interface ResendOptions {
+  endpoint?: string
+  since?: Date
+  only?: 'given-up'
+}
+
+export function callbackCommands(program: Command, answer: Answerer): void {
+  program
+    .command('callback')
+    .description('callbacks: what endpoints are told')
+    .command('resend')
+    .description('tell endpoints once more, with the same webhook-id: of a send, or all since a time')
+    .argument('[requestId]', 'one send')
+    .option('--endpoint <id>', 'only this endpoint')
+    .option('--since <time>', '2026-11-21T14:00:00Z, or 1h for an hour ago', pastMoment)
+    .option('--only <what>', 'given-up: only callbacks that were given up', onlyGivenUp)
+    .action((requestId: string | undefined, options: ResendOptions, command: Command) =>
+      answer(command, async ({ db }) => ({ resent: await resend(db, requestId, options) })),
+    )
+}
+
+async function resend(db: Database, requestId: string | undefined, options: ResendOptions): Promise<number> {
+  const { endpoint, since, only } = options
+  if (endpoint !== undefined && !(canBeRecordId(endpoint) && (await findEndpoint(db, endpoint))))
+    throw noEndpoint(endpoint)
+  if (requestId !== undefined && since === undefined && only === undefined) {
+    if (!(canBeRecordId(requestId) && (await findSend(db, requestId))))
+      throw new CliError(`No send ${requestId}: it was never accepted, or is no longer kept`)
+    return await resendOfSend(db, { requestId, endpointId: endpoint })
+  }
+  if (requestId !== undefined || endpoint === undefined || since === undefined)
+    throw new CliError('Give one requestId, or --endpoint and --since; see: callback resend --help')
+  return await resendOfEndpoint(db, { endpointId: endpoint, since, onlyGivenUp: only !== undefined })
+}
+
+function onlyGivenUp(text: string): 'given-up' {
+  if (text === 'given-up') return text
+  throw new CliError('--only takes given-up')
+}

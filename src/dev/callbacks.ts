@@ -1,0 +1,65 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import { v7 as uuidv7 } from 'uuid'
+import { listAccounts } from '../../db/accounts/accounts.ts'
+import { createEndpoint, deleteEndpoint } from '../../db/callbacks/endpoints.ts'
+import { connectDatabase } from '../../db/client.ts'
+import { findRunningDev } from '../cli/running-dev.ts'
+import { mintWebhookSecret } from '../core/callback.ts'
+import { sealConfig } from '../core/sealed-config.ts'
+import { runProcess } from '../platform/process.ts'
+import { readSettings, SettingsError } from '../platform/settings.ts'
+
+/** `npm run callbacks`: a receiver for the account of the running `npm run dev`, which verifies and prints each callback. */
+await runProcess(async () => {
+  const dev = await findRunningDev()
+  if (!dev)
+    throw new SettingsError('npm run dev is not running here: start it in another terminal, then this.')
+  const settings = readSettings(['DATABASE_URL', 'CREDENTIALS_KEY'], dev.environment)
+  const db = connectDatabase(settings.DATABASE_URL, {
+    poolSize: 1,
+    queryTimeoutMs: 10_000,
+    onConnectionLost: () => {},
+  })
+  const [account] = await listAccounts(db)
+  if (!account) throw new SettingsError('There is no account yet: start npm run dev once more.')
+
+  const secret = mintWebhookSecret()
+  const webhook = new Webhook(secret)
+  const server = createServer(async (request, response) => {
+    try {
+      const body = Buffer.concat(await request.toArray())
+      const { type, data } = webhook.verify(body, request.headers as Record<string, string>) as Callback
+      const { requestId, sequence, status, delivery } = data
+      console.log(
+        `${type}  ${requestId}  sequence ${sequence}, status ${status}${delivery ? `, ${delivery}` : ''}`,
+      )
+      response.end()
+    } catch (error) {
+      console.log(`refused: ${(error as Error).message}`)
+      response.writeHead(401).end()
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`
+  const id = uuidv7()
+  const sealedSecret = sealConfig({ secret }, id, settings.CREDENTIALS_KEY)
+  if (!(await createEndpoint(db, { id, accountId: account.accountId, url, events: null, sealedSecret })))
+    throw new SettingsError(
+      `The account has too many endpoints: endpoint list --account ${account.accountId}`,
+    )
+  console.log(
+    `The endpoint ${id} is told each change of a send of ${account.name}. Send a message; Ctrl-C ends this.\n`,
+  )
+  const stop = async () => {
+    await deleteEndpoint(db, id).catch(() => {})
+    process.exit(0)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void stop())
+})
+
+interface Callback {
+  type: string
+  data: { requestId: string; sequence: number; status: string; delivery: string | null }
+}
