@@ -26,12 +26,13 @@ afterAll(async () => {
 const ask = (path: string, init: RequestInit = {}) =>
   fetch(admin.url + path, { redirect: 'manual', ...init, headers: { Authorization, ...init.headers } })
 
-test('it shows both queues, read-only, and nothing of a job but its requestId', async () => {
+test('it shows all queues, read-only, and nothing of a job but its requestId', async () => {
   const response = await ask('/queues/api/queues?activeQueue=sends&status=waiting&page=1')
   const { queues } = (await response.json()) as { queues: Record<string, unknown>[] }
   expect(queues).toMatchObject([
     { name: 'sends', readOnlyMode: true, allowRetries: false, counts: { waiting: 1 } },
     { name: 'sends-overflow', readOnlyMode: true, allowRetries: false },
+    { name: 'callbacks', readOnlyMode: true, allowRetries: false },
   ])
   const jobs = queues[0]?.jobs as { id: string; data: unknown }[]
   expect(jobs).toMatchObject([{ id: waiting, data: { requestId: waiting } }])

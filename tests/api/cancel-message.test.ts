@@ -256,6 +256,7 @@ test('a cancel and the move of a due send at the same moment end in one or the o
   await Promise.all(ids.map((id) => makeDue(service, id)))
   const cancels = ids.map((id) => cancelSend(service.runtime.db, id, account.accountId))
   await Promise.all([...cancels, ...Array.from({ length: 20 }, () => moveDue(service))])
-  for (const found of await Promise.all(cancels)) expect(found).toEqual({ status: 'canceled', isNew: true })
+  for (const found of await Promise.all(cancels))
+    expect(found).toMatchObject({ status: 'canceled', isNew: true })
   for (const id of ids) expect((await rowOf(service, id)).status).toBe('canceled')
 })

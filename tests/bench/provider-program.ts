@@ -48,8 +48,9 @@ async function take(request: IncomingMessage, response: ServerResponse): Promise
   const path = request.url ?? ''
   if (path.startsWith('/discard/')) return discard(request, response, { arrivedAt, path })
   const body = JSON.parse(await text(request))
-  const contact: string = body.contact?.value ?? body.to
-  const requestId: string = body.requestId ?? body.biz_opaque_callback_data
+  const contact: string = body.contact?.value ?? body.to ?? ''
+  // The last one is of a callback.
+  const requestId: string = body.requestId ?? body.biz_opaque_callback_data ?? body.data?.requestId
   const call: ProviderCall = { requestId, path, contact, arrivedAt, status: undefined }
   calls.push(call)
   const [, treatment, amount] = path.split('/')

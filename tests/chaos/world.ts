@@ -46,6 +46,8 @@ export interface WorldOptions {
 }
 
 const retryDelaysSeconds = [1, 1, 1, 1, 1, 1, 1]
+/** More than the faults last. */
+const callbackDelaysSeconds = Array.from({ length: 100 }, () => 1)
 const size = { api: 2, worker: 2 }
 export const webhookSecret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
 
@@ -126,6 +128,7 @@ function environmentOf(databaseUrl: string, redisUrl: string, options: WorldOpti
     RATE_LIMIT_POINTS: '1000000',
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
     RETRY_DELAYS_SECONDS: retryDelaysSeconds.join(','),
+    CALLBACK_RETRY_DELAYS_SECONDS: callbackDelaysSeconds.join(','),
     WORKER_CONCURRENCY: String(options.slotsPerWorker),
     PROVIDER_TIMEOUT_SECONDS: String(options.providerTimeoutSeconds),
     LOG_LEVEL: 'info',

@@ -16,6 +16,7 @@ import {
   textBody,
 } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
+import { buildEndpoint, endpointRow } from '../support/endpoints.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { waitingForLocks } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
@@ -169,4 +170,15 @@ test('media links signed before the rotation lead to their media while the previ
   }
   expect(await statuses(both)).toEqual([200, 200, 404])
   expect(await statuses(onlyNew)).toEqual([404, 200, 404])
+})
+
+test('the secrets of an endpoint are resealed too, the present one and the former one', async () => {
+  const endpoint = await buildEndpoint(service, account.accountId, 'https://example.com/callbacks')
+  const { endpointId } = endpoint
+  const { stdout } = await runCliWith(service, onlyOld, 'endpoint', 'rotate-secret', endpointId)
+  expect((await rotateByCli()).answer).toEqual({ rotated: 2, already: 0 })
+  const { sealedSecret, sealedFormerSecret } = await endpointRow(service, endpoint)
+  expect(openConfig(sealedSecret, endpointId, [newKey])).toEqual({ secret: JSON.parse(stdout).secret })
+  expect(openConfig(sealedFormerSecret ?? '', endpointId, [newKey])).toEqual({ secret: endpoint.secret })
+  expect((await rotateByCli()).answer).toEqual({ rotated: 0, already: 2 })
 })

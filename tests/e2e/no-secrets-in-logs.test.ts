@@ -15,6 +15,7 @@ import {
 import { type Account, accept, buildAccount, post } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { dumpDatabase, dumpRedis } from '../support/dumps.ts'
+import { buildEndpoint, endpointRow } from '../support/endpoints.ts'
 import { samples } from '../support/media-samples.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
@@ -39,8 +40,8 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** A receiver that fails in every way, and repeats in its answers what it was sent. */
-async function buildFailingChannel(): Promise<string> {
+/** Fails in every way, and repeats in its answers what it was sent. @returns its URL. */
+async function openFailingReceiver(): Promise<string> {
   const answers = [500, 429, 400, 410, 200]
   let turn = 0
   const receiver = createServer((request, response) => {
@@ -53,8 +54,12 @@ async function buildFailingChannel(): Promise<string> {
   }).listen(0, '127.0.0.1')
   await once(receiver, 'listening')
   const { port } = receiver.address() as { port: number }
+  return `http://127.0.0.1:${port}/`
+}
+
+async function buildFailingChannel(): Promise<string> {
   const id = uuidv7()
-  const config = { url: `http://127.0.0.1:${port}/?token=${content}`, secret }
+  const config = { url: `${await openFailingReceiver()}?token=${content}`, secret }
   const sealedConfig = sealConfig(config, id, Buffer.from(testSecrets.CREDENTIALS_KEY, 'base64'))
   const { accountId } = account
   const fields = { provider: 'webhook', name: 'x', sealedConfig, onUncertain: 'resend' } as const
@@ -176,6 +181,7 @@ function bodiesFor(provider: EmulatedProvider): object[] {
 async function allThatIsPrinted(requestId: string): Promise<string> {
   const commands = [
     ['channel', 'list', '--account', account.accountId],
+    ['endpoint', 'list', '--account', account.accountId],
     ['key', 'list', '--account', account.accountId],
     ['trace', requestId],
     ['credentials', 'rotate'],
@@ -221,4 +227,33 @@ test('no credential of a provider is, whether the provider accepts it or not, no
   for (const text of contents) expect(elsewhere + printed).not.toContain(text)
   for (const text of secrets) expect(anywhere + printed).not.toContain(text)
   await stopEmulators(emulators)
+})
+
+test('no secret of an endpoint is, whatever it answers, and its callbacks have neither content nor contacts', async () => {
+  const endpoint = await buildEndpoint(service, account.accountId, await openFailingReceiver())
+  const { status, stdout } = await runCli(service, 'endpoint', 'rotate-secret', endpoint.endpointId)
+  expect(status).toBe(0)
+  const secrets = [endpoint.secret, JSON.parse(stdout).secret as string]
+  const body = {
+    contact: { value: phone, name: contactName },
+    message: { type: 'text', text: { value: content } },
+  }
+  const requestIds: string[] = []
+  for (let send = 0; send < 6; send++) requestIds.push(await accept(service, account, body))
+  // By its fourth answer.
+  await eventually('it is disabled', async () => (await endpointRow(service, endpoint)).disabledAt !== null)
+  for (const event of ['callback_failed', 'endpoint_disabled'])
+    expect(service.logs.find((line) => line.event === event)).toMatchObject({
+      endpointId: endpoint.endpointId,
+    })
+
+  const { elsewhere, anywhere } = await allTexts()
+  const printed = await allThatIsPrinted(requestIds[0] ?? '')
+  expect(printed).toContain(endpoint.endpointId)
+  for (const hidden of [content, contactName, phone, phone.slice(1)])
+    expect(elsewhere + printed).not.toContain(hidden)
+  const bytes = secrets.map((one) => one.slice('whsec_'.length))
+  const hexOf = (base64: string) => Buffer.from(base64, 'base64').toString('hex')
+  for (const hidden of [...secrets, ...bytes].flatMap(inEveryForm).concat(bytes.map(hexOf)))
+    expect(anywhere + printed).not.toContain(hidden)
 })

@@ -40,7 +40,7 @@ export async function expectTheSameOverShards(
   const board = await fetch(`${admin.url}/queues/api/queues`)
   const { queues } = (await board.json()) as { queues: { name: string }[] }
   expect(queues.map(({ name }) => name)).toEqual(
-    shards.flatMap(({ name }) => [`${name}-sends`, `${name}-sends-overflow`]),
+    shards.flatMap(({ name }) => [`${name}-sends`, `${name}-sends-overflow`, `${name}-callbacks`]),
   )
 
   await traffic.startWorkers('one', 'two')

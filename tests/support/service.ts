@@ -3,6 +3,7 @@ import { connectDatabase } from '../../db/client.ts'
 import { createApp } from '../../src/api/app.ts'
 import { timeouts as production } from '../../src/api/client-timeouts.ts'
 import { listen, portOf, stopListening } from '../../src/api/listen.ts'
+import { type CallbackJob, callbackQueueName } from '../../src/core/callback-job.ts'
 import { overflowQueueName, queueName } from '../../src/core/send-job.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { createLogger, type Logger } from '../../src/platform/logger.ts'
@@ -209,6 +210,7 @@ function openPatientStores({ databaseUrl, redisUrl }: Stores, shardCount: number
       throughBreaker: Object.assign(<T>(work: () => Promise<T>) => work(), { isOpen: () => false }),
       queue: createQueue(queueName, prefix, redis),
       overflow: createQueue(overflowQueueName, prefix, redis),
+      callbacks: createQueue<CallbackJob>(callbackQueueName, prefix, redis),
     }
   })
   return {

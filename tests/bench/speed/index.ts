@@ -1,6 +1,7 @@
 import type { Benchmark, Result } from '../benchmark.ts'
 import { accept } from './accept.ts'
 import { batch } from './batch.ts'
+import { callbacks } from './callbacks.ts'
 import type { Case } from './case.ts'
 import { dispatch } from './dispatch.ts'
 import { growth, growthCurve } from './growth.ts'
@@ -20,6 +21,7 @@ const cases: readonly Case[] = [
   dispatch,
   lone,
   receipts,
+  callbacks,
   latency,
   redisMemory,
   media,

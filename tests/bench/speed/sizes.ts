@@ -13,6 +13,8 @@ export interface Sizes {
   lone: number
   /** Receipts of one load. */
   receipts: number
+  /** Callbacks of one backlog. */
+  callbacks: number
   finished: number
   /** Finished sends in the smaller histories of the curve. */
   lessFinished: readonly number[]
@@ -37,6 +39,7 @@ export const full: Sizes = {
   channelsOfEach: 2,
   lone: 20_000,
   receipts: 200_000,
+  callbacks: 50_000,
   finished: 5_000_000,
   lessFinished: [100_000, 1_000_000],
   waiting: 100_000,
@@ -54,6 +57,7 @@ export const quick: Sizes = {
   channelsOfEach: 1,
   lone: 5000,
   receipts: 40_000,
+  callbacks: 10_000,
   finished: 100_000,
   lessFinished: [10_000],
   waiting: 5000,

@@ -1,6 +1,7 @@
 import type { Fault } from '../fault.ts'
 import type { StoreKind } from '../world.ts'
 import { apiKill, rollingRestarts, sameKey } from './api.ts'
+import { callbacks } from './callbacks.ts'
 import { clockSteps } from './clocks.ts'
 import { clusterFaults } from './cluster.ts'
 import { postgresHalfOpen, redisHalfOpen } from './half-open.ts'
@@ -13,7 +14,7 @@ import { shardsChanged } from './shards.ts'
 import { bothStores, postgresFaults, redisFaults } from './stores.ts'
 import { workerFreeze, workerKill } from './workers.ts'
 
-const ofProcesses = [workerKill, workerFreeze, apiKill, receipts]
+const ofProcesses = [workerKill, workerFreeze, apiKill, receipts, callbacks]
 const ofOthers = [clockSteps, providerFaults, poison, rollingRestarts, sameKey, cancelAtDue]
 
 /** The faults that can strike with each kind of Redis. */

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
+import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
+import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { buildEndpoint, callbacksOf, type Endpoint } from '../support/endpoints.ts'
+import { getPage, postForm } from '../support/pages.ts'
+import { soonReconciled, startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+import { answer, openWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
+
+let service: TestService
+let admin: TestAdmin
+let receiver: WebhookReceiver
+let account: Account
+let status = 503
+
+beforeAll(async () => {
+  service = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CALLBACK_RETRY_DELAYS_SECONDS: '3600',
+  })
+  admin = await startTestAdmin(service)
+  receiver = await openWebhookReceiver()
+  account = await buildAccount(service)
+  await service.startWorker('of endpoints', { times: soonReconciled })
+})
+afterAll(async () => {
+  await admin.stop()
+  await service.stop()
+  await receiver.stop()
+})
+
+const endpointOf = () =>
+  buildEndpoint(
+    service,
+    account.accountId,
+    `${receiver.at((request, response) => answer(status)(request, response))}?token=secret-token`,
+  )
+const page = (endpoint: Endpoint, rest = '') =>
+  getPage(`${admin.url}/endpoints/${endpoint.endpointId}${rest}`)
+
+async function tried(endpoint: Endpoint, times: number): Promise<void> {
+  await eventually(`${times} tries`, async () => (await callbacksOf(service, endpoint))[0]?.tried === times)
+}
+
+test('the callbacks of a send: each try with its answer, and when the next is; never a URL as a whole', async () => {
+  const endpoint = await endpointOf()
+  const requestId = await accept(service, account, textBody())
+  await tried(endpoint, 1)
+  const { text, html, status: answered } = await getPage(`${admin.url}/support/${requestId}/callbacks`)
+  expect(answered).toBe(200)
+  for (const part of ['1 message.sent', '503', 'next try', '127.0.0.1']) expect(text).toContain(part)
+  expect(html).toContain(`/endpoints/${endpoint.endpointId}`)
+  expect(html).not.toContain('secret-token')
+  expect((await getPage(`${admin.url}/support/${requestId}`)).html).toContain(
+    `/support/${requestId}/callbacks`,
+  )
+})
+
+test('an endpoint: since when it fails, what waits, its last answers', async () => {
+  const endpoint = await endpointOf()
+  const requestId = await accept(service, account, textBody())
+  await tried(endpoint, 1)
+  const { text } = await page(endpoint)
+  for (const part of ['Its calls fail.', 'Failing since', 'Waiting', '503', requestId, 'all'])
+    expect(text).toContain(part)
+  await disableEndpoint(service.runtime.db, endpoint.endpointId, 'by an operator')
+  expect((await page(endpoint)).text).toContain('It is disabled: by an operator.')
+  expect((await getPage(`${admin.url}/support/${requestId}/callbacks`)).text).toContain(
+    'the endpoint is disabled',
+  )
+})
+
+test('sending again from a time', async () => {
+  const endpoint = await endpointOf()
+  await accept(service, account, textBody())
+  await tried(endpoint, 1)
+  await service.runtime.db.$client.query('update callbacks set next_try_at = now() where endpoint_id = $1', [
+    endpoint.endpointId,
+  ])
+  await tried(endpoint, 2)
+  expect(await callbacksOf(service, endpoint)).toMatchObject([{ givenUp: true }])
+  status = 200
+  const url = `${admin.url}/endpoints/${endpoint.endpointId}/resend`
+  const wrong = await postForm(url, { since: 'yesterday' })
+  expect(wrong.status).toBe(400)
+  const { status: answered, headers } = await postForm(url, { since: '2020-01-01T00:00', onlyGivenUp: 'yes' })
+  expect(answered).toBe(303)
+  const { text } = await getPage(admin.url + headers.get('Location'))
+  expect(text).toContain('1 callbacks are being sent again.')
+  await tried(endpoint, 3)
+  expect((await page(endpoint)).text).toContain('It answers.')
+})
+
+test.each(['nothing', '01890000-0000-7000-8000-000000000000'])('of %s there is no page', async (id) => {
+  for (const path of [`/endpoints/${id}`, `/support/${id}/callbacks`])
+    expect((await getPage(admin.url + path)).status).toBe(404)
+  expect((await postForm(`${admin.url}/endpoints/${id}/resend`, { since: '2020-01-01T00:00' })).status).toBe(
+    404,
+  )
+})

@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { v7 as uuidv7 } from 'uuid'
+import { createEndpoint } from '../../../db/callbacks/endpoints.ts'
+import { mintWebhookSecret } from '../../../src/core/callback.ts'
+import { sealConfig } from '../../../src/core/sealed-config.ts'
+import { testSecrets } from '../../support/service.ts'
+import { alternate } from '../benchmark.ts'
+import { nowMs } from '../clock.ts'
+import { type Figure, percentile } from '../figures.ts'
+import type { Sender } from '../post.ts'
+import { inTurn, openAccounts, openChannels } from '../senders.ts'
+import { openStage, type Stage } from '../stage.ts'
+import { dispatch as dispatchAll } from '../throughput.ts'
+import type { Case } from './case.ts'
+import { atLeast, atMost, ratio } from './ratio.ts'
+
+const path = '/accept/callbacks'
+const sendsPath = '/accept/told'
+const deadPath = '/hang/callbacks'
+const deadEndpoints = 99
+const withinMs = 180_000
+/** A backlog's calls that count: not the first, of a worker that has just started. */
+const from = 0.3
+const to = 0.95
+const steadyPerSecond = 50
+const steadySeconds = 20
+
+/**
+ * What one worker tells one endpoint that answers at once; how much slower it delivers meanwhile, and beside 99 that never answer;
+ * and how late an endpoint is told beside those.
+ */
+export const callbacks: Case = {
+  name: 'callbacks',
+  async measure({ runs, sizes, print }) {
+    const stage = await openStage()
+    try {
+      const accounts = await openAccounts(stage, sizes.accounts)
+      const senders = await openChannels(accounts, sendsPath, sizes.channelsOfEach)
+      const told: Figure = { variant: 'callbacks, one endpoint', unit: '/s', values: [] }
+      const without: Figure = { variant: 'dispatch without endpoints', unit: '/s', values: [] }
+      const withOne: Figure = { variant: 'with one for each account', unit: '/s', values: [] }
+      const besideDead: Figure = { variant: 'beside 99 that never answer', unit: '/s', values: [] }
+      const alone: Figure = { variant: 'p99 lag alone', unit: ' ms', values: [] }
+      const beside: Figure = { variant: 'beside 99 that never answer', unit: ' ms', values: [] }
+      const deliver = (figure: Figure, endpoints: () => Promise<void>) => async () => {
+        await endpoints()
+        const measured = { path: sendsPath }
+        const { perSecond } = await dispatchAll(stage, inTurn(senders, sizes.sendsOfEach), { measured })
+        figure.values.push(perSecond)
+        print(`callbacks: ${figure.variant}: ${perSecond.toFixed(0)}/s`)
+      }
+      const lag = (figure: Figure, dead: number) => async () => {
+        const ms = await lagOf(stage, senders, dead)
+        figure.values.push(ms)
+        print(`callbacks: ${figure.variant}: ${ms.toFixed(0)} ms`)
+      }
+      await alternate(runs, [
+        deliver(without, () => setEndpoints(stage, [], path)),
+        deliver(withOne, async () => setEndpoints(stage, await accountsOf(stage, senders), path)),
+        deliver(besideDead, async () =>
+          setEndpoints(stage, await accountsOf(stage, senders.slice(0, deadEndpoints)), deadPath),
+        ),
+        async () => {
+          const perSecond = await backlog(stage, senders, sizes.callbacks)
+          told.values.push(perSecond)
+          print(`callbacks: backlog: ${perSecond.toFixed(0)}/s`)
+        },
+        lag(alone, 0),
+        lag(beside, deadEndpoints),
+      ])
+      return [
+        atLeast('callbacks', 'callbacks of one worker', [told], { floor: 2000, aim: 2000 }),
+        ratio('callbacks', 'dispatch with an endpoint ÷ without', {
+          of: withOne,
+          to: without,
+          floor: 0.8,
+          aim: 0.8,
+        }),
+        ratio('callbacks', 'dispatch beside 99 that never answer ÷ without', {
+          of: besideDead,
+          to: without,
+          floor: 0.95,
+          aim: 0.95,
+        }),
+        ratio('callbacks', 'lag beside 99 that never answer ÷ alone', { of: beside, to: alone }),
+        atMost('callbacks', 'lag', excessOf(beside, alone), { floor: 100, aim: 100 }),
+      ]
+    } finally {
+      await stage.close()
+    }
+  },
+}
+
+function excessOf(beside: Figure, alone: Figure): Figure {
+  const values = beside.values.map((ms, run) => ms - 1.3 * (alone.values[run] ?? Number.NaN))
+  return { variant: 'p99 beside − 1.3 × alone', unit: ' ms', values }
+}
+
+async function accountsOf({ db }: Stage, senders: readonly Sender[]): Promise<string[]> {
+  const ids = senders.map(({ channelId }) => channelId)
+  const { rows } = await db.$client.query<{ id: string }>(
+    'select distinct account_id as id from channels where id = any($1)',
+    [ids],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** An endpoint for each of the accounts, and for no other. */
+async function setEndpoints(stage: Stage, accountIds: readonly string[], at: string): Promise<void> {
+  await stage.db.$client.query('delete from endpoints')
+  for (const accountId of accountIds) await addEndpoint(stage, accountId, at)
+}
+
+async function addEndpoint({ db, provider }: Stage, accountId: string, at: string): Promise<string> {
+  const id = uuidv7()
+  const key = Buffer.from(testSecrets.CREDENTIALS_KEY, 'base64')
+  const sealedSecret = sealConfig({ secret: mintWebhookSecret() }, id, key)
+  await createEndpoint(db, { id, accountId, url: provider.urlOf(at), events: null, sealedSecret })
+  return id
+}
+
+/** Callbacks of ended sends that wait when the worker starts. @returns how many it calls a second. */
+async function backlog(stage: Stage, senders: readonly Sender[], count: number): Promise<number> {
+  await stage.clear()
+  const [{ channelId = '' } = {}] = senders
+  const [accountId = ''] = await accountsOf(stage, senders.slice(0, 1))
+  await setEndpoints(stage, [], path)
+  const endpointId = await addEndpoint(stage, accountId, path)
+  await stage.db.$client.query(
+    `with told as (
+       insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                          close_conversation, status, attempt, finished_at, change_number)
+       select uuidv7(), account_id, id, 'phone', '+49' || n, 'text', '{"type": "text", "text": {"value": "Hello"}}', false,
+              'sent', 1, now(), 1
+       from channels, generate_series(1, $2) n where id = $1 returning request_id)
+     insert into callbacks (endpoint_id, request_id, sequence, type, attempts)
+     select $3, request_id, 1, 'message.sent', 1 from told`,
+    [channelId, count, endpointId],
+  )
+  await stage.startWorkers(1)
+  if (!(await stage.provider.gets(count, { path }, withinMs)))
+    throw new Error('the endpoint was not told in time')
+  const calls = await stage.provider.calls({ path })
+  const middle = calls.slice(Math.floor(calls.length * from), Math.floor(calls.length * to))
+  return ((middle.length - 1) * 1000) / ((middle.at(-1)?.arrivedAt ?? 0) - (middle[0]?.arrivedAt ?? 0))
+}
+
+/** Sends at a steady rate, each of which one endpoint that answers is told, and some that never answer. @returns its p99 lag in ms. */
+async function lagOf(stage: Stage, senders: readonly Sender[], dead: number): Promise<number> {
+  await stage.clear()
+  await setEndpoints(stage, [], path)
+  const chosen = senders.slice(0, dead + 1)
+  const accountIds = await accountsOf(stage, chosen)
+  const goodId = await addEndpoint(stage, accountIds[0] ?? '', path)
+  for (const accountId of accountIds.slice(1)) await addEndpoint(stage, accountId, deadPath)
+  await stage.startWorkers(1)
+  const startedAt = nowMs()
+  const posts = inTurn(chosen.slice(0, 1), steadyPerSecond * steadySeconds)
+  const others = inTurn(chosen.slice(1), 10)
+  const beside = stage.client.postAll(others)
+  const posted: Promise<unknown>[] = []
+  for (const [at, post] of posts.entries()) {
+    await sleep(startedAt + (at * 1000) / steadyPerSecond - nowMs())
+    posted.push(stage.client.postAll([post]))
+  }
+  await Promise.all([beside, ...posted])
+  await stage.provider.gets(posts.length, { path }, withinMs)
+  const { rows } = await stage.db.$client.query<{ ms: number }>(
+    `select extract(epoch from finished_at - created_at)::float8 * 1000 as ms from callbacks
+     where endpoint_id = $1 and finished_at is not null`,
+    [goodId],
+  )
+  return percentile(
+    rows.map(({ ms }) => ms),
+    0.99,
+  )
+}

@@ -1,0 +1,287 @@
+import { Webhook } from 'standardwebhooks'
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { claimEndpoints } from '../../db/callbacks/endpoint-claims.ts'
+import { disableEndpoint, enableEndpoint } from '../../db/callbacks/endpoints.ts'
+import { lapse, sweepOnce } from '../support/attempts.ts'
+import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
+import { cancel, inSeconds } from '../support/later.ts'
+import { livingWorker } from '../support/living-worker.ts'
+import { neverReconciled, soonReconciled, startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+import {
+  accept as acceptCall,
+  answer,
+  type Behaviour,
+  firstly,
+  gate,
+  neverAnswer,
+  openWebhookReceiver,
+  type WebhookCall,
+  type WebhookReceiver,
+} from '../support/webhook-receiver.ts'
+
+let service: TestService
+let receiver: WebhookReceiver
+let account: Account
+
+beforeAll(async () => {
+  service = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CALLBACK_RETRY_DELAYS_SECONDS: '0,0',
+    CALLBACK_TIMEOUT_SECONDS: '3',
+  })
+  receiver = await openWebhookReceiver()
+})
+afterAll(async () => {
+  await service.stop()
+  await receiver.stop()
+})
+beforeEach(async () => {
+  account = await buildAccount(service)
+})
+
+const times = { ...soonReconciled, failingForMs: 600_000, putOffMs: 100 }
+const startWorker = (name?: string) => service.startWorker(name, { times })
+
+const endpointAt = (behaviour: Behaviour) => buildEndpoint(service, account.accountId, receiver.at(behaviour))
+
+async function callsAt(endpoint: Endpoint, count: number): Promise<WebhookCall[]> {
+  const { pathname } = new URL((await endpointRow(service, endpoint)).url)
+  const calls = () => receiver.calls.filter(({ path }) => path === pathname)
+  return await eventually(`${count} calls`, async () => calls().length >= count && calls())
+}
+
+/** The signature as the specification of Standard Webhooks has it, without its library. */
+async function isSignedBySpecification({ headers, body }: WebhookCall, secret: string): Promise<boolean> {
+  const bytes = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['verify'])
+  const signed = Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`)
+  const signatures = `${headers['webhook-signature']}`.split(' ').filter((one) => one.startsWith('v1,'))
+  const checks = signatures.map((one) =>
+    crypto.subtle.verify('HMAC', key, Buffer.from(one.slice(3), 'base64'), signed),
+  )
+  const age = Math.abs(Date.now() / 1000 - Number(headers['webhook-timestamp']))
+  return age < 300 && (await Promise.all(checks)).includes(true)
+}
+
+const dataOf = ({ body }: WebhookCall) => JSON.parse(body)
+const allFinished = (endpoint: Endpoint) =>
+  eventually('all callbacks to end', async () => {
+    const all = await callbacksOf(service, endpoint)
+    return all.length > 0 && all.every(({ finishedAt }) => finishedAt !== null) && all
+  })
+
+describe('an endpoint', () => {
+  beforeEach(async () => {
+    const worker = await startWorker()
+    return () => worker.stop()
+  })
+
+  test('is told what becomes of a send: signed, without contact and content', async () => {
+    const endpoint = await endpointAt(acceptCall)
+    const content = textBody('Some content', '+4915155512345')
+    const requestId = await accept(service, account, { ...content, reference: 'order 7' })
+    const [call] = await callsAt(endpoint, 1)
+    if (!call) throw new Error('no call')
+    new Webhook(endpoint.secret).verify(call.body, call.headers as Record<string, string>)
+    expect(await isSignedBySpecification(call, endpoint.secret)).toBe(true)
+    expect(await isSignedBySpecification({ ...call, body: `${call.body} ` }, endpoint.secret)).toBe(false)
+    expect(call.headers['webhook-id']).toBe(`${requestId}-1`)
+    const body = dataOf(call)
+    expect(body).toEqual({
+      type: 'message.sent',
+      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      data: {
+        requestId,
+        reference: 'order 7',
+        sequence: 1,
+        status: 'sent',
+        delivery: null,
+        channelId: account.channelId,
+        messageType: 'text',
+        flowId: null,
+        conversationId: expect.any(String),
+        attempts: 1,
+        providerAt: null,
+        providerCode: null,
+      },
+    })
+    expect(call.body).not.toMatch(/Some content|15155512345/)
+    const [callback] = await allFinished(endpoint)
+    expect(callback).toMatchObject({ tried: 1, givenUp: false, tries: [{ status: 200, reason: null }] })
+  })
+
+  test('is told in order of a send', async () => {
+    const endpoint = await endpointAt(acceptCall)
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        accept(service, account, textBody('Hello', `read${n}@example.com`)),
+      ),
+    )
+    expect(ids).toHaveLength(20)
+    await callsAt(endpoint, 20)
+    const phone = await accept(service, account, textBody('Hello', '+15550100107'))
+    const types = await eventually('the last one', async () => {
+      const ofPhone = (await callsAt(endpoint, 23)).map(dataOf).filter(({ data }) => data.requestId === phone)
+      const told = ofPhone.map(({ type }) => type)
+      return told.includes('message.read') && told
+    })
+    expect(types).toEqual(['message.sent', 'message.delivered', 'message.read'])
+  })
+
+  test('is told again after a failure, with the same webhook-id, and the next change only then', async () => {
+    const seen: string[] = []
+    const endpoint = await endpointAt((request, response) => {
+      const id = `${request.headers['webhook-id']}`
+      const isFirst = !seen.includes(id)
+      seen.push(id)
+      return answer(isFirst ? 503 : 204)(request, response)
+    })
+    const requestId = await accept(service, account, textBody('Hello', '+15550100106'))
+    await callsAt(endpoint, 4)
+    expect(seen).toEqual([1, 1, 2, 2].map((sequence) => `${requestId}-${sequence}`))
+    expect(await allFinished(endpoint)).toMatchObject([
+      { tried: 2, tries: [{ status: 503 }, { status: 204 }] },
+      { tried: 2, tries: [{ status: 503 }, { status: 204 }] },
+    ])
+  })
+
+  test('that never takes it is given up, and told the next change', async () => {
+    const endpoint = await endpointAt(answer(500))
+    const requestId = await accept(service, account, textBody('Hello', '+15550100106'))
+    await callsAt(endpoint, 6)
+    const ids = (await callsAt(endpoint, 6)).map(({ headers }) => headers['webhook-id'])
+    expect(ids).toEqual([1, 1, 1, 2, 2, 2].map((sequence) => `${requestId}-${sequence}`))
+    expect(await allFinished(endpoint)).toMatchObject([{ givenUp: true }, { givenUp: true }])
+  })
+
+  test('that redirects is not followed', async () => {
+    const elsewhere = receiver.at(acceptCall)
+    const endpoint = await endpointAt(answer(307, { location: elsewhere }))
+    await accept(service, account, textBody())
+    expect(await allFinished(endpoint)).toMatchObject([{ givenUp: true, tries: [{ status: 307 }, {}, {}] }])
+    expect(receiver.calls.some(({ path }) => path === new URL(elsewhere).pathname)).toBe(false)
+  })
+
+  test('without TLS, at a public address, is not called', async () => {
+    const endpoint = await buildEndpoint(service, account.accountId, 'http://93.184.216.34:9/')
+    await accept(service, account, textBody())
+    const [callback] = await allFinished(endpoint)
+    expect(callback?.tries).toMatchObject(
+      [1, 2, 3].map(() => ({ reason: expect.stringContaining('is not public') })),
+    )
+  })
+
+  test('that doesn’t answer in time is tried again', async () => {
+    const endpoint = await endpointAt(firstly(neverAnswer, acceptCall))
+    await accept(service, account, textBody())
+    expect(await allFinished(endpoint)).toMatchObject([
+      { tries: [{ status: null, reason: 'no whole answer in time' }, { status: 200 }] },
+    ])
+  })
+
+  test('that answers 410 is disabled at once, and told everything when it is enabled again', async () => {
+    const endpoint = await endpointAt(firstly(answer(410), acceptCall))
+    const first = await accept(service, account, textBody())
+    await eventually('it is disabled', async () => (await endpointRow(service, endpoint)).disabledAt !== null)
+    expect(await endpointRow(service, endpoint)).toMatchObject({
+      disabledReason: 'the endpoint answered 410: it wants no more callbacks',
+    })
+    expect(service.logs.filter(({ event }) => event === 'endpoint_disabled')).toMatchObject([
+      { level: 'error', endpointId: endpoint.endpointId },
+    ])
+    const second = await accept(service, account, textBody())
+    await eventually('both', async () => (await callbacksOf(service, endpoint)).length === 2)
+    expect(await callsAt(endpoint, 1)).toHaveLength(1)
+    await enableEndpoint(service.runtime.db, endpoint.endpointId)
+    const calls = await callsAt(endpoint, 3)
+    expect(calls.map((call) => dataOf(call).data.requestId)).toEqual([first, first, second])
+    expect(await allFinished(endpoint)).toMatchObject([{ tried: 1 }, { tried: 1 }])
+  })
+
+  test('that is disabled gets no call', async () => {
+    const endpoint = await endpointAt(acceptCall)
+    await disableEndpoint(service.runtime.db, endpoint.endpointId, 'by an operator')
+    const other = await endpointAt(acceptCall)
+    await accept(service, account, textBody())
+    await callsAt(other, 1)
+    expect(await callsAt(endpoint, 0)).toEqual([])
+    expect(await callbacksOf(service, endpoint)).toMatchObject([{ tried: 0, finishedAt: null }])
+  })
+
+  test('with one slow call is told of other sends meanwhile, four at a time', async () => {
+    const gates = [gate(), gate(), gate(), gate()]
+    let calls = 0
+    const endpoint = await endpointAt((request, response) =>
+      (calls++ === 0 ? acceptCall : (gates[calls - 2]?.behaviour ?? acceptCall))(request, response),
+    )
+    await accept(service, account, textBody())
+    await callsAt(endpoint, 1)
+    for (const one of gates.slice(0, 3)) {
+      await accept(service, account, textBody())
+      await eventually('it waits', async () => one.waiting === 1)
+    }
+    await accept(service, account, textBody())
+    await eventually('the fourth waits', async () => gates[3]?.waiting === 1)
+    await accept(service, account, textBody())
+    expect(calls).toBe(5)
+    for (const one of gates) one.open()
+    await callsAt(endpoint, 6)
+    expect(await allFinished(endpoint)).toHaveLength(6)
+  })
+})
+
+test('wake-ups alone bring a worker to what is new, and to what is tried again', async () => {
+  await service.startWorker('not reconciling', { times: { ...times, ...neverReconciled } })
+  const endpoint = await endpointAt(firstly(answer(503), acceptCall))
+  const first = await accept(service, account, textBody())
+  await callsAt(endpoint, 2)
+  const second = await accept(service, account, textBody())
+  const calls = await callsAt(endpoint, 3)
+  expect(calls.map((call) => dataOf(call).data.requestId)).toEqual([first, first, second])
+  const canceled = await accept(service, account, { ...textBody(), sendAt: inSeconds(3600), reference: 'r' })
+  await cancel(service, account, canceled)
+  expect(dataOf((await callsAt(endpoint, 4))[3] as WebhookCall)).toMatchObject({
+    type: 'message.canceled',
+    data: { requestId: canceled, reference: 'r', status: 'canceled', attempts: 0, conversationId: null },
+  })
+  await service.stopWorkers()
+})
+
+test('the claim of a worker that died is given up, and its endpoint called', async () => {
+  const endpoint = await endpointAt(acceptCall)
+  const { endpointId } = endpoint
+  await livingWorker(service, 'dying')
+  const { db } = service.runtime
+  const claim = { endpointId, claimId: uuidv7(), limit: 1, except: [] }
+  expect(await claimEndpoints(db, [claim], 'dying')).toHaveLength(1)
+  await service.startWorker('living', { times: { ...times, ...neverReconciled } })
+  const requestId = await accept(service, account, textBody())
+  await eventually('it waits', async () => (await callbacksOf(service, endpoint)).length === 1)
+  expect(await callsAt(endpoint, 0)).toEqual([])
+  await lapse(service, 'dying')
+  await sweepOnce(service)
+  const [call] = await callsAt(endpoint, 1)
+  expect(call?.headers['webhook-id']).toBe(`${requestId}-1`)
+  await service.stopWorkers()
+})
+
+test('a callback outlives Redis and workers that are not there', async () => {
+  const endpoint = await endpointAt(acceptCall)
+  const requestId = await accept(service, account, textBody())
+  const first = await startWorker('one')
+  await callsAt(endpoint, 1)
+  await first.stop()
+  expect(await endpointRow(service, endpoint)).toMatchObject({ claimId: null, worker: null })
+  await service.runtime.db.$client.query('update callbacks set finished_at = null where request_id = $1', [
+    requestId,
+  ])
+  await service.runtime.redis.flushdb()
+  await startWorker('two')
+  const calls = await callsAt(endpoint, 2)
+  expect(calls.map(({ headers }) => headers['webhook-id'])).toEqual([`${requestId}-1`, `${requestId}-1`])
+  await service.stopWorkers()
+})

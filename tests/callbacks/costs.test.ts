@@ -1,0 +1,114 @@
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { insertSends } from '../../db/admission/accepts.ts'
+import { connectDatabase, type Database } from '../../db/client.ts'
+import { claimSends } from '../../db/delivery/claims.ts'
+import { recordOutcomes } from '../../db/delivery/outcomes.ts'
+import { recordReceipts } from '../../db/receipts.ts'
+import { buildNewSend, manyOf } from '../support/batches.ts'
+import { type Account, buildAccount } from '../support/builders.ts'
+import { buildEndpoint } from '../support/endpoints.ts'
+import { livingWorker } from '../support/living-worker.ts'
+import { buildReceipt } from '../support/receipts.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { freshStores } from '../support/stores.ts'
+
+const worker = 'counting'
+const batch = 50
+/** Of a statement: it looks whether there is any endpoint, in each of its parts that need to know. */
+const looksOfStatement = 5
+
+let service: TestService
+let account: Account
+/** On one connection, so that its statistics are known when it is asked. */
+let db: Database
+
+beforeAll(async () => {
+  service = await startTestService({}, await freshStores())
+  account = await buildAccount(service)
+  await livingWorker(service, worker)
+  db = connectDatabase(service.stores.databaseUrl, {
+    ...{ poolSize: 1, queryTimeoutMs: 10_000, onConnectionLost: () => {} },
+  })
+})
+afterAll(async () => {
+  await db.$client.end()
+  await service.stop()
+})
+
+/** What PostgreSQL has counted of a table so far. */
+async function counted(table: 'endpoints' | 'callbacks') {
+  await db.$client.query('select pg_stat_force_next_flush()')
+  const { rows } = await db.$client.query<Record<'scans' | 'rows' | 'writes', number>>(
+    `select (seq_scan + idx_scan)::int as scans, (seq_tup_read + idx_tup_fetch)::int as rows,
+            (n_tup_ins + n_tup_upd + n_tup_del)::int as writes
+     from pg_stat_user_tables where relname = $1`,
+    [table],
+  )
+  const [now] = rows
+  if (!now) throw new Error(`no table ${table}`)
+  return now
+}
+
+async function costOf(table: 'endpoints' | 'callbacks', work: () => Promise<unknown>) {
+  const before = await counted(table)
+  await work()
+  const after = await counted(table)
+  return {
+    scans: after.scans - before.scans,
+    rows: after.rows - before.rows,
+    writes: after.writes - before.writes,
+  }
+}
+
+/** The statements by which sends are accepted, claimed, sent and reported. */
+function statements(): (() => Promise<unknown>)[] {
+  const rows = manyOf(batch, account).map(buildNewSend)
+  const ids = rows.map(({ requestId }) => requestId)
+  const claimId = uuidv7()
+  const unknown = { providerStatus: null, providerCode: null, providerMessageId: null }
+  const outcome = {
+    ...{ claimId, status: 'sent' as const, reason: undefined, delayMs: undefined },
+    record: { outcome: 'sent', attempt: 1, durationMs: 5, ...unknown } as const,
+  }
+  return [
+    () => insertSends(db, rows),
+    () => claimSends(db, ids, { id: claimId, worker }),
+    async () => {
+      const recorded = await recordOutcomes(
+        db,
+        ids.map((requestId) => ({ requestId, ...outcome })),
+      )
+      expect(recorded).toHaveLength(batch)
+      expect(recorded[0]).toMatchObject({ endpointsToWake: null })
+    },
+    () =>
+      recordReceipts(
+        db,
+        ids.map((id) => buildReceipt(id, account.channelId, 'delivered')),
+      ),
+  ]
+}
+
+test('without endpoints, a statement looks once whether there is one, however many sends it writes', async () => {
+  for (const statement of statements())
+    expect(await costOf('endpoints', statement)).toEqual({
+      scans: expect.toSatisfy((scans: number) => scans <= looksOfStatement),
+      rows: 0,
+      writes: 0,
+    })
+  for (const statement of statements())
+    expect(await costOf('callbacks', statement)).toEqual({ scans: 0, rows: 0, writes: 0 })
+})
+
+test('beside endpoints of other accounts, it costs one look-up for each send that changes, and nothing is written', async () => {
+  const other = await buildAccount(service)
+  await buildEndpoint(service, other.accountId, 'https://example.com/callbacks')
+  for (const statement of statements())
+    expect(await costOf('endpoints', statement)).toMatchObject({
+      scans: expect.toSatisfy((scans: number) => scans <= batch + looksOfStatement),
+      writes: 0,
+    })
+  for (const statement of statements())
+    expect(await costOf('callbacks', statement)).toEqual({ scans: 0, rows: 0, writes: 0 })
+})

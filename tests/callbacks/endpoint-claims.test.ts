@@ -1,0 +1,316 @@
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { findDueEndpoints, findNextCalls } from '../../db/callbacks/due-endpoints.ts'
+import { claimEndpoints, releaseEndpoints } from '../../db/callbacks/endpoint-claims.ts'
+import { noteEndpointAnswer, noteEndpointFailure } from '../../db/callbacks/endpoint-health.ts'
+import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
+import { releaseLostClaims } from '../../db/callbacks/lost-endpoint-claims.ts'
+import { recordTries, type TryRow } from '../../db/callbacks/record-tries.ts'
+import { resendOfEndpoint, resendOfSend } from '../../db/callbacks/resends.ts'
+import { openEndpointBreaker } from '../../db/delivery/breakers.ts'
+import { forgetDeadWorkers } from '../../db/delivery/leases.ts'
+import { callbacks } from '../../db/schema.ts'
+import { retentionTrims } from '../../db/support/retention.ts'
+import { idleSweeper, lapse } from '../support/attempts.ts'
+import { type Account, buildAccount } from '../support/builders.ts'
+import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
+import { livingWorker } from '../support/living-worker.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let account: Account
+let endpoint: Endpoint
+
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+beforeEach(async () => {
+  account = await buildAccount(service)
+  endpoint = await buildEndpoint(service, account.accountId, 'https://example.com/callbacks')
+  await livingWorker(service, 'one')
+  await livingWorker(service, 'two')
+})
+
+async function add(requestId: string, sequence: number, of = endpoint): Promise<void> {
+  await service.runtime.db
+    .insert(callbacks)
+    .values({ endpointId: of.endpointId, requestId, sequence, type: 'message.sent' })
+}
+
+const request = (more: object = {}) => ({
+  endpointId: endpoint.endpointId,
+  claimId: uuidv7(),
+  limit: 100,
+  except: [],
+  ...more,
+})
+
+async function take(worker = 'one', more: object = {}) {
+  const [claimed] = await claimEndpoints(service.runtime.db, [request(more)], worker)
+  return claimed
+}
+
+const keysOf = (claimed: Awaited<ReturnType<typeof take>>) =>
+  claimed?.callbacks.map(({ requestId, sequence }) => `${requestId} ${sequence}`)
+
+const tryOf = (requestId: string, sequence: number, more: Partial<TryRow> = {}): TryRow => ({
+  endpointId: endpoint.endpointId,
+  ...{
+    requestId,
+    sequence,
+    tried: 0,
+    status: 200,
+    reason: null,
+    durationMs: 5,
+    result: 'delivered',
+    delayMs: null,
+  },
+  ...more,
+})
+
+const row = () => endpointRow(service, endpoint)
+const database = () => service.runtime.db
+
+describe('a claim', () => {
+  test('reads what is due, of each send the first', async () => {
+    const [a, b] = [uuidv7(), uuidv7()]
+    await add(a, 1)
+    await add(a, 2)
+    await add(b, 3)
+    expect(keysOf(await take())).toEqual([`${a} 1`, `${b} 3`])
+  })
+
+  test('leaves out sends with a call under way, and those that are tried later', async () => {
+    const [a, b, c] = [uuidv7(), uuidv7(), uuidv7()]
+    for (const id of [a, b, c]) await add(id, 1)
+    const failed = tryOf(b, 1, { status: 500, result: 'failed', delayMs: 60_000 })
+    await recordTries(database(), [failed])
+    await add(b, 2)
+    expect(keysOf(await take('one', { except: [a] }))).toEqual([`${c} 1`])
+  })
+
+  test('belongs to one worker, until it ends', async () => {
+    await add(uuidv7(), 1)
+    const claimId = uuidv7()
+    expect(await take('one', { claimId })).toBeDefined()
+    expect(await take('two')).toBeUndefined()
+    expect(await take('one')).toBeUndefined()
+    expect(await take('one', { claimId })).toBeDefined()
+    await releaseEndpoints(database(), [{ endpointId: endpoint.endpointId, claimId: uuidv7() }])
+    expect(await take('two')).toBeUndefined()
+    await releaseEndpoints(database(), [{ endpointId: endpoint.endpointId, claimId }])
+    expect(await take('two')).toBeDefined()
+  })
+
+  test('is not for a worker without a lease, nor of a disabled endpoint', async () => {
+    await add(uuidv7(), 1)
+    await lapse(service, 'one')
+    expect(await take('one')).toBeUndefined()
+    await disableEndpoint(database(), endpoint.endpointId, 'x')
+    expect(await take('two')).toBeUndefined()
+  })
+
+  test('of a dead worker is given up, and not before', async () => {
+    await take('one')
+    expect(await releaseLostClaims(database(), idleSweeper, 10)).toEqual([])
+    await lapse(service, 'one')
+    const sweeper = { ...idleSweeper, sweepsUntil: new Date(0) }
+    expect(await releaseLostClaims(database(), sweeper, 10)).toEqual([])
+    expect(await releaseLostClaims(database(), idleSweeper, 10)).toContain(endpoint.endpointId)
+    expect(await take('two')).toBeDefined()
+  })
+
+  test('that its own worker has dropped is given up after a minute', async () => {
+    const claimId = uuidv7()
+    await take('one', { claimId })
+    const sweeper = { ...idleSweeper, worker: 'one' }
+    expect(await releaseLostClaims(database(), sweeper, 10)).toEqual([])
+    await database().$client.query(`update endpoints set claimed_at = now() - interval '2 minutes'`)
+    expect(await releaseLostClaims(database(), { ...sweeper, inFlight: [claimId] }, 10)).toEqual([])
+    expect(await releaseLostClaims(database(), sweeper, 10)).toEqual([endpoint.endpointId])
+  })
+
+  test('of a worker that is forgotten is given up after a minute', async () => {
+    await take('one')
+    await lapse(service, 'one')
+    await forgetDeadWorkers(database(), ['one'])
+    expect(await releaseLostClaims(database(), idleSweeper, 10)).toEqual([])
+    await database().$client.query(`update endpoints set claimed_at = now() - interval '2 minutes'`)
+    expect(await releaseLostClaims(database(), idleSweeper, 10)).toEqual([endpoint.endpointId])
+  })
+
+  test('with an open breaker is refused, then a probe of one callback', async () => {
+    for (let count = 0; count < 3; count++) await add(uuidv7(), 1)
+    await openEndpointBreaker(database(), { endpointId: endpoint.endpointId, isAgain: false })
+    expect(await take()).toBeUndefined()
+    await database().$client.query('update endpoints set breaker_open_until = now()')
+    const claimed = await take()
+    expect(claimed).toMatchObject({ isProbe: true })
+    expect(claimed?.callbacks).toHaveLength(1)
+    expect(await noteEndpointAnswer(database(), endpoint.endpointId)).toBe(true)
+    expect(await row()).toMatchObject({ breakerOpenUntil: null, breakerOpenings: 0 })
+  })
+})
+
+describe('a result', () => {
+  test('is recorded once, whatever is repeated', async () => {
+    const id = uuidv7()
+    await add(id, 1)
+    const failed = tryOf(id, 1, { status: 503, result: 'failed', delayMs: 1000 })
+    expect(await recordTries(database(), [failed])).toHaveLength(1)
+    expect(await recordTries(database(), [failed])).toEqual([])
+    expect(await callbacksOf(service, endpoint)).toMatchObject([{ tried: 1, tries: [{ status: 503 }] }])
+  })
+
+  test('of success counts after a failure that another worker recorded, and a late failure changes nothing', async () => {
+    const id = uuidv7()
+    await add(id, 1)
+    await recordTries(database(), [tryOf(id, 1, { status: 503, result: 'failed', delayMs: 1000 })])
+    await recordTries(database(), [tryOf(id, 1)])
+    const delivered = await callbacksOf(service, endpoint)
+    expect(delivered).toMatchObject([{ givenUp: false, tries: [{ status: 503 }, { status: 200 }] }])
+    await recordTries(database(), [tryOf(id, 1, { tried: 2, status: 503, result: 'given_up' })])
+    expect(await callbacksOf(service, endpoint)).toEqual(delivered)
+  })
+
+  test('410 uses no try', async () => {
+    const id = uuidv7()
+    await add(id, 1)
+    await recordTries(database(), [tryOf(id, 1, { status: 410, result: 'gone' })])
+    expect(await callbacksOf(service, endpoint)).toMatchObject([
+      { tried: 0, finishedAt: null, tries: [{ status: 410 }] },
+    ])
+  })
+
+  test('the last twenty are kept', async () => {
+    const id = uuidv7()
+    await add(id, 1)
+    for (let tried = 0; tried < 25; tried++)
+      await recordTries(database(), [
+        tryOf(id, 1, { tried, durationMs: tried, result: 'failed', delayMs: 0 }),
+      ])
+    const [callback] = await callbacksOf(service, endpoint)
+    expect(callback?.tries).toHaveLength(20)
+    expect(callback?.tries.at(-1)).toMatchObject({ durationMs: 24 })
+  })
+})
+
+describe('an endpoint', () => {
+  test('that fails for days without a 2xx is disabled, with calls that aren’t too far apart', async () => {
+    const { endpointId } = endpoint
+    const age = (sql: string) =>
+      database().$client.query(`update endpoints set ${sql} where id = $1`, [endpointId])
+    expect(await noteEndpointFailure(database(), endpointId, undefined)).toBeUndefined()
+    expect(await row()).toMatchObject({ disabledAt: null, failingSince: expect.any(Date) })
+    await age(`failing_since = now() - interval '6 days', failed_at = now() - interval '3 days'`)
+    expect(await noteEndpointFailure(database(), endpointId, undefined)).toBeUndefined()
+    await age(`failing_since = now() - interval '6 days'`)
+    expect(await noteEndpointFailure(database(), endpointId, undefined)).toContain('5 days')
+    expect(await row()).toMatchObject({ disabledReason: 'no call was answered with a 2xx for 5 days' })
+    expect(await noteEndpointFailure(database(), endpointId, 'again')).toBeUndefined()
+  })
+
+  test('is answering since its first 2xx, until it fails', async () => {
+    const isAnswering = async () => (await take('one', { claimId: claimed }))?.isAnswering
+    const claimed = uuidv7()
+    expect(await isAnswering()).toBe(false)
+    await noteEndpointAnswer(database(), endpoint.endpointId)
+    expect(await isAnswering()).toBe(true)
+    await noteEndpointFailure(database(), endpoint.endpointId, undefined)
+    expect(await isAnswering()).toBe(false)
+    await noteEndpointAnswer(database(), endpoint.endpointId)
+    await database().$client.query(`update endpoints set answered_at = now() - interval '1 hour'`)
+    expect(await isAnswering()).toBe(false)
+  })
+})
+
+describe('what is due', () => {
+  const ours = async () =>
+    (await findDueEndpoints(database(), { overdueByMs: 0, limit: 1000 })).filter(
+      ({ endpointId }) => endpointId === endpoint.endpointId,
+    )
+
+  test('is found, unless somebody calls, it is disabled, or only later ones wait', async () => {
+    expect(await ours()).toEqual([])
+    const id = uuidv7()
+    await add(id, 1)
+    await add(id, 2)
+    expect(await ours()).toHaveLength(1)
+    const claimId = uuidv7()
+    await take('one', { claimId })
+    expect(await ours()).toEqual([])
+    await releaseEndpoints(database(), [{ endpointId: endpoint.endpointId, claimId }])
+    await recordTries(database(), [tryOf(id, 1, { status: 500, result: 'failed', delayMs: 60_000 })])
+    expect(await ours()).toEqual([])
+    const [next] = await findNextCalls(database(), [endpoint.endpointId])
+    expect(next?.inMs).toBeGreaterThan(50_000)
+    expect(next?.inMs).toBeLessThanOrEqual(60_000)
+  })
+
+  test('by the breaker, if that is later', async () => {
+    await add(uuidv7(), 1)
+    expect(await findNextCalls(database(), [endpoint.endpointId])).toEqual([
+      { endpointId: endpoint.endpointId, inMs: 0 },
+    ])
+    await openEndpointBreaker(database(), { endpointId: endpoint.endpointId, isAgain: false })
+    const [next] = await findNextCalls(database(), [endpoint.endpointId])
+    expect(next?.inMs).toBeGreaterThan(8000)
+    expect(await ours()).toEqual([])
+  })
+})
+
+describe('a resend', () => {
+  test('begins a new series of tries, in order', async () => {
+    const { db } = service.runtime
+    const id = uuidv7()
+    await db.$client.query(
+      `insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message, close_conversation)
+       values ($1, $2, $3, 'phone', '+491', 'text', '{}', false)`,
+      [id, account.accountId, account.channelId],
+    )
+    for (const sequence of [1, 2]) {
+      await add(id, sequence)
+      await recordTries(db, [tryOf(id, sequence)])
+    }
+    expect(await resendOfSend(db, { requestId: id, endpointId: uuidv7() })).toBe(0)
+    expect(await resendOfSend(db, { requestId: id })).toBe(2)
+    const claimed = await take()
+    expect(keysOf(claimed)).toEqual([`${id} 1`])
+    expect(claimed?.callbacks[0]).toMatchObject({ tried: 1, triedBeforeResend: 1 })
+  })
+
+  test('of an endpoint goes through all pages', async () => {
+    const { db } = service.runtime
+    await db.$client.query(
+      `insert into callbacks (endpoint_id, request_id, sequence, type, finished_at, given_up)
+       select $1, uuidv7(), 1, 'message.sent', now(), n % 2 = 0 from generate_series(1, 4500) n`,
+      [endpoint.endpointId],
+    )
+    const which = { endpointId: endpoint.endpointId, since: new Date(0) }
+    expect(await resendOfEndpoint(db, { ...which, onlyGivenUp: true })).toBe(2250)
+    expect(await resendOfEndpoint(db, { ...which, onlyGivenUp: false })).toBe(2250)
+    expect(await resendOfEndpoint(db, { ...which, since: new Date('2100-01-01'), onlyGivenUp: false })).toBe(
+      0,
+    )
+  })
+})
+
+test('retention removes old callbacks, also of deleted endpoints, and keeps young ones of old sends', async () => {
+  const { db } = service.runtime
+  const old = '01890000-0000-7000-8000-0000000000'
+  for (const [of, last] of [
+    [endpoint.endpointId, '01'],
+    [endpoint.endpointId, '02'],
+    [uuidv7(), '03'],
+  ] as const)
+    await db.$client.query(
+      `insert into callbacks (endpoint_id, request_id, sequence, type, created_at)
+       values ($1, $2, 1, 'message.sent', case when $3 then now() else now() - interval '8 days' end)`,
+      [of, old + last, last === '02'],
+    )
+  await add(uuidv7(), 1)
+  const trims = retentionTrims({ days: 90, mediaHours: 24, callbackDays: 7 })
+  expect(await trims.callbacks?.(db, 100)).toBe(2)
+  expect(await callbacksOf(service, endpoint)).toHaveLength(2)
+})

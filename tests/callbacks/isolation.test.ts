@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
+import { soonReconciled, startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+import {
+  accept as acceptCall,
+  type Behaviour,
+  gate,
+  neverAnswer,
+  openWebhookReceiver,
+  type WebhookReceiver,
+} from '../support/webhook-receiver.ts'
+
+const concurrency = 64
+const silent = 99
+/** The most that an account may have. */
+const ofAccount = 10
+
+let service: TestService
+let receiver: WebhookReceiver
+let account: Account
+
+beforeAll(async () => {
+  receiver = await openWebhookReceiver()
+  service = await startTestService({
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+    CALLBACK_CONCURRENCY: String(concurrency),
+    CALLBACK_TIMEOUT_SECONDS: '60',
+  })
+})
+afterAll(async () => {
+  // Their calls would be waited for.
+  await receiver.stop()
+  await service.stop()
+})
+beforeEach(async () => {
+  account = await buildAccount(service)
+})
+
+const endpointAt = (behaviour: Behaviour, of = account) =>
+  buildEndpoint(service, of.accountId, receiver.at(behaviour))
+const delivered = (endpoint: Endpoint, count: number) =>
+  eventually(`${count} callbacks`, async () => {
+    const all = await callbacksOf(service, endpoint)
+    return all.length === count && all.every(({ finishedAt }) => finishedAt !== null)
+  })
+
+/** Its claims end soon, so that those with a slow call are longer. */
+const startWorker = async (name: string) => {
+  await service.startWorker(name, { times: { ...soonReconciled, endpointClaimMs: 50, putOffMs: 200 } })
+  onTestFinished(async () => {
+    // Calls without an answer would be waited for.
+    for (const socket of receiver.open) socket.destroy()
+    await service.stopWorkers()
+  })
+}
+
+test('slow calls of one send don’t delay those of others', async () => {
+  await startWorker('with slow calls')
+  let calls = 0
+  const slow = gate()
+  const endpoint = await endpointAt((request, response) =>
+    (calls++ === 1 ? slow.behaviour : acceptCall)(request, response),
+  )
+  await accept(service, account, textBody())
+  await delivered(endpoint, 1)
+  const slowId = await accept(service, account, textBody())
+  await eventually('the slow one is called', async () => calls === 2)
+  for (let send = 0; send < 10; send++) await accept(service, account, textBody())
+  await eventually('the others', async () => {
+    const all = await callbacksOf(service, endpoint)
+    const waiting = all.filter(({ finishedAt }) => finishedAt === null)
+    return all.length === 12 && waiting.length === 1 && waiting[0]?.requestId === slowId
+  })
+  slow.open()
+  await delivered(endpoint, 12)
+})
+
+test('99 endpoints that never answer take half of the calls, and delay neither another one nor sends', async () => {
+  await startWorker('isolating')
+  const good = await endpointAt(acceptCall)
+  await accept(service, account, textBody())
+  await delivered(good, 1)
+
+  const before = receiver.calls.length
+  for (let count = 0; count < silent; count += ofAccount) {
+    const other = await buildAccount(service)
+    for (let of = count; of < Math.min(silent, count + ofAccount); of++) await endpointAt(neverAnswer, other)
+    for (let send = 0; send < 3; send++) await accept(service, other, textBody())
+  }
+  const { pathname: goodPath } = new URL((await endpointRow(service, good)).url)
+  const toSilent = () => receiver.calls.slice(before).filter(({ path }) => path !== goodPath)
+  await eventually('silent ones are called', async () => toSilent().length === concurrency / 2)
+  for (let send = 0; send < 20; send++) await accept(service, account, textBody())
+  await delivered(good, 21)
+  expect(toSilent()).toHaveLength(concurrency / 2)
+  expect(new Set(toSilent().map(({ path }) => path)).size).toBe(concurrency / 2)
+})

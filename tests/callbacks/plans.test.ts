@@ -1,0 +1,99 @@
+import { v7 as uuidv7 } from 'uuid'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findDueEndpoints, findNextCalls } from '../../db/callbacks/due-endpoints.ts'
+import { claimEndpoints } from '../../db/callbacks/endpoint-claims.ts'
+import { recordTries } from '../../db/callbacks/record-tries.ts'
+import { connectDatabase, type Database } from '../../db/client.ts'
+import { type Account, buildAccount } from '../support/builders.ts'
+import { buildEndpoint, type Endpoint } from '../support/endpoints.ts'
+import { livingWorker } from '../support/living-worker.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { freshStores } from '../support/stores.ts'
+
+const worker = 'plans'
+const batch = 50
+const delivered = 20_000
+const waiting = 2000
+/** Of each: its row, the one before it of its send, and the row again where it is written. */
+const maxRowsEach = 6
+
+let service: TestService
+let account: Account
+let endpoints: Endpoint[]
+
+beforeAll(async () => {
+  service = await startTestService({}, await freshStores())
+  account = await buildAccount(service)
+  endpoints = []
+  for (let count = 0; count < 5; count++)
+    endpoints.push(await buildEndpoint(service, account.accountId, 'https://example.com/callbacks'))
+  await livingWorker(service, worker)
+  const { $client } = service.runtime.db
+  await $client.query('alter table callbacks set (autovacuum_enabled = off)')
+})
+afterAll(() => service.stop())
+
+async function grow(count: number, finished: boolean): Promise<void> {
+  for (const { endpointId } of endpoints)
+    await service.runtime.db.$client.query(
+      `insert into callbacks (endpoint_id, request_id, sequence, type, finished_at)
+       select $1, uuidv7(), 1, 'message.sent', case when $3 then now() end from generate_series(1, $2) n`,
+      [endpointId, count / endpoints.length, finished],
+    )
+}
+
+function connect(mode: string): Database {
+  const url = new URL(service.stores.databaseUrl)
+  url.searchParams.set('options', `-c plan_cache_mode=${mode}`)
+  return connectDatabase(url.href, { poolSize: 1, queryTimeoutMs: 10_000, onConnectionLost: () => {} })
+}
+
+async function rowsRead(db: Database, work: () => Promise<unknown>): Promise<number> {
+  const count = async () => {
+    await db.$client.query('select pg_stat_force_next_flush()')
+    const { rows } = await db.$client.query<{ read: string }>(
+      `select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables where relname = 'callbacks'`,
+    )
+    return Number(rows[0]?.read)
+  }
+  const before = await count()
+  await work()
+  return (await count()) - before
+}
+
+const claimOf = (db: Database, { endpointId }: Endpoint, claimId = uuidv7()) =>
+  claimEndpoints(db, [{ endpointId, claimId, limit: batch, except: [] }], worker)
+
+describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => {
+  test('made for an empty table, the statements of a worker read few of many', async () => {
+    await service.runtime.db.$client.query('truncate callbacks')
+    await service.runtime.db.$client.query('update endpoints set claim_id = null')
+    const db = connect(mode)
+    const ids = endpoints.map(({ endpointId }) => endpointId)
+    const [first] = endpoints as [Endpoint]
+    const claimId = uuidv7()
+    const statements: [string, () => Promise<unknown>, number][] = [
+      ['next calls', () => findNextCalls(db, ids), endpoints.length],
+      ['due endpoints', () => findDueEndpoints(db, { overdueByMs: 0, limit: 100 }), 2 * endpoints.length],
+      ['claim', () => claimOf(db, first, claimId), batch],
+    ]
+    for (const [, statement] of statements) await statement()
+    await recordTries(db, [])
+    await grow(delivered, true)
+    await grow(waiting, false)
+
+    for (const [name, statement, rows] of statements)
+      expect([name, await rowsRead(db, statement)]).toEqual([
+        name,
+        expect.toSatisfy((read) => read <= rows * maxRowsEach),
+      ])
+    const [claimed] = await claimOf(db, first, claimId)
+    const tries = (claimed?.callbacks ?? []).map(({ endpointId, requestId, sequence, tried }) => ({
+      ...{ endpointId, requestId, sequence, tried, status: 200, reason: null, durationMs: 5 },
+      ...{ result: 'delivered' as const, delayMs: null },
+    }))
+    expect(tries).toHaveLength(batch)
+    expect(await rowsRead(db, () => recordTries(db, tries))).toBeLessThanOrEqual(batch * maxRowsEach)
+    await db.$client.end()
+  })
+})

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pick } from '../../support/random.ts'
+import {
+  type CallbackReceiver,
+  type ChangedSend,
+  compareCallbacks,
+  openCallbackReceiver,
+} from '../callback-receiver.ts'
+import { load } from '../clients.ts'
+import { openDeliveries } from '../deliveries.ts'
+import { type Fault, violation } from '../fault.ts'
+import { type Phase, settle } from '../phase.ts'
+
+const toldWithinMs = 60_000
+const askEveryMs = 250
+const killEveryMs = 2000
+
+const ledgers = new WeakMap<Phase, { receiver: CallbackReceiver; sends: ChangedSend[]; waiting: number }>()
+
+/** An endpoint is told each change, with receipts: while workers and APIs are killed by turns, and after both stores were away. */
+export const callbacks: Fault = {
+  name: 'callbacks',
+  share: 0.05,
+  times: ({ workerKills }) => workerKills + 2,
+  async strike(phase, { workerKills }) {
+    const { random, world } = phase
+    const receiver = await openCallbackReceiver(phase)
+    const deliveries = openDeliveries(phase)
+    phase.provider.behave('slow', 0, 100)
+    phase.provider.onCall = ({ requestId }) => deliveries.report(requestId)
+    const strikes = async () => {
+      for (let kill = 0; kill < workerKills; kill++) {
+        await sleep(killEveryMs)
+        const members = kill % 2 === 0 ? world.fleet.workers() : world.fleet.apis()
+        await world.fleet.kill(pick(random, members))
+        await world.fleet.complete()
+      }
+      await world.servers.crashPostgres()
+      await sleep(killEveryMs)
+      await world.servers.startPostgres()
+      await world.servers.killRedis()
+      await sleep(killEveryMs)
+      await world.servers.startRedis()
+      phase.faultsOver.push(Date.now())
+    }
+    const seconds = (workerKills * killEveryMs) / 1000 + 10
+    await load(phase, { count: phase.sends, seconds, during: strikes(), through: 'apis' })
+    await settle(phase)
+    await deliveries.drained()
+    let waiting = await countWaiting(phase, receiver)
+    for (
+      const deadline = Date.now() + toldWithinMs;
+      waiting > 0 && Date.now() < deadline;
+      await sleep(askEveryMs)
+    )
+      waiting = await countWaiting(phase, receiver)
+    ledgers.set(phase, { receiver, sends: await readSends(phase), waiting })
+    await receiver.stop()
+    const repeats =
+      receiver.received.length - new Set(receiver.received.map(({ webhookId }) => webhookId)).size
+    phase.notes.push(`${receiver.received.length} callbacks, ${repeats} of them repeats`)
+  },
+  mayFail: () => false,
+  reach(phase) {
+    const { receiver, sends, waiting } = ledgers.get(phase) ?? {}
+    if (!receiver || !sends) return ['it broke off']
+    return [
+      ...receiver.faults,
+      ...violation(Boolean(waiting), `${waiting} callbacks were not told in a minute`),
+      ...compareCallbacks(receiver.received, sends).map(
+        ({ requestId, what }) => `callbacks of ${requestId}: ${what}`,
+      ),
+    ]
+  },
+}
+
+async function countWaiting({ world }: Phase, { endpointId }: CallbackReceiver): Promise<number> {
+  const { rows } = await world.db.$client.query<{ waiting: number }>(
+    'select count(*)::int as waiting from callbacks where endpoint_id = $1 and finished_at is null',
+    [endpointId],
+  )
+  return rows[0]?.waiting ?? 0
+}
+
+async function readSends({ world, channelId }: Phase): Promise<ChangedSend[]> {
+  const { rows } = await world.db.$client.query<ChangedSend>(
+    'select request_id as "requestId", change_number as changes from sends where channel_id = $1',
+    [channelId],
+  )
+  return rows
+}

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { CallSlots } from '../../../workers/callbacks/call-slots.ts'
+import { CallsOfClaim, callsAtATime } from '../../../workers/callbacks/calls-of-claim.ts'
+
+/** A call that ends when it is told to. */
+function call() {
+  let end = () => {}
+  let record = () => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const recorded = new Promise<void>((resolve) => {
+    record = resolve
+  })
+  const work = async () => {
+    await ended
+    return () => recorded
+  }
+  return { end, record, work }
+}
+
+const isPending = async (work: Promise<unknown>) =>
+  await Promise.race([work.then(() => false), sleep(20).then(() => true)])
+
+describe('the calls of a claim', () => {
+  test('are one at a time, until one was answered; then four', async () => {
+    const calls = new CallsOfClaim()
+    const first = call()
+    calls.begin('1', first.work)
+    const next = calls.mayBegin()
+    expect(await isPending(next)).toBe(true)
+    calls.note(true)
+    first.end()
+    await next
+    const others = Array.from({ length: callsAtATime }, call)
+    for (const [at, { work }] of others.entries()) {
+      await calls.mayBegin()
+      calls.begin(`other ${at}`, work)
+    }
+    const fifth = calls.mayBegin()
+    expect(await isPending(fifth)).toBe(true)
+    others[2]?.end()
+    await fifth
+  })
+
+  test('that are not recorded yet are not read again', async () => {
+    const calls = new CallsOfClaim()
+    const one = call()
+    calls.begin('1', one.work)
+    one.end()
+    await calls.mayBegin()
+    expect(calls.requestIds()).toEqual(['1'])
+    one.record()
+    await calls.allRecorded()
+    expect(calls.requestIds()).toEqual([])
+  })
+
+  test('end with a failure: whoever waits goes on, and sees it', async () => {
+    const calls = new CallsOfClaim()
+    const one = call()
+    calls.begin('1', one.work)
+    const next = calls.mayBegin()
+    calls.note(false)
+    one.end()
+    await next
+    expect(calls.hasEnded).toBe(true)
+  })
+
+  test('read more and more while the endpoint answers', () => {
+    const calls = new CallsOfClaim()
+    const first = calls.nextLimit()
+    calls.isCareful = false
+    const limits = Array.from({ length: 6 }, () => calls.nextLimit())
+    expect(first).toBeLessThan(limits[0] ?? 0)
+    expect(limits.at(-1)).toBe(256)
+  })
+
+  test('a fault of a record reaches whoever waits for all', async () => {
+    const calls = new CallsOfClaim()
+    calls.begin('1', async () => async () => {
+      throw new Error('not recorded')
+    })
+    await sleep(5)
+    calls.begin('2', async () => async () => {})
+    await expect(calls.allRecorded()).rejects.toThrow('not recorded')
+  })
+})
+
+describe('the slots for calls', () => {
+  test('silent endpoints get half of them, and never wait', async () => {
+    const slots = new CallSlots(4)
+    const held = [await slots.acquire('silent'), await slots.acquire('silent')]
+    expect(held.every(Boolean)).toBe(true)
+    expect(await slots.acquire('silent')).toBeUndefined()
+    expect(await slots.acquire('answering')).toBeDefined()
+    held[0]?.()
+    expect(await slots.acquire('silent')).toBeDefined()
+    expect(slots.inUse).toBe(3)
+  })
+
+  test('answering ones wait in line, and a slot given back twice counts once', async () => {
+    const slots = new CallSlots(2)
+    const [first, second] = [await slots.acquire('answering'), await slots.acquire('answering')]
+    const order: number[] = []
+    const waiting = [1, 2].map(async (at) => {
+      const release = await slots.acquire('answering')
+      order.push(at)
+      return release
+    })
+    expect(await slots.acquire('silent')).toBeUndefined()
+    first?.()
+    first?.()
+    await waiting[0]
+    expect(await isPending(waiting[1] as Promise<unknown>)).toBe(true)
+    second?.()
+    await waiting[1]
+    expect(order).toEqual([1, 2])
+    for (const release of await Promise.all(waiting)) release?.()
+    expect(slots.inUse).toBe(0)
+  })
+})
