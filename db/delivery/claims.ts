@@ -15,6 +15,8 @@ export interface ClaimedSend {
   contact: Contact
   message: Message
   flowId: string | null
+  /** The client's own id of the send. */
+  reference: string | null
   closeConversation: boolean
   /** Null if the send still has to enter a conversation. */
   conversationId: string | null
@@ -96,7 +98,7 @@ const claim = (lock: string) => sqlText`
   returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id as "channelId",
     jsonb_strip_nulls(jsonb_build_object('type', s.contact_type, 'value', s.contact_value,
                                          'name', s.contact_name)) as contact,
-    s.message, s.flow_id as "flowId", s.close_conversation as "closeConversation",
+    s.message, s.flow_id as "flowId", s.reference, s.close_conversation as "closeConversation",
     s.conversation_id as "conversationId", s.attempt, s.traceparent,
     s.attempts_before_replay as "attemptsBeforeReplay", s.worker, s.claim_id as "claimId",
     channels.provider, channels.sealed_config as "sealedConfig", channels.on_uncertain as "onUncertain",

@@ -16,6 +16,7 @@ export function buildDelivery(
     message: { type: 'text', text: { value: 'Hello' } },
     mediaContent: undefined,
     flowId: null,
+    reference: null,
     conversationId: uuidv7(),
     attempt: 1,
     expiresInMs: null,

@@ -16,6 +16,7 @@ export function buildEnteredSend(
     contact: { type: 'phone', value: '+4915112345678' },
     message: { type: 'text', text: { value: 'Hello' } },
     flowId: null,
+    reference: null,
     closeConversation: false,
     conversationId: uuidv7(),
     attempt: 1,

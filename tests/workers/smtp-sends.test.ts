@@ -66,6 +66,15 @@ test('a registered template arrives with its subject', async () => {
   expect(mailTo('template')?.mail?.headers.subject).toBe('Hi Änn')
 })
 
+test("a channel's subject has the client's reference", async () => {
+  const channelId = await buildSmtp({ subject: 'Order {{reference}}' })
+  const contact = { type: 'email', value: 'referred@example.com' }
+  const body = { contact, message: text, reference: 'A-4711 ä' }
+  const requestId = await accept(service, { ...account, channelId }, body)
+  expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('sent')
+  expect(mailTo('referred')?.mail?.headers.subject).toBe('Order A-4711 ä')
+})
+
 test("a wrong password holds the channel, and the server's words stand in the timeline", async () => {
   const channelId = await buildSmtp({ pass: 'wrong' })
   const requestId = await sendBy(channelId, text, 'waiting')

@@ -2,6 +2,6 @@ import { defaultSubject, filledSubject } from '../../src/core/providers/mail-fie
 import type { Delivery } from './provider.ts'
 
 /** The subject of a mail that has none of its own: the channel's, with what the send has for it. */
-export function subjectOf({ contact, config }: Delivery<{ subject: string }>): string {
-  return filledSubject(config.subject, { contactName: contact.name, reference: undefined }) || defaultSubject
+export function subjectOf({ contact, reference, config }: Delivery<{ subject: string }>): string {
+  return filledSubject(config.subject, { contactName: contact.name, reference }) || defaultSubject
 }

@@ -13,6 +13,8 @@ export interface Delivery<Config> {
   /** Bytes of media that the client sent as base64, or that were fetched for a provider that takes no links; else undefined. */
   mediaContent: Buffer | undefined
   flowId: string | null
+  /** The client's own id of the send. */
+  reference: string | null
   conversationId: string
   /** Counted from 1. */
   attempt: number

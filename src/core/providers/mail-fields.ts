@@ -25,11 +25,11 @@ export const mailSubject = optional(singleLine(1, maxFieldLength)).transform(
 /** The subject of one mail. What the send doesn't have is left out. A word that is too long for a line couldn't be folded. */
 export function filledSubject(
   subject: string,
-  { contactName = '', reference = '' }: { contactName?: string | undefined; reference?: string | undefined },
+  { contactName, reference }: { contactName: string | undefined; reference: string | null },
 ): string {
   const filled = renderTemplate(subject, [
-    { key: 'contact.name', value: contactName },
-    { key: 'reference', value: reference },
+    { key: 'contact.name', value: contactName ?? '' },
+    { key: 'reference', value: reference ?? '' },
   ])
   const tidied = filled.replace(/\s+/g, ' ').trim()
   return [...tidied].slice(0, maxFieldLength).join('')

@@ -616,14 +616,20 @@ describe('what a channel adds to each mail', () => {
   })
 
   test.each([
-    ['News for {{contact.name}}', 'Ann Müller', 'News for Ann Müller'],
-    ['News for {{contact.name}}', undefined, 'News for'],
-    ['{{contact.name}}', undefined, 'Message'],
-    ['{{contact.name}}: news {{reference}}', '{{reference}}', '{{reference}}: news'],
-  ])('the subject %j for a contact named %s is %j', async (subject, name, expected) => {
-    const { headers } = await mailOf({ ...named(name), ...withConfig({ subject }) })
-    expect(headers.subject).toBe(expected)
-  })
+    ['News for {{contact.name}}', 'Ann Müller', null, 'News for Ann Müller'],
+    ['News for {{contact.name}}', undefined, null, 'News for'],
+    ['{{contact.name}}', undefined, null, 'Message'],
+    ['{{contact.name}}: news {{reference}}', '{{reference}}', null, '{{reference}}: news'],
+    ['{{contact.name}}: order {{ reference }}', 'Ann', 'A-4711', 'Ann: order A-4711'],
+    ['{{reference}}', undefined, '{{contact.name}}', '{{contact.name}}'],
+    ['{{reference}}', undefined, 'x'.repeat(256), 'x'.repeat(255)],
+  ])(
+    'the subject %j for a contact named %s and the reference %s is %j',
+    async (subject, name, reference, expected) => {
+      const { headers } = await mailOf({ ...named(name), reference, ...withConfig({ subject }) })
+      expect(headers.subject).toBe(expected)
+    },
+  )
 
   test('an address for answers', async () => {
     const { headers } = await mailOf(withConfig({ replyTo: '"Help, desk" <help@example.com>' }))
