@@ -41,7 +41,7 @@ export const vonageCodes: CodeTable = {
   forbidden: { ...account, meaning: 'the account may not do this' },
   unprovisioned: { ...account, meaning: "the channel's credentials may not use this API" },
   'account-suspended': { ...account, meaning: 'the account is suspended' },
-  'jwt-expired': { ...account, meaning: "the token is expired: check the worker's clock" },
+  'jwt-expired': { ...account, meaning: "the token is expired: check PostgreSQL's clock" },
   'jwt-revoked': { ...account, meaning: "the channel's private key was revoked" },
   'invalid-api-key': { ...account, meaning: 'it does not know the API key' },
   'invalid-signature': { ...account, meaning: 'the signature is not valid' },

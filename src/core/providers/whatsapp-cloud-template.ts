@@ -11,6 +11,9 @@ export const language = string.regex(languageForm, 'has to be a language code su
 
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/templates/components
 const maxHeaderCharacters = 60
+// https://developers.facebook.com/docs/whatsapp/cloud-api/reference/messages#text-object, beside other components. Alone, a body
+// may have more than the API accepts.
+const maxBodyCharacters = 1024
 const maxButtons = 10
 // https://developers.facebook.com/docs/whatsapp/cloud-api/guides/send-message-templates/auth-otp-template-messages
 const maxOneTimeCodeCharacters = 15
@@ -84,7 +87,7 @@ export const whatsAppTemplate: TemplateRules = {
     if (!given) return whatsAppValueIssue(value)
     const { parameters, header: ofHeader, buttons: list = [] } = definition.parse(given)
     const issues = [
-      parameters.includes(key) ? whatsAppValueIssue(value) : undefined,
+      parameters.includes(key) ? bodyIssue(value, ofHeader !== undefined || list.length > 0) : undefined,
       ...headerTypes.filter((type) => ofHeader?.[type] === key).map((type) => headerIssue(type, value)),
       ...list.filter((one) => one.key === key).map(({ type }) => buttonIssues[type](value)),
     ]
@@ -95,6 +98,11 @@ export const whatsAppTemplate: TemplateRules = {
 function keysOf({ parameters, header: given, buttons: list = [] }: z.output<typeof definition>): string[] {
   const ofHeader = headerTypes.map((type) => given?.[type]).filter((key) => key !== undefined)
   return [...new Set([...ofHeader, ...parameters, ...list.map(({ key }) => key)])]
+}
+
+function bodyIssue(value: string, isBesideOthers: boolean): string | undefined {
+  const beside = 'in a body beside a header or a button'
+  return whatsAppValueIssue(value) ?? (isBesideOthers ? tooLong(value, maxBodyCharacters, beside) : undefined)
 }
 
 /** WhatsApp fetches the media of a header, so an address that isn't public can't be meant. */

@@ -80,7 +80,15 @@ export function messageIssue(given: unknown, uploads: ReadonlySet<string>): Grap
       title: `Param ${data.type}['id'] is not a valid whatsapp business account media attachment ID`,
     }
   }
-  return parameterIssue(content.components ?? [])
+  return lengthIssue(content.components ?? []) ?? parameterIssue(content.components ?? [])
+}
+
+// https://developers.facebook.com/docs/whatsapp/cloud-api/reference/messages#text-object
+function lengthIssue(components: z.output<typeof component>[]): GraphFault | undefined {
+  const max = components.length > 1 ? 1024 : 32_768
+  const texts = components.flatMap((one) => (one.type === 'body' ? one.parameters : []))
+  if (texts.every(({ text }) => [...text].length <= max)) return undefined
+  return { code: 131009, title: 'Parameter value is not valid', details: 'Parameter text is too long.' }
 }
 
 function parameterIssue(components: z.output<typeof component>[]): GraphFault | undefined {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { CodeTable } from '../../../src/core/providers/code-table.ts'
 import { resendCodes } from '../../../src/core/providers/resend-codes.ts'
@@ -17,16 +17,23 @@ function documented(provider: string, form: RegExp): string[] {
 
 const { invalid_idempotent_request: _, ...resendOthers } = resendCodes
 
-test.each<[string, CodeTable, RegExp, string[]]>([
+const tables: [string, CodeTable, RegExp, string[]][] = [
   ['twilio', twilioCodes, /\d+/g, []],
   ['whatsapp-cloud', whatsAppCodes, /\d+/g, []],
   ['vonage', vonageCodes, /\d+|`[a-z-]+`/g, []],
   // An earlier attempt of such a send may have got through.
   ['resend', resendOthers, /`[a-z_]+`/g, ['invalid_idempotent_request uncertain message']],
-])(
+]
+
+test.each(tables)(
   'docs/reference/providers/%s.md lists each code once, under its outcome and fault',
   (provider, codes, form, others) => {
     const known = Object.entries(codes).map(([code, { outcome, fault }]) => `${code} ${outcome} ${fault}`)
     expect(documented(provider, form).sort()).toEqual([...known, ...others].sort())
   },
 )
+
+test('each provider with codes is among them', () => {
+  const files = readdirSync('src/core/providers').filter((name) => name.endsWith('-codes.ts'))
+  expect(tables.map(([provider]) => `${provider}-codes.ts`).sort()).toEqual(files.sort())
+})
