@@ -27,11 +27,15 @@ select count(*) filter (where e.disabled_at is null and c.next_try_at <= clock_t
 from callbacks c join endpoints e on e.id = c.endpoint_id
 where c.finished_at is null;
 
--- backlog_of_scheduled: Counts the scheduled sends, and how long the first has been due, for metrics.
-select count(*)::int as sends, coalesce(greatest(0, (
+-- backlog_of_scheduled: Counts the scheduled sends, or estimates them if they are many, and how long the first has been due, for metrics.
+select case when counted.sends <= 10000 then counted.sends
+            else greatest(counted.sends, (select reltuples from pg_class
+                                          where oid = 'scheduled_sends'::regclass)) end::int as sends,
+       coalesce(greatest(0, (
          select extract(epoch from clock_timestamp() - send_at) from scheduled_sends
          order by send_at limit 1)), 0)::float8 as "overdueSeconds"
-from scheduled_sends;
+from (select count(*) as sends
+      from (select from scheduled_sends limit 10001) first) counted;
 
 -- backlog_of_sends: Counts the unfinished sends, and how long the oldest have been due, for metrics.
 with unfinished as materialized (
@@ -1455,13 +1459,12 @@ order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
   behind is not null as "isBehind";
 
--- move_sends_of_channel: Moves a page of the scheduled sends of a deleted channel to the others, where they fail.
+-- move_given_sends: Moves given scheduled sends, of a deleted channel, to the others, where they fail.
 with
 -- The scheduled sends to move, locked.
 chosen as materialized (
   select * from scheduled_sends
-  where channel_id = $2 and account_id = (select account_id from channels where id = $2 and deleted_at is not null)
-  order by accepted_at, request_id limit $1
+  where request_id = any((select $1::uuid[])::uuid[])
   for update skip locked),
 -- They leave their table.
 removed as (
@@ -2736,6 +2739,10 @@ select "requestId", "overflowOf", "isBehind"
 from recorded join given using ("requestId")
 where given.idempotency is null
    or case when clock_timestamp() < given."recordBy" and recorded.accepted_at is not null then true else too_late() end;
+
+-- scheduled_of_channel: Finds the scheduled sends of a deleted channel.
+select request_id as "requestId" from scheduled_sends
+where channel_id = $1 and account_id = (select account_id from channels where id = $1 and deleted_at is not null);
 
 -- send_context: Reads the names and the conversation around a send, for the support page.
 select a.name as "accountName", f.name as "flowName",

@@ -38,7 +38,7 @@ export async function deleteChannel(db: Database, id: string): Promise<Deletion 
   const sending = await inTransaction(db, (transaction) => markDeleted(transaction, id))
   if (sending === undefined) return undefined
   if (sending > 0) return { sending }
-  while ((await moveSendsOfDeleted(db, id, pageSize)) === pageSize);
+  await moveSendsOfDeleted(db, id, pageSize)
   let failed = 0
   for (;;) {
     const { length } = await failWaitingStatement(db, [pageSize, id])

@@ -1,5 +1,5 @@
 import { type Database, inTransaction } from '../client.ts'
-import { prepared, sqlText } from '../statement.ts'
+import { isGiven, prepared, sqlText } from '../statement.ts'
 import { ordered, type RecordedSend, returned } from './accepts.ts'
 import { columnNames, columnValues, fieldsOfScheduled } from './new-send.ts'
 import { quotaUsed } from './quota.ts'
@@ -68,20 +68,29 @@ export async function moveDueSends(db: Database, limit: number): Promise<Recorde
   })
 }
 
-const moveOfChannelStatement = prepared<RecordedSend>(
-  'move_sends_of_channel',
-  'Moves a page of the scheduled sends of a deleted channel to the others, where they fail.',
-  // By the index of accounts, in its order.
+const findOfChannelStatement = prepared<{ requestId: string }>(
+  'scheduled_of_channel',
+  'Finds the scheduled sends of a deleted channel.',
+  // By the index of accounts, since no other needs an index of channels.
+  sqlText`
+    select request_id as "requestId" from scheduled_sends
+    where channel_id = $1 and account_id = (select account_id from channels where id = $1 and deleted_at is not null)`,
+)
+
+const moveGivenStatement = prepared<RecordedSend>(
+  'move_given_sends',
+  'Moves given scheduled sends, of a deleted channel, to the others, where they fail.',
   moving(sqlText`
     select * from scheduled_sends
-    where channel_id = $2 and account_id = (select account_id from channels where id = $2 and deleted_at is not null)
-    order by accepted_at, request_id limit $1
+    where ${isGiven('request_id')}
     for update skip locked`),
 )
 
-/** Moves scheduled sends of a deleted channel, whose sends fail; at most `limit`. @returns how many. */
-export async function moveSendsOfDeleted(db: Database, channelId: string, limit: number): Promise<number> {
-  return (await moveOfChannelStatement(db, [limit, channelId])).length
+/** Moves the scheduled sends of a deleted channel to the others, where they fail, so many at a time. */
+export async function moveSendsOfDeleted(db: Database, channelId: string, pageSize: number): Promise<void> {
+  const ids = (await findOfChannelStatement(db, [channelId])).map(({ requestId }) => requestId)
+  for (let first = 0; first < ids.length; first += pageSize)
+    await moveGivenStatement(db, [ids.slice(first, first + pageSize)])
 }
 
 const nextDueStatement = prepared<{ inMs: number }>(

@@ -83,14 +83,21 @@ const sendsStatement = prepared<Omit<Backlog['unfinished'] & OldestWaiting, 'sch
     from of_kind`,
 )
 
+/** So many scheduled sends are counted; of more, PostgreSQL's estimate is read. */
+const countedScheduled = 10_000
+
 const scheduledStatement = prepared<{ sends: number; overdueSeconds: number }>(
   'backlog_of_scheduled',
-  'Counts the scheduled sends, and how long the first has been due, for metrics.',
+  'Counts the scheduled sends, or estimates them if they are many, and how long the first has been due, for metrics.',
   sqlText`
-    select count(*)::int as sends, coalesce(greatest(0, (
+    select case when counted.sends <= ${countedScheduled} then counted.sends
+                else greatest(counted.sends, (select reltuples from pg_class
+                                              where oid = 'scheduled_sends'::regclass)) end::int as sends,
+           coalesce(greatest(0, (
              select extract(epoch from clock_timestamp() - send_at) from scheduled_sends
              order by send_at limit 1)), 0)::float8 as "overdueSeconds"
-    from scheduled_sends`,
+    from (select count(*) as sends
+          from (select from scheduled_sends limit ${countedScheduled + 1}) first) counted`,
 )
 
 const channelsStatement = prepared<ChannelStates>(

@@ -53,27 +53,30 @@ export async function listSends(
   return asPage(rows, query.limit)
 }
 
-type PageRow = SendRecord & { micros: string; endMicros: string | null; endId: string | null }
+type PageRow = SendRecord & { micros: string; source: string; endMicros: string | null; endId: string | null }
 
 function asPage(rows: readonly PageRow[], limit: number): ListPage {
-  const end = rows[0]?.endMicros != null ? { micros: rows[0].endMicros, id: rows[0].endId ?? '' } : undefined
-  const found = rows.filter(({ requestId }) => requestId !== null)
+  const [{ endMicros, endId } = { endMicros: null, endId: null }] = rows
+  const end =
+    endMicros !== null && endId !== null ? { acceptedAtMicros: endMicros, requestId: endId } : undefined
+  // Those after the end of what was looked at, in the other table, are on a later page.
+  const isBeforeEnd = ({ micros, requestId }: PageRow) =>
+    !end ||
+    BigInt(micros) > BigInt(end.acceptedAtMicros) ||
+    (micros === end.acceptedAtMicros && requestId >= end.requestId)
+  const found = rows.filter((row) => row.requestId !== null && isBeforeEnd(row))
   const page = found.slice(0, limit)
   const last = page.at(-1)
-  if (found.length > limit && last) {
-    return { sends: page.map(recordOf), next: { acceptedAtMicros: last.micros, requestId: last.requestId } }
-  }
-  if (!end) return { sends: page.map(recordOf), next: undefined }
-  // Those after the end of what was looked at, in the other table, are on the next page.
-  const isBeforeEnd = (row: PageRow) =>
-    BigInt(row.micros) > BigInt(end.micros) || (row.micros === end.micros && row.requestId >= end.id)
   return {
-    sends: page.filter(isBeforeEnd).map(recordOf),
-    next: { acceptedAtMicros: end.micros, requestId: end.id },
+    sends: page.map(recordOf),
+    next: found.length > limit && last ? { acceptedAtMicros: last.micros, requestId: last.requestId } : end,
   }
 }
 
-const recordOf = ({ micros: _, endMicros: _micros, endId: _id, ...record }: PageRow): SendRecord => record
+const recordOf = (row: PageRow): SendRecord => {
+  const { micros: _, source: _source, endMicros: _endMicros, endId: _endId, ...record } = row
+  return record
+}
 
 async function sourcesOf(
   db: Database,
@@ -159,8 +162,8 @@ function placeOf({ after, acceptedFrom, acceptedTo }: ListQuery, values: Values)
 }
 
 /**
- * Reads the page, and if it isn't full, the last send that was looked at in each table, in the same snapshot: otherwise a send
- * accepted in between would shift it.
+ * Reads the page, and of each table that doesn't fill it, the last send that was looked at: the page ends there, even if the
+ * other table has more. All in one snapshot: otherwise a send accepted in between would shift the end.
  */
 function pageStatement(
   sends: Source,
@@ -179,26 +182,27 @@ function pageStatement(
       ({ table, source }) => sqlText`
         (select s.accepted_at, s.request_id from ${table} s
          where ${source.found}
-         ${newestFirst} offset ${lookedAt - 1} limit 1)`,
+           and (select count(*) from found where source = '${table}') <= ${limit}
+         ${newestFirst} offset (select ${lookedAt - 1}) limit 1)`,
     )
-  const end = sqlText`
-    left join lateral (
+  // Materialized, so that the end isn't looked for again for each row of the page.
+  return sqlText`
+    with found as materialized (
+      ${parts.join('\nunion all\n')}),
+    page as (
+      select * from found order by "acceptedAt" desc, "requestId" desc limit ${limit + 1}),
+    ends as materialized (
       select s.accepted_at, s.request_id
       from (
-        ${ends.join('\nunion all\n')}) s
-      where (select count(*) from page) <= ${limit}
-      ${newestFirst} limit 1) s on true`
-  return sqlText`
-    with page as materialized (
-      select * from (
-        ${parts.join('\nunion all\n')}) found
-      order by "acceptedAt" desc, "requestId" desc limit ${limit + 1})
-    select page.*, ${ends.length > 0 ? `(${micros})::bigint::text` : 'null'} as "endMicros",
-           ${ends.length > 0 ? 's.request_id' : 'null'} as "endId"
-    from (select) one left join page on true
-    ${ends.length > 0 ? end : ''}
+        ${[noEnd, ...ends].join('\nunion all\n')}) s
+      ${newestFirst} limit 1)
+    select page.*, (${micros})::bigint::text as "endMicros", s.request_id as "endId"
+    from (select) one left join page on true left join ends s on true
     order by page."acceptedAt" desc, page."requestId" desc`
 }
+
+/** A union needs a part, and names. */
+const noEnd = '(select null::timestamptz as accepted_at, null::uuid as request_id where false)'
 
 /**
  * The limit is a subquery, so that the planner doesn't know it: for so many sends that it takes for all, it might sort them instead
@@ -214,7 +218,7 @@ function pagePart(table: string, columns: string, source: Source, lookedAt: numb
         where ${source.found}
         ${newestFirst} limit (select ${lookedAt})`
   return sqlText`
-    (select ${columns}, (${micros})::bigint::text as micros
+    (select ${columns}, (${micros})::bigint::text as micros, '${table}' as source
      from (
        ${rows}) s
      where ${source.checked}

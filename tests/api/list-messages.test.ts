@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import { listSends } from '../../db/support/list.ts'
 import type { ListCursor } from '../../src/core/list-query.ts'
+import { newId } from '../../src/core/new-id.ts'
 import { timelineOf } from '../support/attempts.ts'
 import { acceptBatch, manyOf } from '../support/batches.ts'
 import {
@@ -11,6 +13,7 @@ import {
   buildAccount,
   buildChannel,
   buildKey,
+  post,
   request,
   textBody,
 } from '../support/builders.ts'
@@ -26,6 +29,7 @@ import {
   postBatch,
 } from '../support/later.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { timed, unlessStoodStill } from '../support/standstill.ts'
 
 let service: TestService
 
@@ -193,4 +197,57 @@ test('a page that has looked at its limit of sends goes on where it stopped, in 
   } while (after && pages < 100)
   expect(found).toEqual(rare.toReversed())
   expect(pages).toBeGreaterThan(8)
+})
+
+/** Some sends in one table, then some in the other, with ones of a flow among them: fewer in `sends`. @returns those, newest first. */
+async function mixSends({ accountId, channelId, flowId }: Account): Promise<string[]> {
+  const made = Array.from({ length: 60 }, (_, n) => ({
+    id: newId(),
+    isScheduled: Math.floor(n / 7) % 2 === 0,
+    at: new Date(Date.UTC(2026, 0, 1, 0, 0, n)),
+  }))
+  const isOfFlow = ({ isScheduled }: { isScheduled: boolean }, n: number) => n % (isScheduled ? 2 : 5) === 0
+  for (const [n, one] of made.entries()) {
+    const sendAt = one.isScheduled ? inSeconds(3600) : null
+    await service.runtime.db.$client.query(
+      `insert into ${one.isScheduled ? 'scheduled_sends' : 'sends'} (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                             close_conversation, flow_id, accepted_at, send_at)
+       values ($1, $2, $3, 'phone', '+4915112345678', 'text', '{}', false, $4, $5, $6)`,
+      [one.id, accountId, channelId, isOfFlow(one, n) ? flowId : null, one.at, sendAt],
+    )
+  }
+  return made.flatMap((one, n) => (isOfFlow(one, n) ? [one.id] : [])).reverse()
+}
+
+test('a page ends where one of the tables was left, even if the other has more, so that no send is skipped', async () => {
+  const account = await buildAccount(service)
+  const { db } = service.runtime
+  const ofFlow = await mixSends(account)
+  for (const limit of [1, 2, 3, 5]) {
+    for (const lookedAt of [1, 2, 3, 5, 8]) {
+      const found: string[] = []
+      let after: ListCursor | undefined
+      do {
+        const query = { limit, flowId: account.flowId, after }
+        const page = await listSends(db, account.accountId, query, lookedAt)
+        found.push(...page.sends.map(({ requestId }) => requestId))
+        after = page.next
+      } while (after)
+      expect(found, `limit ${limit}, looked at ${lookedAt}`).toEqual(ofFlow)
+    }
+  }
+})
+
+test('while pages wait for PostgreSQL, accepts go on', async () => {
+  const [account, other] = [await buildAccount(service), await buildAccount(service)]
+  const blocker = await service.runtime.db.$client.connect()
+  await blocker.query('begin; lock table scheduled_sends in access exclusive mode')
+  const pages = Array.from({ length: 30 }, () => list(service, account))
+  await sleep(200)
+  const accepted = await timed(() => post(service, other, textBody()))
+  await blocker.query('rollback')
+  blocker.release()
+  unlessStoodStill(accepted, () => expect(accepted.status).toBe(202))
+  const statuses = (await Promise.all(pages)).map(({ status }) => status)
+  expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([])
 })

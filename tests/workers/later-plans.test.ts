@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertSends } from '../../db/admission/accepts.ts'
-import { moveDueSends, nextDueInMs } from '../../db/admission/scheduled-sends.ts'
+import { moveDueSends, moveSendsOfDeleted, nextDueInMs } from '../../db/admission/scheduled-sends.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
+import { readBacklog } from '../../db/support/backlog.ts'
 import { cancelSend } from '../../db/support/cancel.ts'
 import { listSends } from '../../db/support/list.ts'
+import { type SendSearch, searchSends } from '../../db/support/search.ts'
 import { findSend } from '../../db/support/sends.ts'
 import type { ListQuery } from '../../src/core/list-query.ts'
 import { buildNewSend, manyOf } from '../support/batches.ts'
-import { type Account, buildAccount } from '../support/builders.ts'
+import { type Account, buildAccount, buildChannel } from '../support/builders.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 
@@ -142,6 +144,38 @@ describe.each([
     const own = 'channelId' in query ? { channelId: account.channelId } : query
     await reads('sends', () => listSends(db, account.accountId, { ...page, ...own }), most)
     await reads('scheduled_sends', () => listSends(db, account.accountId, { ...page, ...own }), 100)
+  })
+
+  test('the search of the support page looks at a limited number of them', async () => {
+    const lookedAt = 1000
+    const search: SendSearch = { channelIds: [other.channelId], status: 'scheduled' }
+    // Those, and again to find where they end.
+    await reads('scheduled_sends', () => searchSends(db, search, lookedAt), 2 * lookedAt + 10)
+  })
+
+  test('the metrics count a limited number of them', async () => {
+    const counted = 10_000
+    await reads('scheduled_sends', () => readBacklog(db), counted + 10)
+    const { unfinished } = await readBacklog(db)
+    expect(unfinished.scheduled).toBeGreaterThan(counted)
+    // PostgreSQL's estimate, if there is one.
+    if (count) expect(Math.abs(unfinished.scheduled - many)).toBeLessThan(many / 10)
+  })
+
+  test('the deletion of a channel reads those of its account once', async () => {
+    const channelId = await buildChannel(service, account.accountId)
+    await db.$client.query('update channels set held_at = now(), deleted_at = now() where id = $1', [
+      channelId,
+    ])
+    const { rowCount } = await db.$client.query(
+      `update scheduled_sends set channel_id = $1
+       where request_id = any(array(select request_id from scheduled_sends limit ${due}))`,
+      [channelId],
+    )
+    expect(rowCount).toBe(due)
+    await reads('scheduled_sends', () => moveSendsOfDeleted(db, channelId, due / 4), many + 4 * due)
+    const { rows } = await db.$client.query('select from sends where channel_id = $1', [channelId])
+    expect(rows).toHaveLength(due)
   })
 
   test('a page of an account with few sends reads none of the others', async () => {

@@ -167,6 +167,43 @@ describe('support', () => {
     expect(await ids({ status: 'scheduled' })).not.toContain(requestId)
   })
 
+  test('a reference narrows a search by contact', async () => {
+    const { db } = service.runtime
+    const contactValue = newContact()
+    const send = (more: object) => accept(service, account, { ...textBody('a', contactValue), ...more })
+    const sendAt = inSeconds(7200)
+    const [now, scheduled] = [
+      await send({ reference: 'narrow' }),
+      await send({ reference: 'narrow', sendAt }),
+    ]
+    await send({ reference: 'other' })
+    await send({ sendAt })
+    const { sends } = await searchSends(db, { contactValue, reference: 'narrow' })
+    expect(sends.map(({ requestId }) => requestId)).toEqual([scheduled, now])
+  })
+
+  test('a page of a search ends where one of the tables was left, so that no send is skipped', async () => {
+    const { db } = service.runtime
+    const own = { ...account, channelId: await buildChannel(service, account.accountId) }
+    const batch = async (count: number, more: object, by = own) =>
+      await acceptAtOnce(
+        service,
+        by,
+        Array.from({ length: count }, () => ({ ...textBody(), ...more })),
+      )
+    const made = [...(await batch(51, { sendAt: inSeconds(7200) })), ...(await batch(1, {}))]
+    await batch(60, {}, account)
+    const found: string[] = []
+    let before: string | undefined
+    do {
+      const page = await searchSends(db, { channelIds: [own.channelId], before }, 60)
+      found.push(...page.sends.map(({ requestId }) => requestId))
+      before = page.olderThan
+    } while (before !== undefined && found.length < 100)
+    // Those of one batch are not in its order.
+    expect(found).toEqual(made.toSorted().reverse())
+  })
+
   test('the command cancel ends it, whose account it may be, and refuses what has ended', async () => {
     const requestId = await later()
     expect(await cli('cancel', requestId)).toEqual({ requestId, status: 'canceled' })

@@ -30,7 +30,8 @@ export function startMovingDueSends(
     const dueInMs = (await nextDueInMs(db)) ?? pauseMs
     if (dueInMs > 0) return Math.min(pauseMs, dueInMs)
     const moved = await moveDueSends(db, pageSize)
-    if (moved.length > 0) waking = Promise.all([waking, wakeAll(moved)])
+    // Without a result, since each would keep that of the one before.
+    if (moved.length > 0) waking = Promise.all([waking, wakeAll(moved)]).then(() => undefined)
     return moved.length > 0 ? 0 : againAfterMs
   })
   return {
