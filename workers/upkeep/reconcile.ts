@@ -47,7 +47,8 @@ export function startReconciler(
     // What is due is reported at once, because the next step waits for Redis, which may be down. A due send of a limited channel
     // proves nothing, since it may wait for a permit.
     if (channels.some(({ hasUnusedPermits }) => hasUnusedPermits)) flow.foundSomeDue()
-    flow.foundDue(await grantPermits(permits, channels))
+    const leftOut = await grantPermits(permits, channels)
+    flow.foundDue(leftOut)
     const maxSends = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
     const isRead = new Set(
       channels.filter(({ permitFree }) => permitFree !== 'none').map(({ channelId }) => channelId),
@@ -68,7 +69,7 @@ export function startReconciler(
     flow.endSearch()
     if (restored > 0) runtime.log.info({ event: 'reconciled', sends: restored })
     runtime.metrics.reconciled.inc(restored)
-    if (hasFailed()) return reconcileAgainAfterMs
+    if (hasFailed() || leftOut.length > 0) return reconcileAgainAfterMs
     if (stoppedAt.size === 0) return reconcileEveryMs
     // If no wake-up was missing, the rest of the backlog is unlikely to miss any.
     return restored > 0 ? reconcileAgainAfterMs : times.reconcileBacklogEveryMs

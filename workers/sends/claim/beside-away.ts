@@ -43,8 +43,11 @@ export function besideAway({ db, shards }: Queues & Needs<'db'>, times: GrantTim
     return granted.map((one) => {
       const isOfChannel = ({ channelId }: DueSend) => channelId === one.channelId
       const leftOut = firstOfEachShard(shards, unreachable.filter(isOfChannel))
-      // A try for the shard's breaker. When it succeeds, the send that is woken requests a permit.
-      void restoreOnShards(shards, leftOut)
+      // A breaker closes only by work that it tries. The send that is woken then requests a permit.
+      void restoreOnShards(
+        shards,
+        leftOut.filter(({ requestId }) => ofSend(shards, requestId).redis.status === 'ready'),
+      )
       const page = due.filter(isOfChannel)
       const goesOn = page.length === limit && !one.isFull && away.size < shards.length
       const last = goesOn ? page.at(-1) : undefined
