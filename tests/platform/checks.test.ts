@@ -31,6 +31,9 @@ const permit = (attempt: number) =>
 const conversation = (closedAt: string, closedBy: string) =>
   `insert into conversations (id, account_id, contact_type, contact_value, closed_at, closed_by)
    values (uuidv7(), uuidv7(), 'phone', '+4915112345678', ${closedAt}, ${closedBy})`
+const callback = (columns: string, values: string) =>
+  `insert into callbacks (endpoint_id, request_id, sequence, type, ${columns})
+   values (uuidv7(), uuidv7(), 1, 'message.sent', ${values})`
 const ended = (status: string) => `status = '${status}', finished_at = now()`
 
 /** Statements about one queued send and one channel: those that the check refuses, and similar ones that it allows. */
@@ -116,6 +119,16 @@ const cases: { name: string; refused: string[]; allowed: string[] }[] = [
     allowed: [conversation('null', 'null'), conversation('now()', 'null'), conversation('now()', 'uuidv7()')],
   },
   { name: 'permits_attempt', refused: [permit(0)], allowed: [permit(1)] },
+  {
+    name: 'callbacks_given_up',
+    refused: [callback('given_up', 'true')],
+    allowed: [callback('given_up, finished_at', 'true, now()')],
+  },
+  {
+    name: 'callbacks_tries',
+    refused: [callback('tried_before_resend', '1'), callback('tried, tried_before_resend', '-1, -1')],
+    allowed: [callback('tried, tried_before_resend', '1, 1')],
+  },
 ]
 
 /** @returns the name of the check that refuses the statement. */
@@ -180,7 +193,9 @@ async function olderDatabase(
     drop table scheduled_sends;
     alter table idempotency_keys drop column batch;
     alter table sends drop column reference, drop column send_at;
-    drop index sends_of_account`)
+    drop index sends_of_account;
+    drop table callbacks, endpoints;
+    alter table sends drop column change_number`)
   return { databaseUrl, client }
 }
 

@@ -11,6 +11,7 @@ import { closeShards, openShards, type Shard } from '../../src/queue/shard.ts'
 import { openRuntime } from '../../src/runtime.ts'
 import { besideAway, lookedAt } from '../../workers/sends/claim/beside-away.ts'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
+import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { WakeUpFlow } from '../../workers/upkeep/wake-up-flow.ts'
 import { startWorker } from '../../workers/worker.ts'
 import { workerTimes } from '../../workers/worker-times.ts'
@@ -29,6 +30,8 @@ const victim = 1
 const victims = 24
 const others = 8
 const stalledAfterSeconds = 1
+/** Nothing listens there. */
+const nowhere = 'redis://127.0.0.1:1'
 
 const startOverShards = async (context: TestContext) =>
   startTraffic(context, { QUEUE_SHARDS: String(shardCount) }, { stores: await freshStores() })
@@ -132,6 +135,26 @@ test.concurrent('a shard whose Redis only returns errors counts as away, until a
   expect(await granted()).toEqual(ofVictim.slice(0, 1))
 })
 
+test.concurrent('while a shard is away, the reconciler looks again soon', async (context) => {
+  const { service, ...traffic } = await startOverShards(context)
+  const { db } = service.runtime
+  const channelId = await traffic.buildWebhook(accepting, { maxInFlight: 1 })
+  const { ofOthers } = await acceptBoth(service, { ...traffic.account, channelId })
+  const runtime = openWorkersRuntime(context, service, shardAt(context, nowhere))
+  const permits = permitGranter(runtime)
+  const times = { ...workerTimes, reconcileEveryMs: 3_600_000, reconcileAgainAfterMs: 100, overdueByMs: 0 }
+  const reconciler = startReconciler(runtime, permits, undefined, times)
+  context.onTestFinished(async () => {
+    permits.stop()
+    await reconciler.stop()
+  })
+  for (const _ of ['first', 'again']) {
+    const granted = await eventually('a permit', async () => (await db.select().from(permitRows))[0])
+    expect(granted.requestId).toBe(ofOthers[0])
+    await db.delete(permitRows)
+  }
+})
+
 test.concurrent.for(['force_custom_plan', 'force_generic_plan'])(
   'however many sends of a shard that is away wait, a grant reads a bounded part, and the next ones find those behind: %s',
   async (mode, context) => {
@@ -150,7 +173,7 @@ test.concurrent.for(['force_custom_plan', 'force_generic_plan'])(
     url.searchParams.set('options', `-c plan_cache_mode=${mode}`)
     const db = connectDatabase(url.href, { poolSize: 1, queryTimeoutMs: 10_000, onConnectionLost: () => {} })
     context.onTestFinished(() => db.$client.end())
-    const runtime = openWorkersRuntime(context, service, shardAt(context, 'redis://127.0.0.1:1'))
+    const runtime = openWorkersRuntime(context, service, shardAt(context, nowhere))
     await eventually('the others are connected', async () =>
       runtime.shards.every(({ redis }, index) => index === victim || redis.status === 'ready'),
     )
