@@ -38,7 +38,9 @@ const parsed = <Value>(parse: (text: string) => Value | undefined, wanted: strin
   })
 
 const time = parsed(parseSendAt, 'has to be a time with its offset, such as 2026-11-24T08:00:00Z')
-const id = z.string().refine(isStorable, 'contains NUL or half a surrogate pair')
+/** Opaque: one that no record can have is that of none. */
+const id = z.string()
+const reference = z.string().refine(isStorable, 'contains NUL or half a surrogate pair')
 
 /** Each parameter: its form, and what it says. OpenAPI is made of this table. */
 export const listParameters = {
@@ -67,7 +69,7 @@ export const listParameters = {
     schema: parsed(parseContact, `has to be ${anyContact}`),
     what: 'Only sends to this contact. It is normalised as in a send. A `+` has to be written as `%2B`, or left out.',
   },
-  reference: { schema: id, what: 'Only sends with this `reference`.' },
+  reference: { schema: reference, what: 'Only sends with this `reference`.' },
   acceptedFrom: { schema: time, what: 'Only sends accepted at this time or later.' },
   acceptedTo: { schema: time, what: 'Only sends accepted before this time.' },
 }

@@ -109,6 +109,7 @@ test('each filter lists what it names, in both tables', async () => {
   ).toHaveLength(5)
   for (const [name, value] of [
     ['channelId', 'x'],
+    ['channelId', '\0'],
     ['flowId', '01a1fde3-04b0-709e-bec0-b940cc7af3c0'],
     ['contact', '+4915100000000'],
   ] as const)
