@@ -75,3 +75,14 @@ test.each(Object.keys(fieldTypes))('a new send’s %s is used by the statement t
   expect(used).not.toContain(`${field}" uuid`)
   expect(used).toMatch(new RegExp(`\\b${field}\\b`))
 })
+
+const changesState = /update sends\b[^;]*?\bset status = (?!'sending')|insert into sends \([^)]*\bstatus\b/
+
+test('a statement that changes the state of sends counts the changes, and tells their endpoints', () => {
+  const changing = [...statements].filter(([, { text }]) => changesState.test(text))
+  expect(changing.map(([name]) => name)).toContain('cancel_scheduled')
+  const silent = changing.filter(
+    ([, { text }]) => !(/\bchange_number( =|\))/.test(text) && text.includes('insert into callbacks')),
+  )
+  expect(silent.map(([name]) => name)).toEqual([])
+})
