@@ -29,6 +29,7 @@ const answers: [string, Behaviour, number | null, string | null][] = [
   ['an answer longer than is read', answer(500, {}, text.repeat(50_000)), 500, null],
   ['an answer byte by byte', trickle('HTTP/1.1 200 OK\r\n', `x-a: ${text.repeat(50)}\r\n`), null, inTime],
   ['no answer', neverAnswer, null, inTime],
+  ['early hints without an end', trickle('', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50)), null, inTime],
   ['no HTTP', answerRawAndClose(`220 ${text} ESMTP\r\n`), null, 'the answer is not HTTP'],
   ['words in its status line', answerRaw(`HTTP/1.1 503 ${text}\r\ncontent-length: 0\r\n\r\n`), 503, null],
   [

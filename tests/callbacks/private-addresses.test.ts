@@ -1,9 +1,11 @@
 import type { LookupAddress } from 'node:dns'
 import type { AddressInfo } from 'node:net'
+import { createServer as createHttpsServer } from 'node:https'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseNetwork } from '../../src/core/public-address.ts'
 import { createHttpClient } from '../../workers/providers/http.ts'
+import { cert, key } from '../support/certificate.ts'
 
 let connections = 0
 const server = createServer((socket) => {
@@ -55,4 +57,32 @@ test.each([
   const before = connections
   expect(await call(`${origin}:${port}/`, addresses)).toMatchObject({ kind: 'maybe_sent' })
   expect(connections).toBe(before + 1)
+})
+
+test('an address is looked up for each connection: a name that became private is not connected to', async () => {
+  const addresses = ['127.0.0.1', '10.0.0.1']
+  const resolve = async () => [{ address: addresses.shift() ?? '', family: 4 }]
+  const client = createHttpClient({ allowedPrivateNetworks: loopback, requiresTls: true, resolve })
+  const url = `http://example.com:${port}/`
+  const results = []
+  for (let count = 0; count < 2; count++)
+    results.push(await client.post({ ...request, url }, AbortSignal.timeout(2000)))
+  await client.close()
+  expect(results).toMatchObject([{ kind: 'maybe_sent' }, { kind: 'not_sent', isNotAllowed: true }])
+})
+
+test('a server with a certificate that nobody has signed is told nothing', async () => {
+  let requests = 0
+  const untrusted = createHttpsServer({ cert, key }, (_request, response) => {
+    requests++
+    response.end()
+  })
+  await new Promise<void>((resolve) => untrusted.listen(0, '127.0.0.1', resolve))
+  const { port: portOfTls } = untrusted.address() as AddressInfo
+  expect(await call(`https://127.0.0.1:${portOfTls}/`, [])).toMatchObject({
+    kind: 'not_sent',
+    reason: expect.stringMatching(/^no TLS connection \(/),
+  })
+  expect(requests).toBe(0)
+  untrusted.close()
 })
