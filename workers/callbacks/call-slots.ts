@@ -3,36 +3,33 @@ export type EndpointKind = 'answering' | 'silent'
 
 /**
  * The calls that a worker makes at a time. Those to silent endpoints, which may each take as long as a call may take, have at most half
- * of them, and never wait: their endpoints are put off, so that another worker may call them.
+ * of them, and never wait: their endpoints are put off, so that another worker may call them. One slot is theirs alone: otherwise an
+ * endpoint that has failed once would not be called again for as long as the others are busy.
  */
 export class CallSlots {
-  readonly #most: number
-  readonly #mostSilent: number
+  readonly #most: Record<EndpointKind | 'all', number>
+  readonly #used: Record<EndpointKind, number> = { answering: 0, silent: 0 }
   readonly #waiting: (() => void)[] = []
-  #inUse = 0
-  #silent = 0
 
   constructor(most: number) {
-    this.#most = most
-    this.#mostSilent = Math.floor(most / 2)
+    this.#most = { all: most, answering: most - 1, silent: Math.floor(most / 2) }
   }
 
   get inUse(): number {
-    return this.#inUse
+    return this.#used.answering + this.#used.silent
   }
 
   /** @returns a function that gives the slot back; undefined if a silent endpoint gets none. */
   async acquire(kind: EndpointKind): Promise<(() => void) | undefined> {
-    if (kind === 'silent') {
-      if (this.#silent >= this.#mostSilent || this.#inUse >= this.#most) return undefined
-      this.#silent++
-    } else if (this.#inUse >= this.#most) {
-      // The slot is handed over, so it stays counted.
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-      return this.#once(kind)
-    }
-    this.#inUse++
+    if (this.#isFree(kind)) this.#used[kind]++
+    else if (kind === 'silent') return undefined
+    // The slot is counted by the one who gives it back.
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
     return this.#once(kind)
+  }
+
+  #isFree(kind: EndpointKind): boolean {
+    return this.inUse < this.#most.all && this.#used[kind] < this.#most[kind]
   }
 
   #once(kind: EndpointKind): () => void {
@@ -40,10 +37,10 @@ export class CallSlots {
     return () => {
       if (!isHeld) return
       isHeld = false
-      if (kind === 'silent') this.#silent--
-      const next = this.#waiting.shift()
-      if (next) next()
-      else this.#inUse--
+      this.#used[kind]--
+      if (this.#waiting.length === 0 || !this.#isFree('answering')) return
+      this.#used.answering++
+      this.#waiting.shift()?.()
     }
   }
 }

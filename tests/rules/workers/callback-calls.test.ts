@@ -100,7 +100,7 @@ describe('the slots for calls', () => {
   })
 
   test('answering ones wait in line, and a slot given back twice counts once', async () => {
-    const slots = new CallSlots(2)
+    const slots = new CallSlots(3)
     const [first, second] = [await slots.acquire('answering'), await slots.acquire('answering')]
     const order: number[] = []
     const waiting = [1, 2].map(async (at) => {
@@ -108,7 +108,6 @@ describe('the slots for calls', () => {
       order.push(at)
       return release
     })
-    expect(await slots.acquire('silent')).toBeUndefined()
     first?.()
     first?.()
     await waiting[0]
@@ -118,5 +117,19 @@ describe('the slots for calls', () => {
     expect(order).toEqual([1, 2])
     for (const release of await Promise.all(waiting)) release?.()
     expect(slots.inUse).toBe(0)
+  })
+  test('one is for silent endpoints alone, so that they are called however busy the others are', async () => {
+    const slots = new CallSlots(4)
+    const held = await Promise.all([1, 2, 3].map(() => slots.acquire('answering')))
+    const waiting = slots.acquire('answering')
+    expect(await isPending(waiting)).toBe(true)
+    const silent = await slots.acquire('silent')
+    expect(silent).toBeDefined()
+    expect(await slots.acquire('silent')).toBeUndefined()
+    silent?.()
+    expect(await isPending(waiting)).toBe(true)
+    expect(await slots.acquire('silent')).toBeDefined()
+    held[0]?.()
+    expect(await waiting).toBeDefined()
   })
 })
