@@ -110,6 +110,7 @@ order by id;
 
 -- cancel_queued: Ends a queued send that nobody wants any more, after lock_to_cancel.
 with
+-- The send's end.
 ended as (
   update sends s
   set status = end_as.status, finished_at = clock_timestamp(), change_number = s.change_number + 1,
@@ -139,8 +140,12 @@ ended as (
 -- What endpoints are told.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from ended w cross join lateral unnest(w.told) told (endpoint_id)
   where (select exists (select from endpoints)))
 select status, case when told is not null then
@@ -175,8 +180,12 @@ ended as (
 -- What endpoints are told.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from ended w cross join lateral unnest(w.told) told (endpoint_id)
   where (select exists (select from endpoints)))
 select status, case when told is not null then
@@ -234,7 +243,7 @@ select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
                   'triedBeforeResend', c.tried_before_resend))
          from (
            select * from callbacks c
-           where c.endpoint_id = e.id and c.finished_at is null and c.next_try_at <= clock_timestamp()
+           where c.endpoint_id = e.id and c.finished_at is null and c.next_try_at <= now()
              and c.request_id <> all(e."except")
              and coalesce((
                  select false from callbacks earlier
@@ -344,15 +353,16 @@ select e.id as "endpointId", 0 as "inMs"
 from waiting join endpoints e using (id)
 where e.disabled_at is null and e.claim_id is null
   and coalesce(e.breaker_open_until <= clock_timestamp() - $1 * interval '1 ms', true)
-  and exists (
-    select from callbacks c
+  and (
+    select true from callbacks c
     where c.endpoint_id = e.id and c.finished_at is null
-      and c.next_try_at <= clock_timestamp() - $1 * interval '1 ms'
+      and c.next_try_at <= now() - $1 * interval '1 ms'
       and coalesce((
           select false from callbacks earlier
           where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
             and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-          limit 1), true))
+          limit 1), true)
+    limit 1)
 order by e.id
 limit $2;
 
@@ -499,8 +509,12 @@ failed as (
 -- What endpoints are told. The reconciler wakes them.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from failed w cross join lateral unnest(w.told) told (endpoint_id)
   where (select exists (select from endpoints)))
 select request_id as "requestId" from failed;
@@ -532,8 +546,12 @@ failed as (
 -- What endpoints are told. The reconciler wakes them.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from failed w cross join lateral unnest(w.told) told (endpoint_id)
   where (select exists (select from endpoints)))
 select request_id as "requestId" from failed;
@@ -564,8 +582,12 @@ failed as (
 -- What endpoints are told. The reconciler wakes them.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from failed w cross join lateral unnest(w.told) told (endpoint_id)
   where (select exists (select from endpoints)))
 select request_id as "requestId" from failed;
@@ -758,8 +780,12 @@ written as (
 -- What endpoints are told.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
-  select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+  select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code,
+         greatest(clock_timestamp(), case when m.sequence > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = e.id and earlier.request_id = m.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from (
     select w.*, made.type, made.provider_at, made.provider_code,
            w.change_number - count(*) over (partition by w.request_id)
@@ -1777,8 +1803,12 @@ written as (
 -- What endpoints are told.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.told) told (endpoint_id)
   where (select exists (select from endpoints))),
 -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
@@ -1857,8 +1887,12 @@ written as (
 -- What endpoints are told.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.told) told (endpoint_id)
   where (select exists (select from endpoints))),
 -- The attempts that are no longer in their rows.
@@ -2051,8 +2085,12 @@ written as (
 -- What endpoints are told.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
-  select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+  select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code,
+         greatest(clock_timestamp(), case when m.sequence > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = e.id and earlier.request_id = m.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from (
     select w.*, made.type, made.provider_at, made.provider_code,
            w.change_number - count(*) over (partition by w.request_id)
@@ -2302,8 +2340,12 @@ written as (
 -- What endpoints are told.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
-  select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+  select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code,
+         greatest(clock_timestamp(), case when m.sequence > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = e.id and earlier.request_id = m.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from (
     select w.*, made.type, made.provider_at, made.provider_code,
            w.change_number - count(*) over (partition by w.request_id)
@@ -2353,27 +2395,45 @@ from effects r
 order by r.ord;
 
 -- record_tries: Records the results of calls to endpoints.
-with given as materialized (
+with
+-- The given results.
+given as materialized (
   select g.*, clock_timestamp() as ended_at
   from json_to_recordset($1) as g
     ("endpointId" uuid, "requestId" uuid, sequence int, tried int, status int, reason text, "durationMs" int,
-     result text, "delayMs" float8))
-update callbacks c
-set tried = c.tried + case when g.result = 'gone' then 0 else 1 end,
-    tries = (case when jsonb_array_length(c.tries) >= 20 then c.tries - 0 else c.tries end)
-      || jsonb_build_object(
-        'at', to_char(g.ended_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'status', g.status, 'reason', g.reason, 'durationMs', g."durationMs"),
-    next_try_at = g.ended_at + coalesce(g."delayMs", 0) * interval '1 ms',
-    finished_at = case when g.result in ('delivered', 'given_up') then g.ended_at end,
-    given_up = g.result = 'given_up'
-from given g
-where c.endpoint_id = g."endpointId" and c.request_id = g."requestId" and c.sequence = g.sequence
-  and c.endpoint_id = any(array(select "endpointId" from given))
-  and c.request_id = any(array(select "requestId" from given))
-  and coalesce(c.finished_at, 'infinity') = 'infinity' and (c.tried = g.tried or g.result = 'delivered')
-returning c.endpoint_id as "endpointId", c.request_id as "requestId", c.sequence, c.next_try_at as "nextTryAt",
-          extract(epoch from g.ended_at - c.created_at)::float8 as "lagSeconds";
+     result text, "delayMs" float8)),
+-- The callbacks.
+recorded as (
+  update callbacks c
+  set tried = c.tried + case when g.result = 'gone' then 0 else 1 end,
+      tries = (case when jsonb_array_length(c.tries) >= 20 then c.tries - 0 else c.tries end)
+        || jsonb_build_object(
+          'at', to_char(g.ended_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+          'status', g.status, 'reason', g.reason, 'durationMs', g."durationMs"),
+      next_try_at = g.ended_at + coalesce(g."delayMs", 0) * interval '1 ms',
+      finished_at = case when g.result in ('delivered', 'given_up') then g.ended_at end,
+      given_up = g.result = 'given_up'
+  from given g
+  where c.endpoint_id = g."endpointId" and c.request_id = g."requestId" and c.sequence = g.sequence
+    and c.endpoint_id = any(array(select "endpointId" from given))
+    and c.request_id = any(array(select "requestId" from given))
+    and coalesce(c.finished_at, 'infinity') = 'infinity' and (c.tried = g.tried or g.result = 'delivered')
+  returning c.endpoint_id as "endpointId", c.request_id as "requestId", c.sequence, c.next_try_at as "nextTryAt",
+            extract(epoch from g.ended_at - c.created_at)::float8 as "lagSeconds",
+            g.result = 'failed' or c.tried > g.tried + 1 as "movesOthers"),
+-- Those that failed, or were delivered although a failure was recorded meanwhile.
+moving as materialized (
+  select * from recorded where "movesOthers"),
+-- The later ones of their sends are due with them. Otherwise claims would read them in vain, and they would seem late.
+behind as (
+  update callbacks c
+  set next_try_at = m."nextTryAt"
+  from moving m
+  where c.endpoint_id = m."endpointId" and c.request_id = m."requestId" and c.sequence > m.sequence
+    and c.endpoint_id = any(array(select "endpointId" from moving))
+    and c.request_id = any(array(select "requestId" from moving))
+    and coalesce(c.finished_at, 'infinity') = 'infinity')
+select "endpointId", "requestId", sequence, "nextTryAt", "lagSeconds" from recorded;
 
 -- refusals: Finds why sends could not be claimed, and when they can be.
 select s.request_id as "requestId",
@@ -2496,8 +2556,12 @@ replayed as (
 -- What endpoints are told. The reconciler wakes them.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from replayed w cross join lateral unnest(w.told) told (endpoint_id)
   where (select exists (select from endpoints)))
 select seq from replayed;
@@ -2598,8 +2662,12 @@ replayed as (
 -- What endpoints are told. The reconciler wakes them.
 announced as (
   insert into callbacks (
-    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+    endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         greatest(clock_timestamp(), case when w.change_number > 1 then
+           (select max(earlier.next_try_at) from callbacks earlier
+            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+              and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from replayed w cross join lateral unnest(w.told) told (endpoint_id)
   where (select exists (select from endpoints)))
 -- If the limit is reached, sends after the last replayed one aren't counted.

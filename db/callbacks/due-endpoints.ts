@@ -28,7 +28,10 @@ export function findNextCalls(db: Database, endpointIds: readonly string[]): Pro
   return nextCallsStatement(db, [endpointIds])
 }
 
-/** Finds the endpoints one by one by the index, instead of reading all their callbacks. */
+/**
+ * Finds the endpoints one by one by the index, instead of reading all their callbacks: with `exists`, PostgreSQL might join them;
+ * with `clock_timestamp()`, it would read all that are tried again later.
+ */
 const dueEndpointsStatement = prepared<EndpointWakeUp>(
   'due_endpoints',
   'Lists the endpoints that have been due for a while, and that nobody is calling.',
@@ -43,11 +46,12 @@ const dueEndpointsStatement = prepared<EndpointWakeUp>(
     from waiting join endpoints e using (id)
     where e.disabled_at is null and e.claim_id is null
       and coalesce(e.breaker_open_until <= clock_timestamp() - $1 * interval '1 ms', true)
-      and exists (
-        select from callbacks c
+      and (
+        select true from callbacks c
         where c.endpoint_id = e.id and c.finished_at is null
-          and c.next_try_at <= clock_timestamp() - $1 * interval '1 ms'
-          and ${isFirst})
+          and c.next_try_at <= now() - $1 * interval '1 ms'
+          and ${isFirst}
+        limit 1)
     order by e.id
     limit $2`,
 )

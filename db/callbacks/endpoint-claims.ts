@@ -58,7 +58,7 @@ export const mayBeCalled = sqlText`
 
 /**
  * SQL of a JSON list of the callbacks of an endpoint `e` that are due. Not those of sends in `except`, although they are
- * unfinished.
+ * unfinished. By `now()`: with `clock_timestamp()`, PostgreSQL would read all that are tried again later, too.
  */
 const dueCallbacks = sqlText`
   coalesce((
@@ -71,7 +71,7 @@ const dueCallbacks = sqlText`
              'triedBeforeResend', c.tried_before_resend))
     from (
       select * from callbacks c
-      where c.endpoint_id = e.id and c.finished_at is null and c.next_try_at <= clock_timestamp()
+      where c.endpoint_id = e.id and c.finished_at is null and c.next_try_at <= now()
         and c.request_id <> all(e."except")
         and ${isFirst}
       order by c.next_try_at

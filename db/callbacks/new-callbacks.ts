@@ -1,3 +1,4 @@
+import { isUnfinished } from '../lane-rule.ts'
 import { sqlText } from '../statement.ts'
 
 /*
@@ -32,13 +33,21 @@ export const toldColumns = ({ type, isChange, providerCode = 'null::text' }: Cha
      where e.account_id = ${s}.account_id
        and ${takes(type)}) end as told`
 
-const columns = `endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code`
+const columns = `endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at`
+
+/** SQL of when a callback of a send is due: with those before it that are tried again later (db/callbacks/record-tries.ts). */
+const dueAt = (endpointId: string, requestId: string, sequence: string) => sqlText`
+  greatest(clock_timestamp(), case when ${sequence} > 1 then
+    (select max(earlier.next_try_at) from callbacks earlier
+     where earlier.endpoint_id = ${endpointId} and earlier.request_id = ${requestId}
+       and ${isUnfinished('earlier')}) end)`
 
 /** SQL that inserts the callbacks of sends with one change each. @param written a relation with `request_id` and `toldColumns`. */
 export const insertCallbacks = (written: string) => sqlText`
   insert into callbacks (
     ${columns})
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code
+  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         ${dueAt('told.endpoint_id', 'w.request_id', 'w.change_number')}
   from ${written} w cross join lateral unnest(w.told) told (endpoint_id)
   where ${anyEndpoint}`
 
@@ -73,7 +82,8 @@ export const madeByOutcomes = (ended: string, providerCode = "o.record->>'provid
 export const insertManyCallbacks = (...more: string[]) => sqlText`
   insert into callbacks (
     ${columns})
-  select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code
+  select e.id, m.request_id, m.sequence, m.type, m.attempts, m.conversation_id, m.provider_at, m.provider_code,
+         ${dueAt('e.id', 'm.request_id', 'm.sequence')}
   from (
     select w.*, made.type, made.provider_at, made.provider_code,
            w.change_number - count(*) over (partition by w.request_id)

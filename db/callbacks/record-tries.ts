@@ -37,27 +37,45 @@ const recordStatement = prepared<RecordedTry>(
   'record_tries',
   'Records the results of calls to endpoints.',
   sqlText`
-    with given as materialized (
+    with
+    -- The given results.
+    given as materialized (
       select g.*, clock_timestamp() as ended_at
       from json_to_recordset($1) as g
         ("endpointId" uuid, "requestId" uuid, sequence int, tried int, status int, reason text, "durationMs" int,
-         result text, "delayMs" float8))
-    update callbacks c
-    set tried = c.tried + case when g.result = 'gone' then 0 else 1 end,
-        tries = (case when jsonb_array_length(c.tries) >= ${keptTries} then c.tries - 0 else c.tries end)
-          || jsonb_build_object(
-            'at', ${isoText('g.ended_at')},
-            'status', g.status, 'reason', g.reason, 'durationMs', g."durationMs"),
-        next_try_at = g.ended_at + coalesce(g."delayMs", 0) * interval '1 ms',
-        finished_at = case when g.result in ('delivered', 'given_up') then g.ended_at end,
-        given_up = g.result = 'given_up'
-    from given g
-    where c.endpoint_id = g."endpointId" and c.request_id = g."requestId" and c.sequence = g.sequence
-      and c.endpoint_id = any(array(select "endpointId" from given))
-      and ${isOneOf('c.request_id', 'given')}
-      and ${isUnfinished('c')} and (c.tried = g.tried or g.result = 'delivered')
-    returning c.endpoint_id as "endpointId", c.request_id as "requestId", c.sequence, c.next_try_at as "nextTryAt",
-              extract(epoch from g.ended_at - c.created_at)::float8 as "lagSeconds"`,
+         result text, "delayMs" float8)),
+    -- The callbacks.
+    recorded as (
+      update callbacks c
+      set tried = c.tried + case when g.result = 'gone' then 0 else 1 end,
+          tries = (case when jsonb_array_length(c.tries) >= ${keptTries} then c.tries - 0 else c.tries end)
+            || jsonb_build_object(
+              'at', ${isoText('g.ended_at')},
+              'status', g.status, 'reason', g.reason, 'durationMs', g."durationMs"),
+          next_try_at = g.ended_at + coalesce(g."delayMs", 0) * interval '1 ms',
+          finished_at = case when g.result in ('delivered', 'given_up') then g.ended_at end,
+          given_up = g.result = 'given_up'
+      from given g
+      where c.endpoint_id = g."endpointId" and c.request_id = g."requestId" and c.sequence = g.sequence
+        and c.endpoint_id = any(array(select "endpointId" from given))
+        and ${isOneOf('c.request_id', 'given')}
+        and ${isUnfinished('c')} and (c.tried = g.tried or g.result = 'delivered')
+      returning c.endpoint_id as "endpointId", c.request_id as "requestId", c.sequence, c.next_try_at as "nextTryAt",
+                extract(epoch from g.ended_at - c.created_at)::float8 as "lagSeconds",
+                g.result = 'failed' or c.tried > g.tried + 1 as "movesOthers"),
+    -- Those that failed, or were delivered although a failure was recorded meanwhile.
+    moving as materialized (
+      select * from recorded where "movesOthers"),
+    -- The later ones of their sends are due with them. Otherwise claims would read them in vain, and they would seem late.
+    behind as (
+      update callbacks c
+      set next_try_at = m."nextTryAt"
+      from moving m
+      where c.endpoint_id = m."endpointId" and c.request_id = m."requestId" and c.sequence > m.sequence
+        and c.endpoint_id = any(array(select "endpointId" from moving))
+        and ${isOneOf('c.request_id', 'moving')}
+        and ${isUnfinished('c')})
+    select "endpointId", "requestId", sequence, "nextTryAt", "lagSeconds" from recorded`,
 )
 
 /** Records the results of calls. Those that were recorded before are missing from the result. */

@@ -46,6 +46,7 @@ const endStatement = prepared<Ended>(
   'Ends a queued send that nobody wants any more, after lock_to_cancel.',
   sqlText`
     with
+    -- The send's end.
     ended as (
       update sends s
       set status = end_as.status, finished_at = clock_timestamp(), change_number = s.change_number + 1,

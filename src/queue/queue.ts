@@ -88,6 +88,11 @@ function toJob({ requestId, inMs, isBehind }: WakeUp, priority?: number): NewJob
 /** BullMQ's score of a delayed job is its due time in ms, times this. */
 const delayedScale = 4096
 const slackMs = 500
+/**
+ * Longer than a worker puts off an endpoint for which it has no slot: otherwise each new callback would bring back an endpoint that
+ * doesn't answer, as often as its account's sends end.
+ */
+const endpointSlackMs = 1500
 
 /** For each id: its score if its job is delayed, else 'missing' or 'waiting'. */
 const statesScript = `
@@ -109,11 +114,11 @@ export async function restoreWakeUps(queues: SendQueues, wakeUps: readonly WakeU
   const add = (missing: readonly WakeUp[]) => addWakeUps(queues, missing)
   const [ordinary, overflowing] = await Promise.all([
     restore(
-      { redis, queue, idOf, add },
+      { redis, queue, idOf, add, slackMs },
       wakeUps.filter(({ overflowOf }) => !overflowOf),
     ),
     restore(
-      { redis, queue: overflow, idOf, add },
+      { redis, queue: overflow, idOf, add, slackMs },
       wakeUps.filter(({ overflowOf }) => overflowOf),
     ),
   ])
@@ -127,7 +132,7 @@ export async function restoreEndpointWakeUps(
 ): Promise<number> {
   const idOf = ({ endpointId }: EndpointWakeUp) => endpointId
   const add = (missing: readonly EndpointWakeUp[]) => addJobs(queue, missing.map(toEndpointJob))
-  return await restore({ redis, queue, idOf, add }, wakeUps)
+  return await restore({ redis, queue, idOf, add, slackMs: endpointSlackMs }, wakeUps)
 }
 
 function toEndpointJob({ endpointId, inMs }: EndpointWakeUp): NewJob<CallbackJob> {
@@ -143,10 +148,12 @@ interface Restoring<Item> {
   queue: Pick<Queue, 'toKey' | 'getJob'>
   idOf: (wakeUp: Item) => string
   add: (missing: readonly Item[]) => Promise<void>
+  /** A wake-up that is delayed for longer than this beyond its time is promoted. */
+  slackMs: number
 }
 
 async function restore<Item extends { inMs?: number }>(
-  { redis, queue, idOf, add }: Restoring<Item>,
+  { redis, queue, idOf, add, slackMs }: Restoring<Item>,
   wakeUps: readonly Item[],
 ): Promise<number> {
   if (wakeUps.length === 0) return 0

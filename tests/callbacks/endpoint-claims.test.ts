@@ -11,6 +11,8 @@ import { openEndpointBreaker } from '../../db/delivery/breakers.ts'
 import { forgetDeadWorkers } from '../../db/delivery/leases.ts'
 import { callbacks } from '../../db/schema.ts'
 import { retentionTrims } from '../../db/support/retention.ts'
+import { restoreEndpointsOnShards } from '../../src/queue/shard.ts'
+import { workerTimes } from '../../workers/worker-times.ts'
 import { idleSweeper, lapse } from '../support/attempts.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
@@ -174,6 +176,20 @@ describe('a result', () => {
     expect(await callbacksOf(service, endpoint)).toEqual(delivered)
   })
 
+  test('of a failure puts off the later ones of its send, until it is delivered', async () => {
+    const [a, b] = [uuidv7(), uuidv7()]
+    for (const sequence of [1, 2, 3]) await add(a, sequence)
+    await add(b, 1)
+    await recordTries(database(), [tryOf(a, 1, { status: 500, result: 'failed', delayMs: 60_000 })])
+    const [first, second, third, other] = await callbacksOf(service, endpoint)
+    expect(first?.nextTryAt.getTime()).toBeGreaterThan(Date.now() + 50_000)
+    expect([second?.nextTryAt, third?.nextTryAt]).toEqual([first?.nextTryAt, first?.nextTryAt])
+    expect(other?.nextTryAt.getTime()).toBeLessThanOrEqual(Date.now() + 1000)
+    // By a worker that was frozen during its call, after another one's had failed.
+    await recordTries(database(), [tryOf(a, 1)])
+    expect(keysOf(await take())).toEqual([`${b} 1`, `${a} 2`])
+  })
+
   test('410 uses no try', async () => {
     const id = uuidv7()
     await add(id, 1)
@@ -258,6 +274,22 @@ describe('what is due', () => {
     expect(next?.inMs).toBeGreaterThan(8000)
     expect(await ours()).toEqual([])
   })
+})
+
+test('a new callback wakes an endpoint before its retry, but not one that is only put off', async () => {
+  const { shards } = service.runtime
+  const wake = async (endpointId: string, inMs?: number) => {
+    const { restored, failures } = await restoreEndpointsOnShards(shards, [
+      { endpointId, ...(inMs && { inMs }) },
+    ])
+    expect(failures).toEqual([])
+    return restored
+  }
+  const [putOff, retried] = [uuidv7(), uuidv7()]
+  expect(await wake(putOff, workerTimes.putOffMs)).toBe(1)
+  expect(await wake(putOff)).toBe(0)
+  expect(await wake(retried, 5000)).toBe(1)
+  expect(await wake(retried)).toBe(1)
 })
 
 describe('a resend', () => {

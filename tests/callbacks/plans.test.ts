@@ -1,12 +1,18 @@
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { insertSends } from '../../db/admission/accepts.ts'
 import { findDueEndpoints, findNextCalls } from '../../db/callbacks/due-endpoints.ts'
 import { claimEndpoints } from '../../db/callbacks/endpoint-claims.ts'
 import { recordTries } from '../../db/callbacks/record-tries.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
+import { claimSends } from '../../db/delivery/claims.ts'
+import { recordOutcomes } from '../../db/delivery/outcomes.ts'
+import { recordReceipts } from '../../db/receipts.ts'
+import { buildNewSend, manyOf } from '../support/batches.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
 import { buildEndpoint, type Endpoint } from '../support/endpoints.ts'
 import { livingWorker } from '../support/living-worker.ts'
+import { buildReceipt } from '../support/receipts.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 
@@ -20,6 +26,8 @@ const maxRowsEach = 6
 let service: TestService
 let account: Account
 let endpoints: Endpoint[]
+/** An endpoint of another account, all of whose callbacks are tried again later. */
+let retrying: Endpoint
 
 beforeAll(async () => {
   service = await startTestService({}, await freshStores())
@@ -27,6 +35,11 @@ beforeAll(async () => {
   endpoints = []
   for (let count = 0; count < 5; count++)
     endpoints.push(await buildEndpoint(service, account.accountId, 'https://example.com/callbacks'))
+  retrying = await buildEndpoint(
+    service,
+    (await buildAccount(service)).accountId,
+    'https://example.com/later',
+  )
   await livingWorker(service, worker)
   const { $client } = service.runtime.db
   await $client.query('alter table callbacks set (autovacuum_enabled = off)')
@@ -40,6 +53,14 @@ async function grow(count: number, finished: boolean): Promise<void> {
        select $1, uuidv7(), 1, 'message.sent', case when $3 then now() end from generate_series(1, $2) n`,
       [endpointId, count / endpoints.length, finished],
     )
+}
+
+async function retryLater(count: number): Promise<void> {
+  await service.runtime.db.$client.query(
+    `insert into callbacks (endpoint_id, request_id, sequence, type, tried, next_try_at)
+     select $1, uuidv7(), 1, 'message.sent', 1, now() + interval '1 hour' from generate_series(1, $2) n`,
+    [retrying.endpointId, count],
+  )
 }
 
 function connect(mode: string): Database {
@@ -64,6 +85,25 @@ async function rowsRead(db: Database, work: () => Promise<unknown>): Promise<num
 const claimOf = (db: Database, { endpointId }: Endpoint, claimId = uuidv7()) =>
   claimEndpoints(db, [{ endpointId, claimId, limit: batch, except: [] }], worker)
 
+/** Sends that endpoints were told of. */
+async function sentOnes(db: Database): Promise<string[]> {
+  const rows = manyOf(batch, account).map(buildNewSend)
+  const ids = rows.map(({ requestId }) => requestId)
+  const claimId = uuidv7()
+  await insertSends(db, rows)
+  await claimSends(db, ids, { id: claimId, worker })
+  const unknown = { providerStatus: null, providerCode: null, providerMessageId: null }
+  const record = { outcome: 'sent', attempt: 1, durationMs: 5, ...unknown } as const
+  const sent = { claimId, status: 'sent' as const, record, reason: undefined, delayMs: undefined }
+  await recordOutcomes(
+    db,
+    ids.map((requestId) => ({ requestId, ...sent })),
+  )
+  return ids
+}
+
+const reports = (ids: readonly string[]) => ids.map((id) => buildReceipt(id, account.channelId, 'delivered'))
+
 describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => {
   test('made for an empty table, the statements of a worker read few of many', async () => {
     await service.runtime.db.$client.query('truncate callbacks')
@@ -71,16 +111,21 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => 
     const db = connect(mode)
     const ids = endpoints.map(({ endpointId }) => endpointId)
     const [first] = endpoints as [Endpoint]
-    const claimId = uuidv7()
+    const [claimId, otherId] = [uuidv7(), uuidv7()]
     const statements: [string, () => Promise<unknown>, number][] = [
       ['next calls', () => findNextCalls(db, ids), endpoints.length],
       ['due endpoints', () => findDueEndpoints(db, { overdueByMs: 0, limit: 100 }), 2 * endpoints.length],
       ['claim', () => claimOf(db, first, claimId), batch],
+      ['claim with nothing due', () => claimOf(db, retrying, otherId), 1],
     ]
     for (const [, statement] of statements) await statement()
     await recordTries(db, [])
+    const sent = await sentOnes(db)
+    await recordReceipts(db, reports([uuidv7()]))
     await grow(delivered, true)
     await grow(waiting, false)
+    await retryLater(waiting)
+    await service.runtime.db.$client.query('update endpoints set claim_id = null')
 
     for (const [name, statement, rows] of statements)
       expect([name, await rowsRead(db, statement)]).toEqual([
@@ -94,6 +139,18 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => 
     }))
     expect(tries).toHaveLength(batch)
     expect(await rowsRead(db, () => recordTries(db, tries))).toBeLessThanOrEqual(batch * maxRowsEach)
+    const failed = { status: 503, result: 'failed' as const, delayMs: 60_000 }
+    const [again] = await claimOf(db, first, claimId)
+    const failures = (again?.callbacks ?? []).map(({ endpointId, requestId, sequence, tried }) => ({
+      ...{ endpointId, requestId, sequence, tried, reason: null, durationMs: 5 },
+      ...failed,
+    }))
+    expect(failures).toHaveLength(batch)
+    expect(await rowsRead(db, () => recordTries(db, failures))).toBeLessThanOrEqual(batch * maxRowsEach)
+    const told = batch * endpoints.length
+    expect(await rowsRead(db, () => recordReceipts(db, reports(sent)))).toBeLessThanOrEqual(
+      told * maxRowsEach,
+    )
     await db.$client.end()
   })
 })

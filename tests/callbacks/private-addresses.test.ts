@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns'
-import type { AddressInfo } from 'node:net'
 import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseNetwork } from '../../src/core/public-address.ts'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
+import { recordTries } from '../../db/callbacks/record-tries.ts'
 import { expireSends } from '../../db/delivery/expiry.ts'
 import { recordReceipts } from '../../db/receipts.ts'
 import { cancelSend } from '../../db/support/cancel.ts'
@@ -189,6 +190,31 @@ describe('a callback is recorded by the statement that records', () => {
     await deleteChannel(service.runtime.db, account.channelId)
     expect(await told()).toEqual(['1 failed', '1 failed'])
   })
+})
+
+test('a change behind one that is tried again later is due with it, not before', async () => {
+  const requestId = await attemptedSend(service, account, sent)
+  const other = await buildEndpoint(service, account.accountId, url)
+  const failed = { status: 503, reason: null, durationMs: 5, result: 'failed', delayMs: 60_000 } as const
+  const which = { endpointId: endpoint.endpointId, requestId, sequence: 1, tried: 0 }
+  expect(await recordTries(service.runtime.db, [{ ...which, ...failed }])).toHaveLength(1)
+  await report(requestId, ['delivered'])
+  await report(requestId, ['read'])
+  const [first, ...later] = await callbacksOf(service, endpoint)
+  expect(first?.nextTryAt.getTime()).toBeGreaterThan(Date.now() + 50_000)
+  expect(later.map(({ nextTryAt }) => nextTryAt)).toEqual([first?.nextTryAt, first?.nextTryAt])
+  for (const { nextTryAt, createdAt } of await callbacksOf(service, other))
+    expect(nextTryAt.getTime() - createdAt.getTime()).toBeLessThan(1000)
+})
+
+test('a replay behind one that is tried again later is due with it', async () => {
+  const requestId = await attemptedSend(service, account, unsure)
+  const failed = { status: 503, reason: null, durationMs: 5, result: 'failed', delayMs: 60_000 } as const
+  const which = { endpointId: endpoint.endpointId, requestId, sequence: 1, tried: 0 }
+  await recordTries(service.runtime.db, [{ ...which, ...failed }])
+  await replaySend(service.runtime.db, requestId)
+  const [first, second] = await callbacksOf(service, endpoint)
+  expect(second?.nextTryAt).toEqual(first?.nextTryAt)
 })
 
 test('neither an accept, a batch nor the time of a scheduled send is a change', async () => {
