@@ -11,7 +11,7 @@ import type { Queues } from './sends/wake-next/wake.ts'
 import { laneWaker } from './sends/wake-next/wake-lane.ts'
 import { type QueueKind, type Slot, Slots } from './slots.ts'
 import { SteadyWorker } from './steady-worker.ts'
-import { type QueueFaults, queueFaults } from './upkeep/queue-faults.ts'
+import type { QueueFaults } from './upkeep/queue-faults.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
 const wakeAfterFaultMs = 1_000
@@ -21,13 +21,14 @@ const wakeAfterFaultMs = 1_000
  * or whose processing failed, is delayed and stays under the same id.
  */
 export function startQueueWorker(
-  runtime: Queues & Needs<'db' | 'log' | 'metrics' | 'formerShards', 'WORKER_CONCURRENCY'>,
+  runtime: Queues & Needs<'db' | 'log' | 'metrics', 'WORKER_CONCURRENCY'>,
   deliver: (requestId: string, slot: Slot) => Promise<NextWakeUp>,
   inFlight: InFlight,
+  faults: ReadonlyMap<Shard, QueueFaults>,
   times: WorkerTimes = workerTimes,
 ): QueueWorker {
   const { log, metrics, settings } = runtime
-  const shards = [...runtime.shards, ...runtime.formerShards]
+  const shards = [...faults.keys()]
   const lanes = laneWaker(runtime)
   const maxInFlight = settings.WORKER_CONCURRENCY
   const slots = new Slots(maxInFlight)
@@ -41,7 +42,7 @@ export function startQueueWorker(
       return { wakeInMs: wakeAfterFaultMs }
     })
   }
-  const start = (shard: Shard, faults: QueueFaults, name: string, kind: QueueKind, most: number) => {
+  const start = (shard: Shard, faultsOf: QueueFaults, name: string, kind: QueueKind, most: number) => {
     const { redis } = shard
     const options = { ...queueWorkerOptions(shard, times), concurrency: concurrencyOf(most, shards.length) }
     const process = async (job: Job<SendJob>, token?: string) => {
@@ -57,22 +58,25 @@ export function startQueueWorker(
       // Without its slot: this waits for the shard's Redis, for as long as that is away.
       return await wakeAgain(job, next.wakeInMs, token)
     }
-    const worker = new SteadyWorker<SendJob, NextWakeUp>(name, process, options, faults.taken)
+    const worker = new SteadyWorker<SendJob, NextWakeUp>(name, process, options, faultsOf.taken)
     // The connection logs its own errors, once per outage.
-    worker.on('error', (error) => redis.status === 'ready' && faults.log(error))
+    worker.on('error', (error) => redis.status === 'ready' && faultsOf.log(error))
     worker.on('failed', (job, error) => logFault(log, 'wake_up_lost', error, { requestId: job?.id }))
     // Only after the wake-up has left the queue: until then, no other one can be added for its send, which may be the head.
     return worker.on('completed', ({ data }, { wakesLaneHead }) => {
       if (wakesLaneHead) void lanes.wakeHeadOf(data.requestId)
     })
   }
-  const ofShards = shards.flatMap((shard) => {
-    const faults = queueFaults(shard.log)
-    return [
-      { kind: 'ordinary', worker: start(shard, faults, queueName, 'ordinary', maxInFlight) },
-      { kind: 'overflow', worker: start(shard, faults, overflowQueueName, 'overflow', slots.maxOverflow) },
-    ] as const
-  })
+  const ofShards = [...faults].flatMap(
+    ([shard, faultsOf]) =>
+      [
+        { kind: 'ordinary', worker: start(shard, faultsOf, queueName, 'ordinary', maxInFlight) },
+        {
+          kind: 'overflow',
+          worker: start(shard, faultsOf, overflowQueueName, 'overflow', slots.maxOverflow),
+        },
+      ] as const,
+  )
   const workers = ofShards.map(({ worker }) => worker)
   /** A worker whose slots are taken by slow calls leaves the other wake-ups to other workers. */
   const takeWhatFits = () => {

@@ -10,6 +10,7 @@ import { startQueueWorker } from './queue-worker.ts'
 import { permitGranter } from './sends/claim/permits.ts'
 import { startHeartbeat } from './upkeep/heartbeat.ts'
 import { startMovingDueSends } from './upkeep/move-due.ts'
+import { faultsOfShards } from './upkeep/queue-faults.ts'
 import { startReconciler } from './upkeep/reconcile.ts'
 import { startSweeps } from './upkeep/sweep.ts'
 import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
@@ -38,7 +39,8 @@ export function startWorker(
   const permits = permitGranter(runtime, times)
   const inFlight = new InFlight(flow)
   const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight, times)
-  const queueWorker = startQueueWorker(runtime, deliver, inFlight, times)
+  const faults = faultsOfShards([...runtime.shards, ...runtime.formerShards])
+  const queueWorker = startQueueWorker(runtime, deliver, inFlight, faults, times)
   const http = createHttpClient({
     allowedPrivateNetworks: runtime.settings.ALLOWED_PRIVATE_NETWORKS,
     requiresTls: true,
@@ -46,7 +48,7 @@ export function startWorker(
     maxConnections: runtime.settings.CALLBACK_CONCURRENCY,
   })
   const callBack = callBacker(runtime, http, heartbeat, times)
-  const endpointQueue = startEndpointQueue(runtime, callBack, times)
+  const endpointQueue = startEndpointQueue(runtime, callBack, faults, times)
   const periodicTasks = [
     startReconciler(runtime, permits, flow, times),
     startMovingDueSends(runtime, times),

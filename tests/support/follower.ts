@@ -4,6 +4,7 @@ import { InFlight } from '../../workers/in-flight.ts'
 import { openProviders } from '../../workers/providers/index.ts'
 import { startQueueWorker } from '../../workers/queue-worker.ts'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
+import { faultsOfShards } from '../../workers/upkeep/queue-faults.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
 
@@ -24,7 +25,7 @@ export async function startFollower(
   const permits = permitGranter(runtime)
   const inFlight = new InFlight()
   const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight)
-  const worker = startQueueWorker(runtime, deliver, inFlight)
+  const worker = startQueueWorker(runtime, deliver, inFlight, faultsOfShards(runtime.shards))
   test.onTestFinished(async () => {
     permits.stop()
     await worker.stop()

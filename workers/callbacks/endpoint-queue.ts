@@ -2,12 +2,12 @@ import { findNextCalls } from '../../db/callbacks/due-endpoints.ts'
 import { type CallbackJob, callbackJobSchema, callbackQueueName } from '../../src/core/callback-job.ts'
 import { logFault, logWarningOnceAMinute } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import { restoreEndpointsOnShards } from '../../src/queue/shard.ts'
+import { restoreEndpointsOnShards, type Shard } from '../../src/queue/shard.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { CallBack } from '../call-back.ts'
 import { closeWorkers, type QueueWorker, queueWorkerOptions } from '../close-workers.ts'
 import { SteadyWorker } from '../steady-worker.ts'
-import { queueFaults } from '../upkeep/queue-faults.ts'
+import type { QueueFaults } from '../upkeep/queue-faults.ts'
 import type { WorkerTimes } from '../worker-times.ts'
 
 /** A claim ends within seconds, or as soon as its endpoint doesn't answer; so this many wait for each other at most. */
@@ -23,20 +23,19 @@ interface Left {
 
 /** Processes the wake-ups of endpoints of all shards. */
 export function startEndpointQueue(
-  runtime: Needs<'db' | 'log' | 'shards' | 'formerShards'>,
+  runtime: Needs<'db' | 'log' | 'shards'>,
   callBack: CallBack,
+  faults: ReadonlyMap<Shard, QueueFaults>,
   times: WorkerTimes,
 ): QueueWorker {
   const { log } = runtime
-  const shards = [...runtime.shards, ...runtime.formerShards]
   const lookAgain = againLooker(runtime)
   const inFlight = new Set<Promise<unknown>>()
   const track = async <Result>(work: Promise<Result>): Promise<Result> => {
     inFlight.add(work)
     return await work.finally(() => inFlight.delete(work))
   }
-  const workers = shards.map((shard) => {
-    const faults = queueFaults(shard.log)
+  const workers = [...faults].map(([shard, faultsOf]) => {
     const options = { ...queueWorkerOptions(shard, times), concurrency: claimsAtATime }
     const worker = new SteadyWorker<CallbackJob, number>(
       callbackQueueName,
@@ -50,9 +49,9 @@ export function startEndpointQueue(
         )
       },
       options,
-      faults.taken,
+      faultsOf.taken,
     )
-    worker.on('error', (error) => shard.redis.status === 'ready' && faults.log(error))
+    worker.on('error', (error) => shard.redis.status === 'ready' && faultsOf.log(error))
     // Only after the wake-up has left the queue: until then, no other one can be added for its endpoint.
     return worker.on('completed', ({ data: { endpointId } }, notBeforeMs) => {
       void track(lookAgain({ endpointId, notBeforeMs }))
@@ -65,7 +64,7 @@ export function startEndpointQueue(
       const ended = async () => {
         while (inFlight.size > 0) await Promise.allSettled(inFlight)
       }
-      await closeWorkers(workers, shards, ended, times.finishJobsWithinMs)
+      await closeWorkers(workers, [...faults.keys()], ended, times.finishJobsWithinMs)
     },
   }
 }

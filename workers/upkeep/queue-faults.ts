@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { type Logger, logWarning } from '../../src/platform/logger.ts'
+import type { Shard } from '../../src/queue/shard.ts'
 import { tryAgainAfterMs } from '../steady-worker.ts'
 
 /** After this long, a job that failed has surely left the queue, and its send may have a new one. */
@@ -18,6 +19,11 @@ export interface QueueFaults {
   log(error: Error): void
   /** Call it when Redis has accepted a write. */
   taken(): void
+}
+
+/** Those of each shard. All queues of a shard are in one Redis, so what it refuses is logged once for all of them. */
+export function faultsOfShards(shards: readonly Shard[]): ReadonlyMap<Shard, QueueFaults> {
+  return new Map(shards.map((shard) => [shard, queueFaults(shard.log)]))
 }
 
 export function queueFaults(log: Logger): QueueFaults {

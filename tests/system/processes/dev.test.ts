@@ -119,7 +119,7 @@ test('dev runs on a Redis Cluster with --cluster, and starts again with its data
     const board = (await dev.printed(/^Queues: (\S+)$/m)) ?? ''
     const { queues } = (await (await fetch(`${board}/api/queues`)).json()) as { queues: { name: string }[] }
     expect(queues.map(({ name }) => name)).toEqual(
-      [0, 1, 2].flatMap((shard) => [`${shard}-sends`, `${shard}-sends-overflow`]),
+      [0, 1, 2].flatMap((shard) => [`${shard}-sends`, `${shard}-sends-overflow`, `${shard}-callbacks`]),
     )
     await dev.stop()
   }

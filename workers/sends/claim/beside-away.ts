@@ -46,7 +46,7 @@ export function besideAway({ db, shards }: Queues & Needs<'db'>, times: GrantTim
       // A breaker closes only by work that it tries. The send that is woken then requests a permit.
       void restoreOnShards(
         shards,
-        leftOut.filter(({ requestId }) => ofSend(shards, requestId).redis.status === 'ready'),
+        leftOut.filter(({ requestId }) => hasOpenBreaker(ofSend(shards, requestId))),
       )
       const page = due.filter(isOfChannel)
       const goesOn = page.length === limit && !one.isFull && away.size < shards.length
@@ -60,6 +60,9 @@ export function besideAway({ db, shards }: Queues & Needs<'db'>, times: GrantTim
     })
   }
 }
+
+const hasOpenBreaker = ({ redis, throughBreaker }: Shard): boolean =>
+  redis.status === 'ready' && throughBreaker.isOpen()
 
 function firstOfEachShard(shards: readonly Shard[], sends: readonly DueSend[]): DueSend[] {
   const first = new Map<Shard, DueSend>()
