@@ -41,7 +41,10 @@ export function openDeliveries(phase: Phase): DeliveryLedger {
       const startedAt = performance.now()
       const status = await send(apis[turn++ % apis.length]?.url, phase.channelId, post.requestIds)
       post.answers.push({ status, ms: performance.now() - startedAt })
-      if (status === 200) return
+      if (status === 200) {
+        for (const requestId of post.requestIds) phase.delivered.add(requestId)
+        return
+      }
       await sleep(repeatAfterMs)
     }
   }

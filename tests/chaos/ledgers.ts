@@ -32,6 +32,8 @@ export interface Ledgers {
   clients: readonly ClientLedgerEntry[]
   calls: readonly CallEffect[]
   rows: readonly SendRow[]
+  /** The sends that the provider reported as delivered, with receipts that were taken. */
+  delivered: ReadonlySet<string>
   /** Attempts per send, by the service's settings. */
   attempts: number
 }
@@ -58,7 +60,8 @@ export interface Comparison {
  * - acknowledged: a client got its requestId with a 202.
  * - lost: acknowledged, but not in the database; or recorded, but unfinished, or `sent` although no call was accepted, or
  *   `failed` although one was accepted, or `failed` before the provider refused all its attempts. Except for a send that was
- *   given up, and for one that the service correctly reports as not called.
+ *   given up, and for one that the service correctly reports as not called. A receipt shows that a call was accepted whose
+ *   caller was killed before the answer: such a send must be `sent`.
  * - doubled: more than one call that was not definitely refused, under `hold`; or more than one send for a key, in the answers
  *   to its client or in the database.
  * - contradicted: a call for a send that isn't recorded, or to another contact; a client that got the requestId of another
@@ -68,7 +71,7 @@ export interface Comparison {
  * A recorded send whose client got a 503 or no answer counts like any other.
  */
 export function compareLedgers(ledgers: Ledgers): Comparison {
-  const { clients, calls, rows, attempts } = ledgers
+  const { clients, calls, rows } = ledgers
   const callsOf = groupBy(calls, ({ requestId }) => requestId)
   const acknowledged = new Set(clients.flatMap(({ requestIds }) => requestIds))
   const recorded = new Set(rows.map(({ requestId }) => requestId))
@@ -77,7 +80,7 @@ export function compareLedgers(ledgers: Ledgers): Comparison {
     accepted: clients.filter(({ requestIds }) => requestIds.length > 0).length,
     lost: [
       ...absent.map((requestId) => ({ requestId, what: 'acknowledged, but not in the database' })),
-      ...rows.flatMap((row) => lossOf(row, effectsOf(callsOf, row), attempts)),
+      ...rows.flatMap((row) => lossOf(row, effectsOf(callsOf, row), ledgers)),
     ],
     doubled: [
       ...clients.flatMap(acceptedTwice),
@@ -92,12 +95,14 @@ export function compareLedgers(ledgers: Ledgers): Comparison {
 function lossOf(
   { requestId, status, failure }: SendRow,
   effects: readonly Effect[],
-  attempts: number,
+  { attempts, delivered }: Pick<Ledgers, 'attempts' | 'delivered'>,
 ): Discrepancy[] {
-  const isAccepted = effects.includes('accepted')
+  const isDelivered = delivered.has(requestId)
+  const isAccepted = isDelivered || effects.includes('accepted')
   const lost = (what: string) => [{ requestId, what: `${what} (calls: ${effects.join(', ') || 'none'})` }]
   if (status === 'queued' || status === 'sending') return lost(`unfinished, still ${status}`)
   if (status === 'sent' && !isAccepted) return lost('sent, but the provider accepted no call')
+  if (status === 'uncertain' && isDelivered) return lost('uncertain, but the provider reported it delivered')
   if (status !== 'failed') return []
   if (isAccepted) return lost('failed, but the provider accepted a call')
   const isRefused = effects.length === attempts && effects.every((effect) => effect === 'refused')
@@ -143,7 +148,11 @@ function contradictions({ clients, calls, rows }: Ledgers): Discrepancy[] {
   ]
 }
 
-function sentThoughRefused({ clients, calls, rows }: Omit<Ledgers, 'attempts'>): Discrepancy[] {
+function sentThoughRefused({
+  clients,
+  calls,
+  rows,
+}: Pick<Ledgers, 'clients' | 'calls' | 'rows'>): Discrepancy[] {
   const traces: { requestId: string; contact: string }[] = [...rows, ...calls]
   const sendOf = new Map(traces.map(({ requestId, contact }) => [contact, requestId]))
   return clients.flatMap(({ contact, isRefused }) => {

@@ -28,6 +28,8 @@ export interface Phase {
   channelId: string
   clients: ClientSend[]
   provider: ProviderLedger
+  /** The sends that the provider reported as delivered, with receipts that were taken. */
+  delivered: Set<string>
   /** The sends in flight at a worker when it was killed. Only these may end uncertain. */
   inFlightAtKills: InFlight[]
   /** From this time on, a request answered with 503 must not be recorded. */
@@ -89,6 +91,7 @@ export async function openPhase(world: World, { name, random, sends }: PhaseOpti
     channelId,
     clients,
     provider,
+    delivered: new Set(),
     inFlightAtKills: [],
     struckAt: undefined,
     faultsOver: [],
@@ -135,13 +138,14 @@ export async function settle(phase: Phase): Promise<void> {
 }
 
 export function compare(phase: Phase, rows: readonly PhaseRow[]): Comparison {
-  const { world, clients, provider } = phase
+  const { world, clients, provider, delivered } = phase
   const entries = clients.map((send) => ({
     ...send,
     requestIds: acceptedIds(send),
     isRefused: isRefused(phase, send),
   }))
-  return compareLedgers({ clients: entries, calls: provider.calls, rows, attempts: world.attempts })
+  const { attempts } = world
+  return compareLedgers({ clients: entries, calls: provider.calls, rows, delivered, attempts })
 }
 
 /** A send with a key doesn't count: an earlier request may have recorded it. */

@@ -24,10 +24,14 @@ const row: SendRow = {
 }
 const refused: CallEffect = { ...call, effect: 'refused' }
 const refusedClient: ClientLedgerEntry = { ...client, requestIds: [], isRefused: true }
+const delivered = new Set(['send-1'])
 const unknown: CallEffect = { ...call, effect: 'unknown' }
 
 const compare = (changes: Partial<Ledgers>) =>
-  compareLedgers({ clients: [client], calls: [call], rows: [row], attempts: 3, ...changes })
+  compareLedgers({
+    ...{ clients: [client], calls: [call], rows: [row], delivered: new Set<string>(), attempts: 3 },
+    ...changes,
+  })
 
 test('a send that was accepted, called once and sent is neither lost nor doubled', () => {
   expect(compare({})).toEqual({ accepted: 1, lost: [], doubled: [], contradicted: [], uncertain: 0 })
@@ -53,6 +57,7 @@ test.each<[string, Partial<Ledgers>]>([
     },
   ],
   ['a repeat under resend', { calls: [unknown, call], rows: [{ ...row, onUncertain: 'resend' }] }],
+  ['a send whose caller was killed, and whose receipt came', { calls: [unknown], delivered }],
   ['a send whose client got no answer', { clients: [{ ...client, requestIds: [] }] }],
 ])('nothing is wrong with %s', (_, changes) => {
   expect(compare(changes)).toMatchObject({ lost: [], doubled: [], contradicted: [], uncertain: 0 })
@@ -65,6 +70,21 @@ test.each<[string, Partial<Ledgers>, RegExp]>([
   ['sent without a call', { calls: [] }, /accepted no call \(calls: none\)/],
   ['sent after a refusal', { calls: [refused] }, /accepted no call/],
   ['sent though the answer never came', { calls: [unknown] }, /accepted no call/],
+  [
+    'sent though the receipt was of another',
+    { calls: [unknown], delivered: new Set(['send-2']) },
+    /accepted no call/,
+  ],
+  [
+    'uncertain though reported as delivered',
+    { calls: [unknown], rows: [{ ...row, status: 'uncertain' }], delivered },
+    /uncertain, but .* delivered \(calls: unknown\)/,
+  ],
+  [
+    'failed though reported as delivered',
+    { calls: [unknown], rows: [{ ...row, status: 'failed' }], delivered },
+    /provider accepted a call/,
+  ],
   ['failed though accepted', { rows: [{ ...row, status: 'failed' }] }, /provider accepted a call/],
   [
     'failed though called, and said not to be',
