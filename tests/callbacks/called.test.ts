@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { claimEndpoints } from '../../db/callbacks/endpoint-claims.ts'
 import { disableEndpoint, enableEndpoint } from '../../db/callbacks/endpoints.ts'
+import { sealConfig } from '../../src/core/sealed-config.ts'
 import { lapse, sweepOnce } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
@@ -200,6 +202,27 @@ describe('an endpoint', () => {
     const calls = await callsAt(endpoint, 3)
     expect(calls.map((call) => dataOf(call).data.requestId)).toEqual([first, first, second])
     expect(await allFinished(endpoint)).toMatchObject([{ tried: 1 }, { tried: 1 }])
+  })
+
+  test('whose secret this worker can’t open isn’t called, nor blamed for it', async () => {
+    const endpoint = await endpointAt(acceptCall)
+    const { sealedSecret } = await endpointRow(service, endpoint)
+    const seal = (sealed: string) =>
+      service.runtime.db.$client.query('update endpoints set sealed_secret = $2 where id = $1', [
+        endpoint.endpointId,
+        sealed,
+      ])
+    await seal(sealConfig({ secret: endpoint.secret }, endpoint.endpointId, randomBytes(32)))
+    await accept(service, account, textBody())
+    await eventually('a fault', async () =>
+      service.logs.some(
+        ({ event, endpointId }) => event === 'callback_fault' && endpointId === endpoint.endpointId,
+      ),
+    )
+    expect(await callbacksOf(service, endpoint)).toMatchObject([{ tried: 0, tries: [] }])
+    expect(await endpointRow(service, endpoint)).toMatchObject({ failingSince: null })
+    await seal(sealedSecret)
+    expect(await allFinished(endpoint)).toMatchObject([{ tried: 1, givenUp: false }])
   })
 
   test('that is disabled gets no call', async () => {

@@ -12,7 +12,10 @@ import { withinTimeLimit } from '../sends/dispatch/time-limit.ts'
 
 const noAnswer: HttpResult = { kind: 'maybe_sent', reason: 'no whole answer in time' }
 
-/** Calls an endpoint once, within the time limit. Of its answer, only the status and Retry-After are used. */
+/**
+ * Calls an endpoint once, within the time limit. Of its answer, only the status and Retry-After are used. Throws if its secret can't
+ * be opened, which is no failure of the endpoint: its callbacks wait for a worker with the right key.
+ */
 export function endpointCaller(
   {
     clock,
@@ -25,8 +28,9 @@ export function endpointCaller(
   const secretsOf = secretsOpener(credentialsKeys(settings))
 
   return async (claimed: ClaimedEndpoint, callback: DueCallback): Promise<CallbackAnswer> => {
+    const secrets = secretsOf(claimed)
     const startedAt = performance.now()
-    const result = await call(claimed, callback).catch((error: unknown): HttpResult => {
+    const result = await call(claimed, callback, secrets).catch((error: unknown): HttpResult => {
       logFault(log, 'callback_fault', error, {
         endpointId: claimed.endpointId,
         requestId: callback.requestId,
@@ -41,15 +45,15 @@ export function endpointCaller(
     return { status: result.status, reason: null, durationMs, retryAfterMs: retryAfterMs(result) }
   }
 
-  async function call(claimed: ClaimedEndpoint, callback: DueCallback): Promise<HttpResult> {
+  async function call(
+    { url }: ClaimedEndpoint,
+    callback: DueCallback,
+    secrets: readonly string[],
+  ): Promise<HttpResult> {
     const body = Buffer.from(callbackBody(callback))
     const id = webhookIdOf(callback)
-    const headers = signatureHeaders({ id, body, secrets: secretsOf(claimed), nowMs: clock.nowMs() })
-    return await withinTimeLimit(
-      timeoutMs,
-      (signal) => http.post({ url: claimed.url, headers, body }, signal),
-      noAnswer,
-    )
+    const headers = signatureHeaders({ id, body, secrets, nowMs: clock.nowMs() })
+    return await withinTimeLimit(timeoutMs, (signal) => http.post({ url, headers, body }, signal), noAnswer)
   }
 }
 
