@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** package.json as seen from the sources, and from the build, which is one folder deeper. */
-const places = ['../../package.json', '../../../package.json'].map((path) => new URL(path, import.meta.url))
+/** package.json as seen from the sources, from the build, and from the build of the benchmark, each one folder deeper. */
+const places = ['../..', '../../..', '../../../..'].map(
+  (path) => new URL(`${path}/package.json`, import.meta.url),
+)
 
 /** The service's version. */
 export const version = readVersion()
