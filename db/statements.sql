@@ -231,6 +231,7 @@ select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
        e.failing_since is null
          and coalesce(e.answered_at > clock_timestamp() - interval '10 minutes', false)
          as "isAnswering",
+       e.failing_since is not null as "isFailing",
        coalesce(e.answered_at < clock_timestamp() - interval '60 s', true) as "isAnswerOld",
        e.breaker_open_until is not null as "isProbe",
        coalesce((

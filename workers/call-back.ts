@@ -1,8 +1,9 @@
+import type { ClaimedEndpoint } from '../db/callbacks/endpoint-claims.ts'
 import { isDelivered } from '../src/core/callback-outcome.ts'
 import { newId } from '../src/core/new-id.ts'
 import type { Runtime } from '../src/runtime.ts'
 import { endpointCaller } from './callbacks/call-endpoint.ts'
-import { CallSlots } from './callbacks/call-slots.ts'
+import { CallSlots, type EndpointKind } from './callbacks/call-slots.ts'
 import { CallsOfClaim } from './callbacks/calls-of-claim.ts'
 import { endpointClaimer } from './callbacks/claim-endpoint.ts'
 import { healthNoter } from './callbacks/note-health.ts'
@@ -77,7 +78,7 @@ export function callBacker(
       for (const callback of claimed.callbacks) {
         await calls.mayBegin()
         if (!mayGoOn() || isOver()) break
-        const freeSlot = await slots.acquire(claimed.isAnswering ? 'answering' : 'silent')
+        const freeSlot = await slots.acquire(kindOf(claimed))
         if (!freeSlot) {
           leftForMs = times.putOffMs
           calls.hasEnded = true
@@ -116,4 +117,9 @@ export function callBacker(
       isStopping = true
     },
   }
+}
+
+function kindOf({ isAnswering, isFailing }: ClaimedEndpoint): EndpointKind {
+  if (isAnswering) return 'answering'
+  return isFailing ? 'failing' : 'silent'
 }

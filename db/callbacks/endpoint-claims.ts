@@ -30,6 +30,8 @@ export interface ClaimedEndpoint {
   sealedFormerSecret: string | null
   /** Whether a call got a 2xx lately, and none has failed since. */
   isAnswering: boolean
+  /** Whether its last call failed. */
+  isFailing: boolean
   /** Whether its last answer was long enough ago to be noted again. */
   isAnswerOld: boolean
   /** Whether its circuit breaker is open, so that this is a probe. */
@@ -108,6 +110,7 @@ const takeStatement = prepared<ClaimedEndpoint>(
            e.failing_since is null
              and coalesce(e.answered_at > clock_timestamp() - interval '${answeringForMinutes} minutes', false)
              as "isAnswering",
+           e.failing_since is not null as "isFailing",
            coalesce(e.answered_at < clock_timestamp() - interval '${answersNotedEverySeconds} s', true) as "isAnswerOld",
            e.breaker_open_until is not null as "isProbe",
            ${dueCallbacks} as callbacks

@@ -227,17 +227,19 @@ describe('an endpoint', () => {
     expect(await noteEndpointFailure(database(), endpointId, 'again')).toBeUndefined()
   })
 
-  test('is answering since its first 2xx, until it fails', async () => {
-    const isAnswering = async () => (await take('one', { claimId: claimed }))?.isAnswering
-    const claimed = uuidv7()
-    expect(await isAnswering()).toBe(false)
+  test('is answering since its first 2xx, until it fails; failing since then, until its next 2xx', async () => {
+    const claimId = uuidv7()
+    const expectToBe = async (isAnswering: boolean, isFailing: boolean) =>
+      expect(await take('one', { claimId })).toMatchObject({ isAnswering, isFailing })
+    await expectToBe(false, false)
     await noteEndpointAnswer(database(), endpoint.endpointId)
-    expect(await isAnswering()).toBe(true)
+    await expectToBe(true, false)
     await noteEndpointFailure(database(), endpoint.endpointId, undefined)
-    expect(await isAnswering()).toBe(false)
+    await expectToBe(false, true)
     await noteEndpointAnswer(database(), endpoint.endpointId)
+    await expectToBe(true, false)
     await database().$client.query(`update endpoints set answered_at = now() - interval '1 hour'`)
-    expect(await isAnswering()).toBe(false)
+    await expectToBe(false, false)
   })
 })
 

@@ -5,7 +5,9 @@ import { soonReconciled, startTestService, type TestService } from '../support/s
 import { eventually } from '../support/wait.ts'
 import {
   accept as acceptCall,
+  answer,
   type Behaviour,
+  firstly,
   gate,
   neverAnswer,
   openWebhookReceiver,
@@ -27,6 +29,7 @@ beforeAll(async () => {
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
     CALLBACK_CONCURRENCY: String(concurrency),
     CALLBACK_TIMEOUT_SECONDS: '60',
+    CALLBACK_RETRY_DELAYS_SECONDS: '1,60',
   })
 })
 afterAll(async () => {
@@ -35,6 +38,8 @@ afterAll(async () => {
   await service.stop()
 })
 beforeEach(async () => {
+  // Those of the test before would share the slots.
+  await service.runtime.db.$client.query('update endpoints set disabled_at = now()')
   account = await buildAccount(service)
 })
 
@@ -96,4 +101,22 @@ test('99 endpoints that never answer take half of the calls, and delay neither a
   await delivered(good, 21)
   expect(toSilent()).toHaveLength(concurrency / 2)
   expect(new Set(toSilent().map(({ path }) => path)).size).toBe(concurrency / 2)
+})
+
+test('a new endpoint is called at once, however many that have failed never answer', async () => {
+  await startWorker('calling a new one')
+  let hanging = 0
+  const hang: Behaviour = () => void hanging++
+  for (let count = 0; count < concurrency; count += ofAccount) {
+    const other = await buildAccount(service)
+    for (let of = 0; of < ofAccount; of++) await endpointAt(firstly(answer(503), hang), other)
+    await accept(service, other, textBody())
+  }
+  await eventually('those that have failed hang', async () => hanging === concurrency * 0.375)
+
+  const fresh = await endpointAt(acceptCall)
+  await accept(service, account, textBody())
+  // Within less than a time-out.
+  await delivered(fresh, 1)
+  expect(hanging).toBe(concurrency * 0.375)
 })

@@ -1,35 +1,48 @@
-/** An endpoint that has answered lately, or one that hasn't. */
-export type EndpointKind = 'answering' | 'silent'
+/** An endpoint that has answered lately; one that hasn't, as a new one; one whose last call failed. */
+export type EndpointKind = 'answering' | 'silent' | 'failing'
+
+/** Of the slots of silent endpoints. */
+const shareOfFailing = 0.75
 
 /**
- * The calls that a worker makes at a time. Those to silent endpoints, which may each take as long as a call may take, have at most half
- * of them, and never wait: their endpoints are put off, so that another worker may call them. One slot is theirs alone: otherwise an
- * endpoint that has failed once would not be called again for as long as the others are busy.
+ * The calls that a worker makes at a time. Those to silent and failing endpoints, which may each take as long as a call may take, have
+ * at most half of them, and never wait: their endpoints are put off, so that another worker may call them. One slot is theirs alone:
+ * otherwise an endpoint that has failed once would not be called again for as long as the others are busy. Failing ones leave a part
+ * of the half free: otherwise a new endpoint's first call would wait for their time-outs.
  */
 export class CallSlots {
-  readonly #most: Record<EndpointKind | 'all', number>
-  readonly #used: Record<EndpointKind, number> = { answering: 0, silent: 0 }
+  readonly #most: Record<'all' | 'answering' | 'notAnswering' | 'failing', number>
+  readonly #used: Record<EndpointKind, number> = { answering: 0, silent: 0, failing: 0 }
   readonly #waiting: (() => void)[] = []
 
   constructor(most: number) {
-    this.#most = { all: most, answering: most - 1, silent: Math.floor(most / 2) }
+    const notAnswering = Math.floor(most / 2)
+    const failing = Math.max(1, Math.floor(notAnswering * shareOfFailing))
+    this.#most = { all: most, answering: most - 1, notAnswering, failing }
   }
 
   get inUse(): number {
-    return this.#used.answering + this.#used.silent
+    return this.#used.answering + this.#notAnswering
   }
 
-  /** @returns a function that gives the slot back; undefined if a silent endpoint gets none. */
+  get #notAnswering(): number {
+    return this.#used.silent + this.#used.failing
+  }
+
+  /** @returns a function that gives the slot back; undefined if an endpoint that isn't answering gets none. */
   async acquire(kind: EndpointKind): Promise<(() => void) | undefined> {
     if (this.#isFree(kind)) this.#used[kind]++
-    else if (kind === 'silent') return undefined
+    else if (kind !== 'answering') return undefined
     // The slot is counted by the one who gives it back.
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
     return this.#once(kind)
   }
 
   #isFree(kind: EndpointKind): boolean {
-    return this.inUse < this.#most.all && this.#used[kind] < this.#most[kind]
+    if (this.inUse >= this.#most.all) return false
+    if (kind === 'answering') return this.#used.answering < this.#most.answering
+    if (kind === 'failing' && this.#used.failing >= this.#most.failing) return false
+    return this.#notAnswering < this.#most.notAnswering
   }
 
   #once(kind: EndpointKind): () => void {

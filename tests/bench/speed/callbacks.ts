@@ -24,6 +24,9 @@ const from = 0.3
 const to = 0.95
 const steadyPerSecond = 50
 const steadySeconds = 20
+const warmUpSeconds = 3
+const sendsOfDead = 10
+const askEveryMs = 500
 
 /**
  * What one worker tells one endpoint that answers at once; how much slower it delivers meanwhile, and beside 99 that never answer;
@@ -49,11 +52,6 @@ export const callbacks: Case = {
         figure.values.push(perSecond)
         print(`callbacks: ${figure.variant}: ${perSecond.toFixed(0)}/s`)
       }
-      const lag = (figure: Figure, dead: number) => async () => {
-        const ms = await lagOf(stage, senders, dead)
-        figure.values.push(ms)
-        print(`callbacks: ${figure.variant}: ${ms.toFixed(0)} ms`)
-      }
       await alternate(runs, [
         deliver(without, () => setEndpoints(stage, [], path)),
         deliver(withOne, async () => setEndpoints(stage, await accountsOf(stage, senders), path)),
@@ -65,8 +63,12 @@ export const callbacks: Case = {
           told.values.push(perSecond)
           print(`callbacks: backlog: ${perSecond.toFixed(0)}/s`)
         },
-        lag(alone, 0),
-        lag(beside, deadEndpoints),
+        async () => {
+          const ms = await lags(stage, senders)
+          alone.values.push(ms.alone)
+          beside.values.push(ms.beside)
+          print(`callbacks: p99 lag: alone ${ms.alone.toFixed(0)} ms, beside ${ms.beside.toFixed(0)} ms`)
+        },
       ])
       return [
         atLeast('callbacks', 'callbacks of one worker', [told], { floor: 2000, aim: 2000 }),
@@ -145,33 +147,46 @@ async function backlog(stage: Stage, senders: readonly Sender[], count: number):
   return ((middle.length - 1) * 1000) / ((middle.at(-1)?.arrivedAt ?? 0) - (middle[0]?.arrivedAt ?? 0))
 }
 
-/** Sends at a steady rate, each of which one endpoint that answers is told, and some that never answer. @returns its p99 lag in ms. */
-async function lagOf(stage: Stage, senders: readonly Sender[], dead: number): Promise<number> {
+/** The p99 lag in ms of one endpoint that answers: alone, and beside others that were just created and never answer. */
+async function lags(stage: Stage, senders: readonly Sender[]): Promise<{ alone: number; beside: number }> {
   await stage.clear()
   await setEndpoints(stage, [], path)
-  const chosen = senders.slice(0, dead + 1)
-  const accountIds = await accountsOf(stage, chosen)
-  const goodId = await addEndpoint(stage, accountIds[0] ?? '', path)
-  for (const accountId of accountIds.slice(1)) await addEndpoint(stage, accountId, deadPath)
+  const [good, ...others] = senders.slice(0, deadEndpoints + 1)
+  if (!good) throw new Error('no sender')
+  const endpointId = await addEndpoint(stage, (await accountsOf(stage, [good]))[0] ?? '', path)
   await stage.startWorkers(1)
+  await steadyLag(stage, good, endpointId, warmUpSeconds)
+  const alone = await steadyLag(stage, good, endpointId, steadySeconds)
+  for (const accountId of await accountsOf(stage, others)) await addEndpoint(stage, accountId, deadPath)
+  const [beside] = await Promise.all([
+    steadyLag(stage, good, endpointId, steadySeconds),
+    stage.client.postAll(inTurn(others, sendsOfDead)),
+  ])
+  return { alone, beside }
+}
+
+/** Sends at a steady rate, each of which the endpoint is told. */
+async function steadyLag(stage: Stage, sender: Sender, endpointId: string, seconds: number): Promise<number> {
+  await stage.db.$client.query('delete from callbacks where endpoint_id = $1', [endpointId])
   const startedAt = nowMs()
-  const posts = inTurn(chosen.slice(0, 1), steadyPerSecond * steadySeconds)
-  const others = inTurn(chosen.slice(1), 10)
-  const beside = stage.client.postAll(others)
+  const posts = inTurn([sender], steadyPerSecond * seconds)
   const posted: Promise<unknown>[] = []
   for (const [at, post] of posts.entries()) {
     await sleep(startedAt + (at * 1000) / steadyPerSecond - nowMs())
     posted.push(stage.client.postAll([post]))
   }
-  await Promise.all([beside, ...posted])
-  await stage.provider.gets(posts.length, { path }, withinMs)
-  const { rows } = await stage.db.$client.query<{ ms: number }>(
-    `select extract(epoch from finished_at - created_at)::float8 * 1000 as ms from callbacks
-     where endpoint_id = $1 and finished_at is not null`,
-    [goodId],
-  )
-  return percentile(
-    rows.map(({ ms }) => ms),
-    0.99,
-  )
+  await Promise.all(posted)
+  return percentile(await lagsOfTold(stage, endpointId, posts.length), 0.99)
+}
+
+async function lagsOfTold({ db }: Stage, endpointId: string, count: number): Promise<number[]> {
+  for (const deadline = nowMs() + withinMs; nowMs() < deadline; await sleep(askEveryMs)) {
+    const { rows } = await db.$client.query<{ ms: number }>(
+      `select extract(epoch from finished_at - created_at)::float8 * 1000 as ms from callbacks
+       where endpoint_id = $1 and finished_at is not null`,
+      [endpointId],
+    )
+    if (rows.length >= count) return rows.map(({ ms }) => ms)
+  }
+  throw new Error('the endpoint was not told in time')
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { CallSlots } from '../../../workers/callbacks/call-slots.ts'
+import { CallSlots, type EndpointKind } from '../../../workers/callbacks/call-slots.ts'
 import { CallsOfClaim, callsAtATime } from '../../../workers/callbacks/calls-of-claim.ts'
 
 /** A call that ends when it is told to. */
@@ -118,6 +118,7 @@ describe('the slots for calls', () => {
     for (const release of await Promise.all(waiting)) release?.()
     expect(slots.inUse).toBe(0)
   })
+
   test('one is for silent endpoints alone, so that they are called however busy the others are', async () => {
     const slots = new CallSlots(4)
     const held = await Promise.all([1, 2, 3].map(() => slots.acquire('answering')))
@@ -131,5 +132,24 @@ describe('the slots for calls', () => {
     expect(await slots.acquire('silent')).toBeDefined()
     held[0]?.()
     expect(await waiting).toBeDefined()
+  })
+
+  test('failing endpoints leave a part of the half to those that have not failed', async () => {
+    const slots = new CallSlots(16)
+    const acquire = async (kind: EndpointKind, count: number) => {
+      const held = await Promise.all(Array.from({ length: count }, () => slots.acquire(kind)))
+      return held.filter((slot) => slot !== undefined)
+    }
+    const failing = await acquire('failing', 16)
+    expect(failing).toHaveLength(6)
+    expect(await acquire('silent', 16)).toHaveLength(2)
+    failing[0]?.()
+    expect(await acquire('silent', 1)).toHaveLength(1)
+    expect(await acquire('failing', 1)).toHaveLength(0)
+    expect(slots.inUse).toBe(8)
+  })
+
+  test.each([2, 3, 4])('of %i, failing endpoints get at least one', async (most) => {
+    expect(await new CallSlots(most).acquire('failing')).toBeDefined()
   })
 })
