@@ -51,7 +51,7 @@ export function callBacker(
     const calls = new CallsOfClaim()
     // If it is refused for now, not at once again.
     let leftForMs = times.putOffMs
-    let endsAt = performance.now() + times.endpointClaimMs
+    let endsAt = Number.POSITIVE_INFINITY
     const isOver = () => performance.now() >= endsAt
     const mayGoOn = () => !isStopping && !calls.hasEnded && heartbeat.holdsLease()
     while (mayGoOn()) {
@@ -69,6 +69,8 @@ export function callBacker(
       })
       if (!claimed) break
       leftForMs = 0
+      // From now on: the claim itself may have waited for long.
+      endsAt = Math.min(endsAt, performance.now() + times.endpointClaimMs)
       calls.isCareful = !claimed.isAnswering
       if (claimed.callbacks.length === 0) {
         if (calls.areAllRecorded) break

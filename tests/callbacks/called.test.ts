@@ -76,6 +76,17 @@ const allFinished = (endpoint: Endpoint) =>
     return all.length > 0 && all.every(({ finishedAt }) => finishedAt !== null) && all
   })
 
+test('a claim that takes longer than it may last still calls', async () => {
+  const worker = await service.startWorker('with short claims', { times: { ...times, endpointClaimMs: 1 } })
+  try {
+    const endpoint = await endpointAt(acceptCall)
+    for (let send = 0; send < 5; send++) await accept(service, account, textBody())
+    await callsAt(endpoint, 5)
+  } finally {
+    await worker.stop()
+  }
+})
+
 describe('an endpoint', () => {
   beforeEach(async () => {
     const worker = await startWorker()
