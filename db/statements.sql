@@ -1580,15 +1580,15 @@ with channels as materialized (
 update channels noted set answered_at = clock_timestamp() from channels where noted.id = channels.id
 returning was_in_slow_start as "wasInSlowStart";
 
--- note_endpoint_answer: Notes that an endpoint answered with a 2xx, which closes its circuit breaker.
+-- note_endpoint_answers: Notes that endpoints answered with a 2xx, which closes their circuit breakers.
 with before as materialized (
   select id, breaker_open_until is not null as was_open
-  from endpoints where id = $1 for no key update)
+  from endpoints where id = any((select $1::uuid[])::uuid[]) order by id for no key update)
 update endpoints e
 set answered_at = clock_timestamp(), failing_since = null, failed_at = null,
     breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
 from before where e.id = before.id
-returning before.was_open as "breakerWasOpen";
+returning e.id as "endpointId", before.was_open as "breakerWasOpen";
 
 -- note_endpoint_failure: Notes that a call of an endpoint failed, and disables it if it wants no more, or has failed for days.
 -- $1: the endpoint; $2: why to disable it at once, else null; $3: why it is disabled if it has failed for too long.

@@ -8,6 +8,7 @@ import { CallsOfClaim } from './callbacks/calls-of-claim.ts'
 import { endpointClaimer } from './callbacks/claim-endpoint.ts'
 import { healthNoter } from './callbacks/note-health.ts'
 import { tryRecorder } from './callbacks/record-try.ts'
+import type { SendsFirst } from './callbacks/sends-first.ts'
 import type { HttpClient } from './providers/http.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
@@ -20,6 +21,8 @@ export interface CallBack {
    * @returns for how many ms the endpoint is left to other workers.
    */
   advance(endpointId: string): Promise<number>
+  /** Whether this worker calls an endpoint. */
+  isCalling(endpointId: string): boolean
   /** The claims of this worker. */
   claimIds(): string[]
   /** Begins no further call. */
@@ -36,8 +39,9 @@ export function callBacker(
   http: HttpClient,
   heartbeat: Pick<Heartbeat, 'worker' | 'holdsLease'>,
   times: Pick<WorkerTimes, 'endpointClaimMs' | 'lookAgainMs' | 'putOffMs' | 'failingForMs'> = workerTimes,
+  sendsFirst?: SendsFirst,
 ): CallBack {
-  const { claim, release } = endpointClaimer(runtime, heartbeat.worker)
+  const { claim, release } = endpointClaimer(runtime, heartbeat.worker, sendsFirst)
   const slots = new CallSlots(runtime.settings.CALLBACK_CONCURRENCY)
   const callEndpoint = endpointCaller(runtime, http)
   const recordTry = tryRecorder(runtime)
@@ -61,22 +65,13 @@ export function callBacker(
         endsAt = performance.now() + times.endpointClaimMs
         continue
       }
-      const claimed = await claim({
-        endpointId,
-        claimId,
-        except: calls.requestIds(),
-        limit: calls.nextLimit(),
-      })
+      const limit = calls.nextLimit()
+      const claimed = await claim({ endpointId, claimId, except: calls.requestIds(), limit })
       if (!claimed) break
       leftForMs = 0
       // From now on: the claim itself may have waited for long.
       endsAt = Math.min(endsAt, performance.now() + times.endpointClaimMs)
       calls.isCareful = !claimed.isAnswering
-      if (claimed.callbacks.length === 0) {
-        if (calls.areAllRecorded) break
-        // One call takes long, and others may have become due meanwhile.
-        await calls.oneRecorded(times.lookAgainMs)
-      }
       for (const callback of claimed.callbacks) {
         await calls.mayBegin()
         if (!mayGoOn() || isOver()) break
@@ -97,6 +92,8 @@ export function callBacker(
           return async () => recordTry(callback, answer, await noteHealth(claimed, callback, answer))
         })
       }
+      // If one call takes long, others may have become due meanwhile.
+      if (claimed.callbacks.length < limit && (await calls.areRecordedWithin(times.lookAgainMs))) break
     }
     await calls.allRecorded()
     return leftForMs
@@ -114,6 +111,7 @@ export function callBacker(
         claims.delete(endpointId)
       }
     },
+    isCalling: (endpointId) => claims.has(endpointId),
     claimIds: () => [...claims.values()],
     stop() {
       isStopping = true

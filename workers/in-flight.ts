@@ -2,6 +2,7 @@ import type { WakeUpFlow } from './upkeep/wake-up-flow.ts'
 
 /** The sends that this worker is processing: from before their claim until their outcome is recorded. */
 export class InFlight {
+  #endedCount = 0
   readonly #work = new Map<Promise<unknown>, string>()
   readonly #flow: Pick<WakeUpFlow, 'began' | 'ended'> | undefined
 
@@ -17,8 +18,14 @@ export class InFlight {
       return await work
     } finally {
       this.#work.delete(work)
+      this.#endedCount++
       this.#flow?.ended(requestId)
     }
+  }
+
+  /** How many have ended so far. */
+  get endedCount(): number {
+    return this.#endedCount
   }
 
   requestIds(): string[] {

@@ -2,6 +2,7 @@ import type { Runtime } from '../src/runtime.ts'
 import { callBacker } from './call-back.ts'
 import { startEndpointQueue } from './callbacks/endpoint-queue.ts'
 import { startEndpointReconciler } from './callbacks/reconcile-endpoints.ts'
+import { SendsFirst } from './callbacks/sends-first.ts'
 import { deliverer } from './deliver.ts'
 import { InFlight } from './in-flight.ts'
 import { createHttpClient } from './providers/http.ts'
@@ -38,17 +39,17 @@ export function startWorker(
   const { providers, stopFetching, close: closeProviders } = openProviders(runtime)
   const permits = permitGranter(runtime, times)
   const inFlight = new InFlight(flow)
-  const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight, times)
   const faults = faultsOfShards([...runtime.shards, ...runtime.formerShards])
-  const queueWorker = startQueueWorker(runtime, deliver, inFlight, faults, times)
   const http = createHttpClient({
     allowedPrivateNetworks: runtime.settings.ALLOWED_PRIVATE_NETWORKS,
     requiresTls: true,
     nowMs: () => runtime.clock.nowMs(),
     maxConnections: runtime.settings.CALLBACK_CONCURRENCY,
   })
-  const callBack = callBacker(runtime, http, heartbeat, times)
+  const callBack = callBacker(runtime, http, heartbeat, times, new SendsFirst(inFlight))
   const endpointQueue = startEndpointQueue(runtime, callBack, faults, times)
+  const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight, times, endpointQueue.wake)
+  const queueWorker = startQueueWorker(runtime, deliver, inFlight, faults, times)
   const periodicTasks = [
     startReconciler(runtime, permits, flow, times),
     startMovingDueSends(runtime, times),

@@ -1,29 +1,29 @@
 import type { Database } from '../client.ts'
-import { prepared, sqlText } from '../statement.ts'
+import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** An endpoint all of whose calls have failed for this long is disabled. */
 export const disabledAfterDays = 5
 /** Longer than the longest delay between two tries: failures further apart don't add up. */
 const longestFailureGapHours = 36
 
-const noteAnswerStatement = prepared<{ breakerWasOpen: boolean }>(
-  'note_endpoint_answer',
-  'Notes that an endpoint answered with a 2xx, which closes its circuit breaker.',
+const noteAnswersStatement = prepared<{ endpointId: string; breakerWasOpen: boolean }>(
+  'note_endpoint_answers',
+  'Notes that endpoints answered with a 2xx, which closes their circuit breakers.',
   sqlText`
     with before as materialized (
       select id, breaker_open_until is not null as was_open
-      from endpoints where id = $1 for no key update)
+      from endpoints where ${isGiven('id')} order by id for no key update)
     update endpoints e
     set answered_at = clock_timestamp(), failing_since = null, failed_at = null,
         breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
     from before where e.id = before.id
-    returning before.was_open as "breakerWasOpen"`,
+    returning e.id as "endpointId", before.was_open as "breakerWasOpen"`,
 )
 
-/** Notes that an endpoint answered with a 2xx. @returns whether that closed its circuit breaker. */
-export async function noteEndpointAnswer(db: Database, endpointId: string): Promise<boolean> {
-  const [row] = await noteAnswerStatement(db, [endpointId])
-  return row?.breakerWasOpen ?? false
+/** Notes that endpoints answered with a 2xx. @returns those whose circuit breaker that closed. */
+export async function noteEndpointAnswers(db: Database, endpointIds: readonly string[]): Promise<string[]> {
+  const noted = await noteAnswersStatement(db, [endpointIds])
+  return noted.filter(({ breakerWasOpen }) => breakerWasOpen).map(({ endpointId }) => endpointId)
 }
 
 const noteFailureStatement = prepared<{ disabledReason: string | null }>(

@@ -17,7 +17,7 @@ export interface MicroBatchOptions<Item, Result> {
   /** Whether calls may start another flush while one is stuck, for example on a connection that hangs. */
   mayOverlap?: boolean
   /** How long to gather items before each flush, where they aren't urgent. Default: until the end of the tick. */
-  gatherMs?: number
+  gatherMs?: number | (() => number | undefined)
   /** Whether one of the items may have made the flush fail. If so, each is tried alone, so that only that one fails. Default: never. */
   isItemsFault?: (error: unknown) => boolean
 }
@@ -53,7 +53,9 @@ export class MicroBatch<Item, Result> {
     this.#flushing++
     while (this.#waiting.length > 0) {
       this.#flushedAt = performance.now()
-      await (this.#options.gatherMs === undefined ? endOfTick() : sleep(this.#options.gatherMs))
+      const { gatherMs } = this.#options
+      const forMs = typeof gatherMs === 'function' ? gatherMs() : gatherMs
+      await (forMs === undefined ? endOfTick() : sleep(forMs))
       const batch = this.#waiting.splice(0, this.#options.maxItems)
       if (batch.length > 0) await this.#settle(batch)
     }

@@ -76,6 +76,22 @@ const allFinished = (endpoint: Endpoint) =>
     return all.length > 0 && all.every(({ finishedAt }) => finishedAt !== null) && all
   })
 
+test('the worker that records an outcome calls the endpoint without a wake-up in Redis', async () => {
+  const worker = await service.startWorker('calling at once', { times: neverReconciled })
+  try {
+    const [shard] = service.runtime.shards
+    const added = () => shard?.redis.xlen(shard.callbacks.toKey('events'))
+    const before = await added()
+    const endpoint = await endpointAt(acceptCall)
+    for (let send = 0; send < 5; send++) await accept(service, account, textBody())
+    await callsAt(endpoint, 5)
+    await allFinished(endpoint)
+    expect(await added()).toBe(before)
+  } finally {
+    await worker.stop()
+  }
+})
+
 test('a claim that takes longer than it may last still calls', async () => {
   const worker = await service.startWorker('with short claims', { times: { ...times, endpointClaimMs: 1 } })
   try {

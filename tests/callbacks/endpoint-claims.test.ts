@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findDueEndpoints, findNextCalls } from '../../db/callbacks/due-endpoints.ts'
 import { claimEndpoints, releaseEndpoints } from '../../db/callbacks/endpoint-claims.ts'
-import { noteEndpointAnswer, noteEndpointFailure } from '../../db/callbacks/endpoint-health.ts'
+import { noteEndpointAnswers, noteEndpointFailure } from '../../db/callbacks/endpoint-health.ts'
 import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
 import { releaseLostClaims } from '../../db/callbacks/lost-endpoint-claims.ts'
 import { recordTries, type TryRow } from '../../db/callbacks/record-tries.ts'
@@ -150,7 +150,7 @@ describe('a claim', () => {
     const claimed = await take()
     expect(claimed).toMatchObject({ isProbe: true })
     expect(claimed?.callbacks).toHaveLength(1)
-    expect(await noteEndpointAnswer(database(), endpoint.endpointId)).toBe(true)
+    expect(await noteEndpointAnswers(database(), [endpoint.endpointId])).toEqual([endpoint.endpointId])
     expect(await row()).toMatchObject({ breakerOpenUntil: null, breakerOpenings: 0 })
   })
 })
@@ -232,11 +232,11 @@ describe('an endpoint', () => {
     const expectToBe = async (isAnswering: boolean, isFailing: boolean) =>
       expect(await take('one', { claimId })).toMatchObject({ isAnswering, isFailing })
     await expectToBe(false, false)
-    await noteEndpointAnswer(database(), endpoint.endpointId)
+    await noteEndpointAnswers(database(), [endpoint.endpointId])
     await expectToBe(true, false)
     await noteEndpointFailure(database(), endpoint.endpointId, undefined)
     await expectToBe(false, true)
-    await noteEndpointAnswer(database(), endpoint.endpointId)
+    await noteEndpointAnswers(database(), [endpoint.endpointId])
     await expectToBe(true, false)
     await database().$client.query(`update endpoints set answered_at = now() - interval '1 hour'`)
     await expectToBe(false, false)

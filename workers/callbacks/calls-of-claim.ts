@@ -32,10 +32,6 @@ export class CallsOfClaim {
     return this.#limit
   }
 
-  get areAllRecorded(): boolean {
-    return this.#unrecorded.size === 0
-  }
-
   /** A call has ended. After a failure, no other one begins under this claim; after a success, several at a time. */
   note(isDelivered: boolean): void {
     if (isDelivered) this.isCareful = false
@@ -67,15 +63,10 @@ export class CallsOfClaim {
     this.#unrecorded.set(requestId, recorded)
   }
 
-  /** Waits until a call is recorded, at most for this long. */
-  async oneRecorded(withinMs: number): Promise<void> {
-    await within(withinMs, Promise.race(this.#unrecorded.values()))
-  }
-
   /** Waits until all calls are recorded, at most for this long. */
   async areRecordedWithin(ms: number): Promise<boolean> {
     await within(ms, Promise.all(this.#unrecorded.values()))
-    return this.areAllRecorded
+    return this.#unrecorded.size === 0
   }
 
   /** @throws if one could not be recorded. */

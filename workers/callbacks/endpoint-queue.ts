@@ -2,7 +2,9 @@ import { findNextCalls } from '../../db/callbacks/due-endpoints.ts'
 import { type CallbackJob, callbackJobSchema, callbackQueueName } from '../../src/core/callback-job.ts'
 import { logFault, logWarningOnceAMinute } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import { outsideSpans } from '../../src/platform/tracing.ts'
 import { restoreEndpointsOnShards, type Shard } from '../../src/queue/shard.ts'
+import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { CallBack } from '../call-back.ts'
 import { closeWorkers, type QueueWorker, queueWorkerOptions } from '../close-workers.ts'
@@ -14,11 +16,19 @@ import type { WorkerTimes } from '../worker-times.ts'
 const claimsAtATime = 256
 const maxLooksPerFlush = 200
 
-/** An endpoint whose wake-up has left the queue. */
+/** An endpoint that was advanced; its wake-up, if there was one, has left the queue. */
 interface Left {
   endpointId: string
   /** It isn't called before: this worker has no slot for it. */
   notBeforeMs: number
+}
+
+interface EndpointQueue extends QueueWorker {
+  /**
+   * Calls endpoints that have something to be told, without a wake-up in Redis, which would cost as much as the call. Those that
+   * wait here for long are found by the reconciler, which wakes any worker.
+   */
+  wake: EndpointWaker
 }
 
 /** Processes the wake-ups of endpoints of all shards. */
@@ -27,10 +37,45 @@ export function startEndpointQueue(
   callBack: CallBack,
   faults: ReadonlyMap<Shard, QueueFaults>,
   times: WorkerTimes,
-): QueueWorker {
+): EndpointQueue {
   const { log } = runtime
-  const lookAgain = againLooker(runtime)
+  const wakeAnywhere = endpointWaker(runtime)
+  const leftToOthers = new Set<string>()
+  const waiting = new Set<string>()
+  let isStopping = false
+  const wake: EndpointWaker = (endpointIds) => {
+    const isForOthers = (endpointId: string) => isStopping || leftToOthers.has(endpointId)
+    wakeAnywhere(endpointIds.filter(isForOthers))
+    for (const endpointId of endpointIds) if (!isForOthers(endpointId)) waiting.add(endpointId)
+    startWaiting()
+  }
+  const startWaiting = () => {
+    for (const endpointId of waiting) {
+      if (inFlight.size >= claimsAtATime) return
+      waiting.delete(endpointId)
+      // One that it calls already is looked at again when that ends.
+      if (!callBack.isCalling(endpointId)) outsideSpans(() => void track(advanceHere(endpointId)))
+    }
+  }
+  const look = againLooker(runtime, wake)
+  const lookAgain = async (left: Left) => {
+    const { endpointId, notBeforeMs } = left
+    if (notBeforeMs > 0) {
+      leftToOthers.add(endpointId)
+      setTimeout(() => leftToOthers.delete(endpointId), notBeforeMs).unref()
+    }
+    await look(left)
+  }
   const inFlight = new Set<Promise<unknown>>()
+  const advance = (endpointId: string) =>
+    callBack.advance(endpointId).catch((error: unknown) => {
+      logFault(log, 'callback_fault', error, { endpointId })
+      return times.afterFaultMs
+    })
+  const advanceHere = async (endpointId: string) => {
+    await lookAgain({ endpointId, notBeforeMs: await advance(endpointId) })
+    startWaiting()
+  }
   const track = async <Result>(work: Promise<Result>): Promise<Result> => {
     inFlight.add(work)
     return await work.finally(() => inFlight.delete(work))
@@ -41,12 +86,7 @@ export function startEndpointQueue(
       callbackQueueName,
       async (job) => {
         const { endpointId } = callbackJobSchema.parse(job.data)
-        return await track(
-          callBack.advance(endpointId).catch((error: unknown) => {
-            logFault(log, 'callback_fault', error, { endpointId })
-            return times.afterFaultMs
-          }),
-        )
+        return await track(advance(endpointId))
       },
       options,
       faultsOf.taken,
@@ -58,8 +98,10 @@ export function startEndpointQueue(
     })
   })
   return {
+    wake,
     ready: () => Promise.all(workers.map((worker) => worker.waitUntilReady())),
     async stop() {
+      isStopping = true
       callBack.stop()
       const ended = async () => {
         while (inFlight.size > 0) await Promise.allSettled(inFlight)
@@ -69,8 +111,14 @@ export function startEndpointQueue(
   }
 }
 
-/** Adds the next wake-ups of endpoints, with the time of what is due next. Failures are only logged, as the reconciler adds missing ones. */
-function againLooker({ db, log, shards }: Needs<'db' | 'log' | 'shards'>): (left: Left) => Promise<void> {
+/**
+ * Wakes endpoints that are due again, and adds wake-ups of those that are due later. Failures are only logged, as the reconciler
+ * adds missing wake-ups.
+ */
+function againLooker(
+  { db, log, shards }: Needs<'db' | 'log' | 'shards'>,
+  wake: EndpointWaker,
+): (left: Left) => Promise<void> {
   const looks = new MicroBatch<Left, void>({
     maxItems: maxLooksPerFlush,
     mayOverlap: shards.length > 1,
@@ -82,7 +130,10 @@ function againLooker({ db, log, shards }: Needs<'db' | 'log' | 'shards'>): (left
           endpointId,
           inMs: Math.max(inMs, notBefore.get(endpointId) ?? 0),
         }))
-        const { failures } = await restoreEndpointsOnShards(shards, wakeUps)
+        const isDue = ({ inMs }: { inMs: number }) => inMs === 0
+        wake(wakeUps.filter(isDue).map(({ endpointId }) => endpointId))
+        const later = wakeUps.filter((wakeUp) => !isDue(wakeUp))
+        const { failures } = await restoreEndpointsOnShards(shards, later)
         for (const { error } of failures) logWarningOnceAMinute(log, 'endpoints_not_woken', error)
       } catch (error) {
         logWarningOnceAMinute(log, 'endpoints_not_woken', error)

@@ -1,12 +1,14 @@
 import type { ClaimedEndpoint, DueCallback } from '../../db/callbacks/endpoint-claims.ts'
-import { noteEndpointAnswer, noteEndpointFailure } from '../../db/callbacks/endpoint-health.ts'
+import { noteEndpointAnswers, noteEndpointFailure } from '../../db/callbacks/endpoint-health.ts'
 import { openEndpointBreaker } from '../../db/delivery/breakers.ts'
 import { type CallbackAnswer, type CallbackVerdict, decideCallback } from '../../src/core/callback-outcome.ts'
+import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { FailureStreaks } from '../failure-streaks.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { WorkerTimes } from '../worker-times.ts'
 
+const maxAnswersPerFlush = 200
 const goneReason = 'the endpoint answered 410: it wants no more callbacks'
 
 /**
@@ -18,7 +20,13 @@ export function healthNoter(
   times: Pick<WorkerTimes, 'failingForMs'>,
 ) {
   const streaks = new FailureStreaks(times)
-  const noteAnswer = retryUntilAvailable(log, (id: string) => noteEndpointAnswer(db, id))
+  const answers = new MicroBatch<string, boolean>({
+    maxItems: maxAnswersPerFlush,
+    flush: retryUntilAvailable(log, async (endpointIds: string[]) => {
+      const closed = new Set(await noteEndpointAnswers(db, endpointIds))
+      return endpointIds.map((id) => closed.has(id))
+    }),
+  })
   const noteFailure = retryUntilAvailable(
     log,
     ({ id, disables }: { id: string; disables: string | undefined }) => noteEndpointFailure(db, id, disables),
@@ -44,7 +52,7 @@ export function healthNoter(
       streaks.end(endpointId)
       if ((isAnswering && !isAnswerOld) || noted.has(claimed)) return
       noted.add(claimed)
-      if (await noteAnswer(endpointId)) log.info({ event: 'breaker_closed', endpointId })
+      if (await answers.add(endpointId)) log.info({ event: 'breaker_closed', endpointId })
     }
   }
 

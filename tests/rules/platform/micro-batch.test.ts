@@ -193,3 +193,24 @@ test('a flush that throws before it begins fails its items, and the batch can be
   broken = false
   expect(await batch.add('b')).toBe('b')
 })
+
+test('a flush gathers items for as long as it is to at that moment', async () => {
+  const flushes: string[][] = []
+  let gatherMs: number | undefined = 50
+  const batch = new MicroBatch<string, string>({
+    maxItems: 10,
+    gatherMs: () => gatherMs,
+    flush: async (items) => {
+      flushes.push(items)
+      return items
+    },
+  })
+  const first = batch.add('a')
+  await settled()
+  await Promise.all([first, batch.add('b')])
+  gatherMs = undefined
+  const next = batch.add('c')
+  await settled()
+  await Promise.all([next, batch.add('d')])
+  expect(flushes).toEqual([['a', 'b'], ['c'], ['d']])
+})
