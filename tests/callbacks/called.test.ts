@@ -93,7 +93,7 @@ test('the worker that records an outcome calls the endpoint without a wake-up in
 })
 
 test('a claim that takes longer than it may last still calls', async () => {
-  const worker = await service.startWorker('with short claims', { times: { ...times, endpointClaimMs: 1 } })
+  const worker = await service.startWorker('with short claims', { times: { ...times, endpointClaimMs: 0.2 } })
   try {
     const endpoint = await endpointAt(acceptCall)
     for (let send = 0; send < 5; send++) await accept(service, account, textBody())

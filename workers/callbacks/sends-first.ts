@@ -15,7 +15,8 @@ export class SendsFirst {
   readonly #sends: Pick<InFlight, 'endedCount'>
   readonly #utilization: typeof performance.eventLoopUtilization
   #last: { atMs: number; endedCount: number; used: ReturnType<typeof performance.eventLoopUtilization> }
-  /** Of the last second; undefined unless they kept the process busy. */
+  #wasBusy = false
+  /** Of the last second; undefined unless they have kept the process busy for two seconds: a short burst delays no callback. */
   #sendsPerMs: number | undefined
   #claimedCount = 0
 
@@ -44,9 +45,10 @@ export class SendsFirst {
     const [last, present] = [this.#last, this.#present()]
     const passedMs = present.atMs - last.atMs
     if (passedMs < lookEveryMs) return
-    const isBusy = this.#utilization(present.used, last.used).utilization >= busyShare
     const ended = present.endedCount - last.endedCount
-    this.#sendsPerMs = isBusy && ended > 0 ? ended / passedMs : undefined
+    const isBusy = ended > 0 && this.#utilization(present.used, last.used).utilization >= busyShare
+    this.#sendsPerMs = isBusy && this.#wasBusy ? ended / passedMs : undefined
+    this.#wasBusy = isBusy
     this.#last = present
   }
 
