@@ -51,7 +51,7 @@ export function sendMessage(
         const send = { request: { ...request, message }, channel, when, traceparent }
         const recorded = await record(state, send, idempotency)
         if ('earlier' in recorded) return await answerRepeat(c, recorded.earlier, { isCounted: true })
-        if (when === 'now') await enqueue(state, recorded.wakeUp)
+        if (when === 'now') await enqueue(state, [recorded.wakeUp])
         return answerJson(c, { requestId: state.requestId }, 202)
       },
     )

@@ -44,15 +44,17 @@ export function sendBatch(
         sendAt ? await steps.checkSendAt(state, sendAt) : atOnce,
       )
       if (!hasIdempotencyKey(incoming)) await refuseFaulty(schedules)
-      const channels = await each(contents, (request) => findOwn(state, request, 'deleted too'))
+      const channels = await each(contents, ({ channelId }) => steps.findOwnChannel(state, channelId))
       const idempotency = idempotencyOf(keyOf(incoming), caller, requests, channels)
       // A repeat is answered although its channel was deleted, or its time has passed, meanwhile.
       const mayBeOutdated =
         channels.some(({ isDeleted }) => isDeleted) || schedules.some(({ issue }) => issue)
-      const outdated = mayBeOutdated ? await findEarlier(state, idempotency) : undefined
-      if (outdated) return await answerRepeat(c, outdated, { isCounted: false })
-      await refuseFaulty(schedules)
-      await each(contents, (request) => findOwn(state, request, 'present'))
+      if (mayBeOutdated) {
+        const outdated = await findEarlier(state, idempotency)
+        if (outdated) return await answerRepeat(c, outdated, { isCounted: false })
+        await refuseFaulty(schedules)
+        await refuseDeleted(channels)
+      }
       const traceparent = clientsTraceparent(incoming)
       const sends = await each(contents, async (request, index): Promise<CheckedSend> => {
         const channel = channels[index] as Channel
@@ -71,25 +73,20 @@ export function sendBatch(
       const recorded = await recordBatch(state, sends, idempotency)
       if ('earlier' in recorded)
         return await answerRepeat(c, recorded.earlier, { isCounted: true, messages: sends.length })
-      await Promise.all(recorded.wakeUps.map((wakeUp) => enqueue(state, wakeUp)))
+      await enqueue(state, recorded.wakeUps)
       return answerJson(c, acceptedAs(requestId, recorded.requestIds), 202)
     },
   )
-
-  async function findOwn(
-    state: BatchState,
-    { channelId }: SendRequest,
-    which: 'present' | 'deleted too',
-  ): Promise<Channel> {
-    const channel = await steps.findOwnChannel(state, channelId)
-    if (channel.isDeleted && which === 'present') throw channelNotFound()
-    return channel
-  }
 }
 
 const refuseFaulty = (schedules: readonly Schedule[]) =>
   each(schedules, async ({ issue }) => {
     if (issue) throw new ApiError(400, issue)
+  })
+
+const refuseDeleted = (channels: readonly Channel[]) =>
+  each(channels, async ({ isDeleted }) => {
+    if (isDeleted) throw channelNotFound()
   })
 
 /** Does a step for each message. @throws ApiError 400 that names the faulty ones. */

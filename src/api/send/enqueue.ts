@@ -11,8 +11,8 @@ import type { RequestState } from '../context.ts'
 const maxJobsPerAdd = 200
 
 /**
- * Adds the send's wake-up to the queue, together with those of concurrent sends. The send is committed already: if adding fails,
- * the send is still accepted, and a worker's reconciler adds the wake-up later.
+ * Adds wake-ups to the queue, together with those of concurrent requests. Their sends are committed already: if adding fails, they
+ * are still accepted, and a worker's reconciler adds the wake-ups later.
  */
 export function enqueuer(runtime: Needs<'db' | 'shards' | 'log' | 'metrics'>) {
   const { shards, log, metrics } = runtime
@@ -29,12 +29,25 @@ export function enqueuer(runtime: Needs<'db' | 'shards' | 'log' | 'metrics'>) {
         },
       }),
   )
-  return async ({ deadline }: Pick<RequestState, 'deadline'>, wakeUp: WakeUp): Promise<void> => {
+  const notAdded = (requestId: string, error: unknown) => {
+    logWarning(log, 'enqueue_failed', error, { requestId })
+    metrics.enqueueFailures.inc()
+  }
+  return async ({ deadline }: Pick<RequestState, 'deadline'>, wakeUps: readonly WakeUp[]): Promise<void> => {
+    const waiting = new Set(wakeUps)
+    const add = async (wakeUp: WakeUp) => {
+      try {
+        await ofSend(adds, wakeUp.requestId).add(wakeUp)
+      } catch (error) {
+        if (waiting.has(wakeUp)) notAdded(wakeUp.requestId, error)
+      }
+      waiting.delete(wakeUp)
+    }
     try {
-      await deadline.spend(ofSend(adds, wakeUp.requestId).add(wakeUp))
+      await deadline.spend(Promise.all(wakeUps.map(add)))
     } catch (error) {
-      logWarning(log, 'enqueue_failed', error, { requestId: wakeUp.requestId })
-      metrics.enqueueFailures.inc()
+      for (const { requestId } of waiting) notAdded(requestId, error)
+      waiting.clear()
     }
   }
 }
