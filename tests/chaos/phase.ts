@@ -153,9 +153,13 @@ export function isRefused({ struckAt = Infinity }: Phase, { isKeyed, answers }: 
   return !isKeyed && answers.some(({ at, status }) => at > struckAt && status === 503)
 }
 
+/** The largest value, or 0. Unlike `Math.max`, it takes more values than a function may have arguments. */
+export const largest = (values: readonly number[]): number =>
+  values.reduce((most, value) => Math.max(most, value), 0)
+
 /** The slowest recovery from a fault. Undefined if no fault has an end. */
 export function slowestRecoveryMs(phase: Phase, rows: readonly PhaseRow[]): number | undefined {
-  return phase.faultsOver.length === 0 ? undefined : Math.max(...recoveriesMs(phase, rows), 0)
+  return phase.faultsOver.length === 0 ? undefined : largest(recoveriesMs(phase, rows))
 }
 
 /** From each fault's end until each send that was accepted but unfinished had ended, or was called again; 0 for others. */
@@ -170,7 +174,7 @@ export function recoveriesMs({ faultsOver, provider }: Phase, rows: readonly Pha
 }
 
 export function slowestAnswerMs({ clients }: Phase): number {
-  return Math.max(...clients.flatMap(({ answers }) => answers.map(({ ms }) => ms)), 0)
+  return largest(clients.flatMap(({ answers }) => answers.map(({ ms }) => ms)))
 }
 
 /** The number of answers with each status; 0 for no answer. */
@@ -184,5 +188,5 @@ export function statusesOf({ clients }: Phase): Map<number, number> {
 
 /** The longest time that a call occupied a worker's slot. */
 export function longestCallMs(calls: readonly ProviderCall[]): number {
-  return Math.max(...calls.map(({ arrivedAt, closedAt = Infinity }) => closedAt - arrivedAt), 0)
+  return largest(calls.map(({ arrivedAt, closedAt = Infinity }) => closedAt - arrivedAt))
 }

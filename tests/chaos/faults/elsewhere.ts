@@ -1,6 +1,6 @@
 import { burst, load } from '../clients.ts'
 import { lateness, violation } from '../fault.ts'
-import { type Phase, settle } from '../phase.ts'
+import { largest, type Phase, settle } from '../phase.ts'
 
 const slowestAnswerMs = 1500
 /** Otherwise the full load would meet processes that have just begun. */
@@ -74,7 +74,7 @@ export function slowRecovery(slowestMs: number | undefined, withinMs: number): s
 /** The longest time without a call may not be longer. */
 export function standstill({ provider, notes }: Phase, longestMs: number): string[] {
   const moments = provider.calls.map(({ arrivedAt }) => arrivedAt).sort((a, b) => a - b)
-  const stoodMs = Math.max(...moments.slice(1).map((at, index) => at - Number(moments[index])))
+  const stoodMs = largest(moments.slice(1).map((at, index) => at - Number(moments[index])))
   notes.push(`the longest time without a call was ${Math.round(stoodMs)} ms`)
   return lateness(stoodMs > longestMs, `there was no call for ${Math.round(stoodMs)} ms`)
 }
