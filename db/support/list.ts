@@ -12,7 +12,7 @@ export interface ListPage {
 }
 
 /** Limit of the sends looked at for a page, in each of the two tables. */
-export const maxLookedAt = 50_000
+export const maxLookedAt = 30_000
 /** Up to so many sends of a contact, or unfinished ones, are found by their own index, and sorted. */
 const few = 2000
 
