@@ -55,7 +55,7 @@ export interface RecordedReceipt {
   settles: boolean
   /** The next send in its lane, which may go now that this one has ended. */
   nextInLane: WakeUp | null
-  /** The endpoints that are told of a change, and may be called now. */
+  /** The endpoints that are told of changes by any of the receipts, and may be called now; in the first found one's row. */
   endpointsToWake: string[] | null
 }
 
@@ -142,10 +142,16 @@ const recordStatement = prepared<RecordedReceipt>(
       from changes c
       where s.request_id = c.request_id and ${isOneOf('s.request_id', 'given')}
       returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now,
+                c.settled or c.new_state is not null as is_changed,
                 ${manyToldColumns}),
     -- What endpoints are told.
     announced as (
       ${insertManyCallbacks()}),
+    -- The endpoints that are told. Gathered once: to find the send of each receipt here would compare each with all.
+    changes_told as (
+      select array_agg(distinct endpoint_id) as told
+      from written w cross join lateral unnest(w.told) as of_send (endpoint_id)
+      where w.is_changed),
     -- The next sends in the lanes of those that ended only now.
     next as (
       select w.request_id,
@@ -164,9 +170,9 @@ const recordStatement = prepared<RecordedReceipt>(
            r.settles,
            case when r.settles and r.status = 'queued' then
              (select n."nextInLane" from next n where n.request_id = r.request_id) end as "nextInLane",
-           case when r.settles or r.raises then
-             (select ${endpointsToWake('w.told')}
-              from written w where w.request_id = r.request_id) end as "endpointsToWake"
+           case when r.ord = (select min(ord) from effects) then
+             (select ${endpointsToWake('told')}
+              from changes_told) end as "endpointsToWake"
     from effects r
     order by r.ord`,
 )

@@ -2335,6 +2335,7 @@ written as (
   from changes c
   where s.request_id = c.request_id and s.request_id = any(array(select "requestId" from given))
   returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now,
+            c.settled or c.new_state is not null as is_changed,
             s.change_number, s.attempt as attempts, s.conversation_id,
             case when (select exists (select from endpoints)) then
               (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as told),
@@ -2360,6 +2361,11 @@ announced as (
       where made.type is not null) made using (request_id)
     where w.told is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.told) and (e.events is null or m.type = any(e.events))),
+-- The endpoints that are told. Gathered once: to find the send of each receipt here would compare each with all.
+changes_told as (
+  select array_agg(distinct endpoint_id) as told
+  from written w cross join lateral unnest(w.told) as of_send (endpoint_id)
+  where w.is_changed),
 -- The next sends in the lanes of those that ended only now.
 next as (
   select w.request_id,
@@ -2386,12 +2392,12 @@ select r.ord, r.channel_id as "channelId",
        r.settles,
        case when r.settles and r.status = 'queued' then
          (select n."nextInLane" from next n where n.request_id = r.request_id) end as "nextInLane",
-       case when r.settles or r.raises then
-         (select case when w.told is not null then
+       case when r.ord = (select min(ord) from effects) then
+         (select case when told is not null then
              (select array_agg(e.id) from endpoints e
-              where e.id = any(w.told) and e.disabled_at is null
+              where e.id = any(told) and e.disabled_at is null
                 and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake"
-          from written w where w.request_id = r.request_id) end as "endpointsToWake"
+          from changes_told) end as "endpointsToWake"
 from effects r
 order by r.ord;
 

@@ -5,6 +5,7 @@ import { connectDatabase, type Database } from '../../db/client.ts'
 import { claimSends } from '../../db/delivery/claims.ts'
 import { recordOutcomes } from '../../db/delivery/outcomes.ts'
 import { recordReceipts } from '../../db/receipts.ts'
+import { statements as texts } from '../../db/statement.ts'
 import { buildNewSend, manyOf } from '../support/batches.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
 import { buildEndpoint } from '../support/endpoints.ts'
@@ -112,3 +113,39 @@ test('beside endpoints of other accounts, it costs one look-up for each send tha
   for (const statement of statements())
     expect(await costOf('callbacks', statement)).toEqual({ scans: 0, rows: 0, writes: 0 })
 })
+
+interface Step {
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  Plans?: Step[]
+}
+
+/** The most rows that a step of a statement goes through. */
+const mostRows = ({ Plans: parts = [], ...step }: Step): number =>
+  Math.max(
+    (step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)) * step['Actual Loops'],
+    ...parts.map(mostRows),
+  )
+
+test.each([[false], [true]])(
+  'a receipt is not compared with all that come with it, with an endpoint: %s',
+  async (told) => {
+    if (told) await buildEndpoint(service, account.accountId, 'https://example.com/callbacks')
+    const many = 500
+    const rows = manyOf(many, account).map(buildNewSend)
+    const ids = rows.map(({ requestId }) => requestId)
+    await insertSends(db, rows)
+    await db.$client.query(
+      `update sends set status = 'sent', attempt = 1, finished_at = now() where request_id = any($1)`,
+      [ids],
+    )
+    const receipts = ids.map((id, ord) => ({ ord, ...buildReceipt(id, account.channelId, 'delivered') }))
+    const explained = await db.$client.query(
+      `explain (analyze, format json) ${texts.get('record_receipts')?.text}`,
+      [JSON.stringify(receipts)],
+    )
+    // For each receipt, a row for each event that it might make.
+    expect(mostRows(explained.rows[0]['QUERY PLAN'][0].Plan)).toBeLessThanOrEqual(8 * many)
+  },
+)

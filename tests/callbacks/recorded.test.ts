@@ -240,6 +240,17 @@ test('an endpoint is told only what it takes, and sees the gaps', async () => {
   expect(await told()).toEqual(['1 sent', '2 delivered', '3 read'])
 })
 
+test('receipts of many sends wake an endpoint once, if any of them changes', async () => {
+  const ids = [await attemptedSend(service, account, sent), await attemptedSend(service, account, sent)]
+  const woken = async (kind: ReceiptKind) => {
+    const receipts = ids.map((id) => buildReceipt(id, account.channelId, kind))
+    const recorded = await recordReceipts(service.runtime.db, receipts)
+    return recorded.flatMap(({ endpointsToWake }) => endpointsToWake ?? [])
+  }
+  expect(await woken('delivered')).toEqual([endpoint.endpointId])
+  expect(await woken('accepted')).toEqual([])
+})
+
 test('changes are counted also while an account has no endpoint', async () => {
   const other = await buildAccount(service)
   const channelId = await buildProviderChannel(service, other.accountId, 'whatsapp-cloud', whatsAppConfig)
