@@ -46,14 +46,16 @@ test('callbacks wait no longer than a second for it', () => {
 })
 
 test.each([
-  { so: 'waits for others', ended: 2000, busyMs: 500 },
-  { so: 'is kept busy by callbacks alone', ended: 0, busyMs: 1000 },
-])('a process that $so claims callbacks at once', ({ ended, busyMs }) => {
+  { so: 'waits for others', ended: 2000, busyMs: 500, claimed: 600 },
+  { so: 'is kept busy by callbacks alone', ended: 0, busyMs: 1000, claimed: 2000 },
+  { so: 'is kept busy by callbacks, with few sends beside', ended: 100, busyMs: 1000, claimed: 2000 },
+])('a process that $so claims callbacks at once', ({ ended, busyMs, claimed }) => {
   callbacks.noteClaimed(50)
   second({ ended: 2000, busyMs: 1000 })
   callbacks.gatherMs()
   second({ ended: 2000, busyMs: 1000 })
   expect(callbacks.gatherMs()).toBe(75)
+  callbacks.noteClaimed(claimed)
   second({ ended, busyMs })
   expect(callbacks.gatherMs()).toBeUndefined()
 })
