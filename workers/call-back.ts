@@ -62,7 +62,7 @@ export function callBacker(
       if (isOver()) {
         if (await calls.areRecordedWithin(times.lookAgainMs)) break
         // A slow call keeps the endpoint from other workers anyway: without this, all its other sends would wait for it.
-        endsAt = performance.now() + times.endpointClaimMs
+        endsAt = Number.POSITIVE_INFINITY
         continue
       }
       const limit = calls.nextLimit()

@@ -52,8 +52,8 @@ const delivered = (endpoint: Endpoint, count: number) =>
   })
 
 /** Its claims end soon, so that those with a slow call are longer. */
-const startWorker = async (name: string) => {
-  await service.startWorker(name, { times: { ...soonReconciled, endpointClaimMs: 50, putOffMs: 200 } })
+const startWorker = async (name: string, endpointClaimMs = 50) => {
+  await service.startWorker(name, { times: { ...soonReconciled, endpointClaimMs, putOffMs: 200 } })
   onTestFinished(async () => {
     // Calls without an answer would be waited for.
     for (const socket of receiver.open) socket.destroy()
@@ -61,8 +61,11 @@ const startWorker = async (name: string) => {
   })
 }
 
-test('slow calls of one send don’t delay those of others', async () => {
-  await startWorker('with slow calls')
+test.each([
+  { when: 'soon after they began', endpointClaimMs: 50 },
+  { when: 'sooner than PostgreSQL answers', endpointClaimMs: 0.2 },
+])('slow calls of one send don’t delay those of others, if claims end $when', async ({ endpointClaimMs }) => {
+  await startWorker(`with claims of ${endpointClaimMs} ms`, endpointClaimMs)
   let calls = 0
   const slow = gate()
   const endpoint = await endpointAt((request, response) =>

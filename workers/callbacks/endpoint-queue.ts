@@ -72,13 +72,14 @@ export function startEndpointQueue(
       logFault(log, 'callback_fault', error, { endpointId })
       return times.afterFaultMs
     })
-  const advanceHere = async (endpointId: string) => {
+  const advanceHere = async (endpointId: string) =>
     await lookAgain({ endpointId, notBeforeMs: await advance(endpointId) })
-    startWaiting()
-  }
   const track = async <Result>(work: Promise<Result>): Promise<Result> => {
     inFlight.add(work)
-    return await work.finally(() => inFlight.delete(work))
+    return await work.finally(() => {
+      inFlight.delete(work)
+      startWaiting()
+    })
   }
   const workers = [...faults].map(([shard, faultsOf]) => {
     const options = { ...queueWorkerOptions(shard, times), concurrency: claimsAtATime }
