@@ -3,6 +3,8 @@ import { outsideSpans } from './tracing.ts'
 
 /** After this a flush counts as stuck. Waiting for several in a row would use up a request's deadline. */
 const stuckAfterMs = 100
+/** Flushes in flight while whole ones wait: while Redis works on one, this process prepares the next. */
+const maxInFlight = 2
 
 interface Waiting<Item, Result> {
   item: Item
@@ -14,7 +16,7 @@ export interface MicroBatchOptions<Item, Result> {
   /** Does the work for many items at once, and returns one result per item, in their order. */
   flush: (items: Item[]) => Promise<Result[]>
   maxItems: number
-  /** Whether calls may start another flush while one is stuck, for example on a connection that hangs. */
+  /** Whether calls may start another flush while one is in flight: if that one is stuck, or `maxItems` wait. */
   mayOverlap?: boolean
   /** How long to gather items before each flush, where they aren't urgent. Default: until the end of the tick. */
   gatherMs?: number | (() => number | undefined)
@@ -30,7 +32,7 @@ export interface MicroBatchOptions<Item, Result> {
 export class MicroBatch<Item, Result> {
   readonly #options: MicroBatchOptions<Item, Result>
   #waiting: Waiting<Item, Result>[] = []
-  /** Flushes in flight: more than one only if one is stuck. */
+  /** Flushes in flight: more than one only with `mayOverlap`. */
   #flushing = 0
   #flushedAt = 0
 
@@ -41,12 +43,19 @@ export class MicroBatch<Item, Result> {
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject })
-      if (this.#flushing === 0 || this.#isStuck()) void outsideSpans(() => this.#flushAll())
+      if (this.#flushing === 0 || this.#isStuck() || this.#isWholeWaiting())
+        void outsideSpans(() => this.#flushAll())
     })
   }
 
   #isStuck(): boolean {
     return this.#options.mayOverlap === true && performance.now() - this.#flushedAt > stuckAfterMs
+  }
+
+  /** Nothing more fits into the next flush, so there is nothing to wait for. */
+  #isWholeWaiting(): boolean {
+    const { mayOverlap, maxItems } = this.#options
+    return mayOverlap === true && this.#waiting.length >= maxItems && this.#flushing < maxInFlight
   }
 
   async #flushAll(): Promise<void> {

@@ -8,7 +8,7 @@ import { restoreOnShards } from '../../queue/shard.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 
-const maxJobsPerAdd = 200
+const maxJobsPerAdd = 100
 
 /**
  * Adds wake-ups to the queue, together with those of concurrent requests. Their sends are committed already: if adding fails, they

@@ -88,6 +88,26 @@ test("if a flush is stuck, later calls don't wait for it, if that is allowed", a
   expect(await stuck).toBe('a!')
 })
 
+test('as many calls as a flush takes begin a second one beside it, if that is allowed, and never a third', async () => {
+  const { batch, flushes, end } = heldBatch({ mayOverlap: true, maxItems: 2 })
+  const results = [batch.add('a')]
+  await settled()
+  results.push(batch.add('b'))
+  await settled()
+  expect(flushes).toEqual([['a']])
+  results.push(batch.add('c'))
+  await settled()
+  expect(flushes).toEqual([['a'], ['b', 'c']])
+  results.push(batch.add('d'), batch.add('e'), batch.add('f'))
+  await settled()
+  expect(flushes).toHaveLength(2)
+  for (let index = 0; index < 4; index++) {
+    end(index)
+    await settled()
+  }
+  expect(await Promise.all(results)).toEqual(['a!', 'b!', 'c!', 'd!', 'e!', 'f!'])
+})
+
 test('never two flushes are in flight', async () => {
   let inFlight = 0
   let most = 0
