@@ -14,7 +14,8 @@ import type { Discrepancy } from './ledgers.ts'
 import type { Phase } from './phase.ts'
 
 const refusedShare = 0.05
-const slowestMs = 100
+/** At most four calls of an endpoint are made at a time, so this bounds how many it is told in a second. */
+const slowestMs = 10
 
 /** A callback that came whole and verified. */
 export interface ReceivedCallback {
