@@ -17,6 +17,8 @@ const maxBodyCharacters = 1024
 const maxButtons = 10
 // https://developers.facebook.com/docs/whatsapp/cloud-api/guides/send-message-templates/auth-otp-template-messages
 const maxOneTimeCodeCharacters = 15
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/templates/marketing-templates/coupon-templates
+const maxCouponCodeCharacters = 20
 
 const headerTypes = ['text', 'image', 'video', 'document'] as const
 type HeaderType = (typeof headerTypes)[number]
@@ -120,7 +122,8 @@ const buttonIssues: Record<Button['type'], (value: string) => string | undefined
     emptyIssue(value) ??
     tooLong(value, maxUrlLength, 'as the end of a URL'),
   quick_reply: emptyIssue,
-  copy_code: whatsAppValueIssue,
+  copy_code: (value) =>
+    whatsAppValueIssue(value) ?? tooLong(value, maxCouponCodeCharacters, 'as a code to copy'),
   otp: (value) => whatsAppValueIssue(value) ?? tooLong(value, maxOneTimeCodeCharacters, 'as a one-time code'),
 }
 

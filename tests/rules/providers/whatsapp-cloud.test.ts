@@ -242,6 +242,8 @@ describe('a registered template', () => {
     [everything, 'reply', 'STOP\nNOW', undefined],
     [everything, 'reply', '', /empty/],
     [everything, 'coupon', '25OFF', undefined],
+    [everything, 'coupon', 'x'.repeat(20), undefined],
+    [everything, 'coupon', 'x'.repeat(21), /at most 20 characters as a code to copy/],
     [everything, 'coupon', '', /empty/],
     [everything, 'coupon', 'two\nlines', /line break/],
     [oneTime, 'code', 'J$FpnYnP1234567', undefined],
