@@ -55,7 +55,7 @@ export interface RecordedReceipt {
   settles: boolean
   /** The next send in its lane, which may go now that this one has ended. */
   nextInLane: WakeUp | null
-  /** The endpoints that are told of changes by any of the receipts, and may be called now; in the first found one's row. */
+  /** The endpoints that get callbacks for changes by any of the receipts, and may be called now; in the row of the first one found. */
   endpointsToWake: string[] | null
 }
 
@@ -147,7 +147,7 @@ const recordStatement = prepared<RecordedReceipt>(
     -- What endpoints are told.
     announced as (
       ${insertManyCallbacks()}),
-    -- The endpoints that are told. Gathered once: to find the send of each receipt here would compare each with all.
+    -- The endpoints that get callbacks. Gathered once: to find the send of each receipt here would compare each with all.
     changes_told as (
       select array_agg(distinct endpoint_id) as told
       from written w cross join lateral unnest(w.told) as of_send (endpoint_id)

@@ -2361,7 +2361,7 @@ announced as (
       where made.type is not null) made using (request_id)
     where w.told is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.told) and (e.events is null or m.type = any(e.events))),
--- The endpoints that are told. Gathered once: to find the send of each receipt here would compare each with all.
+-- The endpoints that get callbacks. Gathered once: to find the send of each receipt here would compare each with all.
 changes_told as (
   select array_agg(distinct endpoint_id) as told
   from written w cross join lateral unnest(w.told) as of_send (endpoint_id)

@@ -25,7 +25,7 @@ interface Left {
 
 interface EndpointQueue extends QueueWorker {
   /**
-   * Calls endpoints that have something to be told, without a wake-up in Redis, which would cost as much as the call. Those that
+   * Calls endpoints that have callbacks due, without a wake-up in Redis, which would cost as much as the call. Those that
    * wait here for long are found by the reconciler, which wakes any worker.
    */
   wake: EndpointWaker

@@ -11,7 +11,7 @@ const longestMs = 1000
 /**
  * Lets sends go first: while they keep this process busy, callbacks are claimed less often, and more of them at once. Otherwise
  * telling of a send would take the process as long as delivering one. Callbacks that wait gather at their endpoints, and each claim
- * has more of them. One endpoint that is told of all these sends falls behind, until the process is less busy.
+ * has more of them. One endpoint that gets callbacks for all these sends falls behind, until the process is less busy.
  */
 export class SendsFirst {
   readonly #sends: Pick<InFlight, 'endedCount'>

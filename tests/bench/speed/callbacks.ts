@@ -30,7 +30,7 @@ const askEveryMs = 500
 
 /**
  * What one worker tells one endpoint that answers at once; how much slower it delivers meanwhile, and beside 99 that never answer;
- * and how late an endpoint is told beside those.
+ * and how late an endpoint gets its callbacks beside those.
  */
 export const callbacks: Case = {
   name: 'callbacks',
@@ -141,7 +141,7 @@ async function backlog(stage: Stage, senders: readonly Sender[], count: number):
   )
   await stage.startWorkers(1)
   if (!(await stage.provider.gets(count, { path }, withinMs)))
-    throw new Error('the endpoint was not told in time')
+    throw new Error('the endpoint did not get its callbacks in time')
   const calls = await stage.provider.calls({ path })
   const middle = calls.slice(Math.floor(calls.length * from), Math.floor(calls.length * to))
   return ((middle.length - 1) * 1000) / ((middle.at(-1)?.arrivedAt ?? 0) - (middle[0]?.arrivedAt ?? 0))
@@ -165,7 +165,7 @@ async function lags(stage: Stage, senders: readonly Sender[]): Promise<{ alone: 
   return { alone, beside }
 }
 
-/** Sends at a steady rate, each of which the endpoint is told. */
+/** Sends at a steady rate, each with a callback to the endpoint. */
 async function steadyLag(stage: Stage, sender: Sender, endpointId: string, seconds: number): Promise<number> {
   await stage.db.$client.query('delete from callbacks where endpoint_id = $1', [endpointId])
   const startedAt = nowMs()
@@ -188,5 +188,5 @@ async function lagsOfTold({ db }: Stage, endpointId: string, count: number): Pro
     )
     if (rows.length >= count) return rows.map(({ ms }) => ms)
   }
-  throw new Error('the endpoint was not told in time')
+  throw new Error('the endpoint did not get its callbacks in time')
 }
