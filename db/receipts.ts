@@ -6,7 +6,7 @@ import {
   changesByReceipts,
   endpointsToWake,
   insertManyCallbacks,
-  manyToldColumns,
+  manyCallbackColumns,
 } from './callbacks/new-callbacks.ts'
 import type { Database } from './client.ts'
 import { lossInRow, startInRow } from './delivery/lost-claims.ts'
@@ -143,14 +143,14 @@ const recordStatement = prepared<RecordedReceipt>(
       where s.request_id = c.request_id and ${isOneOf('s.request_id', 'given')}
       returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now,
                 c.settled or c.new_state is not null as is_changed,
-                ${manyToldColumns}),
-    -- What endpoints are told.
+                ${manyCallbackColumns}),
+    -- The callbacks.
     announced as (
       ${insertManyCallbacks()}),
     -- The endpoints that get callbacks. Gathered once: to find the send of each receipt here would compare each with all.
-    changes_told as (
-      select array_agg(distinct endpoint_id) as told
-      from written w cross join lateral unnest(w.told) as of_send (endpoint_id)
+    endpoints_of_all as (
+      select array_agg(distinct endpoint_id) as endpoint_ids
+      from written w cross join lateral unnest(w.endpoint_ids) as of_send (endpoint_id)
       where w.is_changed),
     -- The next sends in the lanes of those that ended only now.
     next as (
@@ -171,8 +171,8 @@ const recordStatement = prepared<RecordedReceipt>(
            case when r.settles and r.status = 'queued' then
              (select n."nextInLane" from next n where n.request_id = r.request_id) end as "nextInLane",
            case when r.ord = (select min(ord) from effects) then
-             (select ${endpointsToWake('told')}
-              from changes_told) end as "endpointsToWake"
+             (select ${endpointsToWake('endpoint_ids')}
+              from endpoints_of_all) end as "endpointsToWake"
     from effects r
     order by r.ord`,
 )

@@ -230,7 +230,7 @@ export const sends = pgTable(
     reference: text('reference'),
     /** The time for which the client asked; null for at once. */
     sendAt: moment('send_at'),
-    /** The number of its last change that endpoints are told, from 1 (db/callbacks/new-callbacks.ts). */
+    /** The number of its last change, as callbacks count them, from 1 (db/callbacks/new-callbacks.ts). */
     changeNumber: integer('change_number').notNull().default(0),
   },
   // No index uses the status, because then every claim would write to the indexes. For the same reason pages are filled only to
@@ -311,7 +311,7 @@ export const idempotencyKeys = pgTable(
   ],
 )
 
-/** Where accounts want to be told what becomes of their sends. */
+/** Where accounts get callbacks about their sends. */
 export const endpoints = pgTable(
   'endpoints',
   {
@@ -348,7 +348,7 @@ export const endpoints = pgTable(
 )
 
 /**
- * What endpoints are told. A row without foreign keys, because those would cost every change of a send a lock on its endpoints'
+ * A call of an endpoint about a change of a send. A row without foreign keys, because those would cost every change of a send a lock on its endpoints'
  * rows. Its type implies the send's state; what never changes of the send is read from the send's row.
  */
 export const callbacks = pgTable(

@@ -108,6 +108,22 @@ where not (channels.held_at is not null) and coalesce((
     limit 1), false)
 order by id;
 
+-- callbacks_of_send: Lists the callbacks of a send, for the support page.
+select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
+  c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",
+  c.next_try_at as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
+  not coalesce((
+      select false from callbacks earlier
+      where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
+        and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+      limit 1), true)
+    as "isBehind",
+  c.tried, c.tries
+from sends s join endpoints e on e.account_id = s.account_id
+  join callbacks c on c.endpoint_id = e.id and c.request_id = s.request_id
+where s.request_id = $1
+order by e.id, c.sequence;
+
 -- cancel_queued: Ends a queued send that nobody wants any more, after lock_to_cancel.
 with
 -- The send's end.
@@ -136,21 +152,21 @@ ended as (
             case when (select exists (select from endpoints)) then
               (select array_agg(e.id) from endpoints e
                where e.account_id = s.account_id
-                 and (e.events is null or 'message.' || s.status = any(e.events))) end as told),
--- What endpoints are told.
+                 and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
+-- The callbacks.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
-            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from ended w cross join lateral unnest(w.told) told (endpoint_id)
+  from ended w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select status, case when told is not null then
+select status, case when endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
-     where e.id = any(told) and e.disabled_at is null
+     where e.id = any(endpoint_ids) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from ended;
 
 -- cancel_scheduled: Ends a scheduled send that nobody wants any more.
@@ -176,21 +192,21 @@ ended as (
             case when (select exists (select from endpoints)) then
               (select array_agg(e.id) from endpoints e
                where e.account_id = sends.account_id
-                 and (e.events is null or 'message.' || sends.status = any(e.events))) end as told),
--- What endpoints are told.
+                 and (e.events is null or 'message.' || sends.status = any(e.events))) end as endpoint_ids),
+-- The callbacks.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
-            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from ended w cross join lateral unnest(w.told) told (endpoint_id)
+  from ended w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select status, case when told is not null then
+select status, case when endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
-     where e.id = any(told) and e.disabled_at is null
+     where e.id = any(endpoint_ids) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from ended;
 
 -- channel_states: Counts held channels and open circuit breakers by provider, for metrics.
@@ -506,17 +522,17 @@ failed as (
             case when (select exists (select from endpoints)) then
               (select array_agg(e.id) from endpoints e
                where e.account_id = s.account_id
-                 and (e.events is null or 'message.' || s.status = any(e.events))) end as told),
--- What endpoints are told. The reconciler wakes them.
+                 and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
+-- The callbacks. The reconciler wakes them.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
-            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from failed w cross join lateral unnest(w.told) told (endpoint_id)
+  from failed w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
 select request_id as "requestId" from failed;
 
@@ -543,17 +559,17 @@ failed as (
             case when (select exists (select from endpoints)) then
               (select array_agg(e.id) from endpoints e
                where e.account_id = s.account_id
-                 and (e.events is null or 'message.' || s.status = any(e.events))) end as told),
--- What endpoints are told. The reconciler wakes them.
+                 and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
+-- The callbacks. The reconciler wakes them.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
-            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from failed w cross join lateral unnest(w.told) told (endpoint_id)
+  from failed w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
 select request_id as "requestId" from failed;
 
@@ -579,17 +595,17 @@ failed as (
             case when (select exists (select from endpoints)) then
               (select array_agg(e.id) from endpoints e
                where e.account_id = s.account_id
-                 and (e.events is null or 'message.' || s.status = any(e.events))) end as told),
--- What endpoints are told. The reconciler wakes them.
+                 and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
+-- The callbacks. The reconciler wakes them.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
-            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from failed w cross join lateral unnest(w.told) told (endpoint_id)
+  from failed w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
 select request_id as "requestId" from failed;
 
@@ -777,8 +793,8 @@ written as (
   returning s.request_id, s.status, s.next_attempt_at, lost.settles,
             s.change_number, s.attempt as attempts, s.conversation_id,
             case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as told),
--- What endpoints are told.
+              (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
+-- The callbacks.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
@@ -801,8 +817,8 @@ announced as (
       union all
       select o.request_id, 0, 0, 'message.' || o.status, null, null
       from lost o where o.status <> 'queued' and not o.settles) made using (request_id)
-    where w.told is not null and (select exists (select from endpoints))) m
-  join endpoints e on e.id = any(m.told) and (e.events is null or m.type = any(e.events))),
+    where w.endpoint_ids is not null and (select exists (select from endpoints))) m
+  join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
 -- The attempts that are no longer in their rows.
 removed as (
   select lost.*, null::json as record, w.next_attempt_at,
@@ -835,9 +851,9 @@ select request_id as "requestId", case when status = 'queued' then next_attempt_
            select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
                                'isRaised', r.raises, 'fields', r.fields) order by r.ord)
            from effects r where r.is_recorded and r.request_id = written.request_id), '[]')) as receipts,
-       case when written.told is not null then
+       case when written.endpoint_ids is not null then
          (select array_agg(e.id) from endpoints e
-          where e.id = any(written.told) and e.disabled_at is null
+          where e.id = any(written.endpoint_ids) and e.disabled_at is null
             and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake"
 from written;
 
@@ -1391,22 +1407,6 @@ order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
   behind is not null as "isBehind";
 
--- last_told: Lists the callbacks of an endpoint about the newest sends, for its page.
-select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
-  c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",
-  c.next_try_at as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
-  not coalesce((
-      select false from callbacks earlier
-      where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
-        and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-      limit 1), true)
-    as "isBehind",
-  c.tried, c.tries
-from callbacks c join endpoints e on e.id = c.endpoint_id
-where c.endpoint_id = $1
-order by c.request_id desc, c.sequence desc
-limit $2;
-
 -- lock_channels: Locks the channels whose permits are about to be granted.
 select from channels where id = any((select $1::uuid[])::uuid[]) order by id for no key update;
 
@@ -1549,6 +1549,22 @@ from ordered
 order by ordinality
 returning request_id as "requestId", case when sends.overflow then sends.channel_id end as "overflowOf",
   behind is not null as "isBehind";
+
+-- newest_callbacks: Lists the callbacks of an endpoint about the newest sends, for its page.
+select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
+  c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",
+  c.next_try_at as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
+  not coalesce((
+      select false from callbacks earlier
+      where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
+        and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+      limit 1), true)
+    as "isBehind",
+  c.tried, c.tries
+from callbacks c join endpoints e on e.id = c.endpoint_id
+where c.endpoint_id = $1
+order by c.request_id desc, c.sequence desc
+limit $2;
 
 -- next_calls: Finds when endpoints are to be called next.
 select e.id as "endpointId", due."inMs"
@@ -1800,17 +1816,17 @@ written as (
             case when (select exists (select from endpoints)) then
               (select array_agg(e.id) from endpoints e
                where e.account_id = sends.account_id
-                 and (e.events is null or 'message.' || sends.status = any(e.events))) end as told),
--- What endpoints are told.
+                 and (e.events is null or 'message.' || sends.status = any(e.events))) end as endpoint_ids),
+-- The callbacks.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
-            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from written w cross join lateral unnest(w.told) told (endpoint_id)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints))),
 -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
 moved as (
@@ -1837,9 +1853,9 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position)
-select status, case when told is not null then
+select status, case when endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
-     where e.id = any(told) and e.disabled_at is null
+     where e.id = any(endpoint_ids) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written
 union all
 select status, null from s where is_recorded;
@@ -1884,17 +1900,17 @@ written as (
             case when s.status <> 'queued' and (select exists (select from endpoints)) then
               (select array_agg(e.id) from endpoints e
                where e.account_id = s.account_id
-                 and (e.events is null or 'message.' || s.status = any(e.events))) end as told),
--- What endpoints are told.
+                 and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
+-- The callbacks.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
-            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from written w cross join lateral unnest(w.told) told (endpoint_id)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints))),
 -- The attempts that are no longer in their rows.
 retried as (
@@ -1937,9 +1953,9 @@ select request_id as "requestId", case when status = 'queued' then retried_at en
             where l.lane = written.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
             order by l.seq) next
           where next.seq > written.seq limit 1) end as "nextInLane",
-       case when written.told is not null then
+       case when written.endpoint_ids is not null then
          (select array_agg(e.id) from endpoints e
-          where e.id = any(written.told) and e.disabled_at is null
+          where e.id = any(written.endpoint_ids) and e.disabled_at is null
             and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake"
 from written
 union all
@@ -2082,8 +2098,8 @@ written as (
             greatest(s.next_attempt_at, e.ended_at) as retried_at,
             e.settles, s.change_number, s.attempt as attempts, s.conversation_id,
             case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as told),
--- What endpoints are told.
+              (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
+-- The callbacks.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
@@ -2106,8 +2122,8 @@ announced as (
       union all
       select o.request_id, 0, 0, 'message.' || o.status, null, o.record->>'providerCode'
       from ended o where o.status <> 'queued' and not o.settles) made using (request_id)
-    where w.told is not null and (select exists (select from endpoints))) m
-  join endpoints e on e.id = any(m.told) and (e.events is null or m.type = any(e.events))),
+    where w.endpoint_ids is not null and (select exists (select from endpoints))) m
+  join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
 -- The attempts that are no longer in their rows.
 retried as (
   select e.*, null::json as loss, w.retried_at,
@@ -2149,9 +2165,9 @@ select request_id as "requestId", case when status = 'queued' then retried_at en
             where l.lane = written.lane and coalesce(l.finished_at, 'infinity') = 'infinity'
             order by l.seq) next
           where next.seq > written.seq limit 1) end as "nextInLane",
-       case when written.told is not null then
+       case when written.endpoint_ids is not null then
          (select array_agg(e.id) from endpoints e
-          where e.id = any(written.told) and e.disabled_at is null
+          where e.id = any(written.endpoint_ids) and e.disabled_at is null
             and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake",
               json_build_object(
                 'settle', settles,
@@ -2338,8 +2354,8 @@ written as (
             c.settled or c.new_state is not null as is_changed,
             s.change_number, s.attempt as attempts, s.conversation_id,
             case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as told),
--- What endpoints are told.
+              (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
+-- The callbacks.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
@@ -2359,12 +2375,12 @@ announced as (
         (1, case when r.settles then 'message.sent' end),
         (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
       where made.type is not null) made using (request_id)
-    where w.told is not null and (select exists (select from endpoints))) m
-  join endpoints e on e.id = any(m.told) and (e.events is null or m.type = any(e.events))),
+    where w.endpoint_ids is not null and (select exists (select from endpoints))) m
+  join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
 -- The endpoints that get callbacks. Gathered once: to find the send of each receipt here would compare each with all.
-changes_told as (
-  select array_agg(distinct endpoint_id) as told
-  from written w cross join lateral unnest(w.told) as of_send (endpoint_id)
+endpoints_of_all as (
+  select array_agg(distinct endpoint_id) as endpoint_ids
+  from written w cross join lateral unnest(w.endpoint_ids) as of_send (endpoint_id)
   where w.is_changed),
 -- The next sends in the lanes of those that ended only now.
 next as (
@@ -2393,11 +2409,11 @@ select r.ord, r.channel_id as "channelId",
        case when r.settles and r.status = 'queued' then
          (select n."nextInLane" from next n where n.request_id = r.request_id) end as "nextInLane",
        case when r.ord = (select min(ord) from effects) then
-         (select case when told is not null then
+         (select case when endpoint_ids is not null then
              (select array_agg(e.id) from endpoints e
-              where e.id = any(told) and e.disabled_at is null
+              where e.id = any(endpoint_ids) and e.disabled_at is null
                 and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake"
-          from changes_told) end as "endpointsToWake"
+          from endpoints_of_all) end as "endpointsToWake"
 from effects r
 order by r.ord;
 
@@ -2559,17 +2575,17 @@ replayed as (
             case when (select exists (select from endpoints)) then
               (select array_agg(e.id) from endpoints e
                where e.account_id = s.account_id
-                 and (e.events is null or 'message.replayed' = any(e.events))) end as told),
--- What endpoints are told. The reconciler wakes them.
+                 and (e.events is null or 'message.replayed' = any(e.events))) end as endpoint_ids),
+-- The callbacks. The reconciler wakes them.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
-            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from replayed w cross join lateral unnest(w.told) told (endpoint_id)
+  from replayed w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
 select seq from replayed;
 
@@ -2665,17 +2681,17 @@ replayed as (
             case when (select exists (select from endpoints)) then
               (select array_agg(e.id) from endpoints e
                where e.account_id = s.account_id
-                 and (e.events is null or 'message.replayed' = any(e.events))) end as told),
--- What endpoints are told. The reconciler wakes them.
+                 and (e.events is null or 'message.replayed' = any(e.events))) end as endpoint_ids),
+-- The callbacks. The reconciler wakes them.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
          greatest(clock_timestamp(), case when w.change_number > 1 then
            (select max(earlier.next_try_at) from callbacks earlier
-            where earlier.endpoint_id = told.endpoint_id and earlier.request_id = w.request_id
+            where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from replayed w cross join lateral unnest(w.told) told (endpoint_id)
+  from replayed w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
 -- If the limit is reached, sends after the last replayed one aren't counted.
 select (select count(*) from replayed)::int as replayed,
@@ -2862,33 +2878,17 @@ from (select least(2000,
                    ceil(extract(epoch from $1::timestamptz - clock_timestamp()) * 1000))::int as ms) until
 where case when ms > 0 then true else too_late() end;
 
--- told_of_send: Lists the callbacks of a send, for the support page.
-select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
-  c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",
-  c.next_try_at as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
-  not coalesce((
-      select false from callbacks earlier
-      where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
-        and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
-      limit 1), true)
-    as "isBehind",
-  c.tried, c.tries
-from sends s join endpoints e on e.account_id = s.account_id
-  join callbacks c on c.endpoint_id = e.id and c.request_id = s.request_id
-where s.request_id = $1
-order by e.id, c.sequence;
-
 -- trim_callbacks: Deletes a page of callbacks past their retention.
-with recursive told as (
+with recursive called as (
   (select endpoint_id as id from callbacks order by endpoint_id limit 1)
   union all
-  select (select endpoint_id from callbacks where endpoint_id > told.id order by endpoint_id limit 1)
-  from told where told.id is not null),
+  select (select endpoint_id from callbacks where endpoint_id > called.id order by endpoint_id limit 1)
+  from called where called.id is not null),
 old as materialized (
   select c.endpoint_id, c.request_id, c.sequence
-  from told cross join lateral (
+  from called cross join lateral (
     select c.endpoint_id, c.request_id, c.sequence from callbacks c
-    where c.endpoint_id = told.id and c.created_at < now() - $1::interval
+    where c.endpoint_id = called.id and c.created_at < now() - $1::interval
       and c.request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
                  || '00000000000000000000')::uuid
     order by c.request_id limit $2

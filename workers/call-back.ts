@@ -30,7 +30,7 @@ export interface CallBack {
 }
 
 /**
- * Tells an endpoint what is due. The order is a promise (docs/reference/callbacks.md): the claim is committed before the first
+ * Calls an endpoint with the callbacks that are due. The order is a promise (docs/reference/callbacks.md): the claim is committed before the first
  * call, so that nobody else calls the endpoint meanwhile, and a send's next callback is read only when the one before it is
  * recorded.
  */

@@ -19,7 +19,7 @@ export interface SteadyWorkerOptions extends WorkerOptions {
  * BullMQ's worker, with four changes. It pauses after Redis refused to hand out a wake-up, as a read-only Redis does; BullMQ
  * would ask again at once, forever. Its blocking wait is short enough for the watchdog of its connection. And it fetches only a
  * few wake-ups ahead: BullMQ fetches up to its concurrency, one after the other, before it processes the first of them. And it
- * can be told to take no further ones for a while.
+ * can be made to take no further ones for a while.
  */
 export class SteadyWorker<Job, Result> extends Worker<Job, Result> {
   readonly #onHandedOut: () => void

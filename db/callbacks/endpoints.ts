@@ -88,7 +88,7 @@ export async function disableEndpoint(db: Database, id: string, reason: string):
 
 const pageSize = 5000
 
-/** Deletes an endpoint, then what it was told. What is inserted at this moment goes with retention. */
+/** Deletes an endpoint, then its callbacks. What is inserted at this moment goes with retention. */
 export async function deleteEndpoint(db: Database, id: string): Promise<boolean> {
   const { rowCount } = await db.delete(endpoints).where(eq(endpoints.id, id))
   if (rowCount !== 1) return false

@@ -2,8 +2,8 @@ import { isUnfinished } from '../lane-rule.ts'
 import { sqlText } from '../statement.ts'
 
 /*
- * What a statement that changes sends does so that endpoints are told: it counts the changes in the sends' rows, returns their
- * endpoints as `told` (null for none), and inserts the callbacks, all in one. As long as there is no endpoint at all, that is
+ * How a statement that changes sends writes their callbacks: it counts the changes in the sends' rows, returns their
+ * endpoints as `endpoint_ids` (null for none), and inserts the callbacks, all in one. As long as there is no endpoint at all, that is
  * one condition, read once a statement (docs/decisions/0049-callbacks.md).
  */
 
@@ -24,14 +24,14 @@ interface Change {
 }
 
 /** SQL of the columns of a written send that `insertCallbacks` needs. */
-export const toldColumns = ({ type, isChange, providerCode = 'null::text' }: Change, s = 's') => sqlText`
+export const callbackColumns = ({ type, isChange, providerCode = 'null::text' }: Change, s = 's') => sqlText`
   ${s}.change_number, ${s}.attempt as attempts, ${s}.conversation_id,
   ${type} as type,
   case when ${anyEndpoint} then ${providerCode} end as provider_code,
   case when ${isChange === undefined ? '' : `${isChange} and `}${anyEndpoint} then
     (select array_agg(e.id) from endpoints e
      where e.account_id = ${s}.account_id
-       and ${takes(type)}) end as told`
+       and ${takes(type)}) end as endpoint_ids`
 
 const columns = `endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at`
 
@@ -42,20 +42,20 @@ const dueAt = (endpointId: string, requestId: string, sequence: string) => sqlTe
      where earlier.endpoint_id = ${endpointId} and earlier.request_id = ${requestId}
        and ${isUnfinished('earlier')}) end)`
 
-/** SQL that inserts the callbacks of sends with one change each. @param written a relation with `request_id` and `toldColumns`. */
+/** SQL that inserts the callbacks of sends with one change each. @param written a relation with `request_id` and `callbackColumns`. */
 export const insertCallbacks = (written: string) => sqlText`
   insert into callbacks (
     ${columns})
-  select told.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
-         ${dueAt('told.endpoint_id', 'w.request_id', 'w.change_number')}
-  from ${written} w cross join lateral unnest(w.told) told (endpoint_id)
+  select e.endpoint_id, w.request_id, w.change_number, w.type, w.attempts, w.conversation_id, null, w.provider_code,
+         ${dueAt('e.endpoint_id', 'w.request_id', 'w.change_number')}
+  from ${written} w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where ${anyEndpoint}`
 
 /** SQL of the same columns for sends that receipts may have changed, several times at once. */
-export const manyToldColumns = sqlText`
+export const manyCallbackColumns = sqlText`
   s.change_number, s.attempt as attempts, s.conversation_id,
   case when ${anyEndpoint} then
-    (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as told`
+    (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids`
 
 /** SQL of how many changes receipts made of a send, by its `changes` `c` (db/receipt-rule.ts). */
 export const changesByReceipts = 'coalesce(cardinality(c.new_states), 0)'
@@ -75,7 +75,7 @@ export const madeByOutcomes = (ended: string, providerCode = "o.record->>'provid
   from ${ended} o where o.status <> 'queued' and not o.settles`
 
 /**
- * SQL that inserts the callbacks of sends of `written`, with `manyToldColumns`. Their numbers end with the one in the row.
+ * SQL that inserts the callbacks of sends of `written`, with `manyCallbackColumns`. Their numbers end with the one in the row.
  *
  * @param more SQL of further changes.
  */
@@ -90,12 +90,12 @@ export const insertManyCallbacks = (...more: string[]) => sqlText`
              + row_number() over (partition by w.request_id order by made.ord, made.part) as sequence
     from written w join (
       ${[madeByReceipts, ...more].join('\nunion all\n')}) made using (request_id)
-    where w.told is not null and ${anyEndpoint}) m
-  join endpoints e on e.id = any(m.told) and ${takes('m.type')}`
+    where w.endpoint_ids is not null and ${anyEndpoint}) m
+  join endpoints e on e.id = any(m.endpoint_ids) and ${takes('m.type')}`
 
-/** SQL of those of the endpoints `told` that may be called now. The others are woken when they may. */
-export const endpointsToWake = (told: string) => sqlText`
-  case when ${told} is not null then
+/** SQL of those of the endpoints that may be called now. The others are woken when they may. */
+export const endpointsToWake = (endpointIds: string) => sqlText`
+  case when ${endpointIds} is not null then
     (select array_agg(e.id) from endpoints e
-     where e.id = any(${told}) and e.disabled_at is null
+     where e.id = any(${endpointIds}) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake"`

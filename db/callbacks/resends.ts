@@ -18,7 +18,7 @@ const resendSendStatement = prepared<{ endpointId: string }>(
     returning c.endpoint_id as "endpointId"`,
 )
 
-/** Sends what endpoints were told of a send once more. @returns how many. */
+/** Sends the callbacks of a send once more. @returns how many. */
 export async function resendOfSend(
   db: Database,
   { requestId, endpointId }: { requestId: string; endpointId?: string | undefined },
@@ -62,7 +62,7 @@ const resendEndpointStatement = prepared<{
 const pageSize = 2000
 const firstId = '00000000-0000-0000-0000-000000000000'
 
-/** Sends what an endpoint was told since a time once more. @returns how many. */
+/** Sends the callbacks of an endpoint since a time once more. @returns how many. */
 export async function resendOfEndpoint(
   db: Database,
   { endpointId, since, onlyGivenUp }: { endpointId: string; since: Date; onlyGivenUp: boolean },

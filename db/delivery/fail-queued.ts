@@ -1,4 +1,4 @@
-import { insertCallbacks, toldColumns, typeByStatus } from '../callbacks/new-callbacks.ts'
+import { callbackColumns, insertCallbacks, typeByStatus } from '../callbacks/new-callbacks.ts'
 import { prepared, sqlText } from '../statement.ts'
 
 /**
@@ -29,8 +29,8 @@ export const failQueued = (name: string, purpose: string, failure: string, which
               for no key update skip locked) chosen
         where s.request_id = chosen.request_id
         returning s.request_id,
-                  ${toldColumns({ type: typeByStatus() })}),
-      -- What endpoints are told. The reconciler wakes them.
+                  ${callbackColumns({ type: typeByStatus() })}),
+      -- The callbacks. The reconciler wakes them.
       announced as (
         ${insertCallbacks('failed')})
       select request_id as "requestId" from failed`,

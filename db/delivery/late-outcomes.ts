@@ -1,6 +1,11 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
-import { endpointsToWake, insertCallbacks, toldColumns, typeByStatus } from '../callbacks/new-callbacks.ts'
+import {
+  callbackColumns,
+  endpointsToWake,
+  insertCallbacks,
+  typeByStatus,
+} from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, endOf } from '../event-sql.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
@@ -70,8 +75,8 @@ const lateStatement = prepared<SettledLate>(
           change_number = sends.change_number + 1
       from s where sends.request_id = s.request_id and s.is_settled
       returning sends.request_id, sends.status,
-                ${toldColumns({ type: typeByStatus('sends'), providerCode: "s.record->>'providerCode'" }, 'sends')}),
-    -- What endpoints are told.
+                ${callbackColumns({ type: typeByStatus('sends'), providerCode: "s.record->>'providerCode'" }, 'sends')}),
+    -- The callbacks.
     announced as (
       ${insertCallbacks('written')}),
     -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
@@ -86,7 +91,7 @@ const lateStatement = prepared<SettledLate>(
     -- Its event.
     events as (
       ${attemptsToEvents('moved', endOf('a.over_at'))})
-    select status, ${endpointsToWake('told')} from written
+    select status, ${endpointsToWake('endpoint_ids')} from written
     union all
     select status, null from s where is_recorded`,
 )
@@ -94,7 +99,7 @@ const lateStatement = prepared<SettledLate>(
 /** The new state of a send that a late outcome has ended. */
 export interface SettledLate {
   status: 'sent' | 'failed'
-  /** The endpoints that are told of it, and may be called now. */
+  /** The endpoints that get a callback about it, and may be called now. */
   endpointsToWake: string[] | null
 }
 

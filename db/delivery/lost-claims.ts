@@ -5,7 +5,7 @@ import {
   endpointsToWake,
   insertManyCallbacks,
   madeByOutcomes,
-  manyToldColumns,
+  manyCallbackColumns,
 } from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../event-sql.ts'
@@ -130,7 +130,7 @@ interface GivenUpRow {
   /** Null if the send has ended. */
   nextAttemptAt: Date | null
   receipts: AppliedReceipts
-  /** The endpoints that are told of its end, and may be called now. */
+  /** The endpoints that get a callback about its end, and may be called now. */
   endpointsToWake: string[] | null
 }
 
@@ -184,8 +184,8 @@ const giveUpStatement = prepared<GivenUpRow>(
       from lost left join changes c using (request_id)
       where s.request_id = lost.request_id
       returning s.request_id, s.status, s.next_attempt_at, lost.settles,
-                ${manyToldColumns}),
-    -- What endpoints are told.
+                ${manyCallbackColumns}),
+    -- The callbacks.
     announced as (
       ${insertManyCallbacks(madeByOutcomes('lost', 'null'))}),
     -- The attempts that are no longer in their rows.
@@ -208,7 +208,7 @@ const giveUpStatement = prepared<GivenUpRow>(
       )})
     select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
            ${appliedReceipts('written.request_id', 'settles')} as receipts,
-           ${endpointsToWake('written.told')}
+           ${endpointsToWake('written.endpoint_ids')}
     from written`,
 )
 

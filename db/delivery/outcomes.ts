@@ -2,13 +2,13 @@ import type { WakeUp } from '../../src/core/send-job.ts'
 import type { AttemptRecord, SendStatus } from '../../src/core/timeline.ts'
 import { overflowOf } from '../admission/quota.ts'
 import {
+  callbackColumns,
   changesByReceipts,
   endpointsToWake,
   insertCallbacks,
   insertManyCallbacks,
   madeByOutcomes,
-  manyToldColumns,
-  toldColumns,
+  manyCallbackColumns,
   typeByStatus,
 } from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
@@ -54,7 +54,7 @@ export interface RecordedRow {
   nextInLane: WakeUp | null
   /** Null or absent if no receipt came during the call. */
   receipts?: AppliedReceipts | null
-  /** The endpoints that are told of it, and may be called now. */
+  /** The endpoints that get a callback about it, and may be called now. */
   endpointsToWake: string[] | null
 }
 
@@ -102,7 +102,7 @@ const recording = ({ ended, set, from, returning, announced, result, noResult }:
       returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at, s.lane, s.seq,
                 greatest(s.next_attempt_at, e.ended_at) as retried_at,
                 ${returning}),
-    -- What endpoints are told.
+    -- The callbacks.
     announced as (
       ${announced}),
     -- The attempts that are no longer in their rows.
@@ -133,7 +133,7 @@ const recording = ({ ended, set, from, returning, announced, result, noResult }:
     select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
            ${tookSeconds('written')},
            ${nextInLane('written')},
-           ${endpointsToWake('written.told')}${result}
+           ${endpointsToWake('written.endpoint_ids')}${result}
     from written
     union all
     -- The outcomes that were recorded before, but whose answer was lost.
@@ -181,7 +181,7 @@ const outcomeStatement = prepared<RecordedRow>(
       change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end,
       provider_message_id = e.record->>'providerMessageId'`,
     from: 'ended e',
-    returning: toldColumns({
+    returning: callbackColumns({
       type: typeByStatus(),
       isChange: "s.status <> 'queued'",
       providerCode: "e.record->>'providerCode'",
@@ -216,7 +216,7 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
       provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.new_id end),
       ${keptChanges}`,
     from: 'ended e left join changes c using (request_id)',
-    returning: `e.settles, ${manyToldColumns}`,
+    returning: `e.settles, ${manyCallbackColumns}`,
     announced: insertManyCallbacks(madeByOutcomes('ended')),
     result: `,\n${appliedReceipts('written.request_id', 'settles')} as receipts`,
     noResult: ', null',

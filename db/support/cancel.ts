@@ -1,7 +1,12 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { SendStatus } from '../../src/core/timeline.ts'
 import { scheduledColumnNames } from '../admission/new-send.ts'
-import { endpointsToWake, insertCallbacks, toldColumns, typeByStatus } from '../callbacks/new-callbacks.ts'
+import {
+  callbackColumns,
+  endpointsToWake,
+  insertCallbacks,
+  typeByStatus,
+} from '../callbacks/new-callbacks.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { claimIsLost } from '../delivery/lost-claims.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -10,7 +15,7 @@ import { prepared, sqlText } from '../statement.ts'
 export interface Canceled {
   status: SendStatus
   isNew: boolean
-  /** The endpoints that are told of it, and may be called now. */
+  /** The endpoints that get a callback about it, and may be called now. */
   endpointsToWake: string[] | null
 }
 
@@ -57,11 +62,11 @@ const endStatement = prepared<Ended>(
             from sends s where s.request_id = $1) end_as
       where s.request_id = $1 and s.status = 'queued'
       returning s.request_id, s.status,
-                ${toldColumns({ type: typeByStatus() })}),
-    -- What endpoints are told.
+                ${callbackColumns({ type: typeByStatus() })}),
+    -- The callbacks.
     announced as (
       ${insertCallbacks('ended')})
-    select status, ${endpointsToWake('told')} from ended`,
+    select status, ${endpointsToWake('endpoint_ids')} from ended`,
 )
 
 const cancelScheduledStatement = prepared<Ended>(
@@ -80,11 +85,11 @@ const cancelScheduledStatement = prepared<Ended>(
         ${scheduledColumnNames}, accepted_at, 'canceled', clock_timestamp(), 1
       from taken
       returning request_id, status,
-                ${toldColumns({ type: typeByStatus('sends') }, 'sends')}),
-    -- What endpoints are told.
+                ${callbackColumns({ type: typeByStatus('sends') }, 'sends')}),
+    -- The callbacks.
     announced as (
       ${insertCallbacks('ended')})
-    select status, ${endpointsToWake('told')} from ended`,
+    select status, ${endpointsToWake('endpoint_ids')} from ended`,
 )
 
 /** More often than a send can move between two looks. */

@@ -1,5 +1,5 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
-import { insertCallbacks, toldColumns } from '../callbacks/new-callbacks.ts'
+import { callbackColumns, insertCallbacks } from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
 import { claimIsLost } from '../delivery/lost-claims.ts'
 import { attemptsToEvents, endOf, eventOf, fieldsOf } from '../event-sql.ts'
@@ -64,8 +64,8 @@ export const replaying = (chosen: string, before: string) => sqlText`
     from due join channels on channels.id = due.channel_id
     where s.request_id = due.request_id
     returning s.seq, s.request_id,
-              ${toldColumns({ type: "'message.replayed'" })}),
-  -- What endpoints are told. The reconciler wakes them.
+              ${callbackColumns({ type: "'message.replayed'" })}),
+  -- The callbacks. The reconciler wakes them.
   announced as (
     ${insertCallbacks('replayed')})`
 

@@ -85,16 +85,16 @@ const trimCallbacksStatement = prepared<{ trimmed: number }>(
   'trim_callbacks',
   'Deletes a page of callbacks past their retention.',
   sqlText`
-    with recursive told as (
+    with recursive called as (
       (select endpoint_id as id from callbacks order by endpoint_id limit 1)
       union all
-      select (select endpoint_id from callbacks where endpoint_id > told.id order by endpoint_id limit 1)
-      from told where told.id is not null),
+      select (select endpoint_id from callbacks where endpoint_id > called.id order by endpoint_id limit 1)
+      from called where called.id is not null),
     old as materialized (
       select c.endpoint_id, c.request_id, c.sequence
-      from told cross join lateral (
+      from called cross join lateral (
         select c.endpoint_id, c.request_id, c.sequence from callbacks c
-        where c.endpoint_id = told.id and c.created_at < now() - $1::interval
+        where c.endpoint_id = called.id and c.created_at < now() - $1::interval
           and ${madeBefore('c.request_id')}
         order by c.request_id limit $2
         for update skip locked) c

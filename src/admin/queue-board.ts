@@ -43,7 +43,7 @@ export function queueBoard({ shards, formerShards }: AdminRuntime) {
       return [
         new BullMQAdapter(queue, { ...options, description: 'Sends within the quota of their account' }),
         new BullMQAdapter(overflow, { ...options, description: 'Sends beyond the quota of their account' }),
-        new BullMQAdapter(callbacks, { ...options, description: 'Endpoints that have something to be told' }),
+        new BullMQAdapter(callbacks, { ...options, description: 'Endpoints that have callbacks due' }),
       ]
     }),
     serverAdapter: adapter,

@@ -92,7 +92,7 @@ export function permissionList(text: string): Permission[] {
   return named
 }
 
-/** The changes that an endpoint is told, or `all`, also those of later releases. */
+/** The changes that an endpoint gets callbacks about, or `all`, also those of later releases. */
 export function changeList(text: string): SendChange[] | 'all' {
   if (text === 'all') return text
   const named = [...new Set(text.split(',').map((name) => name.trim()))]

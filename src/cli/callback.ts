@@ -17,9 +17,9 @@ interface ResendOptions {
 export function callbackCommands(program: Command, answer: Answerer): void {
   program
     .command('callback')
-    .description('callbacks: what endpoints are told')
+    .description('callbacks: the calls of endpoints')
     .command('resend')
-    .description('tell endpoints once more, with the same webhook-id: of a send, or all since a time')
+    .description('call endpoints once more, with the same webhook-id: of a send, or all since a time')
     .argument('[requestId]', 'one send')
     .option('--endpoint <id>', 'only this endpoint')
     .option('--since <time>', '2026-11-21T14:00:00Z, or 1h for an hour ago', pastMoment)

@@ -33,7 +33,7 @@ interface EndpointOptions {
 export function endpointCommands(program: Command, answer: Answerer): void {
   const endpoint = program
     .command('endpoint')
-    .description('endpoints: where an account wants to be told what becomes of its sends')
+    .description('endpoints: where an account gets callbacks about its sends')
   createCommands(endpoint, answer)
   switchCommands(endpoint, answer)
   endpoint
@@ -69,7 +69,7 @@ function createCommands(endpoint: Command, answer: Answerer): void {
   endpoint
     .command('create')
     .description('print the secret once')
-    .requiredOption('--account <id>', 'the account that is told')
+    .requiredOption('--account <id>', 'the account that gets the callbacks')
     .requiredOption('--url <url>', 'https')
     .option(...events, changeList)
     .action((options: EndpointOptions & { account: string; url: string }, command: Command) =>
@@ -87,7 +87,7 @@ function createCommands(endpoint: Command, answer: Answerer): void {
     )
   endpoint
     .command('list')
-    .requiredOption('--account <id>', 'the account that is told')
+    .requiredOption('--account <id>', 'the account that gets the callbacks')
     .action((options: { account: string }, command: Command) =>
       answer(command, async ({ db }) => ({
         endpoints: await listEndpoints(db, await existingAccount(db, options.account)),

@@ -4,7 +4,7 @@ import type { DeliveryState } from './receipt.ts'
 import type { SendStatus } from './timeline.ts'
 
 /**
- * The changes of a send that its account's endpoints are told (docs/reference/callbacks.md), each with the state of the send by
+ * The changes of a send that its account's endpoints get callbacks about (docs/reference/callbacks.md), each with the state of the send by
  * then. `delivery` is set only by the last three, and a send with a delivery is `sent` for good.
  */
 export const sendChanges = {

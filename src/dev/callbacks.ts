@@ -50,7 +50,7 @@ await runProcess(async () => {
       `The account has too many endpoints: endpoint list --account ${account.accountId}`,
     )
   console.log(
-    `The endpoint ${id} is told each change of a send of ${account.name}. Send a message; Ctrl-C ends this.\n`,
+    `The endpoint ${id} gets a callback about each change of a send of ${account.name}. Send a message; Ctrl-C ends this.\n`,
   )
   const stop = async () => {
     await deleteEndpoint(db, id).catch(() => {})

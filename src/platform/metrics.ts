@@ -2,6 +2,9 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 export type ProcessKind = 'api' | 'worker' | 'admin'
 
+/** Node.js looks this often how late its timers are. Every 10 ms, its default, would wake an idle process as often. */
+const eventLoopLookEveryMs = 50
+
 export type Metrics = ReturnType<typeof createMetrics>
 
 /**
@@ -12,7 +15,7 @@ export type Metrics = ReturnType<typeof createMetrics>
  */
 export function createMetrics(kind: ProcessKind) {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopLookEveryMs })
   const shownBy = (...kinds: ProcessKind[]) => definitions(kinds.includes(kind) ? [registry] : [])
   const metrics = {
     registry,

@@ -32,21 +32,25 @@ export function watchConnection(redis: Redis, { waitsForMs, onReplaced }: Watch)
   })
   redis.on('ready', () => {
     const { stream } = redis
-    let pingedAt = Number.NEGATIVE_INFINITY
+    let heardAt = Number.NEGATIVE_INFINITY
     let { bytesRead } = stream
     // Counts checks instead of time: after a blocked event loop, data that arrived is read before the next check.
     let silentChecks = 0
     const check = () => {
       if (redis.stream !== stream || redis.status !== 'ready') return
       const isAnswered = redis.commandQueue.length === 0
-      const isHeard = isAnswered || stream.bytesRead !== bytesRead
+      const isHeard = stream.bytesRead !== bytesRead
       bytesRead = stream.bytesRead
-      silentChecks = isHeard ? 0 : silentChecks + 1
+      silentChecks = isAnswered || isHeard ? 0 : silentChecks + 1
       if (silentChecks >= maxSilentChecks) {
         onReplaced()
         stream.destroy()
-      } else if (isAnswered && waitsForMs === undefined && performance.now() - pingedAt >= pingEveryMs) {
-        pingedAt = performance.now()
+        return
+      }
+      // Any reply is as good as that to a PING.
+      if (isHeard) heardAt = performance.now()
+      if (waitsForMs === undefined && isAnswered && performance.now() - heardAt >= pingEveryMs) {
+        heardAt = performance.now()
         redis.ping().catch(() => {})
       }
     }

@@ -4,7 +4,7 @@ import { restoreEndpointsOnShards, type Shard } from './shard.ts'
 
 const maxPerBatch = 200
 
-/** Wakes endpoints that have something to be told. */
+/** Wakes endpoints that have callbacks due. */
 export type EndpointWaker = (endpointIds: readonly string[]) => void
 
 /**

@@ -1,6 +1,6 @@
 import type { Post } from './post.ts'
 import { inTurn, openAccounts, openChannels } from './senders.ts'
-import { openStage } from './stage.ts'
+import { openStage, type StageOptions } from './stage.ts'
 import { dispatchThroughput, throughputOfAll } from './throughput.ts'
 
 /** The capacity of this machine with one API, one worker and a provider that answers at once, in sends per second. */
@@ -16,7 +16,7 @@ export interface Capacity {
   load: number
 }
 
-interface CapacityOptions {
+interface CapacityOptions extends StageOptions {
   /** They share the sends. With few accounts, most sends are overflow (docs/explanation/delivery.md#fairness). */
   accounts?: number
   /** Of the provider, which says how it answers. */
@@ -26,9 +26,9 @@ interface CapacityOptions {
 
 export async function measureCapacity(
   sends: number,
-  { accounts = 20, path = '/accept/capacity', messageOf = () => ({}) }: CapacityOptions = {},
+  { accounts = 20, path = '/accept/capacity', messageOf = () => ({}), ...store }: CapacityOptions = {},
 ): Promise<Capacity> {
-  const stage = await openStage()
+  const stage = await openStage(store)
   try {
     const senders = await openChannels(await openAccounts(stage, accounts), path)
     const posts = inTurn(senders, sends / accounts).map((post, index) => ({ ...post, ...messageOf(index) }))

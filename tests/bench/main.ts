@@ -10,7 +10,7 @@ import { planAsText, readCosts } from './plan/index.ts'
 import { buildPrograms, profileInto } from './program.ts'
 import { report } from './report.ts'
 import { roundTrip } from './round-trip.ts'
-import { shards } from './shards.ts'
+import { shards } from './shards/index.ts'
 import { soak } from './soak/index.ts'
 import { speed } from './speed/index.ts'
 
@@ -31,6 +31,7 @@ const options = {
   only: { type: 'string' },
   quick: { type: 'boolean', default: false },
   minutes: { type: 'string' },
+  masters: { type: 'string' },
   costs: { type: 'string' },
   rates: { type: 'string', default: '1000,10000,100000' },
   profile: { type: 'string' },
@@ -51,8 +52,11 @@ async function main(): Promise<number> {
   const { values, positionals } = readArguments()
   if (positionals[0] === 'plan') return await printPlan(values)
   const runs = wholeOf('--runs', values.runs ?? (values.quick ? '1' : '5'))
-  const minutes = values.minutes === undefined ? undefined : wholeOf('--minutes', values.minutes)
+  const minutes = optionalWholeOf('--minutes', values.minutes)
+  const masters = optionalWholeOf('--masters', values.masters)
   const chosen = chosenBenchmarks(positionals)
+  if (masters !== undefined && chosen.some((benchmark) => benchmark !== fairness))
+    throw new UsageError('--masters is for fairness alone: npm run bench -- fairness --masters 3')
   const names = chosen.flatMap((benchmark) => benchmark.names)
   const only = chosenCases(values.only, names)
 
@@ -61,7 +65,7 @@ async function main(): Promise<number> {
   const findings: Findings[] = []
   for (const benchmark of chosen.filter((one) => one.names.some((name) => only.includes(name)))) {
     const isChosen = (name: string) => only.includes(name)
-    findings.push(await benchmark.run({ runs, minutes, isQuick: values.quick, isChosen, print }))
+    findings.push(await benchmark.run({ runs, minutes, masters, isQuick: values.quick, isChosen, print }))
   }
   console.log(`\n${report(findings)}\n`)
   const machine = { cores: cpus().length, node: process.version }
@@ -96,6 +100,10 @@ function readArguments() {
 function wholeOf(option: string, text: string): number {
   if (!/^[1-9]\d{0,2}$/.test(text)) throw new UsageError(`${option} has to be a whole number from 1 to 999`)
   return Number(text)
+}
+
+function optionalWholeOf(option: string, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : wholeOf(option, text)
 }
 
 /** All by default. */

@@ -63,7 +63,7 @@ export interface Tenant {
 
 const kept = ['accounts', 'api_keys', 'channels', 'endpoints', 'flows', 'templates']
 
-interface StageOptions {
+export interface StageOptions {
   /** Of a Redis Cluster with as many shards. Default: one Redis. */
   masters?: number
 }

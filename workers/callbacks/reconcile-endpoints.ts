@@ -7,7 +7,7 @@ import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 const endpointsPerPass = 1000
 
 /**
- * Adds wake-ups for endpoints that have something to be told but no wake-up, or too late a one: because Redis was down or lost
+ * Adds wake-ups for endpoints that have callbacks due but no wake-up, or too late a one: because Redis was down or lost
  * its data, or because nobody wakes them, as after an expiry or a replay.
  */
 export function startEndpointReconciler(

@@ -24,7 +24,7 @@ export interface RecordedOutcome {
   delayMs: number | undefined
   /** The next send of its lane, which may go now that this one has ended. */
   nextInLane: WakeUp | null
-  /** The endpoints that are told of it, and may be called now. */
+  /** The endpoints that get a callback about it, and may be called now. */
   endpointsToWake: readonly string[]
 }
 

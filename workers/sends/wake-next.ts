@@ -10,7 +10,7 @@ import type { Queues } from './wake-next/wake.ts'
 import { laneWaker } from './wake-next/wake-lane.ts'
 
 /**
- * Wakes the endpoints that are told of this attempt, and the sends that waited for it: for the breaker of its channel, for its
+ * Wakes the endpoints that get a callback about this attempt, and the sends that waited for it: for the breaker of its channel, for its
  * permit, or behind it in its lane. This happens before its own wake-up leaves the queue: if the worker crashes in between, that wake-up comes again, and the head of
  * the lane is woken then.
  */

@@ -1,4 +1,4 @@
-import type { ToldCallback } from '../../../db/callbacks/told.ts'
+import type { ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
 import type { CallbackTry } from '../../core/callback-outcome.ts'
 import { Moment } from '../inline-elements.tsx'
 
@@ -10,7 +10,7 @@ export function CallbackTable({
   callbacks,
   of,
 }: {
-  callbacks: readonly ToldCallback[]
+  callbacks: readonly ShownCallback[]
   of: 'send' | 'endpoint'
 }) {
   return (
@@ -56,7 +56,7 @@ export function CallbackTable({
   )
 }
 
-function CallbackState({ finishedAt, givenUp, isDisabled, isBehind, tried, nextTryAt }: ToldCallback) {
+function CallbackState({ finishedAt, givenUp, isDisabled, isBehind, tried, nextTryAt }: ShownCallback) {
   if (givenUp) return <>given up</>
   if (finishedAt) return <>delivered</>
   if (isDisabled) return <>kept: the endpoint is disabled</>

@@ -1,5 +1,5 @@
 import type { findEndpoint } from '../../../db/callbacks/endpoints.ts'
-import type { ToldCallback } from '../../../db/callbacks/told.ts'
+import type { ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'
 import { Fact } from '../support/send-details.tsx'
@@ -9,7 +9,7 @@ type Endpoint = NonNullable<Awaited<ReturnType<typeof findEndpoint>>>
 
 interface EndpointPageProps {
   endpoint: Endpoint
-  callbacks: readonly ToldCallback[]
+  callbacks: readonly ShownCallback[]
   /** How many callbacks were just made to wait again. */
   resent: number | undefined
 }

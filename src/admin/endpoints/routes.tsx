@@ -1,6 +1,6 @@
 import { findEndpoint } from '../../../db/callbacks/endpoints.ts'
 import { resendOfEndpoint } from '../../../db/callbacks/resends.ts'
-import { findLastTold } from '../../../db/callbacks/told.ts'
+import { findNewestCallbacks } from '../../../db/callbacks/shown-callbacks.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
@@ -15,7 +15,7 @@ export function endpoints({ db, log }: AdminRuntime): AdminApp {
 
   app.get('/:endpointId', async (c) => {
     const endpoint = await find(c.req.param('endpointId'))
-    const callbacks = await findLastTold(db, [endpoint.endpointId, shownCallbacks])
+    const callbacks = await findNewestCallbacks(db, [endpoint.endpointId, shownCallbacks])
     const resent = /^\d{1,9}$/.exec(c.req.query('resent') ?? '')
     return c.html(
       <EndpointPage

@@ -1,4 +1,4 @@
-import { findToldOfSend, type ToldCallback } from '../../../db/callbacks/told.ts'
+import { findCallbacksOfSend, type ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
 import { findSend } from '../../../db/support/sends.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
@@ -7,7 +7,7 @@ import { PageError } from '../errors.tsx'
 import { Layout } from '../layout.tsx'
 import { SendTabs } from './send-tabs.tsx'
 
-/** What endpoints are told of a send. */
+/** The callbacks of a send. */
 export function callbacksOfSend({ db }: AdminRuntime): AdminApp {
   const app: AdminApp = factory.createApp()
   app.get('/', async (c) => {
@@ -15,16 +15,18 @@ export function callbacksOfSend({ db }: AdminRuntime): AdminApp {
     const isKnown = canBeRecordId(requestId) && (await findSend(db, requestId))
     if (!isKnown)
       throw new PageError(404, 'There is no such send: it was never accepted, or is no longer kept.')
-    return c.html(<CallbacksPage requestId={requestId} callbacks={await findToldOfSend(db, [requestId])} />)
+    return c.html(
+      <CallbacksPage requestId={requestId} callbacks={await findCallbacksOfSend(db, [requestId])} />,
+    )
   })
   return app
 }
 
-function CallbacksPage({ requestId, callbacks }: { requestId: string; callbacks: readonly ToldCallback[] }) {
+function CallbacksPage({ requestId, callbacks }: { requestId: string; callbacks: readonly ShownCallback[] }) {
   return (
     <Layout title={`Callbacks ${requestId}`} at="/support">
       <SendTabs requestId={requestId} at="callbacks" />
-      <h1>What endpoints are told</h1>
+      <h1>Callbacks</h1>
       <p class="id">{requestId}</p>
       {callbacks.length === 0 ? (
         <p>

@@ -10,7 +10,7 @@ import { receiptKinds } from '../../core/receipt.ts'
 import { exampleIds } from './examples.ts'
 import { type JsonSchema, ref } from './json-schema.ts'
 
-/** What endpoints are told (docs/reference/callbacks.md), as webhooks of OpenAPI 3.1, by their types. */
+/** What endpoints get (docs/reference/callbacks.md), as webhooks of OpenAPI 3.1, by their types. */
 export function webhooks() {
   return Object.fromEntries([
     ...sendChangeTypes.map((type) => [type, { post: operation(type, meanings[type], 'SendChange') }]),

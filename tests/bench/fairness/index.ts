@@ -1,6 +1,6 @@
 import type { Benchmark, Result } from '../benchmark.ts'
 import { measureCapacity } from '../capacity.ts'
-import { openStage } from '../stage.ts'
+import { openStage, type StageOptions } from '../stage.ts'
 import { backlog } from './backlog.ts'
 import { besideFlood } from './beside-flood.ts'
 import type { Case, Conditions } from './case.ts'
@@ -17,21 +17,26 @@ const cases: readonly Case[] = [backlog, flood, hung, ...besideFlood, ...faulty,
 /** The effect of one account, channel or contact on the others, and the cost of their separation. */
 export const fairness: Benchmark = {
   names: cases.map(({ name }) => name),
-  async run({ runs, isQuick, isChosen, print }) {
+  async run({ runs, masters, isQuick, isChosen, print }) {
+    const store = masters === undefined ? {} : { masters }
     const sizes = isQuick ? quick : full
-    const { dispatch, whole, load } = await measureCapacity(sizes.capacity)
+    const { dispatch, whole, load } = await measureCapacity(sizes.capacity, store)
     const conditions = `capacity: ${dispatch.toFixed(0)}/s dispatched, ${whole.toFixed(0)}/s accepted and dispatched; load: ${load.toFixed(0)}/s`
     print(conditions)
     const results: Result[] = []
     for (const one of cases.filter(({ name }) => isChosen(name))) {
-      results.push(await resultOf(one, { runs, sizes, load, print }))
+      results.push(await resultOf(one, store, { runs, sizes, load, print }))
     }
     return { conditions, results }
   },
 }
 
-async function resultOf({ name, reach, measure }: Case, conditions: Conditions): Promise<Result> {
-  const stage = await openStage()
+async function resultOf(
+  { name, reach, measure }: Case,
+  store: StageOptions,
+  conditions: Conditions,
+): Promise<Result> {
+  const stage = await openStage(store)
   try {
     return { case: name, reach, ...(await measure(stage, conditions)) }
   } finally {

@@ -4,7 +4,7 @@ import { prepared, sqlText } from '../statement.ts'
 import { isFirst } from './endpoint-claims.ts'
 
 /** A callback, as support sees it. */
-export interface ToldCallback {
+export interface ShownCallback {
   endpointId: string
   url: string
   isDisabled: boolean
@@ -29,9 +29,9 @@ const columns = sqlText`
     as "isBehind",
   c.tried, c.tries`
 
-/** What endpoints are told of a send, as far as it is kept. */
-export const findToldOfSend = prepared<ToldCallback>(
-  'told_of_send',
+/** The callbacks of a send, as far as they are kept. */
+export const findCallbacksOfSend = prepared<ShownCallback>(
+  'callbacks_of_send',
   'Lists the callbacks of a send, for the support page.',
   sqlText`
     select ${columns}
@@ -41,9 +41,9 @@ export const findToldOfSend = prepared<ToldCallback>(
     order by e.id, c.sequence`,
 )
 
-/** What an endpoint was told of the newest sends. */
-export const findLastTold = prepared<ToldCallback>(
-  'last_told',
+/** An endpoint's callbacks about the newest sends. */
+export const findNewestCallbacks = prepared<ShownCallback>(
+  'newest_callbacks',
   'Lists the callbacks of an endpoint about the newest sends, for its page.',
   sqlText`
     select ${columns}
