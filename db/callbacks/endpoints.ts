@@ -25,6 +25,8 @@ export async function createEndpoint(db: Database, endpoint: NewEndpoint): Promi
   })
 }
 
+const pageSize = 5000
+
 const waiting = sql<number>`(
   select count(*)::int from ${callbacks} c where c.endpoint_id = ${endpoints.id} and c.finished_at is null)`
 
@@ -54,22 +56,43 @@ export async function findEndpoint(db: Database, id: string) {
   return endpoint
 }
 
+/** Nothing is known of it, so its first call is made with care. */
+const asNew = {
+  answeredAt: null,
+  failingSince: null,
+  failedAt: null,
+  breakerOpenUntil: null,
+  breakerOpenedAt: null,
+  breakerOpenings: 0,
+}
+
+/** With another URL, it counts as a new endpoint. */
 export async function updateEndpoint(
   db: Database,
   id: string,
   fields: Partial<Pick<NewEndpoint, 'url' | 'events'>>,
 ): Promise<boolean> {
-  const { rowCount } = await db.update(endpoints).set(fields).where(eq(endpoints.id, id))
+  const { rowCount } = await db
+    .update(endpoints)
+    .set({ ...fields, ...(fields.url !== undefined && asNew) })
+    .where(eq(endpoints.id, id))
   return rowCount === 1
 }
 
-const wellAgain = { failingSince: null, failedAt: null, breakerOpenUntil: null, breakerOpenedAt: null }
-
-/** Its callbacks go on, in order. Its first call is made with care, as that of a new endpoint. */
+/** Its callbacks go on at once, in order, also those that would be tried again much later. */
 export async function enableEndpoint(db: Database, id: string): Promise<boolean> {
+  for (let promoted = pageSize; promoted === pageSize; ) {
+    const { rowCount } = await db.execute(sql`
+      update callbacks set next_try_at = clock_timestamp()
+      where endpoint_id = ${id} and ctid = any(array(
+        select ctid from callbacks
+        where endpoint_id = ${id} and finished_at is null and next_try_at > now()
+        order by next_try_at limit ${pageSize} for no key update))`)
+    promoted = rowCount ?? 0
+  }
   const { rowCount } = await db
     .update(endpoints)
-    .set({ disabledAt: null, disabledReason: null, ...wellAgain, breakerOpenings: 0, answeredAt: null })
+    .set({ disabledAt: null, disabledReason: null, ...asNew })
     .where(eq(endpoints.id, id))
   return rowCount === 1
 }
@@ -85,8 +108,6 @@ export async function disableEndpoint(db: Database, id: string, reason: string):
     .where(eq(endpoints.id, id))
   return rowCount === 1
 }
-
-const pageSize = 5000
 
 /** Deletes an endpoint, then its callbacks. What is inserted at this moment goes with retention. */
 export async function deleteEndpoint(db: Database, id: string): Promise<boolean> {

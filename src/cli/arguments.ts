@@ -72,7 +72,7 @@ const momentSchema = z.iso.datetime({ offset: true })
 
 /** Returns 0 if the text is not a duration. */
 function durationMs(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,5})([smhd])$/.exec(text) ?? []
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   return Number(count ?? 0) * (unitSeconds[unit] ?? 0) * 1000
 }
 

@@ -157,7 +157,9 @@ async function testEndpoint(db: Database, endpointId: string) {
     const [first] = (await findCallback(db, { endpointId, requestId }))?.tries ?? []
     if (first) return { webhookId: webhookIdOf({ requestId, sequence: 0 }), ...first }
   }
-  throw new CliError('No worker has called the endpoint yet: check that workers run, and see: endpoint list')
+  throw new CliError(
+    'No worker has called the endpoint yet: check that workers run, and look at breakerOpenUntil and waiting in: endpoint list',
+  )
 }
 
 export function noEndpoint(id: string): CliError {

@@ -28,6 +28,8 @@ export type CallbackVerdict =
   | { result: 'gone' }
 
 const goneStatus = 410
+/** As the longest delay of the default schedule: a callback that waits much longer would be removed before its next try. */
+export const longestCallbackRetryAfterMs = 24 * 3_600_000
 
 export const isDelivered = ({ status }: Pick<CallbackAnswer, 'status'>) =>
   status !== null && status >= 200 && status < 300
@@ -40,6 +42,7 @@ export function decideCallback(
 ): CallbackVerdict {
   if (isDelivered(answer)) return { result: 'delivered' }
   if (answer.status === goneStatus) return { result: 'gone' }
-  const delayMs = retryDelayMs(tryNumber, rules, answer.retryAfterMs)
+  const retryAfterMs = Math.min(answer.retryAfterMs ?? 0, longestCallbackRetryAfterMs)
+  const delayMs = retryDelayMs(tryNumber, rules, retryAfterMs)
   return delayMs === undefined ? { result: 'given_up' } : { result: 'failed', delayMs }
 }

@@ -22,7 +22,7 @@ type Watched = Pick<Connecting, 'name' | 'log' | 'metrics'> & { waitsForMs?: num
 
 const defaultTimeoutMs = 300
 /** How long a worker's blocking connection waits for work. A shorter wait finds a dead connection sooner. */
-export const longestWaitSeconds = 4
+export const longestWaitSeconds = 3
 
 /** A command fails at once while Redis is disconnected, since a request waits for it. */
 const failFast = { enableOfflineQueue: false, maxRetriesPerRequest: 1 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -231,6 +232,20 @@ describe('an endpoint', () => {
     expect(await allFinished(endpoint)).toMatchObject([{ tried: 1 }, { tried: 1 }])
   })
 
+  test('whose callback waits for another try goes on at once when it is enabled', async () => {
+    const retryAfter = { 'Retry-After': '3600' }
+    const endpoint = await endpointAt(firstly(answer(503, retryAfter), acceptCall))
+    await accept(service, account, textBody())
+    const [waiting] = await eventually('it waits for an hour', async () => {
+      const callbacks = await callbacksOf(service, endpoint)
+      return callbacks[0]?.tried === 1 && callbacks
+    })
+    expect(waiting?.nextTryAt.getTime()).toBeGreaterThan(Date.now() + 3_500_000)
+    await disableEndpoint(service.runtime.db, endpoint.endpointId, 'by an operator')
+    await enableEndpoint(service.runtime.db, endpoint.endpointId)
+    expect(await allFinished(endpoint)).toMatchObject([{ tried: 2, givenUp: false }])
+  })
+
   test('whose secret this worker can’t open isn’t called, nor blamed for it', async () => {
     const endpoint = await endpointAt(acceptCall)
     const { sealedSecret } = await endpointRow(service, endpoint)
@@ -277,6 +292,9 @@ describe('an endpoint', () => {
     await accept(service, account, textBody())
     await eventually('the fourth waits', async () => gates[3]?.waiting === 1)
     await accept(service, account, textBody())
+    await eventually('the last is recorded', async () => (await callbacksOf(service, endpoint)).length === 6)
+    // Long enough for a worker that looks again five times a second.
+    await sleep(1000)
     expect(calls).toBe(5)
     for (const one of gates) one.open()
     await callsAt(endpoint, 6)

@@ -308,7 +308,7 @@ describe('a resend', () => {
       await recordTries(db, [tryOf(id, sequence)])
     }
     expect(await resendOfSend(db, { requestId: id, endpointId: uuidv7() })).toBe(0)
-    expect(await resendOfSend(db, { requestId: id })).toBe(2)
+    expect(await resendOfSend(db, { requestId: id, endpointId: endpoint.endpointId })).toBe(2)
     const claimed = await take()
     expect(keysOf(claimed)).toEqual([`${id} 1`])
     expect(claimed?.callbacks[0]).toMatchObject({ tried: 1, triedBeforeResend: 1 })

@@ -123,8 +123,14 @@ test('events that nobody knows are refused with those that there are', async () 
 
 test('url and events can be changed, also back to all', async () => {
   const { endpointId } = await create('https://example.com/a', '--events', 'message.sent')
-  await done('endpoint', 'update', endpointId, '--url', 'https://example.com/b', '--events', 'all')
-  expect(await listed()).toMatchObject([{ url: 'https://example.com/b', events: null }])
+  await service.runtime.db.$client.query('update endpoints set answered_at = now(), failing_since = now()')
+  await done('endpoint', 'update', endpointId, '--events', 'all')
+  expect(await listed()).toMatchObject([{ events: null, answeredAt: expect.any(String) }])
+  await done('endpoint', 'update', endpointId, '--url', 'https://example.com/b')
+  // Nothing is known of the new URL.
+  expect(await listed()).toMatchObject([
+    { url: 'https://example.com/b', answeredAt: null, failingSince: null },
+  ])
   expect((await cli('endpoint', 'update', endpointId)).stderr).toContain('--url or --events')
 })
 
@@ -196,6 +202,7 @@ describe('with a worker', () => {
     expect(verify(last.secret, then)).not.toThrow()
     for (const secret of [endpoint.secret, rotated.secret]) expect(verify(secret, then)).toThrow()
     expect((await cli('endpoint', 'rotate-secret', endpoint.endpointId, '--overlap', '8d')).status).toBe(1)
+    await done('endpoint', 'rotate-secret', endpoint.endpointId, '--overlap', '604800s')
   })
 
   test('callbacks are sent again: of a send, or those since a time that were given up', async () => {

@@ -1,4 +1,5 @@
 import type { ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
+import { testType } from '../../core/callback.ts'
 import type { CallbackTry } from '../../core/callback-outcome.ts'
 import { Moment } from '../inline-elements.tsx'
 
@@ -28,13 +29,7 @@ export function CallbackTable({
           {callbacks.map((callback) => (
             <tr>
               <td>
-                {of === 'send' ? (
-                  <a href={`/endpoints/${callback.endpointId}`}>{hostOf(callback.url)}</a>
-                ) : (
-                  <a href={`/support/${callback.requestId}/callbacks`} class="id">
-                    {callback.requestId}
-                  </a>
-                )}
+                <About of={of} {...callback} />
               </td>
               <td>
                 {callback.sequence} {callback.type}{' '}
@@ -53,6 +48,17 @@ export function CallbackTable({
         </tbody>
       </table>
     </div>
+  )
+}
+
+function About({ of, type, endpointId, url, requestId }: ShownCallback & { of: 'send' | 'endpoint' }) {
+  if (of === 'send') return <a href={`/endpoints/${endpointId}`}>{hostOf(url)}</a>
+  // The id of a test is that of no send.
+  if (type === testType) return <span class="id">{requestId}</span>
+  return (
+    <a href={`/support/${requestId}/callbacks`} class="id">
+      {requestId}
+    </a>
   )
 }
 

@@ -1,29 +1,44 @@
 import { alternate, type BenchmarkOptions, type Result } from '../benchmark.ts'
+import { nowMs } from '../clock.ts'
 import type { Figure } from '../figures.ts'
 import { openClient } from '../post.ts'
 import { inTurn, openAccounts, openChannels } from '../senders.ts'
 import { ratio } from '../speed/ratio.ts'
 import { openStage, type Stage } from '../stage.ts'
-import { throughputOfAll } from '../throughput.ts'
 
-const full = { accounts: 500, sendsOfEach: 15 }
-const quick = { accounts: 200, sendsOfEach: 10 }
+const full = { accounts: 500, sendsOfEach: 40, warmUpSends: 4000 }
+const quick = { accounts: 200, sendsOfEach: 15, warmUpSends: 2000 }
+const path = '/accept/processes'
+const withinMs = 180_000
 
 /** Whether processes stand in each other's way: two APIs and two workers on the machine, in place of one of each. */
 export async function processes({ runs, isQuick, print }: BenchmarkOptions): Promise<Result> {
-  const { accounts, sendsOfEach } = isQuick ? quick : full
+  const { accounts, sendsOfEach, warmUpSends } = isQuick ? quick : full
   const stage = await openStage()
   const other = openClient((await stage.startApi('api')).url)
   try {
-    const senders = await openChannels(await openAccounts(stage, accounts), '/accept/processes')
+    const senders = await openChannels(await openAccounts(stage, accounts), path)
     const one: Figure = { variant: 'one of each', unit: '/s', values: [] }
     const two: Figure = { variant: 'two', unit: '/s', values: [] }
-    const measure = (figure: Figure, of: Stage, workers: number) => async () => {
-      figure.values.push(await throughputOfAll(of, inTurn(senders, sendsOfEach), workers))
-      print(`processes: ${figure.variant}: ${figure.values.at(-1)?.toFixed(0)}/s`)
-    }
-    const both = { ...stage, client: { ...stage.client, postAll: inHalves(stage.client, other) } }
-    await alternate(runs, [measure(one, stage, 1), measure(two, both, 2)])
+    /** From the first accept to the last call, by workers that have done some work before. */
+    const measure =
+      (figure: Figure, { postAll }: Client, workers: number) =>
+      async () => {
+        await stage.clear()
+        await stage.startWorkers(workers)
+        await postAll(inTurn(senders, (workers * warmUpSends) / accounts))
+        await allCalled(stage, workers * warmUpSends)
+        const posts = inTurn(senders, sendsOfEach)
+        const startedAt = nowMs()
+        await postAll(posts)
+        await allCalled(stage, workers * warmUpSends + posts.length)
+        figure.values.push((posts.length * 1000) / (nowMs() - startedAt))
+        print(`processes: ${figure.variant}: ${figure.values.at(-1)?.toFixed(0)}/s`)
+      }
+    await alternate(runs, [
+      measure(one, stage.client, 1),
+      measure(two, { postAll: inHalves(stage.client, other) }, 2),
+    ])
     return ratio('processes', 'two APIs and two workers ÷ one of each', {
       of: two,
       to: one,
@@ -34,6 +49,11 @@ export async function processes({ runs, isQuick, print }: BenchmarkOptions): Pro
     await other.close()
     await stage.close()
   }
+}
+
+async function allCalled({ provider }: Stage, count: number): Promise<void> {
+  if (!(await provider.gets(count, { path }, withinMs)))
+    throw new Error(`not all ${count} were called in time`)
 }
 
 type Client = Pick<ReturnType<typeof openClient>, 'postAll'>

@@ -21,7 +21,8 @@ export const fairness: Benchmark = {
     const store = masters === undefined ? {} : { masters }
     const sizes = isQuick ? quick : full
     const { dispatch, whole, load } = await measureCapacity(sizes.capacity, store)
-    const conditions = `capacity: ${dispatch.toFixed(0)}/s dispatched, ${whole.toFixed(0)}/s accepted and dispatched; load: ${load.toFixed(0)}/s`
+    const on = masters === undefined ? 'one Redis' : `a Cluster of ${masters} masters`
+    const conditions = `on ${on}; capacity: ${dispatch.toFixed(0)}/s dispatched, ${whole.toFixed(0)}/s accepted and dispatched; load: ${load.toFixed(0)}/s`
     print(conditions)
     const results: Result[] = []
     for (const one of cases.filter(({ name }) => isChosen(name))) {

@@ -19,7 +19,9 @@ export async function idlePercent(masters: number, { settleSeconds, seconds }: t
     await sleep(settleSeconds * 1000)
     const before = await used()
     await sleep(seconds * 1000)
-    return ((await used()) - before) * (100 / seconds)
+    const usedSeconds = (await used()) - before
+    if (!(usedSeconds > 0)) throw new Error('the worker has ended')
+    return usedSeconds * (100 / seconds)
   } finally {
     await stage.close()
   }

@@ -4,6 +4,7 @@ import { enqueuer } from '../../../src/api/send/enqueue.ts'
 import { newId } from '../../../src/core/new-id.ts'
 import { Deadline } from '../../../src/platform/deadline.ts'
 import { createLogger } from '../../../src/platform/logger.ts'
+import { readyWithin } from '../../../src/platform/redis.ts'
 import { readSettings } from '../../../src/platform/settings.ts'
 import { sharedLimiters } from '../../../src/platform/shared-limiter.ts'
 import { openRuntime } from '../../../src/runtime.ts'
@@ -34,7 +35,8 @@ export async function redisMicros(
   { sends, inFlight }: typeof full,
 ): Promise<number[]> {
   await Promise.all(store.nodes.map((node) => node.flushdb()))
-  const environment = { ...testSecrets, DATABASE_URL: databaseUrl, ...settingsOf(store) }
+  const patient = { REDIS_URL: `${store.redisUrl}?commandTimeout=${deadlineMs}` }
+  const environment = { ...testSecrets, DATABASE_URL: databaseUrl, ...settingsOf(store), ...patient }
   const settings = readSettings(undefined, { ...environment, PORT: '0', NODE_ENV: 'production' })
   const log = createLogger('silent')
   const api = openRuntime('api', settings, log)
@@ -66,7 +68,7 @@ export async function redisMicros(
     micros: await Promise.all(store.nodes.map(cpuMicros)),
   })
   try {
-    await queueWorker.ready()
+    await Promise.all([queueWorker.ready(), ...api.shards.map(({ redis }) => readyWithin(redis, deadlineMs))])
     await sendAll(warmUpSends)
     const idle = await read()
     await sleep(idleMs)

@@ -28,11 +28,12 @@ describe('what becomes of a callback', () => {
     expect(decideCallback({ ...answer, status: 500 }, 3, rules)).toEqual({ result: 'given_up' })
   })
 
-  test('a longer Retry-After is heeded, a shorter one is not', () => {
+  test('a longer Retry-After is heeded, up to a day, a shorter one is not', () => {
     const failed = (retryAfterMs: number) =>
       decideCallback({ ...answer, status: 503, retryAfterMs }, 1, rules)
     expect(failed(60_000)).toEqual({ result: 'failed', delayMs: 60_000 })
     expect(failed(1000)).toEqual({ result: 'failed', delayMs: 5000 })
+    expect(failed(7 * 86_400_000)).toEqual({ result: 'failed', delayMs: 86_400_000 })
   })
 })
 
