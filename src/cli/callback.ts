@@ -17,7 +17,7 @@ interface ResendOptions {
 export function callbackCommands(program: Command, answer: Answerer): void {
   program
     .command('callback')
-    .description('callbacks: the calls of endpoints')
+    .description('callbacks: the calls to endpoints')
     .command('resend')
     .description('call endpoints once more, with the same webhook-id: of a send, or all since a time')
     .argument('[requestId]', 'one send')

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 export type ProcessKind = 'api' | 'worker' | 'admin'
 
-/** Node.js looks this often how late its timers are. Every 10 ms, its default, would wake an idle process as often. */
+/** How often Node.js measures the delay of the event loop. Its default of 10 ms would wake an idle process 100 times a second. */
 const eventLoopLookEveryMs = 50
 
 export type Metrics = ReturnType<typeof createMetrics>

@@ -21,7 +21,7 @@ interface Connecting {
 type Watched = Pick<Connecting, 'name' | 'log' | 'metrics'> & { waitsForMs?: number }
 
 const defaultTimeoutMs = 300
-/** How long a worker's blocking connection waits for work. A shorter wait finds a dead connection sooner. */
+/** How long a worker's blocking connection waits for work. A shorter wait finds a dead connection sooner, and costs an idle worker more. */
 export const longestWaitSeconds = 3
 
 /** A command fails at once while Redis is disconnected, since a request waits for it. */

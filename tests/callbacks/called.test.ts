@@ -319,6 +319,28 @@ test('wake-ups alone bring a worker to what is new, and to what is tried again',
   await service.stopWorkers()
 })
 
+test('an endpoint that keeps failing opens its circuit breaker, and an answer closes it', async () => {
+  let isWell = false
+  const endpoint = await endpointAt((request, response) =>
+    (isWell ? acceptCall : answer(503))(request, response),
+  )
+  await service.startWorker('impatient', { times: { ...times, failingForMs: 0 } })
+  for (let send = 0; send < 3; send++) await accept(service, account, textBody())
+  const logged = (event: string) =>
+    eventually(event, async () =>
+      service.logs.some((line) => line.event === event && line.endpointId === endpoint.endpointId),
+    )
+  await logged('breaker_opened')
+  expect((await endpointRow(service, endpoint)).breakerOpenUntil?.getTime()).toBeGreaterThan(Date.now())
+  isWell = true
+  await service.runtime.db.$client.query('update endpoints set breaker_open_until = now() where id = $1', [
+    endpoint.endpointId,
+  ])
+  await logged('breaker_closed')
+  expect(await endpointRow(service, endpoint)).toMatchObject({ breakerOpenUntil: null, failingSince: null })
+  await service.stopWorkers()
+})
+
 test('the claim of a worker that died is given up, and its endpoint called', async () => {
   const endpoint = await endpointAt(acceptCall)
   const { endpointId } = endpoint

@@ -330,6 +330,21 @@ describe('a resend', () => {
   })
 })
 
+test('a callback is kept no longer than its send', async () => {
+  const { db } = service.runtime
+  const id = '01890000-0000-7000-8000-000000000009'
+  await db.$client.query(
+    `insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                        close_conversation, status, attempt, finished_at)
+     values ($1, $2, $3, 'phone', '+491', 'text', '{}', false, 'sent', 1, now() - interval '2 days')`,
+    [id, account.accountId, account.channelId],
+  )
+  await add(id, 1)
+  const { sends: trim } = retentionTrims({ days: 1, mediaHours: 24, callbackDays: 7 })
+  await trim?.(db, 100)
+  expect(await callbacksOf(service, endpoint)).toEqual([])
+})
+
 test('retention removes old callbacks, also of deleted endpoints, and keeps young ones of old sends', async () => {
   const { db } = service.runtime
   const old = '01890000-0000-7000-8000-0000000000'

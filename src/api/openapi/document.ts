@@ -40,7 +40,7 @@ export function openApiDocument(settings: DocumentSettings) {
         name: 'Messages',
         description: 'Send messages now or later, cancel them, list them, and read their state and timeline.',
       },
-      { name: 'Callbacks', description: 'What the endpoints of an account get.' },
+      { name: 'Callbacks', description: 'Calls to the endpoints of an account.' },
       { name: 'Receipts', description: 'What providers report after they have accepted a message.' },
       ...(publicBaseUrl === undefined ? [] : [{ name: 'Media', description: 'Links for providers.' }]),
       { name: 'Health', description: 'For load balancers.' },
