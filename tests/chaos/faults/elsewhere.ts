@@ -8,7 +8,7 @@ const warmUp = { count: 100, seconds: 4 }
 const sendsAlone = 10
 /** Sooner than the reconciler would add a wake-up that wasn't enqueued. */
 const enqueuedWithinMs = 2000
-/** A frozen worker may have been handed the wake-up call of a queue, which others look at again after 2 s. */
+/** A frozen worker may have been handed the wake-up call of a queue, which others look at again after 3 s. */
 const deliveredWithinMs = 5000
 
 /** What of a Redis of its own a fault strikes. */
