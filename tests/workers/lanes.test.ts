@@ -37,6 +37,8 @@ test.concurrent('a send that waits for the one before it takes no slot, and dela
   await traffic.startWorkers('a')
   const waiting = await traffic.sendLane(slow, 20, contact)
   await traffic.expectSent([await traffic.send(quick, contact), await traffic.send(quick)])
+  // Its wake-up is taken before it is called.
+  await eventually('the first is called', async () => traffic.orderOf(waiting).length > 0)
   await eventually('one slot taken', async () => (await countOf(traffic.service, 'queue', 'active')) === 1)
   expect(traffic.orderOf(waiting)).toEqual(waiting.slice(0, 1))
   hung.open()
