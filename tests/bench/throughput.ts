@@ -51,9 +51,9 @@ export async function dispatchThroughput(
 }
 
 /** The same while sends are being accepted at full speed. */
-export async function throughputOfAll(stage: Stage, posts: readonly Post[], workers = 1): Promise<number> {
+export async function throughputOfAll(stage: Stage, posts: readonly Post[]): Promise<number> {
   await stage.clear()
-  await stage.startWorkers(workers)
+  await stage.startWorkers(1)
   await stage.client.postAll(posts)
   return await callsPerSecond(stage, posts.length, {})
 }
