@@ -20,6 +20,8 @@ const longestRetryDelayMs = 1200
 const sendsBeforeFreeze = 25
 /** Enough that some are still being delivered a moment later. */
 const inFlightAtFreeze = 5
+/** A thawed worker stands still once more, as on a loaded machine: it has begun to go on, and answers come meanwhile. */
+const stutter = { afterMs: 35, forMs: 900 }
 /** PostgreSQL ends a statement that a stopped process had sent. */
 const statementEndsMs = 50
 
@@ -84,6 +86,10 @@ export const workerFreeze: Fault = {
         phase.notes.push(`${inFlight.length} sends in flight at the frozen worker`)
         if (inFlight.length === 0) phase.violations.push('the frozen worker had no send in flight')
         await sleep(freezeSeconds * 1000)
+        process.kill(frozen.pid, 'SIGCONT')
+        await sleep(stutter.afterMs)
+        process.kill(frozen.pid, 'SIGSTOP')
+        await sleep(stutter.forMs)
       } finally {
         process.kill(frozen.pid, 'SIGCONT')
       }

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { stat } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Moved, withinTimeLimit } from '../../../workers/sends/dispatch/time-limit.ts'
@@ -49,4 +51,18 @@ test.concurrent('a call that moves nothing ends after the timeout', async () => 
   expect(result).toBe('aborted')
   expect(span.tookMs).toBeGreaterThanOrEqual(timeoutMs)
   expectSooner(span, timeoutMs + timeToHeedMs)
+})
+
+test('an answer that arrives while the process stands still at the end of the time is read before the call is aborted', async () => {
+  // Both callbacks run when Node.js polls, like those of the network. The second one is due before the time limit's timer.
+  const work = (signal: AbortSignal) =>
+    new Promise((resolve) => {
+      signal.addEventListener('abort', () => resolve('aborted'))
+      const standStillAsTheAnswerComes = () => {
+        randomBytes(16, () => resolve('answered'))
+        for (const until = performance.now() + 200; performance.now() < until; );
+      }
+      setTimeout(() => stat('.', standStillAsTheAnswerComes), timeoutMs + 10)
+    })
+  expect(await withinTimeLimit(timeoutMs, work, 'left behind')).toBe('answered')
 })

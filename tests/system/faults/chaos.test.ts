@@ -31,6 +31,6 @@ test.concurrent.for(['processes', 'stores'] as const)(
     const lines = all.map(({ line }) => line).join('\n')
     const isTimeAlone = all.every(({ what, stoodStillMs }) => isOfTime(what) && stoodStillMs > notableMs)
     if (all.length > 0 && isTimeAlone) throw new StoodStill(lines)
-    expect(lines, again).toBe('')
+    expect(lines, `${lines}\n${again}`).toBe('')
   },
 )
