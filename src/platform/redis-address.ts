@@ -68,6 +68,8 @@ export function parseRedisUrl(text: string): RedisAddress {
   if (master === '') throw wrong('has to name the master after the hosts', kind)
   if (!/^\d{1,4}$/.test(database) || rest.length > 0)
     throw wrong('has to end with the master or its database', kind)
+  if (query.has('sentinelUsername') && !query.has('sentinelPassword'))
+    throw wrong('has a sentinelUsername without a sentinelPassword', kind)
   const sentinelLogin = query.has('sentinelPassword')
     ? clean({ username: query.get('sentinelUsername'), password: query.get('sentinelPassword') })
     : login

@@ -7,6 +7,7 @@ import type { RedisAddress } from './redis-address.ts'
 export type ClientOptions = Omit<RedisOptions, 'replyMapping'>
 
 const sentinelAnswersWithinMs = 1000
+const isOfReplica = /^READONLY /
 /** ioredis connects again, and sends the refused command on the new connection. */
 const sendAgain = 2
 
@@ -18,7 +19,10 @@ export function openClient(
 ): Redis {
   const retryStrategy = () => reconnectEveryMs
   const common: ClientOptions = { ...options, retryStrategy }
-  if (address.kind === 'single') return new Redis(address.url, common)
+  if (address.kind === 'single') {
+    // Its address may have moved to another Redis.
+    return new Redis(address.url, { ...common, reconnectOnError: ({ message }) => isOfReplica.test(message) })
+  }
   if (address.kind === 'cluster') return openAtSlot(address, slotOfKey(prefix), common, reconnectEveryMs)
   const { sentinels, sentinelLogin, master, database, login, hasTls } = address
   return new Redis({
@@ -35,7 +39,7 @@ export function openClient(
     sentinelRetryStrategy: retryStrategy,
     sentinelCommandTimeout: sentinelAnswersWithinMs,
     // A master that Sentinel has made a replica.
-    reconnectOnError: reconnectAt(/^READONLY /, common),
+    reconnectOnError: reconnectAt(isOfReplica, common),
   })
 }
 

@@ -1,12 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
 import { createLogger } from '../../../src/platform/logger.ts'
 import { queueFaults } from '../../../workers/upkeep/queue-faults.ts'
 import { type BreakableServers, startBreakableServers } from '../../support/breakable-servers.ts'
+import { startFollower } from '../../support/follower.ts'
+import { soonReconciled } from '../../support/service.ts'
+import { startTcpProxy } from '../../support/tcp-proxy.ts'
 import { startTraffic } from '../../support/traffic.ts'
 import { eventually } from '../../support/wait.ts'
-import { gate } from '../../support/webhook-receiver.ts'
+import { answer, gate } from '../../support/webhook-receiver.ts'
 
 let reaper: Reaper
 let servers: BreakableServers
@@ -77,6 +81,35 @@ test.each([
   },
   60_000,
 )
+
+test('a Redis that became a replica is left as soon as its address leads to the new master, although its connections stay', async (context) => {
+  const successor = await startBreakableServers(reaper)
+  context.onTestFinished(() => successor.stop())
+  const proxy = await startTcpProxy(servers.redisUrl)
+  context.onTestFinished(() => proxy.close())
+  const { service, ...traffic } = await startTraffic(
+    context,
+    { REDIS_URL: proxy.url },
+    { stores: { ...servers, redisUrl: proxy.url } },
+  )
+  const channelId = await traffic.buildWebhook(answer(200))
+  // No reconciler: only a wake-up brings it to a send.
+  await startFollower(context, service)
+  await traffic.expectSent([await traffic.send(channelId)])
+
+  await servers.refuseWrites()
+  context.onTestFinished(() => servers.takeWrites())
+  proxy.moveTo(successor.redisUrl)
+  // Both of them learn it by being refused.
+  const learns = await traffic.send(channelId)
+  await eventually('a send goes through the new master', async () => {
+    const id = await traffic.send(channelId)
+    await sleep(500)
+    return traffic.receiver.callsOf(id).length > 0
+  })
+  await service.startWorker('that finds what was refused', { times: soonReconciled })
+  await traffic.expectSent([learns])
+})
 
 test('a period of refused writes is one log line, and each wake-up that fails one line with its requestId', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
