@@ -21,8 +21,10 @@ const inOneProcess = { isolate: false }
 /** Most files wait more than they compute: four keep two cores busy, and more would make each other miss their times. */
 const together = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 const stores = 'tests/support/global-setup.ts'
+const inTurns = 'tests/system/{faults,clock}/**'
+const onCluster = 'tests/system/cluster/**'
 
-/** Four tiers, by directory. `npm test` runs the first two, `npm run test:system` the others. */
+/** Five tiers, by directory. `npm test` runs the first two, `npm run test:system` the others. */
 export default defineConfig({
   test: {
     // What was compiled for an earlier run, as long as its source is the same: a run of one file starts a second sooner.
@@ -52,24 +54,35 @@ export default defineConfig({
       {
         test: {
           ...common,
-          name: 'system',
+          name: 'processes',
           include: ['tests/system/**/*.test.ts'],
-          exclude: ['tests/system/cluster/**'],
+          exclude: [inTurns, onCluster],
           globalSetup: stores,
-          // They load or strike whole processes, and hold answers against the clock: one after the other.
-          maxWorkers: 1,
+          // Each starts several processes, and waits for them: two keep two cores busy.
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
       },
       {
         test: {
           ...common,
+          name: 'system',
+          include: [`${inTurns}/*.test.ts`],
+          globalSetup: stores,
+          // They strike processes under load, and hold answers against the clock: one after the other.
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          ...common,
           name: 'cluster',
-          include: ['tests/system/cluster/**/*.test.ts'],
+          include: [`${onCluster}/*.test.ts`],
           globalSetup: stores,
           env: { STORES: 'cluster' },
           ...together,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -71,7 +71,8 @@ export function uncertainAtAll(
   { rows }: { rows: readonly Pick<PhaseRow, 'requestId' | 'status' | 'failure' | 'finishedAt'>[] },
 ): string[] {
   const callsOf = groupBy(provider.calls, ({ requestId }) => requestId)
-  const isAnsweredLate = ({ requestId, finishedAt = 0 }: (typeof rows)[number]) =>
+  const isAnsweredLate = ({ requestId, failure, finishedAt = 0 }: (typeof rows)[number]) =>
+    failure?.endsWith('in time') &&
     callsOf.get(requestId)?.every(({ answeredAt = Infinity }) => answeredAt > finishedAt)
   const uncertain = rows.filter(({ status }) => status === 'uncertain')
   const late = uncertain.filter(isAnsweredLate)

@@ -3,7 +3,7 @@ import { groupBy } from '../../support/group-by.ts'
 import { between } from '../../support/random.ts'
 import { eventually } from '../../support/wait.ts'
 import { burst, load } from '../clients.ts'
-import { type Fault, type Findings, lateness, violation, violationsOf } from '../fault.ts'
+import { type Fault, type Findings, lateness, uncertainAtAll, violation, violationsOf } from '../fault.ts'
 import type { Member } from '../fleet.ts'
 import type { Phase, PhaseRow } from '../phase.ts'
 import type { World } from '../world.ts'
@@ -119,14 +119,11 @@ export const workerFreeze: Fault = {
 }
 
 /** Only a send that was in flight at a killed worker may be uncertain. */
-export function uncertainOnlyInFlight({ inFlightAtKills }: Phase, { rows }: Findings): string[] {
-  const inFlight = new Set(inFlightAtKills.map(({ requestId }) => requestId))
+export function uncertainOnlyInFlight(phase: Phase, { rows }: Findings): string[] {
+  const inFlight = new Set(phase.inFlightAtKills.map(({ requestId }) => requestId))
   const uncertain = rows.filter(({ status }) => status === 'uncertain')
   return [
-    ...violationsOf(
-      uncertain.filter(({ requestId }) => !inFlight.has(requestId)),
-      'was in flight at no killed worker',
-    ),
+    ...uncertainAtAll(phase, { rows: uncertain.filter(({ requestId }) => !inFlight.has(requestId)) }),
     ...violationsOf(
       uncertain.filter(({ onUncertain }) => onUncertain === 'resend'),
       'was to be sent again',

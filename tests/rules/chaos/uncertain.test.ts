@@ -23,6 +23,11 @@ test.each([[[99]], [[99, 101]], [[]]])('an uncertain send whose calls were answe
   expect(violations.some(isOfTime)).toBe(false)
 })
 
+test('an uncertain send whose worker was given up is not', () => {
+  const violations = uncertainAtAll(answered(101), { rows: [{ ...row, failure: 'the worker was lost' }] })
+  expect(violations).toEqual(['1 sends are uncertain: the worker was lost'])
+})
+
 test('no other send is', () => {
   expect(uncertainAtAll(answered(101), { rows: [{ ...row, status: 'sent', failure: null }] })).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isOfTime } from '../../chaos/fault.ts'
+import { type Fault, isOfTime } from '../../chaos/fault.ts'
 import { faultsOn } from '../../chaos/faults/index.ts'
 import { runChaos } from '../../chaos/run.ts'
 import { short } from '../../chaos/scale.ts'
@@ -8,18 +8,20 @@ import { StoodStill } from '../../support/standstill.ts'
 /** Of an answer's deadline a fifth. */
 const notableMs = 200
 
-/** Side by side, since most of the time is spent waiting for leases to lapse. */
-const ofProcesses = ['worker-kill', 'api-kill', 'poison', 'rolling-restarts', 'same-key']
-/** Their tests are of their own: sentinel.test.ts. */
+/** Those of Sentinels have a test of their own: sentinel.test.ts. */
 const faults = faultsOn.redis.filter(({ name }) => !name.startsWith('sentinel-'))
+const ofRedisAndProcesses = /^redis-|^(worker-kill|api-kill|poison|rolling-restarts|same-key)$/
+const isOfThose = ({ name }: Fault) => ofRedisAndProcesses.test(name)
+/** Side by side, since most of the time is spent waiting, such as for leases to lapse. Both take about as long. */
 const groups = {
-  processes: faults.filter(({ name }) => ofProcesses.includes(name)),
-  stores: faults.filter(({ name }) => !ofProcesses.includes(name)),
+  'Redis and processes': faults.filter(isOfThose),
+  'PostgreSQL, provider and clocks': faults.filter((fault) => !isOfThose(fault)),
 }
+type Group = keyof typeof groups
 
-test.concurrent.for(['processes', 'stores'] as const)(
+test.concurrent.for(Object.keys(groups) as Group[])(
   'no send is lost, doubled or stuck: %s',
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async (group, { onTestFailed }) => {
     const names = groups[group].map(({ name }) => name).join(',')
     const again = `npm run chaos -- --short --seed ${short.seed} --sends ${short.sends} --faults ${names}`
