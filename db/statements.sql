@@ -23,7 +23,11 @@ select count(*) filter (where e.disabled_at is null and c.next_try_at <= clock_t
        count(*) filter (where e.disabled_at is null and c.next_try_at > clock_timestamp())::int as later,
        count(*) filter (where e.disabled_at is not null)::int as disabled,
        greatest(0, coalesce(extract(epoch from clock_timestamp() - min(c.next_try_at)
-         filter (where e.disabled_at is null and e.failing_since is null))::float8, 0)) as "oldestDue"
+         filter (where e.disabled_at is null and e.failing_since is null and coalesce((
+             select false from callbacks earlier
+             where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
+               and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
+             limit 1), true)))::float8, 0)) as "oldestDue"
 from callbacks c join endpoints e on e.id = c.endpoint_id
 where c.finished_at is null;
 
@@ -111,7 +115,7 @@ order by id;
 -- callbacks_of_send: Lists the callbacks of a send, for the support page.
 select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
   c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",
-  c.next_try_at as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
+  greatest(c.next_try_at, e.breaker_open_until) as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
   not coalesce((
       select false from callbacks earlier
       where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
@@ -1553,7 +1557,7 @@ returning request_id as "requestId", case when sends.overflow then sends.channel
 -- newest_callbacks: Lists the callbacks of an endpoint about the newest sends, for its page.
 select e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
   c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",
-  c.next_try_at as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
+  greatest(c.next_try_at, e.breaker_open_until) as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
   not coalesce((
       select false from callbacks earlier
       where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id

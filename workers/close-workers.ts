@@ -23,6 +23,11 @@ export const queueWorkerOptions = ({ redis, prefix }: Shard, times: WorkerTimes)
   ...leaveNothing,
 })
 
+/** How many wake-ups a worker takes from a shard. Each shard may be busier than others, but must not hoard what all slots hold. */
+export function concurrencyOf(most: number, shards: number): number {
+  return Math.min(most, Math.max(2, Math.ceil((2 * most) / shards)))
+}
+
 /**
  * Closes BullMQ's workers. Everything is in PostgreSQL when what is in flight has ended: if Redis is down and jobs stay, the next
  * worker finds that nothing is left to do.

@@ -4,7 +4,7 @@ import { logFault } from '../src/platform/logger.ts'
 import type { Metrics } from '../src/platform/metrics.ts'
 import type { Shard } from '../src/queue/shard.ts'
 import type { Needs } from '../src/runtime.ts'
-import { closeWorkers, type QueueWorker, queueWorkerOptions } from './close-workers.ts'
+import { closeWorkers, concurrencyOf, type QueueWorker, queueWorkerOptions } from './close-workers.ts'
 import type { InFlight } from './in-flight.ts'
 import type { NextWakeUp } from './sends/send-states.ts'
 import type { Queues } from './sends/wake-next/wake.ts'
@@ -92,11 +92,6 @@ export function startQueueWorker(
       await closeWorkers(workers, shards, () => inFlight.ended(), times.finishJobsWithinMs)
     },
   }
-}
-
-/** How many wake-ups a worker takes from a shard. Each shard may be busier than others, but must not hoard what all slots hold. */
-function concurrencyOf(most: number, shards: number): number {
-  return Math.min(most, Math.max(2, Math.ceil((2 * most) / shards)))
 }
 
 function showSlots(metrics: Metrics, slots: Slots, maxInFlight: number): void {

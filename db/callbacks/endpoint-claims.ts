@@ -40,7 +40,7 @@ export interface ClaimedEndpoint {
 }
 
 /** After this long without a 2xx, an endpoint is called as carefully as a new one. */
-const answeringForMinutes = 10
+export const answeringForMinutes = 10
 const answersNotedEverySeconds = 60
 
 /**

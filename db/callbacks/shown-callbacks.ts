@@ -24,7 +24,7 @@ export interface ShownCallback {
 const columns = sqlText`
   e.id as "endpointId", e.url, e.disabled_at is not null as "isDisabled",
   c.request_id as "requestId", c.sequence, c.type, c.created_at as "createdAt",
-  c.next_try_at as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
+  greatest(c.next_try_at, e.breaker_open_until) as "nextTryAt", c.finished_at as "finishedAt", c.given_up as "givenUp",
   not ${isFirst}
     as "isBehind",
   c.tried, c.tries`

@@ -1,4 +1,5 @@
 import type { ProviderName } from '../../src/core/providers/index.ts'
+import { isFirst } from '../callbacks/endpoint-claims.ts'
 import { hasLimits, isDue, isHeadOfAll, isHeld, isQueued } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
@@ -119,7 +120,7 @@ const callbacksStatement = prepared<Omit<CallbackBacklog, 'disabledEndpoints' | 
            count(*) filter (where e.disabled_at is null and c.next_try_at > clock_timestamp())::int as later,
            count(*) filter (where e.disabled_at is not null)::int as disabled,
            greatest(0, coalesce(extract(epoch from clock_timestamp() - min(c.next_try_at)
-             filter (where e.disabled_at is null and e.failing_since is null))::float8, 0)) as "oldestDue"
+             filter (where e.disabled_at is null and e.failing_since is null and ${isFirst}))::float8, 0)) as "oldestDue"
     from callbacks c join endpoints e on e.id = c.endpoint_id
     where c.finished_at is null`,
 )

@@ -29,7 +29,7 @@ export type CallbackVerdict =
 
 const goneStatus = 410
 /** As the longest delay of the default schedule: a callback that waits much longer would be removed before its next try. */
-const longestCallbackRetryAfterMs = 24 * 3_600_000
+export const longestCallbackRetryAfterMs = 24 * 3_600_000
 
 export const isDelivered = ({ status }: Pick<CallbackAnswer, 'status'>) =>
   status !== null && status >= 200 && status < 300

@@ -30,11 +30,8 @@ await runProcess(async () => {
   const server = createServer(async (request, response) => {
     try {
       const body = Buffer.concat(await request.toArray())
-      const { type, data } = webhook.verify(body, request.headers as Record<string, string>) as Callback
-      const { requestId, sequence, status, delivery } = data
-      console.log(
-        `${type}  ${requestId}  sequence ${sequence}, status ${status}${delivery ? `, ${delivery}` : ''}`,
-      )
+      const callback = webhook.verify(body, request.headers as Record<string, string>) as Callback
+      console.log(lineOf(callback))
       response.end()
     } catch (error) {
       console.log(`refused: ${(error as Error).message}`)
@@ -52,14 +49,27 @@ await runProcess(async () => {
   console.log(
     `The endpoint ${id} gets a callback about each change of a send of ${account.name}. Send a message; Ctrl-C ends this.\n`,
   )
+  let isStopping = false
   const stop = async () => {
-    await deleteEndpoint(db, id).catch(() => {})
-    process.exit(0)
+    if (isStopping) return
+    isStopping = true
+    await deleteEndpoint(db, id).catch((error: Error) => {
+      console.error(`The endpoint could not be deleted (${error.message}): endpoint delete ${id}`)
+      process.exitCode = 1
+    })
+    process.exit()
   }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void stop())
+  // Not only once: one Ctrl-C arrives twice, and the second one must not end the deletion.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop())
 })
 
 interface Callback {
   type: string
-  data: { requestId: string; sequence: number; status: string; delivery: string | null }
+  /** Of a test, only the endpoint. */
+  data: { requestId?: string; sequence?: number; status?: string; delivery?: string | null }
+}
+
+function lineOf({ type, data: { requestId, sequence, status, delivery } }: Callback): string {
+  if (requestId === undefined) return type
+  return `${type}  ${requestId}  sequence ${sequence}, status ${status}${delivery ? `, ${delivery}` : ''}`
 }

@@ -96,7 +96,7 @@ const environment = z.object({
   RETRY_DELAYS_SECONDS: delays.default([1, 5, 25, 120, 600, 2400, 7200]),
   SCHEDULE_MAX_DAYS: whole(1, 365).default(30),
   CALLBACK_RETRY_DELAYS_SECONDS: delays.default([5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]),
-  CALLBACK_TIMEOUT_SECONDS: whole(1, 60).default(15),
+  CALLBACK_TIMEOUT_SECONDS: whole(1, 25).default(15),
   CALLBACK_CONCURRENCY: whole(2, 1000).default(64),
   CALLBACK_RETENTION_DAYS: whole(1, 90).default(7),
   RETENTION_DAYS: whole(1, 36_500).default(90),

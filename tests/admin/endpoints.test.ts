@@ -1,5 +1,6 @@
+import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { disableEndpoint } from '../../db/callbacks/endpoints.ts'
+import { addTest, disableEndpoint } from '../../db/callbacks/endpoints.ts'
 import { startTestAdmin, type TestAdmin } from '../support/admin.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint } from '../support/endpoints.ts'
@@ -69,6 +70,16 @@ test('an endpoint: since when it fails, what waits, its last answers', async () 
   expect((await getPage(`${admin.url}/support/${requestId}/callbacks`)).text).toContain(
     'the endpoint is disabled',
   )
+})
+
+test('a test of an endpoint leads to no send', async () => {
+  const endpoint = await endpointOf()
+  const id = uuidv7()
+  await addTest(service.runtime.db, endpoint.endpointId, id)
+  await tried(endpoint, 1)
+  const { text, html } = await page(endpoint)
+  for (const part of [id, 'endpoint.test']) expect(text).toContain(part)
+  expect(html).not.toContain(`/support/${id}`)
 })
 
 test('sending again from a time', async () => {

@@ -4,13 +4,14 @@ import { Webhook } from 'standardwebhooks'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { claimEndpoints } from '../../db/callbacks/endpoint-claims.ts'
-import { disableEndpoint, enableEndpoint } from '../../db/callbacks/endpoints.ts'
+import { addTest, disableEndpoint, enableEndpoint } from '../../db/callbacks/endpoints.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import { lapse, sweepOnce } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
 import { cancel, inSeconds } from '../support/later.ts'
 import { livingWorker } from '../support/living-worker.ts'
+import { faultBy } from '../support/openapi.ts'
 import { neverReconciled, soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
@@ -142,6 +143,19 @@ describe('an endpoint', () => {
     expect(call.body).not.toMatch(/Some content|15155512345/)
     const [callback] = await allFinished(endpoint)
     expect(callback).toMatchObject({ tried: 1, givenUp: false, tries: [{ status: 200, reason: null }] })
+  })
+
+  test('gets bodies as the OpenAPI document has them, of changes and of a test', async () => {
+    const endpoint = await endpointAt(acceptCall)
+    await accept(service, account, textBody('Hello', '+15550100107'))
+    await addTest(service.runtime.db, endpoint.endpointId, uuidv7())
+    const bodies = (await callsAt(endpoint, 4)).map(dataOf)
+    const types = bodies.map(({ type }) => type).sort()
+    expect(types).toEqual(['endpoint.test', 'message.delivered', 'message.read', 'message.sent'])
+    for (const body of bodies) {
+      const schema = body.type === 'endpoint.test' ? 'EndpointTest' : 'SendChange'
+      expect(faultBy(schema, body), JSON.stringify(body)).toBeUndefined()
+    }
   })
 
   test('is told in order of a send', async () => {

@@ -1,4 +1,8 @@
+import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { disableEndpoint, rotateSecret } from '../../db/callbacks/endpoints.ts'
+import { mintWebhookSecret } from '../../src/core/callback.ts'
+import { sealConfig } from '../../src/core/sealed-config.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
 import { soonReconciled, startTestService, type TestService } from '../support/service.ts'
@@ -28,7 +32,7 @@ beforeAll(async () => {
   service = await startTestService({
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
     CALLBACK_CONCURRENCY: String(concurrency),
-    CALLBACK_TIMEOUT_SECONDS: '60',
+    CALLBACK_TIMEOUT_SECONDS: '25',
     CALLBACK_RETRY_DELAYS_SECONDS: '1,60',
   })
 })
@@ -122,4 +126,44 @@ test('a new endpoint is called at once, however many that have failed never answ
   // Within less than a time-out.
   await delivered(fresh, 1)
   expect(hanging).toBe(concurrency * 0.375)
+})
+
+test('an endpoint that waited long for a slot is called as it is by then: with its new secret, or not if it is disabled', async () => {
+  const narrow = await startTestService(
+    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
+    service.stores,
+  )
+  const endpointClaimMs = 50
+  await narrow.startWorker('with one slot', { times: { ...soonReconciled, endpointClaimMs } })
+  onTestFinished(() => narrow.stop())
+  const slow = gate()
+  const holder = await endpointAt(firstly(acceptCall, slow.behaviour))
+  const [rotated, disabled] = [await endpointAt(acceptCall), await endpointAt(acceptCall)]
+  await accept(narrow, account, textBody())
+  for (const endpoint of [holder, rotated, disabled]) await delivered(endpoint, 1)
+
+  await accept(narrow, account, textBody())
+  await eventually('one holds the slot', async () => slow.waiting === 1)
+  await eventually('the others wait for it', async () => {
+    const rows = await Promise.all([rotated, disabled].map((endpoint) => endpointRow(narrow, endpoint)))
+    return rows.every(({ claimId }) => claimId !== null)
+  })
+  const { db, settings } = narrow.runtime
+  const secret = mintWebhookSecret()
+  const id = rotated.endpointId
+  await rotateSecret(db, {
+    ...{ id, sealedSecret: sealConfig({ secret }, id, settings.CREDENTIALS_KEY), overlapSeconds: 0 },
+  })
+  await disableEndpoint(db, disabled.endpointId, 'by an operator')
+  slow.open()
+  await delivered(rotated, 2)
+  const callsOf = async (endpoint: Endpoint) => {
+    const { pathname } = new URL((await endpointRow(narrow, endpoint)).url)
+    return receiver.calls.filter(({ path }) => path === pathname)
+  }
+  const call = (await callsOf(rotated)).at(-1)
+  expect(() =>
+    new Webhook(secret).verify(call?.body ?? '', call?.headers as Record<string, string>),
+  ).not.toThrow()
+  expect(await callsOf(disabled)).toHaveLength(1)
 })

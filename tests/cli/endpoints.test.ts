@@ -1,5 +1,7 @@
 import { Webhook } from 'standardwebhooks'
+import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createEndpoint } from '../../db/callbacks/endpoints.ts'
 import { sendChangeTypes } from '../../src/core/callback.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
@@ -81,8 +83,18 @@ test('an endpoint is created with a secret that is shown once, and sealed', asyn
   ])
 })
 
-test('an account has ten at most', async () => {
-  for (let count = 0; count < 10; count++) await create('https://example.com/callbacks')
+test('an account has ten at most, also of those created at once', async () => {
+  const many = Array.from({ length: 15 }, () => uuidv7())
+  const { accountId } = account
+  const created = await Promise.all(
+    many.map((id) =>
+      createEndpoint(service.runtime.db, {
+        ...{ id, accountId, url: 'https://example.com/callbacks', events: null, sealedSecret: '' },
+      }),
+    ),
+  )
+  expect(created.filter(Boolean)).toHaveLength(10)
+  expect(await listed()).toHaveLength(10)
   const { status, stderr } = await cli(
     ...['endpoint', 'create', '--account', account.accountId, '--url', 'https://example.com/callbacks'],
   )

@@ -7,7 +7,7 @@ import { restoreEndpointsOnShards, type Shard } from '../../src/queue/shard.ts'
 import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { CallBack } from '../call-back.ts'
-import { closeWorkers, type QueueWorker, queueWorkerOptions } from '../close-workers.ts'
+import { closeWorkers, concurrencyOf, type QueueWorker, queueWorkerOptions } from '../close-workers.ts'
 import { SteadyWorker } from '../steady-worker.ts'
 import type { QueueFaults } from '../upkeep/queue-faults.ts'
 import type { WorkerTimes } from '../worker-times.ts'
@@ -82,7 +82,10 @@ export function startEndpointQueue(
     })
   }
   const workers = [...faults].map(([shard, faultsOf]) => {
-    const options = { ...queueWorkerOptions(shard, times), concurrency: claimsAtATime }
+    const options = {
+      ...queueWorkerOptions(shard, times),
+      concurrency: concurrencyOf(claimsAtATime, faults.size),
+    }
     const worker = new SteadyWorker<CallbackJob, number>(
       callbackQueueName,
       async (job) => {
@@ -92,7 +95,7 @@ export function startEndpointQueue(
       options,
       faultsOf.taken,
     )
-    worker.on('error', (error) => shard.redis.status === 'ready' && faultsOf.log(error))
+    worker.on('error', (error) => shard.redis.status === 'ready' && faultsOf.log(error, 'endpointId'))
     // Only after the wake-up has left the queue: until then, no other one can be added for its endpoint.
     return worker.on('completed', ({ data: { endpointId } }, notBeforeMs) => {
       void track(lookAgain({ endpointId, notBeforeMs }))

@@ -79,6 +79,5 @@ export function healthNoter(
       reason: answer.reason,
       openSeconds,
     })
-    metrics.breakerOpenings.inc()
   }
 }

@@ -15,8 +15,12 @@ const takesAgainAfterMs = 5000
 const jobIn = /\bjob ([0-9a-f-]{36})\b/i
 
 export interface QueueFaults {
-  /** Logs an error of the queue's client: once per wake-up, and a Redis that refuses writes once until it accepts them. */
-  log(error: Error): void
+  /**
+   * Logs an error of a queue's client: once per wake-up, and a Redis that refuses writes once until it accepts them.
+   *
+   * @param jobs what the ids of the queue's jobs are.
+   */
+  log(error: Error, jobs?: 'requestId' | 'endpointId'): void
   /** Call it when Redis has accepted a write. */
   taken(): void
 }
@@ -31,16 +35,16 @@ export function queueFaults(log: Logger): QueueFaults {
   let refuses = false
   let refusedAt = 0
   return {
-    log(error) {
+    log(error, jobs = 'requestId') {
       if (refusal.test(error.message)) {
         if (!refuses) logWarning(log, 'redis_refuses_writes', error, { tryingAgainEveryMs: tryAgainAfterMs })
         refuses = true
         refusedAt = performance.now()
         return
       }
-      const requestId = jobIn.exec(error.message)?.[1]
-      const fault = requestId ?? error.message
-      if (!logged.has(fault)) logWarning(log, 'queue_fault', error, { ...(requestId && { requestId }) })
+      const jobId = jobIn.exec(error.message)?.[1]
+      const fault = jobId ?? error.message
+      if (!logged.has(fault)) logWarning(log, 'queue_fault', error, { ...(jobId && { [jobs]: jobId }) })
       logged.set(fault, true)
     },
     taken() {

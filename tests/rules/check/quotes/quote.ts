@@ -6,7 +6,8 @@ import { readSettings } from '../../../../src/platform/settings.ts'
 export const settings = readSettings([
   ...(['MAX_BODY_BYTES', 'RATE_LIMIT_POINTS', 'RATE_LIMIT_WINDOW_SECONDS', 'AUTH_FAILURE_LIMIT'] as const),
   ...(['PROVIDER_TIMEOUT_SECONDS', 'RETRY_DELAYS_SECONDS', 'RETENTION_DAYS'] as const),
-  ...(['MEDIA_RETENTION_HOURS', 'WORKER_CONCURRENCY'] as const),
+  ...(['MEDIA_RETENTION_HOURS', 'WORKER_CONCURRENCY', 'CALLBACK_CONCURRENCY'] as const),
+  ...(['CALLBACK_RETRY_DELAYS_SECONDS', 'CALLBACK_TIMEOUT_SECONDS', 'CALLBACK_RETENTION_DAYS'] as const),
 ])
 
 export const grouped = (number: number) => number.toLocaleString('en-US')
@@ -20,8 +21,9 @@ const spoken = (delaySeconds: number) => {
   if (delaySeconds >= 3600) return `${delaySeconds / 3600} h`
   return delaySeconds > 60 ? `${delaySeconds / 60} min` : `${delaySeconds} s`
 }
-const delays = settings.RETRY_DELAYS_SECONDS.map(spoken)
-export const retryDelays = `${delays.slice(0, -1).join(', ')} and ${delays.at(-1)}`
+const listed = (delays: readonly string[]) => `${delays.slice(0, -1).join(', ')} and ${delays.at(-1)}`
+export const retryDelays = listed(settings.RETRY_DELAYS_SECONDS.map(spoken))
+export const callbackDelays = listed(settings.CALLBACK_RETRY_DELAYS_SECONDS.map(spoken))
 
 const totalMinutes = Math.floor(settings.RETRY_DELAYS_SECONDS.reduce((sum, delay) => sum + delay) / 60)
 export const totalRetryDelay = `${Math.floor(totalMinutes / 60)} h ${totalMinutes % 60} min`
