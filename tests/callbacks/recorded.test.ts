@@ -3,6 +3,7 @@ import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import { recordTries } from '../../db/callbacks/record-tries.ts'
 import { expireSends } from '../../db/delivery/expiry.ts'
 import { recordReceipts } from '../../db/receipts.ts'
+import { readBacklog } from '../../db/support/backlog.ts'
 import { cancelSend } from '../../db/support/cancel.ts'
 import { replaySends } from '../../db/support/replay-sets.ts'
 import { replaySend } from '../../db/support/replays.ts'
@@ -259,4 +260,23 @@ test('changes are counted also while an account has no endpoint', async () => {
   await replaySend(service.runtime.db, requestId)
   expect(await told(later)).toEqual(['2 replayed'])
   expect(await told()).toEqual([])
+})
+
+test('a callback behind an earlier one of its send is not late; the earlier one is', async () => {
+  const { db } = service.runtime
+  const requestId = await attemptedSend(service, account, sent)
+  await report(requestId, ['delivered'])
+  await db.$client.query('update endpoints set disabled_at = now() where id <> $1', [endpoint.endpointId])
+  const dueSince = async (sequence: number, secondsAgo: number) => {
+    await db.$client.query(
+      `update callbacks set next_try_at = now() - $3 * interval '1 s' where request_id = $1 and sequence = $2`,
+      [requestId, sequence, secondsAgo],
+    )
+    const { callbacks } = await readBacklog(db)
+    return Math.round(callbacks.oldestDue)
+  }
+  await dueSince(1, -3600)
+  expect(await dueSince(2, 3600)).toBe(0)
+  expect(await dueSince(1, 600)).toBeGreaterThanOrEqual(600)
+  expect(await dueSince(1, 600)).toBeLessThan(3600)
 })

@@ -82,6 +82,7 @@ test.for([
     'redis+sentinel://a/m?family=6',
     'no other option after the ? than commandTimeout, sentinelUsername, sentinelPassword',
   ],
+  ['redis+sentinel://a/m?sentinelUsername=u', 'has a sentinelUsername without a sentinelPassword, e.g.'],
   ['redis+cluster://a:0', 'has no host and port at number 1 of the list'],
   ['redis+cluster://a,b:65536', 'has no host and port at number 2 of the list'],
   ['redis+cluster://a,redis://b', 'has no host and port at number 2 of the list'],

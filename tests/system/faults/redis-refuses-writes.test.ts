@@ -111,12 +111,13 @@ test('a Redis that became a replica is left as soon as its address leads to the 
   await traffic.expectSent([learns])
 })
 
-test('a period of refused writes is one log line, and each wake-up that fails one line with its requestId', () => {
+test('a period of refused writes is one log line, and each wake-up that fails one line with its requestId or endpointId', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const lines: object[] = []
   const faults = queueFaults(createLogger('info', { write: (line) => lines.push(JSON.parse(line)) }))
   const requestId = '01a2008f-5644-7058-8112-8a94d49971f5'
+  const endpointId = '01a2008f-3d27-75e8-a2d9-56f1e3d1a0c2'
   for (const _ of ['first', 'second']) {
     faults.log(
       new Error("MISCONF Redis is configured to save RDB snapshots, but it's unable to persist to disk."),
@@ -124,6 +125,7 @@ test('a period of refused writes is one log line, and each wake-up that fails on
     faults.log(new Error(`could not renew lock for job ${requestId}`))
     faults.log(new Error(`Missing lock for job ${requestId}. moveToFinished`))
     faults.log(new Error('something else'))
+    faults.log(new Error(`could not renew lock for job ${endpointId}`), 'endpointId')
   }
   faults.taken()
   vi.advanceTimersByTime(quietMs)
@@ -133,6 +135,7 @@ test('a period of refused writes is one log line, and each wake-up that fails on
     { event: 'redis_refuses_writes', reason: expect.stringContaining('MISCONF') },
     { event: 'queue_fault', requestId },
     { event: 'queue_fault', reason: 'something else' },
+    { event: 'queue_fault', endpointId },
     { event: 'redis_takes_writes' },
   ])
 })
