@@ -21,6 +21,7 @@ const inOneProcess = { isolate: false }
 /** Most files wait more than they compute: four keep two cores busy, and more would make each other miss their times. */
 const together = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 const stores = 'tests/support/global-setup.ts'
+const withBuild = ['tests/support/build.ts', stores]
 const inTurns = 'tests/system/{faults,clock}/**'
 const onCluster = 'tests/system/cluster/**'
 
@@ -57,7 +58,7 @@ export default defineConfig({
           name: 'processes',
           include: ['tests/system/**/*.test.ts'],
           exclude: [inTurns, onCluster],
-          globalSetup: stores,
+          globalSetup: withBuild,
           // Each starts several processes, and waits for them: two keep two cores busy.
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
@@ -68,7 +69,7 @@ export default defineConfig({
           ...common,
           name: 'system',
           include: [`${inTurns}/*.test.ts`],
-          globalSetup: stores,
+          globalSetup: withBuild,
           // They strike processes under load, and hold answers against the clock: one after the other.
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
@@ -79,7 +80,7 @@ export default defineConfig({
           ...common,
           name: 'cluster',
           include: [`${onCluster}/*.test.ts`],
-          globalSetup: stores,
+          globalSetup: withBuild,
           env: { STORES: 'cluster' },
           ...together,
           sequence: { groupOrder: 3 },

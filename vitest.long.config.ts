@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['tests/**/*.long.ts'],
-    globalSetup: 'tests/support/global-setup.ts',
+    globalSetup: ['tests/support/build.ts', 'tests/support/global-setup.ts'],
     fileParallelism: false,
   },
 })

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Reaper } from './embedded/index.ts'
@@ -8,7 +9,7 @@ const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
 const startWithinMs = 30_000
 const rememberedLines = 50
 
-/** A process of the service, run from its source. */
+/** A process of the service, run from its source, or from a build where `SERVICE_BUILD` names its folder. */
 export interface ServiceProcess {
   child: ChildProcess
   /** The log line with `readyEvent`. */
@@ -29,9 +30,15 @@ export interface ServiceOptions {
   onLine?: (line: string) => void
 }
 
+function commandOf(entry: string): string[] {
+  const { SERVICE_BUILD } = process.env
+  if (SERVICE_BUILD === undefined) return ['--import', 'tsx', entry]
+  return [join(SERVICE_BUILD, entry.replace(/ts$/, 'js'))]
+}
+
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
   const { entry, reaper } = options
-  const child = spawn(process.execPath, ['--import', 'tsx', entry], {
+  const child = spawn(process.execPath, commandOf(entry), {
     cwd: projectRoot,
     env: { ...process.env, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -58,7 +65,12 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
     timer = setTimeout(() => reject(fail(`was not ready within ${startWithinMs} ms`)), startWithinMs)
   })
   const died = exited.then(([code]) => Promise.reject(fail(`ended with code ${code}`)))
-  const readyLine = await Promise.race([ready, tooLate, died]).finally(() => clearTimeout(timer))
+  const readyLine = await Promise.race([ready, tooLate, died])
+    .catch((error: unknown) => {
+      child.kill('SIGKILL')
+      throw error
+    })
+    .finally(() => clearTimeout(timer))
 
   return {
     child,

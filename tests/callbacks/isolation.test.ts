@@ -137,13 +137,15 @@ test('an endpoint that waited long for a slot is called as it is by then: with i
   await narrow.startWorker('with one slot', { times: { ...soonReconciled, endpointClaimMs } })
   onTestFinished(() => narrow.stop())
   const slow = gate()
-  const holder = await endpointAt(firstly(acceptCall, slow.behaviour))
+  const holder = await buildAccount(narrow)
+  const holding = await endpointAt(firstly(acceptCall, slow.behaviour), holder)
   const [rotated, disabled] = [await endpointAt(acceptCall), await endpointAt(acceptCall)]
-  await accept(narrow, account, textBody())
-  for (const endpoint of [holder, rotated, disabled]) await delivered(endpoint, 1)
+  for (const each of [holder, account]) await accept(narrow, each, textBody())
+  for (const endpoint of [holding, rotated, disabled]) await delivered(endpoint, 1)
 
+  await accept(narrow, holder, textBody())
+  await eventually('the slot is taken', async () => slow.waiting === 1)
   await accept(narrow, account, textBody())
-  await eventually('one holds the slot', async () => slow.waiting === 1)
   await eventually('the others wait for it', async () => {
     const rows = await Promise.all([rotated, disabled].map((endpoint) => endpointRow(narrow, endpoint)))
     return rows.every(({ claimId }) => claimId !== null)

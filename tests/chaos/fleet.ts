@@ -70,7 +70,18 @@ export async function startFleet({ size, ...options }: FleetOptions): Promise<Fl
   const roles: Role[] = ['api', 'worker']
   const startAll = (some: readonly Role[]) =>
     Promise.all(some.flatMap((role) => Array.from({ length: size[role] }, () => start(role))))
-  await startAll(roles)
+  const stop = async () => {
+    isStopping = true
+    balancer.stop()
+    for (const { service } of members) service.child.kill('SIGKILL')
+    await Promise.all([...members].map(({ service }) => service.stop()))
+  }
+  try {
+    await startAll(roles)
+  } catch (error) {
+    await stop()
+    throw error
+  }
 
   return {
     balancer,
@@ -99,12 +110,7 @@ export async function startFleet({ size, ...options }: FleetOptions): Promise<Fl
       await startAll(only)
       await Promise.all(before.map(retire))
     },
-    async stop() {
-      isStopping = true
-      balancer.stop()
-      for (const { service } of members) service.child.kill('SIGKILL')
-      await Promise.all([...members].map(({ service }) => service.stop()))
-    },
+    stop,
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import buildService from '../support/build.ts'
 import { faultsOn } from './faults/index.ts'
 import { report } from './report.ts'
 import { runChaos } from './run.ts'
@@ -39,6 +40,7 @@ async function main(): Promise<number> {
     `seed ${seed}, ${sends} sends; again with: npm run chaos --${form} --seed ${seed} --sends ${sends}${only}\n`,
   )
 
+  await buildService()
   const results = await runChaos({
     scale: scaleOf(sends),
     providerTimeoutSeconds: 15,

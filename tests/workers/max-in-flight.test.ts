@@ -123,7 +123,7 @@ test.concurrent('the permit of a lost worker is in flight until its claim is giv
 
 test.concurrent('workers that crash during calls neither raise nor lower the limit', async (context) => {
   const traffic = await startTraffic(context)
-  const { calls, behaviour } = gauge(100)
+  const { calls, behaviour } = gauge(100, 3)
   const channelId = await traffic.buildWebhook(behaviour, { maxInFlight: 3, onUncertain: 'resend' })
   const ids = await traffic.sendSome(channelId, 20)
   for (const id of ids.slice(0, 6)) await loseAttempt(traffic.service, id, `dead-${id}`)

@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process'
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
+/** Not that of `npm run build`, which tests run, too. */
+const folder = 'dist/tests'
+
+/**
+ * Builds the service as `npm run build` does. From now on, this process and those that it forks start the service from the build,
+ * as in production: from the source it takes twice as long.
+ */
+export default async function buildService(): Promise<void> {
+  if (process.env.SERVICE_BUILD !== undefined) return
+  const build = join(projectRoot, folder)
+  process.env.SERVICE_BUILD = build
+  const tsc = join(projectRoot, 'node_modules/.bin/tsc')
+  await promisify(execFile)(tsc, ['-p', 'tsconfig.build.json', '--outDir', folder], { cwd: projectRoot })
+  for (const path of ['db/migrations', 'src/admin/admin.css'])
+    await cp(join(projectRoot, path), join(build, path), { recursive: true })
+}
