@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { disableEndpoint, rotateSecret } from '../../db/callbacks/endpoints.ts'
@@ -157,6 +158,8 @@ test('an endpoint that waited long for a slot is called as it is by then: with i
     ...{ id, sealedSecret: sealConfig({ secret }, id, settings.CREDENTIALS_KEY), overlapSeconds: 0 },
   })
   await disableEndpoint(db, disabled.endpointId, 'by an operator')
+  // Until what they read is out of date.
+  await sleep(10 * endpointClaimMs)
   slow.open()
   await delivered(rotated, 2)
   const callsOf = async (endpoint: Endpoint) => {
