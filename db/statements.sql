@@ -1611,12 +1611,13 @@ from before where e.id = before.id
 returning e.id as "endpointId", before.was_open as "breakerWasOpen";
 
 -- note_endpoint_failure: Notes that a call of an endpoint failed, and disables it if it wants no more, or has failed for days.
--- $1: the endpoint; $2: why to disable it at once, else null; $3: why it is disabled if it has failed for too long.
+-- $1: the endpoint; $2: why to disable it at once, else null; $3: why it is disabled if it has failed for too long;
+-- $4: the URL that was called.
 with since as materialized (
   select id,
          case when failed_at < clock_timestamp() - interval '36 hours' then clock_timestamp()
               else coalesce(failing_since, clock_timestamp()) end as failing_since
-  from endpoints where id = $1 and disabled_at is null for no key update),
+  from endpoints where id = $1 and disabled_at is null and url = $4 for no key update),
 judged as (
   select *, coalesce($2::text, case when failing_since < clock_timestamp() - interval '5 days'
                                     then $3::text end) as reason

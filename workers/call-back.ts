@@ -1,4 +1,4 @@
-import type { ClaimedEndpoint, DueCallback } from '../db/callbacks/endpoint-claims.ts'
+import type { ClaimedEndpoint } from '../db/callbacks/endpoint-claims.ts'
 import { isDelivered } from '../src/core/callback-outcome.ts'
 import { newId } from '../src/core/new-id.ts'
 import type { Runtime } from '../src/runtime.ts'
@@ -42,7 +42,7 @@ export function callBacker(
   sendsFirst?: SendsFirst,
 ): CallBack {
   const { claim, release } = endpointClaimer(runtime, heartbeat.worker, sendsFirst)
-  const slots = new CallSlots(runtime.settings.CALLBACK_CONCURRENCY)
+  const slots = new CallSlots(runtime.settings.CALLBACK_CONCURRENCY, times.endpointClaimMs)
   const callEndpoint = endpointCaller(runtime, http)
   const recordTry = tryRecorder(runtime)
   const noteHealth = healthNoter(runtime, times)
@@ -75,25 +75,22 @@ export function callBacker(
       for (const callback of claimed.callbacks) {
         await calls.mayBegin()
         if (!mayGoOn() || isOver()) break
-        const readAgain = () => claim({ endpointId, claimId, except: calls.requestIds(), limit: 1 })
-        const call = await withSlot(slots, { of: claimed, callback }, times.endpointClaimMs, readAgain)
-        if (!call) {
+        const freeSlot = await slots.acquire(kindOf(claimed))
+        if (!freeSlot) {
           leftForMs = times.putOffMs
           calls.hasEnded = true
           break
         }
-        const { of, callback: due, freeSlot } = call
         // While it waited for a slot, another worker may have taken the endpoint.
-        if (!due || !mayGoOn()) {
+        if (!mayGoOn()) {
           freeSlot()
           break
         }
-        calls.begin(due.requestId, async () => {
-          const answer = await callEndpoint(of, due).finally(freeSlot)
+        calls.begin(callback.requestId, async () => {
+          const answer = await callEndpoint(claimed, callback).finally(freeSlot)
           calls.note(isDelivered(answer))
-          return async () => recordTry(due, answer, await noteHealth(of, due, answer))
+          return async () => recordTry(callback, answer, await noteHealth(claimed, callback, answer))
         })
-        if (due !== callback) break
       }
       // If one call takes long, others may have become due meanwhile.
       if (claimed.callbacks.length < limit && (await calls.areRecordedWithin(times.lookAgainMs))) break
@@ -120,26 +117,6 @@ export function callBacker(
       isStopping = true
     },
   }
-}
-
-/**
- * A slot for a call. If the wait for it took longer than `mostMs`, the call is read again, since its endpoint may have another
- * secret by then, or be disabled: with the slot in hand, because the next wait might be as long.
- *
- * @returns undefined if the endpoint gets no slot now; without a callback if none may be called any more.
- */
-async function withSlot(
-  slots: CallSlots,
-  call: { of: ClaimedEndpoint; callback: DueCallback },
-  mostMs: number,
-  readAgain: () => Promise<ClaimedEndpoint | undefined>,
-) {
-  const askedAt = performance.now()
-  const freeSlot = await slots.acquire(kindOf(call.of))
-  if (!freeSlot) return undefined
-  if (performance.now() - askedAt < mostMs) return { ...call, freeSlot }
-  const of = await readAgain()
-  return { of: of ?? call.of, callback: of?.callbacks[0], freeSlot }
 }
 
 function kindOf({ isAnswering, isFailing }: ClaimedEndpoint): EndpointKind {

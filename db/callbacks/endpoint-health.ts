@@ -30,12 +30,13 @@ const noteFailureStatement = prepared<{ disabledReason: string | null }>(
   'note_endpoint_failure',
   'Notes that a call of an endpoint failed, and disables it if it wants no more, or has failed for days.',
   sqlText`
-    -- $1: the endpoint; $2: why to disable it at once, else null; $3: why it is disabled if it has failed for too long.
+    -- $1: the endpoint; $2: why to disable it at once, else null; $3: why it is disabled if it has failed for too long;
+    -- $4: the URL that was called.
     with since as materialized (
       select id,
              case when failed_at < clock_timestamp() - interval '${longestFailureGapHours} hours' then clock_timestamp()
                   else coalesce(failing_since, clock_timestamp()) end as failing_since
-      from endpoints where id = $1 and disabled_at is null for no key update),
+      from endpoints where id = $1 and disabled_at is null and url = $4 for no key update),
     judged as (
       select *, coalesce($2::text, case when failing_since < clock_timestamp() - interval '${disabledAfterDays} days'
                                         then $3::text end) as reason
@@ -51,14 +52,15 @@ const noteFailureStatement = prepared<{ disabledReason: string | null }>(
  * Notes that a call of an endpoint failed.
  *
  * @param disables why to disable it at once; undefined to disable it only if it has failed for too long.
- * @returns why it is disabled by this; undefined if it isn't.
+ * @returns why it is disabled by this; null if it isn't; undefined if the failure doesn't count, because the endpoint is disabled
+ * already, or has another URL by now.
  */
 export async function noteEndpointFailure(
   db: Database,
-  endpointId: string,
+  { endpointId, url }: { endpointId: string; url: string },
   disables: string | undefined,
-): Promise<string | undefined> {
+): Promise<string | null | undefined> {
   const forDays = `no call was answered with a 2xx for ${disabledAfterDays} days`
-  const [row] = await noteFailureStatement(db, [endpointId, disables ?? null, forDays])
-  return row?.disabledReason ?? undefined
+  const [row] = await noteFailureStatement(db, [endpointId, disables ?? null, forDays, url])
+  return row?.disabledReason
 }

@@ -154,7 +154,9 @@ async function testEndpoint(db: Database, endpointId: string) {
   const requestId = uuidv7()
   await addTest(db, endpointId, requestId)
   for (const endsAt = Date.now() + testMs; Date.now() < endsAt; await sleep(lookAgainMs)) {
-    const [first] = (await findCallback(db, { endpointId, requestId }))?.tries ?? []
+    const callback = await findCallback(db, { endpointId, requestId })
+    if (!callback) throw noEndpoint(endpointId)
+    const [first] = callback.tries
     if (first) return { webhookId: webhookIdOf({ requestId, sequence: 0 }), ...first }
   }
   throw new CliError(

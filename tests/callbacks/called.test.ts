@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import { v7 as uuidv7 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { claimEndpoints } from '../../db/callbacks/endpoint-claims.ts'
-import { addTest, disableEndpoint, enableEndpoint } from '../../db/callbacks/endpoints.ts'
+import { addTest, disableEndpoint, enableEndpoint, updateEndpoint } from '../../db/callbacks/endpoints.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import { lapse, sweepOnce } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
@@ -200,6 +200,18 @@ describe('an endpoint', () => {
     const ids = (await callsAt(endpoint, 6)).map(({ headers }) => headers['webhook-id'])
     expect(ids).toEqual([1, 1, 1, 2, 2, 2].map((sequence) => `${requestId}-${sequence}`))
     expect(await allFinished(endpoint)).toMatchObject([{ givenUp: true }, { givenUp: true }])
+  })
+
+  test('with another URL is not disabled by a 410 of the former one', async () => {
+    const slow = gate(answer(410))
+    const endpoint = await endpointAt(slow.behaviour)
+    await accept(service, account, textBody())
+    await eventually('the former URL is called', async () => slow.waiting === 1)
+    const url = receiver.at(acceptCall)
+    await updateEndpoint(service.runtime.db, endpoint.endpointId, { url })
+    slow.open()
+    expect(await allFinished(endpoint)).toMatchObject([{ tries: [{ status: 410 }, { status: 200 }] }])
+    expect(await endpointRow(service, endpoint)).toMatchObject({ disabledAt: null, failingSince: null })
   })
 
   test('that redirects is not followed', async () => {

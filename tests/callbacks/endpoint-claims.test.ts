@@ -215,16 +215,18 @@ describe('a result', () => {
 describe('an endpoint', () => {
   test('that fails for days without a 2xx is disabled, with calls that aren’t too far apart', async () => {
     const { endpointId } = endpoint
+    const { url } = await row()
+    const fail = (disables?: string) => noteEndpointFailure(database(), { endpointId, url }, disables)
     const age = (sql: string) =>
       database().$client.query(`update endpoints set ${sql} where id = $1`, [endpointId])
-    expect(await noteEndpointFailure(database(), endpointId, undefined)).toBeUndefined()
+    expect(await fail()).toBeNull()
     expect(await row()).toMatchObject({ disabledAt: null, failingSince: expect.any(Date) })
     await age(`failing_since = now() - interval '6 days', failed_at = now() - interval '3 days'`)
-    expect(await noteEndpointFailure(database(), endpointId, undefined)).toBeUndefined()
+    expect(await fail()).toBeNull()
     await age(`failing_since = now() - interval '6 days'`)
-    expect(await noteEndpointFailure(database(), endpointId, undefined)).toContain('5 days')
+    expect(await fail()).toContain('5 days')
     expect(await row()).toMatchObject({ disabledReason: 'no call was answered with a 2xx for 5 days' })
-    expect(await noteEndpointFailure(database(), endpointId, 'again')).toBeUndefined()
+    expect(await fail('again')).toBeUndefined()
   })
 
   test('is answering since its first 2xx, until it fails; failing since then, until its next 2xx', async () => {
@@ -234,7 +236,7 @@ describe('an endpoint', () => {
     await expectToBe(false, false)
     await noteEndpointAnswers(database(), [endpoint.endpointId])
     await expectToBe(true, false)
-    await noteEndpointFailure(database(), endpoint.endpointId, undefined)
+    await noteEndpointFailure(database(), { ...endpoint, url: (await row()).url }, undefined)
     await expectToBe(false, true)
     await noteEndpointAnswers(database(), [endpoint.endpointId])
     await expectToBe(true, false)

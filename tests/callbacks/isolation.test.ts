@@ -129,6 +129,29 @@ test('a new endpoint is called at once, however many that have failed never answ
   expect(hanging).toBe(concurrency * 0.375)
 })
 
+test('a worker without a free slot leaves its endpoints to others', async () => {
+  const settings = { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' }
+  const narrow = await startTestService(settings, service.stores)
+  onTestFinished(() => narrow.stop())
+  const times = { ...soonReconciled, endpointClaimMs: 50, putOffMs: 200 }
+  const slow = gate()
+  const holder = await buildAccount(narrow)
+  const [holding, other] = [
+    await endpointAt(firstly(acceptCall, slow.behaviour), holder),
+    await endpointAt(acceptCall),
+  ]
+  await narrow.startWorker('full', { times })
+  for (const each of [holder, account]) await accept(narrow, each, textBody())
+  for (const endpoint of [holding, other]) await delivered(endpoint, 1)
+  await accept(narrow, holder, textBody())
+  await eventually('the slot is taken', async () => slow.waiting === 1)
+  await accept(narrow, account, textBody())
+  await narrow.startWorker('idle', { times })
+  await delivered(other, 2)
+  expect(slow.waiting).toBe(1)
+  slow.open()
+})
+
 test('an endpoint that waited long for a slot is called as it is by then: with its new secret, or not if it is disabled', async () => {
   const narrow = await startTestService(
     { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },

@@ -5,7 +5,8 @@ export type EndpointKind = 'answering' | 'silent' | 'failing'
 const shareOfFailing = 0.75
 
 /**
- * The calls that a worker makes at a time. Those to silent and failing endpoints, which may each take as long as a call may take, have
+ * The calls that a worker makes at a time. An answering endpoint may wait for a slot for a while; then it is put off, too, since
+ * another worker may have one, and what was read of it, such as its secret, gets out of date. Those to silent and failing endpoints, which may each take as long as a call may take, have
  * at most half of them, and never wait: their endpoints are put off, so that another worker may call them. One slot is theirs alone:
  * otherwise an endpoint that has failed once would not be called again for as long as the others are busy. Failing ones leave a part
  * of the half free: otherwise a new endpoint's first call would wait for their time-outs.
@@ -13,9 +14,12 @@ const shareOfFailing = 0.75
 export class CallSlots {
   readonly #most: Record<'all' | 'answering' | 'notAnswering' | 'failing', number>
   readonly #used: Record<EndpointKind, number> = { answering: 0, silent: 0, failing: 0 }
-  readonly #waiting: (() => void)[] = []
+  /** In their order. */
+  readonly #waiting = new Set<() => void>()
+  readonly #longestWaitMs: number
 
-  constructor(most: number) {
+  constructor(most: number, longestWaitMs: number) {
+    this.#longestWaitMs = longestWaitMs
     const notAnswering = Math.floor(most / 2)
     const failing = Math.max(1, Math.floor(notAnswering * shareOfFailing))
     this.#most = { all: most, answering: most - 1, notAnswering, failing }
@@ -29,13 +33,28 @@ export class CallSlots {
     return this.#used.silent + this.#used.failing
   }
 
-  /** @returns a function that gives the slot back; undefined if an endpoint that isn't answering gets none. */
+  /** @returns a function that gives the slot back; undefined if the endpoint gets none. */
   async acquire(kind: EndpointKind): Promise<(() => void) | undefined> {
     if (this.#isFree(kind)) this.#used[kind]++
-    else if (kind !== 'answering') return undefined
     // The slot is counted by the one who gives it back.
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else if (kind !== 'answering' || !(await this.#isPassedOn())) return undefined
     return this.#once(kind)
+  }
+
+  /** Waits for a slot. */
+  #isPassedOn(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const take = () => {
+        clearTimeout(timer)
+        resolve(true)
+      }
+      const giveUp = () => {
+        this.#waiting.delete(take)
+        resolve(false)
+      }
+      const timer = setTimeout(giveUp, this.#longestWaitMs)
+      this.#waiting.add(take)
+    })
   }
 
   #isFree(kind: EndpointKind): boolean {
@@ -51,9 +70,11 @@ export class CallSlots {
       if (!isHeld) return
       isHeld = false
       this.#used[kind]--
-      if (this.#waiting.length === 0 || !this.#isFree('answering')) return
+      const [first] = this.#waiting
+      if (!first || !this.#isFree('answering')) return
       this.#used.answering++
-      this.#waiting.shift()?.()
+      this.#waiting.delete(first)
+      first()
     }
   }
 }

@@ -29,7 +29,8 @@ export function healthNoter(
   })
   const noteFailure = retryUntilAvailable(
     log,
-    ({ id, disables }: { id: string; disables: string | undefined }) => noteEndpointFailure(db, id, disables),
+    ({ claimed, disables }: { claimed: ClaimedEndpoint; disables: string | undefined }) =>
+      noteEndpointFailure(db, claimed, disables),
   )
   const open = retryUntilAvailable(log, (which: { endpointId: string; isAgain: boolean }) =>
     openEndpointBreaker(db, which),
@@ -62,8 +63,9 @@ export function healthNoter(
     disables: string | undefined,
   ): Promise<void> {
     const { endpointId, isProbe } = claimed
-    const disabledFor = await noteFailure({ id: endpointId, disables })
-    if (disabledFor !== undefined) {
+    const disabledFor = await noteFailure({ claimed, disables })
+    if (disabledFor === undefined) return streaks.end(endpointId)
+    if (disabledFor !== null) {
       log.error({ event: 'endpoint_disabled', endpointId, reason: disabledFor })
       metrics.endpointsDisabled.inc()
       return

@@ -88,8 +88,19 @@ describe('the calls of a claim', () => {
 })
 
 describe('the slots for calls', () => {
+  const longestWaitMs = 60_000
+
+  test('an answering endpoint that waits for too long gets none, and none is kept for it', async () => {
+    const slots = new CallSlots(2, 20)
+    const held = await slots.acquire('answering')
+    expect(await slots.acquire('answering')).toBeUndefined()
+    held?.()
+    expect(slots.inUse).toBe(0)
+    expect(await slots.acquire('answering')).toBeDefined()
+  })
+
   test('silent endpoints get half of them, and never wait', async () => {
-    const slots = new CallSlots(4)
+    const slots = new CallSlots(4, longestWaitMs)
     const held = [await slots.acquire('silent'), await slots.acquire('silent')]
     expect(held.every(Boolean)).toBe(true)
     expect(await slots.acquire('silent')).toBeUndefined()
@@ -100,7 +111,7 @@ describe('the slots for calls', () => {
   })
 
   test('answering ones wait in line, and a slot given back twice counts once', async () => {
-    const slots = new CallSlots(3)
+    const slots = new CallSlots(3, longestWaitMs)
     const [first, second] = [await slots.acquire('answering'), await slots.acquire('answering')]
     const order: number[] = []
     const waiting = [1, 2].map(async (at) => {
@@ -120,7 +131,7 @@ describe('the slots for calls', () => {
   })
 
   test('one is for silent endpoints alone, so that they are called however busy the others are', async () => {
-    const slots = new CallSlots(4)
+    const slots = new CallSlots(4, longestWaitMs)
     const held = await Promise.all([1, 2, 3].map(() => slots.acquire('answering')))
     const waiting = slots.acquire('answering')
     expect(await isPending(waiting)).toBe(true)
@@ -135,7 +146,7 @@ describe('the slots for calls', () => {
   })
 
   test('failing endpoints leave a part of the half to those that have not failed', async () => {
-    const slots = new CallSlots(16)
+    const slots = new CallSlots(16, longestWaitMs)
     const acquire = async (kind: EndpointKind, count: number) => {
       const held = await Promise.all(Array.from({ length: count }, () => slots.acquire(kind)))
       return held.filter((slot) => slot !== undefined)
@@ -150,6 +161,6 @@ describe('the slots for calls', () => {
   })
 
   test.each([2, 3, 4])('of %i, failing endpoints get at least one', async (most) => {
-    expect(await new CallSlots(most).acquire('failing')).toBeDefined()
+    expect(await new CallSlots(most, longestWaitMs).acquire('failing')).toBeDefined()
   })
 })
