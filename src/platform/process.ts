@@ -15,8 +15,8 @@ const sameSignalWithinMs = 1000
 export const stopWithinMs = {
   api: 10_000,
   /**
-   * Longer than the time limit of a call to a provider or an endpoint, so that each call can end; only an upload of large media over a slow
-   * line may take longer. Fetches of media are aborted at once.
+   * Longer than the time limit of a call to a provider or an endpoint, so that each call can end; only an upload of large media
+   * over a slow line may take longer. Fetches of media are aborted at once.
    */
   worker: 30_000,
   admin: 5000,

@@ -5,11 +5,13 @@ export type EndpointKind = 'answering' | 'silent' | 'failing'
 const shareOfFailing = 0.75
 
 /**
- * The calls that a worker makes at a time. An answering endpoint may wait for a slot for a while; then it is put off, too, since
- * another worker may have one, and what was read of it, such as its secret, gets out of date. Those to silent and failing endpoints, which may each take as long as a call may take, have
- * at most half of them, and never wait: their endpoints are put off, so that another worker may call them. One slot is theirs alone:
- * otherwise an endpoint that has failed once would not be called again for as long as the others are busy. Failing ones leave a part
- * of the half free: otherwise a new endpoint's first call would wait for their time-outs.
+ * The calls that a worker makes at a time. Those to silent and failing endpoints, which may each take as long as a call may take,
+ * have at most half of them, and never wait: their endpoints are put off, so that another worker may call them. One slot is theirs
+ * alone: otherwise an endpoint that has failed once would not be called again for as long as the others are busy. Failing ones
+ * leave a part of the half free: otherwise a new endpoint's first call would wait for their time-outs.
+ *
+ * An answering endpoint waits for a slot, but not for long: another worker may have a free one, and what was read of the endpoint,
+ * such as its secret, gets out of date.
  */
 export class CallSlots {
   readonly #most: Record<'all' | 'answering' | 'notAnswering' | 'failing', number>
