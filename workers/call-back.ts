@@ -1,6 +1,5 @@
 import type { ClaimedEndpoint } from '../db/callbacks/endpoint-claims.ts'
 import { isDelivered } from '../src/core/callback-outcome.ts'
-import { newId } from '../src/core/new-id.ts'
 import type { Runtime } from '../src/runtime.ts'
 import { endpointCaller } from './callbacks/call-endpoint.ts'
 import { CallSlots, type EndpointKind } from './callbacks/call-slots.ts'
@@ -13,16 +12,19 @@ import type { HttpClient } from './providers/http.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
+/**
+ * What became of an endpoint that was to be advanced. `done`: all that could be called was. `refused`: it may not be called, or
+ * another worker calls it. `crowded_out`: it answers, but has waited for a slot in vain. `put_off`: it hasn't answered lately, and
+ * there was no slot for it.
+ */
+export type Advanced = 'done' | 'refused' | 'crowded_out' | 'put_off'
+
 /** What the wake-ups of endpoints need of the rest of the worker. */
 export interface CallBack {
-  /**
-   * Advances an endpoint. Resolves when all that it began is recorded.
-   *
-   * @returns for how many ms the endpoint is left to other workers.
-   */
-  advance(endpointId: string): Promise<number>
-  /** Whether this worker calls an endpoint. */
-  isCalling(endpointId: string): boolean
+  /** Advances an endpoint. Resolves when all that it began is recorded. */
+  advance(endpointId: string): Promise<Advanced>
+  /** Whether this worker calls an endpoint. If so, its new callbacks are called as well. */
+  wakesCalled(endpointId: string): boolean
   /** The claims of this worker. */
   claimIds(): string[]
   /** Begins no further call. */
@@ -38,23 +40,22 @@ export function callBacker(
   runtime: Runtime,
   http: HttpClient,
   heartbeat: Pick<Heartbeat, 'worker' | 'holdsLease'>,
-  times: Pick<WorkerTimes, 'endpointClaimMs' | 'lookAgainMs' | 'putOffMs' | 'failingForMs'> = workerTimes,
+  times: Pick<WorkerTimes, 'endpointClaimMs' | 'silentWaitMs' | 'lookAgainMs' | 'failingForMs'> = workerTimes,
   sendsFirst?: SendsFirst,
 ): CallBack {
   const { claim, release } = endpointClaimer(runtime, heartbeat.worker, sendsFirst)
-  const slots = new CallSlots(runtime.settings.CALLBACK_CONCURRENCY, times.endpointClaimMs)
+  const slots = new CallSlots(runtime.settings.CALLBACK_CONCURRENCY, times)
   const callEndpoint = endpointCaller(runtime, http)
   const recordTry = tryRecorder(runtime)
   const noteHealth = healthNoter(runtime, times)
   /** By endpoint: with Redis' data lost, two wake-ups of an endpoint may come at once. */
-  const claims = new Map<string, string>()
+  const claims = new Map<string, CallsOfClaim>()
   let isStopping = false
   runtime.metrics.beforeScrape.push(() => runtime.metrics.callbacksInFlight.set(slots.inUse))
 
-  const callOut = async (endpointId: string, claimId: string): Promise<number> => {
-    const calls = new CallsOfClaim()
-    // If it is refused for now, not at once again.
-    let leftForMs = times.putOffMs
+  const callOut = async (endpointId: string, calls: CallsOfClaim): Promise<Advanced> => {
+    const { claimId } = calls
+    let result: Advanced = 'refused'
     let endsAt = Number.POSITIVE_INFINITY
     const isOver = () => performance.now() >= endsAt
     const mayGoOn = () => !isStopping && !calls.hasEnded && heartbeat.holdsLease()
@@ -68,7 +69,7 @@ export function callBacker(
       const limit = calls.nextLimit()
       const claimed = await claim({ endpointId, claimId, except: calls.requestIds(), limit })
       if (!claimed) break
-      leftForMs = 0
+      result = 'done'
       // From now on: the claim itself may have waited for long.
       endsAt = Math.min(endsAt, performance.now() + times.endpointClaimMs)
       calls.isCareful = !claimed.isAnswering
@@ -77,8 +78,8 @@ export function callBacker(
         if (!mayGoOn() || isOver()) break
         const freeSlot = await slots.acquire(kindOf(claimed))
         if (!freeSlot) {
-          leftForMs = times.putOffMs
           calls.hasEnded = true
+          result = claimed.isAnswering ? 'crowded_out' : 'put_off'
           break
         }
         // While it waited for a slot, another worker may have taken the endpoint.
@@ -93,26 +94,31 @@ export function callBacker(
         })
       }
       // If one call takes long, others may have become due meanwhile.
-      if (claimed.callbacks.length < limit && (await calls.areRecordedWithin(times.lookAgainMs))) break
+      if (claimed.callbacks.length < limit && (await calls.areAllWithin(times.lookAgainMs))) break
     }
     await calls.allRecorded()
-    return leftForMs
+    return result
+  }
+
+  const wakesCalled = (endpointId: string): boolean => {
+    claims.get(endpointId)?.wake()
+    return claims.has(endpointId)
   }
 
   return {
     async advance(endpointId) {
-      if (claims.has(endpointId) || isStopping) return 0
-      const claimId = newId()
-      claims.set(endpointId, claimId)
+      if (isStopping || wakesCalled(endpointId)) return 'done'
+      const calls = new CallsOfClaim()
+      claims.set(endpointId, calls)
       try {
-        return await callOut(endpointId, claimId)
+        return await callOut(endpointId, calls)
       } finally {
-        await release({ endpointId, claimId })
+        await release({ endpointId, claimId: calls.claimId })
         claims.delete(endpointId)
       }
     },
-    isCalling: (endpointId) => claims.has(endpointId),
-    claimIds: () => [...claims.values()],
+    wakesCalled,
+    claimIds: () => [...claims.values()].map(({ claimId }) => claimId),
     stop() {
       isStopping = true
     },

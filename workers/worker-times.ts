@@ -27,9 +27,11 @@ export const workerTimes = {
 
   /** How long a worker calls one endpoint before it looks for others. */
   endpointClaimMs: 2000,
+  /** How long an endpoint that hasn't answered lately waits for a slot: some calls of others that answer. */
+  silentWaitMs: 200,
   /** While one call of an endpoint takes long, its worker looks this often for what else is due. */
   lookAgainMs: 200,
-  /** An endpoint for which a worker has no slot comes again after this long, perhaps at another worker. */
+  /** An endpoint for which a worker has no slot comes again after this long or longer, perhaps at another worker. */
   putOffMs: 1000,
   afterFaultMs: 1000,
 

@@ -11,4 +11,9 @@ export interface EndpointWakeUp {
   endpointId: string
   /** Delay until it is due. Default: none. */
   inMs?: number
+  /** The endpoint has callbacks due, but is left alone until then, by a worker that has no slot for it. New callbacks don't change that. */
+  isPutOff?: boolean
 }
+
+/** An endpoint is put off for no longer. */
+export const longestPutOffMs = 10_000

@@ -1,6 +1,11 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
-import { type CallbackJob, callbackJobSchema, type EndpointWakeUp } from '../core/callback-job.ts'
+import {
+  type CallbackJob,
+  callbackJobSchema,
+  type EndpointWakeUp,
+  longestPutOffMs,
+} from '../core/callback-job.ts'
 import { type SendJob, sendJobSchema, type WakeUp } from '../core/send-job.ts'
 import { fairTags } from './fair-order.ts'
 
@@ -88,17 +93,18 @@ function toJob({ requestId, inMs, isBehind }: WakeUp, priority?: number): NewJob
 /** BullMQ's score of a delayed job is its due time in ms, times this. */
 const delayedScale = 4096
 const slackMs = 500
-/**
- * Longer than a worker puts off an endpoint for which it has no slot: otherwise each new callback would bring back an endpoint that
- * doesn't answer, as often as its account's sends end.
- */
-const endpointSlackMs = 1500
+/** The name of a job whose endpoint is put off. */
+const putOffName = 'put-off'
+/** Otherwise new callbacks, and each pass of the reconciler, would bring back all endpoints that don't answer. */
+const putOffSlackMs = longestPutOffMs + slackMs
 
-/** For each id: its score if its job is delayed, else 'missing' or 'waiting'. */
+/** For each id: its score and its name if its job is delayed, else 'missing' or 'waiting'. */
 const statesScript = `
   local states = {}
   for i, id in ipairs(ARGV) do
-    states[i] = redis.call('zscore', KEYS[1], id) or redis.call('exists', KEYS[2] .. id) == 0 and 'missing' or 'waiting'
+    local score = redis.call('zscore', KEYS[1], id)
+    if score then states[i] = {score, redis.call('hget', KEYS[2] .. id, 'name')}
+    else states[i] = redis.call('exists', KEYS[2] .. id) == 0 and 'missing' or 'waiting' end
   end
   return states`
 
@@ -114,11 +120,11 @@ export async function restoreWakeUps(queues: SendQueues, wakeUps: readonly WakeU
   const add = (missing: readonly WakeUp[]) => addWakeUps(queues, missing)
   const [ordinary, overflowing] = await Promise.all([
     restore(
-      { redis, queue, idOf, add, slackMs },
+      { redis, queue, idOf, add },
       wakeUps.filter(({ overflowOf }) => !overflowOf),
     ),
     restore(
-      { redis, queue: overflow, idOf, add, slackMs },
+      { redis, queue: overflow, idOf, add },
       wakeUps.filter(({ overflowOf }) => overflowOf),
     ),
   ])
@@ -132,12 +138,12 @@ export async function restoreEndpointWakeUps(
 ): Promise<number> {
   const idOf = ({ endpointId }: EndpointWakeUp) => endpointId
   const add = (missing: readonly EndpointWakeUp[]) => addJobs(queue, missing.map(toEndpointJob))
-  return await restore({ redis, queue, idOf, add, slackMs: endpointSlackMs }, wakeUps)
+  return await restore({ redis, queue, idOf, add }, wakeUps)
 }
 
-function toEndpointJob({ endpointId, inMs }: EndpointWakeUp): NewJob<CallbackJob> {
+function toEndpointJob({ endpointId, inMs, isPutOff }: EndpointWakeUp): NewJob<CallbackJob> {
   return {
-    name: 'callback',
+    name: isPutOff ? putOffName : 'callback',
     data: callbackJobSchema.parse({ endpointId }),
     opts: { jobId: endpointId, ...(inMs && { delay: inMs }) },
   }
@@ -148,22 +154,27 @@ interface Restoring<Item> {
   queue: Pick<Queue, 'toKey' | 'getJob'>
   idOf: (wakeUp: Item) => string
   add: (missing: readonly Item[]) => Promise<void>
-  /** A wake-up that is delayed for longer than this beyond its time is promoted. */
-  slackMs: number
 }
 
 async function restore<Item extends { inMs?: number }>(
-  { redis, queue, idOf, add, slackMs }: Restoring<Item>,
+  { redis, queue, idOf, add }: Restoring<Item>,
   wakeUps: readonly Item[],
 ): Promise<number> {
   if (wakeUps.length === 0) return 0
   const keys = [queue.toKey('delayed'), queue.toKey('')]
-  const states = (await redis.eval(statesScript, 2, ...keys, ...wakeUps.map(idOf))) as string[]
+  const states = (await redis.eval(statesScript, 2, ...keys, ...wakeUps.map(idOf))) as (
+    | string
+    | [score: string, name: string]
+  )[]
   const missing = wakeUps.filter((_wakeUp, index) => states[index] === 'missing')
   if (missing.length > 0) await add(missing)
-  const late = wakeUps.filter(
-    ({ inMs = 0 }, index) => Number(states[index]) / delayedScale > Date.now() + inMs + slackMs,
-  )
+  const late = wakeUps.filter(({ inMs = 0 }, index) => {
+    const state = states[index]
+    if (!Array.isArray(state)) return false
+    const [score, name] = state
+    const mayBeLateByMs = name === putOffName ? putOffSlackMs : slackMs
+    return Number(score) / delayedScale > Date.now() + inMs + mayBeLateByMs
+  })
   // Promoting fails for a job that has become due meanwhile, which is fine.
   const promoted = await Promise.allSettled(
     late.map(async (wakeUp) => {

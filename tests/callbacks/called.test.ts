@@ -105,6 +105,27 @@ test('a claim that takes longer than it may last still calls', async () => {
   }
 })
 
+test('a new callback doesn’t wait for a slow call of its endpoint', async () => {
+  const longMs = 600_000
+  const worker = await service.startWorker('woken while it calls', {
+    times: { ...neverReconciled, endpointClaimMs: longMs, lookAgainMs: longMs },
+  })
+  const slow = gate()
+  const endpoint = await endpointAt(firstly(acceptCall, firstly(slow.behaviour, acceptCall)))
+  await accept(service, account, textBody())
+  await allFinished(endpoint)
+  const slowId = await accept(service, account, textBody())
+  await eventually('the slow call', async () => slow.waiting === 1)
+  for (let send = 0; send < 5; send++) await accept(service, account, textBody())
+  await eventually('the others', async () => {
+    const waiting = (await callbacksOf(service, endpoint)).filter(({ finishedAt }) => finishedAt === null)
+    return waiting.length === 1 && waiting[0]?.requestId === slowId && slow.waiting === 1
+  })
+  slow.open()
+  await allFinished(endpoint)
+  await worker.stop()
+})
+
 describe('an endpoint', () => {
   beforeEach(async () => {
     const worker = await startWorker()

@@ -11,8 +11,8 @@ import { openEndpointBreaker } from '../../db/delivery/breakers.ts'
 import { forgetDeadWorkers } from '../../db/delivery/leases.ts'
 import { callbacks } from '../../db/schema.ts'
 import { retentionTrims } from '../../db/support/retention.ts'
+import { type EndpointWakeUp, longestPutOffMs } from '../../src/core/callback-job.ts'
 import { restoreEndpointsOnShards } from '../../src/queue/shard.ts'
-import { workerTimes } from '../../workers/worker-times.ts'
 import { idleSweeper, lapse } from '../support/attempts.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
@@ -282,17 +282,15 @@ describe('what is due', () => {
 
 test('a new callback wakes an endpoint before its retry, but not one that is only put off', async () => {
   const { shards } = service.runtime
-  const wake = async (endpointId: string, inMs?: number) => {
-    const { restored, failures } = await restoreEndpointsOnShards(shards, [
-      { endpointId, ...(inMs && { inMs }) },
-    ])
+  const wake = async (endpointId: string, wakeUp: Omit<EndpointWakeUp, 'endpointId'> = {}) => {
+    const { restored, failures } = await restoreEndpointsOnShards(shards, [{ endpointId, ...wakeUp }])
     expect(failures).toEqual([])
     return restored
   }
   const [putOff, retried] = [uuidv7(), uuidv7()]
-  expect(await wake(putOff, workerTimes.putOffMs)).toBe(1)
+  expect(await wake(putOff, { inMs: longestPutOffMs, isPutOff: true })).toBe(1)
   expect(await wake(putOff)).toBe(0)
-  expect(await wake(retried, 5000)).toBe(1)
+  expect(await wake(retried, { inMs: 5000 })).toBe(1)
   expect(await wake(retried)).toBe(1)
 })
 

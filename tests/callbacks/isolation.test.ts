@@ -6,7 +6,7 @@ import { mintWebhookSecret } from '../../src/core/callback.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
-import { soonReconciled, startTestService, type TestService } from '../support/service.ts'
+import { neverReconciled, soonReconciled, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
   accept as acceptCall,
@@ -127,6 +127,21 @@ test('a new endpoint is called at once, however many that have failed never answ
   // Within less than a time-out.
   await delivered(fresh, 1)
   expect(hanging).toBe(concurrency * 0.375)
+})
+
+test('many new endpoints that answer share few slots, and none is put off', async () => {
+  const narrow = await startTestService(
+    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
+    service.stores,
+  )
+  onTestFinished(() => narrow.stop())
+  const longMs = 600_000
+  await narrow.startWorker('with a slot for new ones', {
+    times: { ...neverReconciled, silentWaitMs: longMs, putOffMs: longMs },
+  })
+  const endpoints = await Promise.all(Array.from({ length: ofAccount }, () => endpointAt(acceptCall)))
+  await accept(narrow, account, textBody())
+  for (const endpoint of endpoints) await delivered(endpoint, 1)
 })
 
 test('a worker without a free slot leaves its endpoints to others', async () => {

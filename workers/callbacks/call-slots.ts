@@ -1,27 +1,31 @@
+import type { WorkerTimes } from '../worker-times.ts'
+
 /** An endpoint that has answered lately; one that hasn't, as a new one; one whose last call failed. */
 export type EndpointKind = 'answering' | 'silent' | 'failing'
+type WaitingKind = Exclude<EndpointKind, 'failing'>
 
 /** Of the slots of silent endpoints. */
 const shareOfFailing = 0.75
 
 /**
  * The calls that a worker makes at a time. Those to silent and failing endpoints, which may each take as long as a call may take,
- * have at most half of them, and never wait: their endpoints are put off, so that another worker may call them. One slot is theirs
- * alone: otherwise an endpoint that has failed once would not be called again for as long as the others are busy. Failing ones
- * leave a part of the half free: otherwise a new endpoint's first call would wait for their time-outs.
+ * have at most half of them. One slot is theirs alone: otherwise an endpoint that has failed once would not be called again for as
+ * long as the others are busy. Failing ones leave a part of the half free: otherwise a new endpoint's first call would wait for their
+ * time-outs.
  *
- * An answering endpoint waits for a slot, but not for long: another worker may have a free one, and what was read of the endpoint,
- * such as its secret, gets out of date.
+ * An endpoint waits for a slot, but not for long: another worker may have a free one, and what was read of the endpoint, such as
+ * its secret, gets out of date. A silent one waits for as long as a few calls of others take, if those
+ * answer. A failing one doesn't wait.
  */
 export class CallSlots {
   readonly #most: Record<'all' | 'answering' | 'notAnswering' | 'failing', number>
   readonly #used: Record<EndpointKind, number> = { answering: 0, silent: 0, failing: 0 }
   /** In their order. */
-  readonly #waiting = new Set<() => void>()
-  readonly #longestWaitMs: number
+  readonly #waiting = new Set<{ kind: EndpointKind; take: () => void }>()
+  readonly #longestWaitMs: Record<WaitingKind, number>
 
-  constructor(most: number, longestWaitMs: number) {
-    this.#longestWaitMs = longestWaitMs
+  constructor(most: number, times: Pick<WorkerTimes, 'endpointClaimMs' | 'silentWaitMs'>) {
+    this.#longestWaitMs = { answering: times.endpointClaimMs, silent: times.silentWaitMs }
     const notAnswering = Math.floor(most / 2)
     const failing = Math.max(1, Math.floor(notAnswering * shareOfFailing))
     this.#most = { all: most, answering: most - 1, notAnswering, failing }
@@ -39,24 +43,31 @@ export class CallSlots {
   async acquire(kind: EndpointKind): Promise<(() => void) | undefined> {
     if (this.#isFree(kind)) this.#used[kind]++
     // The slot is counted by the one who gives it back.
-    else if (kind !== 'answering' || !(await this.#isPassedOn())) return undefined
+    else if (kind === 'failing' || !(await this.#isPassedOn(kind))) return undefined
     return this.#once(kind)
   }
 
   /** Waits for a slot. */
-  #isPassedOn(): Promise<boolean> {
+  #isPassedOn(kind: WaitingKind): Promise<boolean> {
     return new Promise((resolve) => {
-      const take = () => {
+      const end = (isPassedOn: boolean) => {
         clearTimeout(timer)
-        resolve(true)
+        this.#waiting.delete(one)
+        resolve(isPassedOn)
       }
-      const giveUp = () => {
-        this.#waiting.delete(take)
-        resolve(false)
-      }
-      const timer = setTimeout(giveUp, this.#longestWaitMs)
-      this.#waiting.add(take)
+      const timer = setTimeout(end, this.#longestWaitMs[kind], false)
+      const one = { kind, take: () => end(true) }
+      this.#waiting.add(one)
     })
+  }
+
+  #passOn(): void {
+    for (const { kind, take } of this.#waiting) {
+      if (!this.#isFree(kind)) continue
+      this.#used[kind]++
+      take()
+      return
+    }
   }
 
   #isFree(kind: EndpointKind): boolean {
@@ -72,11 +83,7 @@ export class CallSlots {
       if (!isHeld) return
       isHeld = false
       this.#used[kind]--
-      const [first] = this.#waiting
-      if (!first || !this.#isFree('answering')) return
-      this.#used.answering++
-      this.#waiting.delete(first)
-      first()
+      this.#passOn()
     }
   }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { newId } from '../../src/core/new-id.ts'
 
 /** Calls at a time of an endpoint that answers. */
 export const callsAtATime = 4
@@ -11,6 +11,7 @@ type Call = () => Promise<() => Promise<unknown>>
 
 /** The calls of one claim of an endpoint. */
 export class CallsOfClaim {
+  readonly claimId = newId()
   /** Whether only one call is made at a time, as the endpoint hasn't answered lately. */
   isCareful = true
   /** Whether no further call may begin: a call has failed. */
@@ -18,6 +19,7 @@ export class CallsOfClaim {
   readonly #unrecorded = new Map<string, Promise<unknown>>()
   readonly #faults: unknown[] = []
   #calling = 0
+  #isWoken = false
   #limit = carefulLimit
   #waiting: (() => void)[] = []
 
@@ -26,8 +28,15 @@ export class CallsOfClaim {
     return [...this.#unrecorded.keys()]
   }
 
+  /** The endpoint has got callbacks since the last read. */
+  wake(): void {
+    this.#isWoken = true
+    this.#change()
+  }
+
   /** How many callbacks to read: more and more, since a claim may end with its first call. */
   nextLimit(): number {
+    this.#isWoken = false
     this.#limit = this.isCareful ? carefulLimit : Math.min(maxUnrecorded, this.#limit * 4)
     return this.#limit
   }
@@ -41,7 +50,7 @@ export class CallsOfClaim {
   /** Waits until another call may begin, or none may any more. */
   async mayBegin(): Promise<void> {
     while (!this.hasEnded && (this.#calling >= this.#width || this.#unrecorded.size >= maxUnrecorded))
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+      await this.#changed()
   }
 
   begin(requestId: string, call: Call): void {
@@ -65,8 +74,14 @@ export class CallsOfClaim {
 
   /** Waits until all calls are recorded, at most for this long. */
   async areRecordedWithin(ms: number): Promise<boolean> {
-    await within(ms, Promise.all(this.#unrecorded.values()))
+    await this.#within(ms, () => this.#unrecorded.size === 0)
     return this.#unrecorded.size === 0
+  }
+
+  /** Waits until the endpoint is woken again, or all calls are recorded; at most for this long. @returns whether nothing is left to do. */
+  async areAllWithin(ms: number): Promise<boolean> {
+    await this.#within(ms, () => this.#isWoken || this.#unrecorded.size === 0)
+    return !this.#isWoken && this.#unrecorded.size === 0
   }
 
   /** @throws if one could not be recorded. */
@@ -79,13 +94,21 @@ export class CallsOfClaim {
     return this.isCareful ? 1 : callsAtATime
   }
 
+  async #within(ms: number, isSo: () => boolean): Promise<void> {
+    let isOver = false
+    const timer = setTimeout(() => {
+      isOver = true
+      this.#change()
+    }, ms)
+    while (!isSo() && !isOver) await this.#changed()
+    clearTimeout(timer)
+  }
+
+  #changed(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
   #change(): void {
     for (const goOn of this.#waiting.splice(0)) goOn()
   }
-}
-
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const over = new AbortController()
-  const waited = sleep(ms, undefined, { signal: over.signal }).catch(() => {})
-  await Promise.race([work, waited]).finally(() => over.abort())
 }

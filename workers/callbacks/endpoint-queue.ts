@@ -6,11 +6,12 @@ import { outsideSpans } from '../../src/platform/tracing.ts'
 import { restoreEndpointsOnShards, type Shard } from '../../src/queue/shard.ts'
 import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
 import type { Needs } from '../../src/runtime.ts'
-import type { CallBack } from '../call-back.ts'
+import type { Advanced, CallBack } from '../call-back.ts'
 import { closeWorkers, concurrencyOf, type QueueWorker, queueWorkerOptions } from '../close-workers.ts'
 import { SteadyWorker } from '../steady-worker.ts'
 import type { QueueFaults } from '../upkeep/queue-faults.ts'
 import type { WorkerTimes } from '../worker-times.ts'
+import { LeftEndpoints } from './left-endpoints.ts'
 
 /** A claim ends within seconds, or as soon as its endpoint doesn't answer; so this many wait for each other at most. */
 const claimsAtATime = 256
@@ -19,9 +20,11 @@ const maxLooksPerFlush = 200
 /** An endpoint that was advanced; its wake-up, if there was one, has left the queue. */
 interface Left {
   endpointId: string
-  /** It isn't called before: this worker has no slot for it. */
+  /** It isn't called before: it is left to other workers. */
   notBeforeMs: number
 }
+
+type Result = Advanced | 'fault'
 
 interface EndpointQueue extends QueueWorker {
   /**
@@ -40,40 +43,37 @@ export function startEndpointQueue(
 ): EndpointQueue {
   const { log } = runtime
   const wakeAnywhere = endpointWaker(runtime)
-  const leftToOthers = new Set<string>()
+  const left = new LeftEndpoints(times)
   const waiting = new Set<string>()
   let isStopping = false
   const wake: EndpointWaker = (endpointIds) => {
-    const isForOthers = (endpointId: string) => isStopping || leftToOthers.has(endpointId)
-    wakeAnywhere(endpointIds.filter(isForOthers))
-    for (const endpointId of endpointIds) if (!isForOthers(endpointId)) waiting.add(endpointId)
+    for (const endpointId of endpointIds) {
+      const reason = left.reasonOf(endpointId)
+      if (isStopping || reason === 'refused' || reason === 'fault') wakeAnywhere([endpointId])
+      // Those without a slot have a wake-up.
+      else if (reason === undefined && !callBack.wakesCalled(endpointId)) waiting.add(endpointId)
+    }
     startWaiting()
   }
   const startWaiting = () => {
     for (const endpointId of waiting) {
       if (inFlight.size >= claimsAtATime) return
       waiting.delete(endpointId)
-      // One that it calls already is looked at again when that ends.
-      if (!callBack.isCalling(endpointId)) outsideSpans(() => void track(advanceHere(endpointId)))
+      if (!callBack.wakesCalled(endpointId)) outsideSpans(() => void track(advanceHere(endpointId)))
     }
   }
   const look = againLooker(runtime, wake)
-  const lookAgain = async (left: Left) => {
-    const { endpointId, notBeforeMs } = left
-    if (notBeforeMs > 0) {
-      leftToOthers.add(endpointId)
-      setTimeout(() => leftToOthers.delete(endpointId), notBeforeMs).unref()
-    }
-    await look(left)
+  const lookAgain = async (endpointId: string, result: Result) => {
+    const notBeforeMs = result === 'done' ? 0 : left.leave(endpointId, result)
+    await look({ endpointId, notBeforeMs })
   }
   const inFlight = new Set<Promise<unknown>>()
   const advance = (endpointId: string) =>
-    callBack.advance(endpointId).catch((error: unknown) => {
+    callBack.advance(endpointId).catch((error: unknown): Result => {
       logFault(log, 'callback_fault', error, { endpointId })
-      return times.afterFaultMs
+      return 'fault'
     })
-  const advanceHere = async (endpointId: string) =>
-    await lookAgain({ endpointId, notBeforeMs: await advance(endpointId) })
+  const advanceHere = async (endpointId: string) => await lookAgain(endpointId, await advance(endpointId))
   const track = async <Result>(work: Promise<Result>): Promise<Result> => {
     inFlight.add(work)
     return await work.finally(() => {
@@ -86,7 +86,7 @@ export function startEndpointQueue(
       ...queueWorkerOptions(shard, times),
       concurrency: concurrencyOf(claimsAtATime, faults.size),
     }
-    const worker = new SteadyWorker<CallbackJob, number>(
+    const worker = new SteadyWorker<CallbackJob, Result>(
       callbackQueueName,
       async (job) => {
         const { endpointId } = callbackJobSchema.parse(job.data)
@@ -97,8 +97,8 @@ export function startEndpointQueue(
     )
     worker.on('error', (error) => shard.redis.status === 'ready' && faultsOf.log(error, 'endpointId'))
     // Only after the wake-up has left the queue: until then, no other one can be added for its endpoint.
-    return worker.on('completed', ({ data: { endpointId } }, notBeforeMs) => {
-      void track(lookAgain({ endpointId, notBeforeMs }))
+    return worker.on('completed', ({ data: { endpointId } }, result) => {
+      void track(lookAgain(endpointId, result))
     })
   })
   return {
@@ -130,10 +130,10 @@ function againLooker(
       const notBefore = new Map(left.map(({ endpointId, notBeforeMs }) => [endpointId, notBeforeMs]))
       try {
         const next = await findNextCalls(db, [...notBefore.keys()])
-        const wakeUps = next.map(({ endpointId, inMs = 0 }) => ({
-          endpointId,
-          inMs: Math.max(inMs, notBefore.get(endpointId) ?? 0),
-        }))
+        const wakeUps = next.map(({ endpointId, inMs = 0 }) => {
+          const notBeforeMs = notBefore.get(endpointId) ?? 0
+          return { endpointId, inMs: Math.max(inMs, notBeforeMs), isPutOff: inMs < notBeforeMs }
+        })
         const isDue = ({ inMs }: { inMs: number }) => inMs === 0
         wake(wakeUps.filter(isDue).map(({ endpointId }) => endpointId))
         const later = wakeUps.filter((wakeUp) => !isDue(wakeUp))
