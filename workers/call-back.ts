@@ -13,18 +13,17 @@ import type { Heartbeat } from './upkeep/heartbeat.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
 /**
- * What became of an endpoint that was to be advanced. `done`: all that could be called was. `refused`: it may not be called, or
- * another worker calls it. `crowded_out`: it answers, but has waited for a slot in vain. `put_off`: it hasn't answered lately, and
- * there was no slot for it.
+ * What became of an endpoint that was to be advanced. `done`: it was called, or this worker is calling it already. `refused`: it may
+ * not be called, or another worker calls it. `no_slot_…`: it has callbacks due, and this worker has no slot for an endpoint of its kind.
  */
-export type Advanced = 'done' | 'refused' | 'crowded_out' | 'put_off'
+export type Advanced = 'done' | 'refused' | `no_slot_${EndpointKind}`
 
 /** What the wake-ups of endpoints need of the rest of the worker. */
 export interface CallBack {
   /** Advances an endpoint. Resolves when all that it began is recorded. */
   advance(endpointId: string): Promise<Advanced>
-  /** Whether this worker calls an endpoint. If so, its new callbacks are called as well. */
-  wakesCalled(endpointId: string): boolean
+  /** If this worker is calling an endpoint, its new callbacks are called, too. @returns whether it is. */
+  wakeIfCalled(endpointId: string): boolean
   /** The claims of this worker. */
   claimIds(): string[]
   /** Begins no further call. */
@@ -76,10 +75,12 @@ export function callBacker(
       for (const callback of claimed.callbacks) {
         await calls.mayBegin()
         if (!mayGoOn() || isOver()) break
-        const freeSlot = await slots.acquire(kindOf(claimed))
+        // A call that got a 2xx tells more than what was read before it.
+        const kind = calls.isCareful ? kindOf(claimed) : 'answering'
+        const freeSlot = await slots.acquire(kind)
         if (!freeSlot) {
           calls.hasEnded = true
-          result = claimed.isAnswering ? 'crowded_out' : 'put_off'
+          result = `no_slot_${kind}`
           break
         }
         // While it waited for a slot, another worker may have taken the endpoint.
@@ -94,30 +95,29 @@ export function callBacker(
         })
       }
       // If one call takes long, others may have become due meanwhile.
-      if (claimed.callbacks.length < limit && (await calls.areAllWithin(times.lookAgainMs))) break
+      if (claimed.callbacks.length < limit && (await calls.isIdleWithin(times.lookAgainMs))) break
     }
     await calls.allRecorded()
     return result
   }
 
-  const wakesCalled = (endpointId: string): boolean => {
+  const wakeIfCalled = (endpointId: string): boolean => {
     claims.get(endpointId)?.wake()
     return claims.has(endpointId)
   }
 
   return {
     async advance(endpointId) {
-      if (isStopping || wakesCalled(endpointId)) return 'done'
+      if (isStopping || wakeIfCalled(endpointId)) return 'done'
       const calls = new CallsOfClaim()
       claims.set(endpointId, calls)
       try {
         return await callOut(endpointId, calls)
       } finally {
-        await release({ endpointId, claimId: calls.claimId })
-        claims.delete(endpointId)
+        await release({ endpointId, claimId: calls.claimId }).finally(() => claims.delete(endpointId))
       }
     },
-    wakesCalled,
+    wakeIfCalled,
     claimIds: () => [...claims.values()].map(({ claimId }) => claimId),
     stop() {
       isStopping = true

@@ -27,7 +27,7 @@ export const workerTimes = {
 
   /** How long a worker calls one endpoint before it looks for others. */
   endpointClaimMs: 2000,
-  /** How long an endpoint that hasn't answered lately waits for a slot: some calls of others that answer. */
+  /** How long a silent endpoint waits for a slot: as long as some calls of others take, if those answer. */
   silentWaitMs: 200,
   /** While one call of an endpoint takes long, its worker looks this often for what else is due. */
   lookAgainMs: 200,

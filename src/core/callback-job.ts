@@ -11,7 +11,7 @@ export interface EndpointWakeUp {
   endpointId: string
   /** Delay until it is due. Default: none. */
   inMs?: number
-  /** The endpoint has callbacks due, but is left alone until then, by a worker that has no slot for it. New callbacks don't change that. */
+  /** A worker leaves the endpoint alone until then, as it has no slot for it, had a fault, or was refused. New callbacks don't change that. */
   isPutOff?: boolean
 }
 

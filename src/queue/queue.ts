@@ -95,7 +95,7 @@ const delayedScale = 4096
 const slackMs = 500
 /** The name of a job whose endpoint is put off. */
 const putOffName = 'put-off'
-/** Otherwise new callbacks, and each pass of the reconciler, would bring back all endpoints that don't answer. */
+/** So it is never promoted: otherwise new callbacks, and each pass of the reconciler, would bring back all endpoints that don't answer. */
 const putOffSlackMs = longestPutOffMs + slackMs
 
 /** For each id: its score and its name if its job is delayed, else 'missing' or 'waiting'. */

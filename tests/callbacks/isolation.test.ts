@@ -144,6 +144,29 @@ test('many new endpoints that answer share few slots, and none is put off', asyn
   for (const endpoint of endpoints) await delivered(endpoint, 1)
 })
 
+test('an endpoint counts as answering from its first 2xx on, although new ones take the slot of that call', async () => {
+  const narrow = await startTestService(
+    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
+    service.stores,
+  )
+  onTestFinished(() => narrow.stop())
+  await narrow.startWorker('with a slot of each kind', {
+    times: { ...neverReconciled, silentWaitMs: 20_000, putOffMs: 600_000 },
+  })
+  const [first, slow] = [gate(), gate()]
+  const endpoint = await endpointAt(firstly(first.behaviour, acceptCall))
+  const other = await buildAccount(narrow)
+  const hanging = await endpointAt(slow.behaviour, other)
+  for (let send = 0; send < 4; send++) await accept(narrow, account, textBody())
+  await eventually('its first call', async () => first.waiting === 1)
+  await accept(narrow, other, textBody())
+  await eventually('the other one waits', async () => (await endpointRow(narrow, hanging)).claimId !== null)
+  first.open()
+  await delivered(endpoint, 4)
+  expect(slow.waiting).toBe(1)
+  slow.open()
+})
+
 test('a worker without a free slot leaves its endpoints to others', async () => {
   const settings = { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' }
   const narrow = await startTestService(settings, service.stores)

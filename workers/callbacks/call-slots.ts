@@ -52,12 +52,12 @@ export class CallSlots {
     return new Promise((resolve) => {
       const end = (isPassedOn: boolean) => {
         clearTimeout(timer)
-        this.#waiting.delete(one)
+        this.#waiting.delete(waiter)
         resolve(isPassedOn)
       }
       const timer = setTimeout(end, this.#longestWaitMs[kind], false)
-      const one = { kind, take: () => end(true) }
-      this.#waiting.add(one)
+      const waiter = { kind, take: () => end(true) }
+      this.#waiting.add(waiter)
     })
   }
 

@@ -79,7 +79,7 @@ export class CallsOfClaim {
   }
 
   /** Waits until the endpoint is woken again, or all calls are recorded; at most for this long. @returns whether nothing is left to do. */
-  async areAllWithin(ms: number): Promise<boolean> {
+  async isIdleWithin(ms: number): Promise<boolean> {
     await this.#within(ms, () => this.#isWoken || this.#unrecorded.size === 0)
     return !this.#isWoken && this.#unrecorded.size === 0
   }

@@ -43,15 +43,14 @@ export function startEndpointQueue(
 ): EndpointQueue {
   const { log } = runtime
   const wakeAnywhere = endpointWaker(runtime)
-  const left = new LeftEndpoints(times)
+  const leftAlone = new LeftEndpoints(times)
   const waiting = new Set<string>()
   let isStopping = false
   const wake: EndpointWaker = (endpointIds) => {
     for (const endpointId of endpointIds) {
-      const reason = left.reasonOf(endpointId)
-      if (isStopping || reason === 'refused' || reason === 'fault') wakeAnywhere([endpointId])
-      // Those without a slot have a wake-up.
-      else if (reason === undefined && !callBack.wakesCalled(endpointId)) waiting.add(endpointId)
+      // One that is put off has a wake-up, and gets no other one.
+      if (isStopping || leftAlone.has(endpointId)) wakeAnywhere([endpointId])
+      else if (!callBack.wakeIfCalled(endpointId)) waiting.add(endpointId)
     }
     startWaiting()
   }
@@ -59,12 +58,13 @@ export function startEndpointQueue(
     for (const endpointId of waiting) {
       if (inFlight.size >= claimsAtATime) return
       waiting.delete(endpointId)
-      if (!callBack.wakesCalled(endpointId)) outsideSpans(() => void track(advanceHere(endpointId)))
+      if (!callBack.wakeIfCalled(endpointId)) outsideSpans(() => void track(advanceHere(endpointId)))
     }
   }
   const look = againLooker(runtime, wake)
   const lookAgain = async (endpointId: string, result: Result) => {
-    const notBeforeMs = result === 'done' ? 0 : left.leave(endpointId, result)
+    if (result === 'done') leftAlone.forget(endpointId)
+    const notBeforeMs = result === 'done' ? 0 : leftAlone.leave(endpointId, result)
     await look({ endpointId, notBeforeMs })
   }
   const inFlight = new Set<Promise<unknown>>()
@@ -74,7 +74,7 @@ export function startEndpointQueue(
       return 'fault'
     })
   const advanceHere = async (endpointId: string) => await lookAgain(endpointId, await advance(endpointId))
-  const track = async <Result>(work: Promise<Result>): Promise<Result> => {
+  const track = async <Value>(work: Promise<Value>): Promise<Value> => {
     inFlight.add(work)
     return await work.finally(() => {
       inFlight.delete(work)
@@ -127,7 +127,9 @@ function againLooker(
     maxItems: maxLooksPerFlush,
     mayOverlap: shards.length > 1,
     flush: async (left) => {
-      const notBefore = new Map(left.map(({ endpointId, notBeforeMs }) => [endpointId, notBeforeMs]))
+      const notBefore = new Map<string, number>()
+      for (const { endpointId, notBeforeMs } of left)
+        notBefore.set(endpointId, Math.max(notBeforeMs, notBefore.get(endpointId) ?? 0))
       try {
         const next = await findNextCalls(db, [...notBefore.keys()])
         const wakeUps = next.map(({ endpointId, inMs = 0 }) => {

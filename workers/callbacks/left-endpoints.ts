@@ -2,43 +2,60 @@ import { longestPutOffMs } from '../../src/core/callback-job.ts'
 import type { Advanced } from '../call-back.ts'
 import type { WorkerTimes } from '../worker-times.ts'
 
-/** However many endpoints don't answer, so many of those that are put off come again in a second. */
-const putOffsPerSecond = 8
-
 type Reason = Exclude<Advanced, 'done'> | 'fault'
 
-/** The endpoints that a worker has just left to other workers, and doesn't call for a while. */
+/**
+ * So many of those without a slot come again in a second, until there are so many that each is put off for the longest time. A
+ * silent one may answer at once, so it comes sooner; if it doesn't answer, it counts as failing from then on.
+ */
+const perSecond: Partial<Record<Reason, number>> = { no_slot_silent: 32, no_slot_failing: 8 }
+
+/** The endpoints that a worker has just left to other workers. */
 export class LeftEndpoints {
   readonly #times: Pick<WorkerTimes, 'putOffMs' | 'afterFaultMs'>
-  readonly #reasons = new Map<string, Reason>()
-  #putOffCount = 0
+  readonly #left = new Map<string, { reason: Reason; timer: NodeJS.Timeout }>()
+  readonly #counts = new Map<Reason, number>()
 
   constructor(times: Pick<WorkerTimes, 'putOffMs' | 'afterFaultMs'>) {
     this.#times = times
   }
 
-  reasonOf(endpointId: string): Reason | undefined {
-    return this.#reasons.get(endpointId)
+  has(endpointId: string): boolean {
+    return this.#left.has(endpointId)
   }
 
   /** @returns for how many ms the endpoint is left. */
   leave(endpointId: string, reason: Reason): number {
-    const count = reason === 'put_off' ? 1 : 0
-    this.#putOffCount += count
+    this.forget(endpointId)
+    this.#count(reason, 1)
     const forMs = this.#msOf(reason)
-    this.#reasons.set(endpointId, reason)
-    const takeBack = () => {
-      this.#putOffCount -= count
-      this.#reasons.delete(endpointId)
-    }
-    setTimeout(takeBack, forMs).unref()
+    const timer = setTimeout(() => this.forget(endpointId), forMs).unref()
+    this.#left.set(endpointId, { reason, timer })
     return forMs
+  }
+
+  /** It isn't left any longer. */
+  forget(endpointId: string): void {
+    const left = this.#left.get(endpointId)
+    if (!left) return
+    clearTimeout(left.timer)
+    this.#count(left.reason, -1)
+    this.#left.delete(endpointId)
   }
 
   #msOf(reason: Reason): number {
     const { afterFaultMs, putOffMs } = this.#times
     if (reason === 'fault') return afterFaultMs
-    if (reason !== 'put_off') return putOffMs
-    return Math.max(putOffMs, Math.min(longestPutOffMs, (this.#putOffCount * 1000) / putOffsPerSecond))
+    const rate = perSecond[reason]
+    if (rate === undefined) return putOffMs
+    return Math.max(putOffMs, Math.min(longestPutOffMs, (this.#countOf(reason) * 1000) / rate))
+  }
+
+  #countOf(reason: Reason): number {
+    return this.#counts.get(reason) ?? 0
+  }
+
+  #count(reason: Reason, change: 1 | -1): void {
+    this.#counts.set(reason, this.#countOf(reason) + change)
   }
 }

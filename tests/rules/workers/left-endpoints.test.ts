@@ -13,34 +13,53 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const putOff = (count: number) =>
-  Array.from({ length: count }, (_, at) => left.leave(`${count}-${at}`, 'put_off'))
+/** @returns for how many ms the last one is put off. */
+const putOff = (count: number, kind: 'silent' | 'failing') =>
+  Array.from({ length: count }, (_, at) => left.leave(`${kind} ${at}`, `no_slot_${kind}`)).at(-1)
 
-test('the more endpoints don’t answer, the longer each is put off, so that eight come again in a second', () => {
-  expect(putOff(8).at(-1)).toBe(1000)
-  expect(putOff(32).at(-1)).toBe(5000)
-  expect(putOff(1000).at(-1)).toBe(longestPutOffMs)
+test.each([
+  { kind: 'failing', perSecond: 8 },
+  { kind: 'silent', perSecond: 32 },
+] as const)(
+  'of the $kind endpoints without a slot, $perSecond come again in a second, and each after 10 s',
+  ({ kind, perSecond }) => {
+    expect(putOff(perSecond, kind)).toBe(1000)
+    expect(putOff(4 * perSecond, kind)).toBe(4000)
+    expect(putOff(1000, kind)).toBe(longestPutOffMs)
+  },
+)
+
+test('those that have come again, or have been called, count no longer', () => {
+  putOff(40, 'failing')
+  left.forget('failing 0')
+  expect(left.has('failing 0')).toBe(false)
+  expect(left.leave('other', 'no_slot_failing')).toBe(5000)
+  vi.advanceTimersByTime(longestPutOffMs)
+  expect(left.has('failing 39')).toBe(false)
+  expect(putOff(8, 'failing')).toBe(1000)
 })
 
-test('those that have come again count no longer', () => {
-  putOff(40)
-  vi.advanceTimersByTime(longestPutOffMs)
-  expect(left.reasonOf('40-39')).toBeUndefined()
-  expect(putOff(8).at(-1)).toBe(1000)
+test('one that is left again counts once, and until its last time', () => {
+  left.leave('one', 'refused')
+  vi.advanceTimersByTime(500)
+  putOff(79, 'failing')
+  expect(left.leave('one', 'no_slot_failing')).toBe(longestPutOffMs)
+  expect(left.leave('one', 'no_slot_failing')).toBe(longestPutOffMs)
+  vi.advanceTimersByTime(longestPutOffMs - 1)
+  expect(left.has('one')).toBe(true)
+  vi.advanceTimersByTime(1)
+  expect(left.has('one')).toBe(false)
 })
 
 test.each([
-  { reason: 'crowded_out', forMs: 1000 },
+  { reason: 'no_slot_answering', forMs: 1000 },
+  { reason: 'no_slot_silent', forMs: 1000 },
   { reason: 'refused', forMs: 1000 },
   { reason: 'fault', forMs: 2000 },
 ] as const)(
-  'beside them, one that was left because of $reason comes again after $forMs ms',
+  'however many failing ones are put off, after $reason an endpoint comes again after $forMs ms',
   ({ reason, forMs }) => {
-    putOff(1000)
+    putOff(1000, 'failing')
     expect(left.leave('other', reason)).toBe(forMs)
-    vi.advanceTimersByTime(forMs - 1)
-    expect(left.reasonOf('other')).toBe(reason)
-    vi.advanceTimersByTime(1)
-    expect(left.reasonOf('other')).toBeUndefined()
   },
 )
