@@ -151,7 +151,7 @@ test('an endpoint counts as answering from its first 2xx on, although new ones t
   )
   onTestFinished(() => narrow.stop())
   await narrow.startWorker('with a slot of each kind', {
-    times: { ...neverReconciled, silentWaitMs: 20_000, putOffMs: 600_000 },
+    times: { ...neverReconciled, silentWaitMs: 5000, putOffMs: 600_000 },
   })
   const [first, slow] = [gate(), gate()]
   const endpoint = await endpointAt(firstly(first.behaviour, acceptCall))
