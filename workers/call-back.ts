@@ -75,7 +75,7 @@ export function callBacker(
       for (const callback of claimed.callbacks) {
         await calls.mayBegin()
         if (!mayGoOn() || isOver()) break
-        // A call that got a 2xx tells more than what was read before it.
+        // A 2xx under this claim is newer than what was read before it.
         const kind = calls.isCareful ? kindOf(claimed) : 'answering'
         const freeSlot = await slots.acquire(kind)
         if (!freeSlot) {
