@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, type TestContext, test } from 'vitest'
-import { type Reaper, startReaper } from '../../../src/dev/embedded/index.ts'
+import { beforeEach, describe, expect, type TestContext, test } from 'vitest'
+import { startReaper } from '../../../src/dev/embedded/index.ts'
 import { type Account, buildAccount, post, textBody } from '../../support/builders.ts'
 import { type ReplicatedPostgres, startReplicatedPostgres } from '../../support/replicated-postgres.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
@@ -21,20 +21,18 @@ const acceptsWithinMs = 2000
 /** Connections to a frozen server have to be given up first. */
 const acceptsAfterFrozenWithinMs = 5000
 
-let reaper: Reaper
 let servers: ReplicatedPostgres
 /** The address of the primary, which moves. */
 let address: TcpProxy
 
-beforeEach(async () => {
-  reaper = startReaper()
+// By the test's own hooks, which stop its service first: a worker with calls in flight waits for PostgreSQL to record them.
+beforeEach(async ({ onTestFinished }) => {
+  const reaper = startReaper()
+  onTestFinished(() => reaper.close())
   servers = await startReplicatedPostgres(reaper)
+  onTestFinished(() => servers.stop())
   address = await startTcpProxy(servers.primaryUrl)
-})
-afterEach(async () => {
-  await address?.close()
-  await servers?.stop()
-  await reaper?.close()
+  onTestFinished(() => address.close())
 })
 
 interface Answered {
