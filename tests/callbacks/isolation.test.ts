@@ -3,6 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { disableEndpoint, rotateSecret } from '../../db/callbacks/endpoints.ts'
 import { mintWebhookSecret } from '../../src/core/callback.ts'
+import { longestPutOffMs } from '../../src/core/callback-job.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
@@ -23,6 +24,7 @@ const concurrency = 64
 const silent = 99
 /** The most that an account may have. */
 const ofAccount = 10
+const { reconcileEveryMs = 0 } = soonReconciled
 
 let service: TestService
 let receiver: WebhookReceiver
@@ -142,6 +144,40 @@ test('many new endpoints that answer share few slots, and none is put off', asyn
   const endpoints = await Promise.all(Array.from({ length: ofAccount }, () => endpointAt(acceptCall)))
   await accept(narrow, account, textBody())
   for (const endpoint of endpoints) await delivered(endpoint, 1)
+})
+
+test('an endpoint without a slot has one wake-up, later than it is due; a new callback leaves it as it is', async () => {
+  const narrow = await startTestService(
+    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
+    service.stores,
+  )
+  onTestFinished(() => narrow.stop())
+  await narrow.startWorker('without a slot for it', {
+    times: { ...soonReconciled, silentWaitMs: 0, putOffMs: longestPutOffMs },
+  })
+  const slow = gate()
+  const holder = await buildAccount(narrow)
+  await endpointAt(slow.behaviour, holder)
+  await accept(narrow, holder, textBody())
+  await eventually('the slot is taken', async () => slow.waiting === 1)
+
+  const other = await endpointAt(acceptCall)
+  const wakeUp = async () => {
+    const job = await narrow.runtime.callbacks.getJob(other.endpointId)
+    return job?.name === 'put-off' && { dueAt: job.timestamp + job.delay, addedAt: job.timestamp }
+  }
+  await accept(narrow, account, textBody())
+  const first = await eventually('the wake-up', wakeUp)
+  expect(first.dueAt - first.addedAt).toBe(longestPutOffMs)
+  await accept(narrow, account, textBody())
+  await eventually('both', async () => (await callbacksOf(narrow, other)).length === 2)
+  // Some passes of the reconciler.
+  await sleep(5 * reconcileEveryMs)
+  expect(await wakeUp()).toEqual(first)
+
+  slow.open()
+  await (await narrow.runtime.callbacks.getJob(other.endpointId))?.promote()
+  await delivered(other, 2)
 })
 
 test('an endpoint counts as answering from its first 2xx on, although new ones take the slot of that call', async () => {
