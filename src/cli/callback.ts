@@ -31,11 +31,15 @@ export function callbackCommands(program: Command, answer: Answerer): void {
 
 async function resend(db: Database, requestId: string | undefined, options: ResendOptions): Promise<number> {
   const { endpoint, since, only } = options
-  if (endpoint !== undefined && !(canBeRecordId(endpoint) && (await findEndpoint(db, endpoint))))
-    throw noEndpoint(endpoint)
+  const found = canBeRecordId(endpoint ?? '') ? await findEndpoint(db, String(endpoint)) : undefined
+  if (endpoint !== undefined && !found) throw noEndpoint(endpoint)
   if (requestId !== undefined && since === undefined && only === undefined) {
     if (!(canBeRecordId(requestId) && (await findSend(db, requestId))))
       throw new CliError(`No send ${requestId}: it was never accepted, or is no longer kept`)
+    if (found && !(await findSend(db, requestId, found.accountId)))
+      throw new CliError(
+        `The endpoint ${endpoint} gets no callbacks of this send: another account posted it; see: endpoint list --account ID`,
+      )
     return await resendOfSend(db, { requestId, endpointId: endpoint })
   }
   if (requestId !== undefined || endpoint === undefined || since === undefined)

@@ -240,6 +240,16 @@ describe('with a worker', () => {
     expect(await done('callback', 'resend', ...since)).toEqual({ resent: 2 })
     await eventually('both again', async () => callsOf(first) === 4 && callsOf(second) === 3)
   })
+
+  test('callbacks of a send aren’t sent again to an endpoint of another account, which never got them', async () => {
+    const other = await create(receiver.at(acceptCall))
+    account = await buildAccount(service)
+    const requestId = await accept(service, account, textBody())
+    expect(await cli('callback', 'resend', requestId, '--endpoint', other.endpointId)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`The endpoint ${other.endpointId} gets no callbacks of this send`),
+    })
+  })
 })
 
 test.each([
