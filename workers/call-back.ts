@@ -71,7 +71,7 @@ export function callBacker(
       result = 'done'
       // From now on: the claim itself may have waited for long.
       endsAt = Math.min(endsAt, performance.now() + times.endpointClaimMs)
-      calls.isCareful = !claimed.isAnswering
+      calls.noteRead(claimed)
       for (const callback of claimed.callbacks) {
         await calls.mayBegin()
         if (!mayGoOn() || isOver()) break
@@ -90,7 +90,7 @@ export function callBacker(
         }
         calls.begin(callback.requestId, async () => {
           const answer = await callEndpoint(claimed, callback).finally(freeSlot)
-          calls.note(isDelivered(answer))
+          calls.noteAnswer(claimed, isDelivered(answer))
           return async () => recordTry(callback, answer, await noteHealth(claimed, callback, answer))
         })
       }

@@ -51,14 +51,10 @@ const dueEndpointsStatement = prepared<EndpointWakeUp>(
         where c.endpoint_id = e.id and c.finished_at is null
           and c.next_try_at <= now() - $1 * interval '1 ms'
           and ${isFirst}
-        limit 1)
-    order by e.id
-    limit $2`,
+        limit 1)`,
 )
 
-export function findDueEndpoints(
-  db: Database,
-  { overdueByMs, limit }: { overdueByMs: number; limit: number },
-): Promise<EndpointWakeUp[]> {
-  return dueEndpointsStatement(db, [overdueByMs, limit])
+/** All of them: endpoints that were put off stay due, and may be many. */
+export function findDueEndpoints(db: Database, overdueByMs: number): Promise<EndpointWakeUp[]> {
+  return dueEndpointsStatement(db, [overdueByMs])
 }

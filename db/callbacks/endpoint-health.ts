@@ -10,9 +10,12 @@ const noteAnswersStatement = prepared<{ endpointId: string; breakerWasOpen: bool
   'note_endpoint_answers',
   'Notes that endpoints answered with a 2xx, which closes their circuit breakers.',
   sqlText`
+    -- $1: the endpoints; $2: the URLs that were called.
     with before as materialized (
       select id, breaker_open_until is not null as was_open
-      from endpoints where ${isGiven('id')} order by id for no key update)
+      from endpoints
+      where ${isGiven('id')} and (id, url) in (select * from unnest($1::uuid[], $2::text[]))
+      order by id for no key update)
     update endpoints e
     set answered_at = clock_timestamp(), failing_since = null, failed_at = null,
         breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
@@ -20,9 +23,19 @@ const noteAnswersStatement = prepared<{ endpointId: string; breakerWasOpen: bool
     returning e.id as "endpointId", before.was_open as "breakerWasOpen"`,
 )
 
-/** Notes that endpoints answered with a 2xx. @returns those whose circuit breaker that closed. */
-export async function noteEndpointAnswers(db: Database, endpointIds: readonly string[]): Promise<string[]> {
-  const noted = await noteAnswersStatement(db, [endpointIds])
+interface Called {
+  endpointId: string
+  url: string
+}
+
+/**
+ * Notes that endpoints answered with a 2xx. An answer of a former URL doesn't count.
+ *
+ * @returns those whose circuit breaker that closed.
+ */
+export async function noteEndpointAnswers(db: Database, called: readonly Called[]): Promise<string[]> {
+  const parameters = [called.map(({ endpointId }) => endpointId), called.map(({ url }) => url)]
+  const noted = await noteAnswersStatement(db, parameters)
   return noted.filter(({ breakerWasOpen }) => breakerWasOpen).map(({ endpointId }) => endpointId)
 }
 
@@ -57,7 +70,7 @@ const noteFailureStatement = prepared<{ disabledReason: string | null }>(
  */
 export async function noteEndpointFailure(
   db: Database,
-  { endpointId, url }: { endpointId: string; url: string },
+  { endpointId, url }: Called,
   disables: string | undefined,
 ): Promise<string | null | undefined> {
   const forDays = `no call was answered with a 2xx for ${disabledAfterDays} days`

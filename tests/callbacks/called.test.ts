@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { claimEndpoints } from '../../db/callbacks/endpoint-claims.ts'
 import { addTest, disableEndpoint, enableEndpoint, updateEndpoint } from '../../db/callbacks/endpoints.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
+import { workerTimes } from '../../workers/worker-times.ts'
 import { lapse, sweepOnce } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
@@ -233,6 +234,25 @@ describe('an endpoint', () => {
     slow.open()
     expect(await allFinished(endpoint)).toMatchObject([{ tries: [{ status: 410 }, { status: 200 }] }])
     expect(await endpointRow(service, endpoint)).toMatchObject({ disabledAt: null, failingSince: null })
+  })
+
+  test('with another URL counts as new, whatever the former one still answers', async () => {
+    const [former, fresh] = [gate(), gate()]
+    const endpoint = await endpointAt(former.behaviour)
+    await accept(service, account, textBody())
+    await eventually('the former URL is called', async () => former.waiting === 1)
+    await updateEndpoint(service.runtime.db, endpoint.endpointId, { url: receiver.at(fresh.behaviour) })
+    for (let send = 0; send < 4; send++) await accept(service, account, textBody())
+    await eventually('all wait', async () => (await callbacksOf(service, endpoint)).length === 5)
+    // Until they are read, too.
+    await sleep(2 * workerTimes.lookAgainMs)
+    former.open()
+    await eventually('the new URL is called', async () => fresh.waiting === 1)
+    await sleep(2 * workerTimes.lookAgainMs)
+    expect(fresh.waiting).toBe(1)
+    expect(await endpointRow(service, endpoint)).toMatchObject({ answeredAt: null })
+    fresh.open()
+    expect(await allFinished(endpoint)).toHaveLength(5)
   })
 
   test('that redirects is not followed', async () => {

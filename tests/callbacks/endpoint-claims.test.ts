@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { findDueEndpoints, findNextCalls } from '../../db/callbacks/due-endpoints.ts'
 import { claimEndpoints, releaseEndpoints } from '../../db/callbacks/endpoint-claims.ts'
 import { noteEndpointAnswers, noteEndpointFailure } from '../../db/callbacks/endpoint-health.ts'
@@ -13,11 +13,13 @@ import { callbacks } from '../../db/schema.ts'
 import { retentionTrims } from '../../db/support/retention.ts'
 import { type EndpointWakeUp, longestPutOffMs } from '../../src/core/callback-job.ts'
 import { restoreEndpointsOnShards } from '../../src/queue/shard.ts'
+import { startEndpointReconciler } from '../../workers/callbacks/reconcile-endpoints.ts'
 import { idleSweeper, lapse } from '../support/attempts.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
 
 let service: TestService
 let account: Account
@@ -73,6 +75,8 @@ const tryOf = (requestId: string, sequence: number, more: Partial<TryRow> = {}):
 
 const row = () => endpointRow(service, endpoint)
 const database = () => service.runtime.db
+const answered = async (url?: string) =>
+  noteEndpointAnswers(database(), [{ endpointId: endpoint.endpointId, url: url ?? (await row()).url }])
 
 describe('a claim', () => {
   test('reads what is due, of each send the first', async () => {
@@ -150,7 +154,8 @@ describe('a claim', () => {
     const claimed = await take()
     expect(claimed).toMatchObject({ isProbe: true })
     expect(claimed?.callbacks).toHaveLength(1)
-    expect(await noteEndpointAnswers(database(), [endpoint.endpointId])).toEqual([endpoint.endpointId])
+    expect(await answered('https://former.example')).toEqual([])
+    expect(await answered()).toEqual([endpoint.endpointId])
     expect(await row()).toMatchObject({ breakerOpenUntil: null, breakerOpenings: 0 })
   })
 })
@@ -234,11 +239,11 @@ describe('an endpoint', () => {
     const expectToBe = async (isAnswering: boolean, isFailing: boolean) =>
       expect(await take('one', { claimId })).toMatchObject({ isAnswering, isFailing })
     await expectToBe(false, false)
-    await noteEndpointAnswers(database(), [endpoint.endpointId])
+    await answered()
     await expectToBe(true, false)
     await noteEndpointFailure(database(), { ...endpoint, url: (await row()).url }, undefined)
     await expectToBe(false, true)
-    await noteEndpointAnswers(database(), [endpoint.endpointId])
+    await answered()
     await expectToBe(true, false)
     await database().$client.query(`update endpoints set answered_at = now() - interval '1 hour'`)
     await expectToBe(false, false)
@@ -247,9 +252,7 @@ describe('an endpoint', () => {
 
 describe('what is due', () => {
   const ours = async () =>
-    (await findDueEndpoints(database(), { overdueByMs: 0, limit: 1000 })).filter(
-      ({ endpointId }) => endpointId === endpoint.endpointId,
-    )
+    (await findDueEndpoints(database(), 0)).filter(({ endpointId }) => endpointId === endpoint.endpointId)
 
   test('is found, unless somebody calls, it is disabled, or only later ones wait', async () => {
     expect(await ours()).toEqual([])
@@ -278,6 +281,26 @@ describe('what is due', () => {
     expect(next?.inMs).toBeGreaterThan(8000)
     expect(await ours()).toEqual([])
   })
+})
+
+test('a pass of the reconciler adds wake-ups of all endpoints that are due, however many', async () => {
+  const count = 2100
+  const { rows } = await database().$client.query<{ id: string }>(
+    `with added as (
+       insert into endpoints (id, account_id, url, sealed_secret)
+       select uuidv7(), $1, 'https://example.com/' || n, '' from generate_series(1, $2) n returning id)
+     insert into callbacks (endpoint_id, request_id, sequence, type)
+     select id, uuidv7(), 1, 'message.sent' from added returning endpoint_id as id`,
+    [account.accountId, count],
+  )
+  const times = { overdueByMs: 0, reconcileEveryMs: 3_600_000 }
+  const task = startEndpointReconciler(service.runtime, times)
+  onTestFinished(() => task.stop())
+  const found = async () => {
+    const jobs = await Promise.all(rows.map(({ id }) => service.runtime.callbacks.getJob(id)))
+    return jobs.filter((job) => job !== undefined).length === count
+  }
+  await eventually('all wake-ups', found)
 })
 
 test('a new callback wakes an endpoint before its retry, but not one that is only put off', async () => {

@@ -8,10 +8,12 @@ import { workerTimes } from '../../workers/worker-times.ts'
 import { startTestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
-const claimsAtATime = 256
-
-async function startQueue(advance: (endpointId: string) => Promise<Advanced>, onStop = () => {}) {
-  const { runtime, stop } = await startTestService()
+async function startQueue(
+  advance: (endpointId: string) => Promise<Advanced>,
+  onStop = () => {},
+  settings: Record<string, string> = {},
+) {
+  const { runtime, stop } = await startTestService(settings)
   const callBack = { advance, wakeIfCalled: () => false, claimIds: () => [], stop: onStop }
   const queue = startEndpointQueue(runtime, callBack, faultsOfShards(runtime.shards), workerTimes)
   onTestFinished(async () => {
@@ -22,26 +24,33 @@ async function startQueue(advance: (endpointId: string) => Promise<Advanced>, on
   return queue
 }
 
-test('an endpoint that waits for the claims of others is called when the first of them ends', async () => {
-  const ends = new Map<string, () => void>()
-  let isStopping = false
-  const queue = await startQueue(
-    async (endpointId) => {
-      if (!isStopping) await new Promise<void>((resolve) => ends.set(endpointId, resolve))
-      return 'done'
-    },
-    () => {
-      isStopping = true
-      for (const end of ends.values()) end()
-    },
-  )
+test.each([
+  [64, 320],
+  [1000, 1256],
+])(
+  'with %i calls at a time, %i endpoints are claimed at once; the next one when one of these claims ends',
+  async (calls, claims) => {
+    const ends = new Map<string, () => void>()
+    let isStopping = false
+    const queue = await startQueue(
+      async (endpointId) => {
+        if (!isStopping) await new Promise<void>((resolve) => ends.set(endpointId, resolve))
+        return 'done'
+      },
+      () => {
+        isStopping = true
+        for (const end of ends.values()) end()
+      },
+      { CALLBACK_CONCURRENCY: String(calls) },
+    )
 
-  const endpointIds = Array.from({ length: claimsAtATime + 1 }, () => uuidv7())
-  queue.wake(endpointIds)
-  expect([...ends.keys()]).toEqual(endpointIds.slice(0, claimsAtATime))
-  ends.get(endpointIds[0] ?? '')?.()
-  await eventually('the last one is called', async () => ends.size === endpointIds.length)
-})
+    const endpointIds = Array.from({ length: claims + 1 }, () => uuidv7())
+    queue.wake(endpointIds)
+    expect([...ends.keys()]).toEqual(endpointIds.slice(0, claims))
+    ends.get(endpointIds[0] ?? '')?.()
+    await eventually('the last one is called', async () => ends.size === endpointIds.length)
+  },
+)
 
 test.each(['refused', 'no_slot_answering', 'no_slot_silent', 'no_slot_failing'] as const)(
   'if an endpoint without a wake-up was left to others (%s), its next callback adds one',

@@ -4,21 +4,21 @@ import type { WorkerTimes } from '../worker-times.ts'
 export type EndpointKind = 'answering' | 'silent' | 'failing'
 type WaitingKind = Exclude<EndpointKind, 'failing'>
 
-/** Of the slots of silent endpoints. */
-const shareOfFailing = 0.75
+/** Of the slots of those that don't answer. */
+const shareOfEach = 0.75
 
 /**
  * The calls that a worker makes at a time. Those to silent and failing endpoints, which may each take as long as a call may take,
  * have at most half of them. One slot is theirs alone: otherwise an endpoint that has failed once would not be called again for as
- * long as the others are busy. Failing ones leave a part of the half free: otherwise a new endpoint's first call would wait for their
- * time-outs.
+ * long as the others are busy. Each of these two kinds leaves a part of the half to the other one: otherwise a new endpoint's first
+ * call, or one that failed once, would wait for the time-outs of the others. Only a half of a single slot is shared.
  *
  * An endpoint waits for a slot, but not for long: another worker may have a free one, and what was read of the endpoint, such as
  * its secret, gets out of date. A silent one waits for as long as a few calls of others take, if those
  * answer. A failing one doesn't wait.
  */
 export class CallSlots {
-  readonly #most: Record<'all' | 'answering' | 'notAnswering' | 'failing', number>
+  readonly #most: Record<'all' | EndpointKind | 'notAnswering', number>
   readonly #used: Record<EndpointKind, number> = { answering: 0, silent: 0, failing: 0 }
   /** In their order. */
   readonly #waiting = new Set<{ kind: EndpointKind; take: () => void }>()
@@ -27,8 +27,8 @@ export class CallSlots {
   constructor(most: number, times: Pick<WorkerTimes, 'endpointClaimMs' | 'silentWaitMs'>) {
     this.#longestWaitMs = { answering: times.endpointClaimMs, silent: times.silentWaitMs }
     const notAnswering = Math.floor(most / 2)
-    const failing = Math.max(1, Math.floor(notAnswering * shareOfFailing))
-    this.#most = { all: most, answering: most - 1, notAnswering, failing }
+    const ofEach = Math.max(1, Math.floor(notAnswering * shareOfEach))
+    this.#most = { all: most, answering: most - 1, notAnswering, silent: ofEach, failing: ofEach }
   }
 
   get inUse(): number {
@@ -71,10 +71,8 @@ export class CallSlots {
   }
 
   #isFree(kind: EndpointKind): boolean {
-    if (this.inUse >= this.#most.all) return false
-    if (kind === 'answering') return this.#used.answering < this.#most.answering
-    if (kind === 'failing' && this.#used.failing >= this.#most.failing) return false
-    return this.#notAnswering < this.#most.notAnswering
+    if (this.inUse >= this.#most.all || this.#used[kind] >= this.#most[kind]) return false
+    return kind === 'answering' || this.#notAnswering < this.#most.notAnswering
   }
 
   #once(kind: EndpointKind): () => void {

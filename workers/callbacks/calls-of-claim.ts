@@ -1,3 +1,4 @@
+import type { ClaimedEndpoint } from '../../db/callbacks/endpoint-claims.ts'
 import { newId } from '../../src/core/new-id.ts'
 
 /** Calls at a time of an endpoint that answers. */
@@ -6,14 +7,16 @@ export const callsAtATime = 4
 const maxUnrecorded = 256
 const carefulLimit = 4
 
+type Read = Pick<ClaimedEndpoint, 'url' | 'isAnswering'>
+
 /** A call ends, and is then recorded: the next one needn't wait for that. */
 type Call = () => Promise<() => Promise<unknown>>
 
 /** The calls of one claim of an endpoint. */
 export class CallsOfClaim {
   readonly claimId = newId()
-  /** Whether only one call is made at a time, as the endpoint hasn't answered lately. */
-  isCareful = true
+  #isCareful = true
+  #url: string | undefined
   /** Whether no further call may begin: a call has failed. */
   hasEnded = false
   readonly #unrecorded = new Map<string, Promise<unknown>>()
@@ -41,9 +44,24 @@ export class CallsOfClaim {
     return this.#limit
   }
 
-  /** A call has ended. After a failure, no other one begins under this claim; after a success, several at a time. */
-  note(isDelivered: boolean): void {
-    if (isDelivered) this.isCareful = false
+  /** Whether only one call is made at a time, as the endpoint hasn't answered lately. */
+  get isCareful(): boolean {
+    return this.#isCareful
+  }
+
+  /** The endpoint was read, with its callbacks. */
+  noteRead({ url, isAnswering }: Read): void {
+    this.#url = url
+    this.#isCareful = !isAnswering
+  }
+
+  /**
+   * A call has ended. After a failure, no other one begins under this claim; after a success, several at a time. What a former URL
+   * answers says nothing about the one that was read last.
+   */
+  noteAnswer({ url }: Pick<Read, 'url'>, isDelivered: boolean): void {
+    if (url !== this.#url) return
+    if (isDelivered) this.#isCareful = false
     else this.hasEnded = true
   }
 

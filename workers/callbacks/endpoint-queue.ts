@@ -13,8 +13,8 @@ import type { QueueFaults } from '../upkeep/queue-faults.ts'
 import type { WorkerTimes } from '../worker-times.ts'
 import { LeftEndpoints } from './left-endpoints.ts'
 
-/** A claim ends within seconds, or as soon as its endpoint doesn't answer; so this many wait for each other at most. */
-const claimsAtATime = 256
+/** Besides those that have a slot, and may keep it until a time-out: what waits for a slot or for PostgreSQL ends within seconds. */
+const claimsWithoutSlot = 256
 const maxLooksPerFlush = 200
 
 /** An endpoint that was advanced; its wake-up, if there was one, has left the queue. */
@@ -36,12 +36,13 @@ interface EndpointQueue extends QueueWorker {
 
 /** Processes the wake-ups of endpoints of all shards. */
 export function startEndpointQueue(
-  runtime: Needs<'db' | 'log' | 'shards'>,
+  runtime: Needs<'db' | 'log' | 'shards', 'CALLBACK_CONCURRENCY'>,
   callBack: CallBack,
   faults: ReadonlyMap<Shard, QueueFaults>,
   times: WorkerTimes,
 ): EndpointQueue {
   const { log } = runtime
+  const claimsAtATime = claimsWithoutSlot + runtime.settings.CALLBACK_CONCURRENCY
   const wakeAnywhere = endpointWaker(runtime)
   const leftAlone = new LeftEndpoints(times)
   const waiting = new Set<string>()

@@ -20,11 +20,11 @@ export function healthNoter(
   times: Pick<WorkerTimes, 'failingForMs'>,
 ) {
   const streaks = new FailureStreaks(times)
-  const answers = new MicroBatch<string, boolean>({
+  const answers = new MicroBatch<ClaimedEndpoint, boolean>({
     maxItems: maxAnswersPerFlush,
-    flush: retryUntilAvailable(log, async (endpointIds: string[]) => {
-      const closed = new Set(await noteEndpointAnswers(db, endpointIds))
-      return endpointIds.map((id) => closed.has(id))
+    flush: retryUntilAvailable(log, async (answered: ClaimedEndpoint[]) => {
+      const closed = new Set(await noteEndpointAnswers(db, answered))
+      return answered.map(({ endpointId }) => closed.has(endpointId))
     }),
   })
   const noteFailure = retryUntilAvailable(
@@ -45,15 +45,16 @@ export function healthNoter(
     const { endpointId } = claimed
     const rules = { retryDelaysSeconds: settings.CALLBACK_RETRY_DELAYS_SECONDS, random: Math.random() }
     const verdict = decideCallback(answer, callback.tried - callback.triedBeforeResend + 1, rules)
-    if (verdict.result === 'delivered') await answered(claimed)
+    if (verdict.result === 'delivered') await answered()
     else await failed(claimed, answer, verdict.result === 'gone' ? goneReason : undefined)
     return verdict
 
-    async function answered({ isAnswering, isAnswerOld }: ClaimedEndpoint): Promise<void> {
+    async function answered(): Promise<void> {
+      const { isAnswering, isAnswerOld } = claimed
       streaks.end(endpointId)
       if ((isAnswering && !isAnswerOld) || noted.has(claimed)) return
       noted.add(claimed)
-      if (await answers.add(endpointId)) log.info({ event: 'breaker_closed', endpointId })
+      if (await answers.add(claimed)) log.info({ event: 'breaker_closed', endpointId })
     }
   }
 

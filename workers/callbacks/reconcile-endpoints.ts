@@ -4,7 +4,7 @@ import type { Needs } from '../../src/runtime.ts'
 import { type PeriodicTask, startPeriodicTask } from '../upkeep/periodic-task.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 
-const endpointsPerPass = 1000
+const endpointsAtOnce = 1000
 
 /**
  * Adds wake-ups for endpoints that have callbacks due but no wake-up, or too late a one: because Redis was down or lost
@@ -15,12 +15,15 @@ export function startEndpointReconciler(
   times: Pick<WorkerTimes, 'reconcileEveryMs' | 'overdueByMs'> = workerTimes,
 ): PeriodicTask {
   const pauseMs = times.reconcileEveryMs
-  const { overdueByMs } = times
   return startPeriodicTask({ log, event: 'reconcile_failed', pauseMs }, async () => {
-    const due = await findDueEndpoints(db, { overdueByMs, limit: endpointsPerPass })
-    const { restored, failures } = await restoreEndpointsOnShards(shards, due)
-    metrics.reconciledEndpoints.inc(restored)
-    if (failures[0]) throw failures[0].error
+    const due = await findDueEndpoints(db, times.overdueByMs)
+    const failures: unknown[] = []
+    for (let first = 0; first < due.length; first += endpointsAtOnce) {
+      const page = await restoreEndpointsOnShards(shards, due.slice(first, first + endpointsAtOnce))
+      metrics.reconciledEndpoints.inc(page.restored)
+      failures.push(...page.failures.map(({ error }) => error))
+    }
+    if (failures.length > 0) throw failures[0]
     return undefined
   })
 }

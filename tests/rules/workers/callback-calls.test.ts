@@ -20,17 +20,25 @@ function call() {
   return { end, record, work }
 }
 
+const url = 'https://example.com/'
+/** Of an endpoint that hasn't answered lately. */
+function claimOfNew(): CallsOfClaim {
+  const calls = new CallsOfClaim()
+  calls.noteRead({ url, isAnswering: false })
+  return calls
+}
+
 const isPending = async (work: Promise<unknown>) =>
   await Promise.race([work.then(() => false), sleep(20).then(() => true)])
 
 describe('the calls of a claim', () => {
   test('are one at a time, until one was answered; then four', async () => {
-    const calls = new CallsOfClaim()
+    const calls = claimOfNew()
     const first = call()
     calls.begin('1', first.work)
     const next = calls.mayBegin()
     expect(await isPending(next)).toBe(true)
-    calls.note(true)
+    calls.noteAnswer({ url }, true)
     first.end()
     await next
     const others = Array.from({ length: callsAtATime }, call)
@@ -45,7 +53,7 @@ describe('the calls of a claim', () => {
   })
 
   test('that are not recorded yet are not read again', async () => {
-    const calls = new CallsOfClaim()
+    const calls = claimOfNew()
     const one = call()
     calls.begin('1', one.work)
     one.end()
@@ -57,27 +65,34 @@ describe('the calls of a claim', () => {
   })
 
   test('end with a failure: whoever waits goes on, and sees it', async () => {
-    const calls = new CallsOfClaim()
+    const calls = claimOfNew()
     const one = call()
     calls.begin('1', one.work)
     const next = calls.mayBegin()
-    calls.note(false)
+    calls.noteAnswer({ url }, false)
     one.end()
     await next
     expect(calls.hasEnded).toBe(true)
   })
 
+  test('go on as with a new endpoint after its URL was changed, whatever the former one answers', () => {
+    const calls = claimOfNew()
+    calls.noteRead({ url: 'https://example.com/new', isAnswering: false })
+    for (const isDelivered of [true, false]) calls.noteAnswer({ url }, isDelivered)
+    expect(calls).toMatchObject({ isCareful: true, hasEnded: false })
+  })
+
   test('read more and more while the endpoint answers', () => {
-    const calls = new CallsOfClaim()
+    const calls = claimOfNew()
     const first = calls.nextLimit()
-    calls.isCareful = false
+    calls.noteRead({ url, isAnswering: true })
     const limits = Array.from({ length: 6 }, () => calls.nextLimit())
     expect(first).toBeLessThan(limits[0] ?? 0)
     expect(limits.at(-1)).toBe(256)
   })
 
   test('a fault of a record reaches whoever waits for all', async () => {
-    const calls = new CallsOfClaim()
+    const calls = claimOfNew()
     calls.begin('1', async () => async () => {
       throw new Error('not recorded')
     })
@@ -99,8 +114,8 @@ describe('the slots for calls', () => {
     expect(await slots.acquire('answering')).toBeDefined()
   })
 
-  test('silent endpoints get half of them, and wait only for a short while', async () => {
-    const slots = new CallSlots(4, times)
+  test('a silent endpoint waits only for a short while', async () => {
+    const slots = new CallSlots(6, times)
     const held = [await slots.acquire('silent'), await slots.acquire('silent')]
     expect(held.every(Boolean)).toBe(true)
     expect(await slots.acquire('silent')).toBeUndefined()
@@ -146,22 +161,33 @@ describe('the slots for calls', () => {
     expect(await waiting).toBeDefined()
   })
 
-  test('failing endpoints leave a part of the half to those that have not failed', async () => {
+  test.each([
+    ['failing', 'silent'],
+    ['silent', 'failing'],
+  ] as const)('%s endpoints leave a part of the half to %s ones', async (first, second) => {
     const slots = new CallSlots(16, times)
     const acquire = async (kind: EndpointKind, count: number) => {
       const held = await Promise.all(Array.from({ length: count }, () => slots.acquire(kind)))
       return held.filter((slot) => slot !== undefined)
     }
-    const failing = await acquire('failing', 16)
-    expect(failing).toHaveLength(6)
-    expect(await acquire('silent', 16)).toHaveLength(2)
-    failing[0]?.()
-    expect(await acquire('silent', 1)).toHaveLength(1)
-    expect(await acquire('failing', 1)).toHaveLength(0)
+    const held = await acquire(first, 16)
+    expect(held).toHaveLength(6)
+    expect(await acquire(second, 16)).toHaveLength(2)
+    held[0]?.()
+    expect(await acquire(second, 1)).toHaveLength(1)
+    expect(await acquire(first, 1)).toHaveLength(0)
     expect(slots.inUse).toBe(8)
   })
 
-  test.each([2, 3, 4])('of %i, failing endpoints get at least one', async (most) => {
-    expect(await new CallSlots(most, times).acquire('failing')).toBeDefined()
+  test.each([
+    [2, 1],
+    [3, 1],
+    [4, 2],
+  ])('of %i, those that don’t answer get %i: each kind at least one, if there are two', async (most, all) => {
+    const slots = new CallSlots(most, times)
+    const held = [await slots.acquire('silent'), await slots.acquire('failing')]
+    expect(held.filter(Boolean)).toHaveLength(all)
+    held[0]?.()
+    expect(await slots.acquire('failing')).toEqual(all === 1 ? expect.any(Function) : undefined)
   })
 })
