@@ -383,9 +383,7 @@ where e.disabled_at is null and e.claim_id is null
           where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
             and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
           limit 1), true)
-    limit 1)
-order by e.id
-limit $2;
+    limit 1);
 
 -- due_sends: Lists the overdue sends of channels, page by page.
 -- $1: the channels, each with the send after which its page begins; $2: for how many ms overdue; $3: how many of each.
@@ -1601,9 +1599,12 @@ update channels noted set answered_at = clock_timestamp() from channels where no
 returning was_in_slow_start as "wasInSlowStart";
 
 -- note_endpoint_answers: Notes that endpoints answered with a 2xx, which closes their circuit breakers.
+-- $1: the endpoints; $2: the URLs that were called.
 with before as materialized (
   select id, breaker_open_until is not null as was_open
-  from endpoints where id = any((select $1::uuid[])::uuid[]) order by id for no key update)
+  from endpoints
+  where id = any((select $1::uuid[])::uuid[]) and (id, url) in (select * from unnest($1::uuid[], $2::text[]))
+  order by id for no key update)
 update endpoints e
 set answered_at = clock_timestamp(), failing_since = null, failed_at = null,
     breaker_open_until = null, breaker_opened_at = null, breaker_openings = 0
