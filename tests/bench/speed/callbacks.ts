@@ -7,7 +7,7 @@ import { testSecrets } from '../../support/service.ts'
 import { alternate } from '../benchmark.ts'
 import { nowMs } from '../clock.ts'
 import { type Figure, percentile } from '../figures.ts'
-import type { Sender } from '../post.ts'
+import type { Post, Sender } from '../post.ts'
 import { inTurn, openAccounts, openChannels } from '../senders.ts'
 import { openStage, type Stage } from '../stage.ts'
 import { dispatch as dispatchAll } from '../throughput.ts'
@@ -43,9 +43,9 @@ export const callbacks: Case = {
       const without: Figure = { variant: 'dispatch without endpoints', unit: '/s', values: [] }
       const withOne: Figure = { variant: 'with one for each account', unit: '/s', values: [] }
       const besideDead: Figure = { variant: 'beside 99 that never answer', unit: '/s', values: [] }
-      const quiet: Figure = { variant: 'without other sends', unit: ' ms', values: [] }
       const alone: Figure = { variant: 'alone', unit: ' ms', values: [] }
       const beside: Figure = { variant: 'beside 99 that never answer', unit: ' ms', values: [] }
+      const besideBurst: Figure = { variant: 'with all sends of theirs at once', unit: ' ms', values: [] }
       const deliver = (figure: Figure, endpoints: () => Promise<void>) => async () => {
         await endpoints()
         const measured = { path: sendsPath }
@@ -76,9 +76,9 @@ export const callbacks: Case = {
         async () => {
           const ms = await lags(stage, senders)
           for (const [figure, value] of [
-            [quiet, ms.quiet],
             [alone, ms.alone],
             [beside, ms.beside],
+            [besideBurst, ms.besideBurst],
           ] as const) {
             figure.values.push(value)
             print(`callbacks: p99 lag ${figure.variant}: ${value.toFixed(0)} ms`)
@@ -100,7 +100,10 @@ export const callbacks: Case = {
           aim: 0.95,
         }),
         ratio('callbacks', 'p99 lag beside 99 that never answer ÷ alone', { of: beside, to: alone }),
-        ratio('callbacks', 'the same ÷ without the sends of their accounts', { of: beside, to: quiet }),
+        ratio('callbacks', 'the same, with all sends of their accounts at once', {
+          of: besideBurst,
+          to: alone,
+        }),
         atMost('callbacks', 'p99 lag', excessOf(beside, alone), { floor: 100, aim: 100 }),
       ]
     } finally {
@@ -164,48 +167,50 @@ async function backlog(stage: Stage, senders: readonly Sender[], count: number):
 }
 
 interface Lags {
-  /** Without the sends of the other accounts. */
-  quiet: number
-  /** With these sends, and without endpoints for them. */
   alone: number
-  /** The same with endpoints that never answer. */
+  /** Beside endpoints that never answer, whose accounts post as many sends, as steadily. */
   beside: number
+  /** The same, but these accounts post all their sends at once. */
+  besideBurst: number
 }
 
-/**
- * The p99 lag in ms of one endpoint that answers, while other accounts post many sends at once: without endpoints of theirs, and
- * with new ones that never answer.
- */
+/** The p99 lag in ms of one endpoint that answers: alone, and beside others that were just created and never answer. */
 async function lags(stage: Stage, senders: readonly Sender[]): Promise<Lags> {
   await stage.clear()
   await setEndpoints(stage, [], path)
   const [good, ...others] = senders.slice(0, deadEndpoints + 1)
   if (!good) throw new Error('no sender')
   const endpointId = await addEndpoint(stage, (await accountsOf(stage, [good]))[0] ?? '', path)
-  await stage.startWorkers(1)
-  const lag = (seconds = steadySeconds) => steadyLag(stage, good, endpointId, seconds)
-  const lagWithOthers = async () => {
-    const [ms] = await Promise.all([lag(), stage.client.postAll(inTurn(others, sendsOfDead))])
-    return ms
+  const accountIds = await accountsOf(stage, others)
+  const addDead = async () => {
+    await stage.db.$client.query('delete from endpoints where id <> $1', [endpointId])
+    for (const accountId of accountIds) await addEndpoint(stage, accountId, deadPath)
   }
-  await lag(warmUpSeconds)
-  const [quiet, alone] = [await lag(), await lagWithOthers()]
-  for (const accountId of await accountsOf(stage, others)) await addEndpoint(stage, accountId, deadPath)
-  return { quiet, alone, beside: await lagWithOthers() }
+  await stage.startWorkers(1)
+  const lagWhile = async (post: () => Promise<unknown>, seconds = steadySeconds) => {
+    await stage.db.$client.query('delete from callbacks where endpoint_id = $1', [endpointId])
+    const posts = inTurn([good], steadyPerSecond * seconds)
+    await Promise.all([postSteadily(stage, posts, seconds), post()])
+    return percentile(await lagsOfTold(stage, endpointId, posts.length), 0.99)
+  }
+  const theirs = () => inTurn(others, sendsOfDead)
+  await lagWhile(async () => {}, warmUpSeconds)
+  const alone = await lagWhile(async () => {})
+  await addDead()
+  const beside = await lagWhile(() => postSteadily(stage, theirs(), steadySeconds))
+  await addDead()
+  const besideBurst = await lagWhile(() => stage.client.postAll(theirs()))
+  return { alone, beside, besideBurst }
 }
 
-/** Sends at a steady rate, each with a callback to the endpoint. */
-async function steadyLag(stage: Stage, sender: Sender, endpointId: string, seconds: number): Promise<number> {
-  await stage.db.$client.query('delete from callbacks where endpoint_id = $1', [endpointId])
+async function postSteadily({ client }: Stage, posts: readonly Post[], seconds: number): Promise<void> {
   const startedAt = nowMs()
-  const posts = inTurn([sender], steadyPerSecond * seconds)
   const posted: Promise<unknown>[] = []
   for (const [at, post] of posts.entries()) {
-    await sleep(startedAt + (at * 1000) / steadyPerSecond - nowMs())
-    posted.push(stage.client.postAll([post]))
+    await sleep(startedAt + (at * 1000 * seconds) / posts.length - nowMs())
+    posted.push(client.postAll([post]))
   }
   await Promise.all(posted)
-  return percentile(await lagsOfTold(stage, endpointId, posts.length), 0.99)
 }
 
 async function lagsOfTold({ db }: Stage, endpointId: string, count: number): Promise<number[]> {
