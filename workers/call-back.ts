@@ -58,7 +58,9 @@ export function callBacker(
     let endsAt = Number.POSITIVE_INFINITY
     const isOver = () => performance.now() >= endsAt
     const mayGoOn = () => !isStopping && !calls.hasEnded && heartbeat.holdsLease()
-    while (mayGoOn()) {
+    const mayCall = () => calls.mayBegin().then(mayGoOn)
+    // What can't be called yet isn't read: else a hanging call would cost five reads a second.
+    while (await mayCall()) {
       if (isOver()) {
         if (await calls.areRecordedWithin(times.lookAgainMs)) break
         // A slow call keeps the endpoint from other workers anyway: without this, all its other sends would wait for it.
@@ -73,8 +75,7 @@ export function callBacker(
       endsAt = Math.min(endsAt, performance.now() + times.endpointClaimMs)
       calls.noteRead(claimed)
       for (const callback of claimed.callbacks) {
-        await calls.mayBegin()
-        if (!mayGoOn() || isOver()) break
+        if (!(await mayCall()) || isOver()) break
         // A 2xx under this claim is newer than what was read before it.
         const kind = calls.isCareful ? kindOf(claimed) : 'answering'
         const freeSlot = await slots.acquire(kind)
