@@ -11,7 +11,7 @@ const shareOfEach = 0.75
  * The calls that a worker makes at a time. Those to silent and failing endpoints, which may each take as long as a call may take,
  * have at most half of them. One slot is theirs alone: otherwise an endpoint that has failed once would not be called again for as
  * long as the others are busy. Each of these two kinds leaves a part of the half to the other one: otherwise a new endpoint's first
- * call, or one that failed once, would wait for the time-outs of the others. Only a half of a single slot is shared.
+ * call, or one that failed once, would wait for the time-outs of the others. If the half is one slot, both kinds share it.
  *
  * An endpoint waits for a slot, but not for long: another worker may have a free one, and what was read of the endpoint, such as
  * its secret, gets out of date. A silent one waits for as long as a few calls of others take, if those
