@@ -2,7 +2,7 @@ import type { ClaimedEndpoint } from '../db/callbacks/endpoint-claims.ts'
 import { isDelivered } from '../src/core/callback-outcome.ts'
 import type { Runtime } from '../src/runtime.ts'
 import { endpointCaller } from './callbacks/call-endpoint.ts'
-import { CallSlots, type EndpointKind } from './callbacks/call-slots.ts'
+import type { CallSlots, EndpointKind, Slot } from './callbacks/call-slots.ts'
 import { CallsOfClaim } from './callbacks/calls-of-claim.ts'
 import { endpointClaimer } from './callbacks/claim-endpoint.ts'
 import { healthNoter } from './callbacks/note-health.ts'
@@ -20,8 +20,12 @@ export type Advanced = 'done' | 'refused' | `no_slot_${EndpointKind}`
 
 /** What the wake-ups of endpoints need of the rest of the worker. */
 export interface CallBack {
-  /** Advances an endpoint. Resolves when all that it began is recorded. */
-  advance(endpointId: string): Promise<Advanced>
+  /**
+   * Advances an endpoint. Resolves when all that it began is recorded.
+   *
+   * @param slot for its first call. Whoever gives it has to free it afterwards: perhaps no call was made.
+   */
+  advance(endpointId: string, slot?: Slot): Promise<Advanced>
   /** If this worker is calling an endpoint, its new callbacks are called, too. @returns whether it is. */
   wakeIfCalled(endpointId: string): boolean
   /** The claims of this worker. */
@@ -39,11 +43,11 @@ export function callBacker(
   runtime: Runtime,
   http: HttpClient,
   heartbeat: Pick<Heartbeat, 'worker' | 'holdsLease'>,
-  times: Pick<WorkerTimes, 'endpointClaimMs' | 'silentWaitMs' | 'lookAgainMs' | 'failingForMs'> = workerTimes,
+  slots: CallSlots,
+  times: Pick<WorkerTimes, 'endpointClaimMs' | 'lookAgainMs' | 'failingForMs'> = workerTimes,
   sendsFirst?: SendsFirst,
 ): CallBack {
   const { claim, release } = endpointClaimer(runtime, heartbeat.worker, sendsFirst)
-  const slots = new CallSlots(runtime.settings.CALLBACK_CONCURRENCY, times)
   const callEndpoint = endpointCaller(runtime, http)
   const recordTry = tryRecorder(runtime)
   const noteHealth = healthNoter(runtime, times)
@@ -78,19 +82,19 @@ export function callBacker(
         if (!(await mayCall()) || isOver()) break
         // A 2xx under this claim is newer than what was read before it.
         const kind = calls.isCareful ? kindOf(claimed) : 'answering'
-        const freeSlot = await slots.acquire(kind)
-        if (!freeSlot) {
+        const slot = await slots.acquire(kind, calls.takeSlot())
+        if (!slot) {
           calls.hasEnded = true
           result = `no_slot_${kind}`
           break
         }
         // While it waited for a slot, another worker may have taken the endpoint.
         if (!mayGoOn()) {
-          freeSlot()
+          slot.free()
           break
         }
         calls.begin(callback.requestId, async () => {
-          const answer = await callEndpoint(claimed, callback).finally(freeSlot)
+          const answer = await callEndpoint(claimed, callback).finally(slot.free)
           calls.noteAnswer(claimed, isDelivered(answer))
           return async () => recordTry(callback, answer, await noteHealth(claimed, callback, answer))
         })
@@ -108,9 +112,9 @@ export function callBacker(
   }
 
   return {
-    async advance(endpointId) {
+    async advance(endpointId, slot) {
       if (isStopping || wakeIfCalled(endpointId)) return 'done'
-      const calls = new CallsOfClaim()
+      const calls = new CallsOfClaim(slot)
       claims.set(endpointId, calls)
       try {
         return await callOut(endpointId, calls)

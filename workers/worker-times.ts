@@ -25,10 +25,8 @@ export const workerTimes = {
   /** A scheduled send that was accepted since the last look is found within this time. */
   moveDueEveryMs: 500,
 
-  /** How long a worker calls one endpoint before it looks for others. */
+  /** How long a worker calls one endpoint before it looks for others; and how long an answering endpoint waits for a slot. */
   endpointClaimMs: 2000,
-  /** How long a silent endpoint waits for a slot: as long as some calls of others take, if those answer. */
-  silentWaitMs: 200,
   /** While one call of an endpoint takes long, its worker looks this often for what else is due. */
   lookAgainMs: 200,
   /** An endpoint for which a worker has no slot comes again after this long or longer, perhaps at another worker. */

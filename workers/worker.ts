@@ -1,5 +1,6 @@
 import type { Runtime } from '../src/runtime.ts'
 import { callBacker } from './call-back.ts'
+import { CallSlots } from './callbacks/call-slots.ts'
 import { startEndpointQueue } from './callbacks/endpoint-queue.ts'
 import { startEndpointReconciler } from './callbacks/reconcile-endpoints.ts'
 import { SendsFirst } from './callbacks/sends-first.ts'
@@ -46,8 +47,9 @@ export function startWorker(
     nowMs: () => runtime.clock.nowMs(),
     maxConnections: runtime.settings.CALLBACK_CONCURRENCY,
   })
-  const callBack = callBacker(runtime, http, heartbeat, times, new SendsFirst(inFlight))
-  const endpointQueue = startEndpointQueue(runtime, callBack, faults, times)
+  const slots = new CallSlots(runtime.settings.CALLBACK_CONCURRENCY, times)
+  const callBack = callBacker(runtime, http, heartbeat, slots, times, new SendsFirst(inFlight))
+  const endpointQueue = startEndpointQueue(runtime, callBack, slots, faults, times)
   const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight, times, endpointQueue.wake)
   const queueWorker = startQueueWorker(runtime, deliver, inFlight, faults, times)
   const periodicTasks = [

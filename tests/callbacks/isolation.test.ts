@@ -131,7 +131,7 @@ test('a new endpoint is called at once, however many that have failed never answ
   expect(hanging).toBe(concurrency * 0.375)
 })
 
-test('many new endpoints that answer share few slots, and none is put off', async () => {
+test('many new endpoints that answer share few slots, and none waits until it was put off', async () => {
   const narrow = await startTestService(
     { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
     service.stores,
@@ -139,7 +139,7 @@ test('many new endpoints that answer share few slots, and none is put off', asyn
   onTestFinished(() => narrow.stop())
   const longMs = 600_000
   await narrow.startWorker('with a slot for new ones', {
-    times: { ...neverReconciled, silentWaitMs: longMs, putOffMs: longMs },
+    times: { ...neverReconciled, putOffMs: longMs },
   })
   const endpoints = await Promise.all(Array.from({ length: ofAccount }, () => endpointAt(acceptCall)))
   await accept(narrow, account, textBody())
@@ -153,7 +153,7 @@ test('an endpoint without a slot has one wake-up, later than it is due; a new ca
   )
   onTestFinished(() => narrow.stop())
   await narrow.startWorker('without a slot for it', {
-    times: { ...soonReconciled, silentWaitMs: 0, putOffMs: longestPutOffMs },
+    times: { ...soonReconciled, putOffMs: longestPutOffMs },
   })
   const slow = gate()
   const holder = await buildAccount(narrow)
@@ -176,7 +176,6 @@ test('an endpoint without a slot has one wake-up, later than it is due; a new ca
   expect(await wakeUp()).toEqual(first)
 
   slow.open()
-  await (await narrow.runtime.callbacks.getJob(other.endpointId))?.promote()
   await delivered(other, 2)
 })
 
@@ -187,7 +186,7 @@ test('an endpoint counts as answering from its first 2xx on, although new ones t
   )
   onTestFinished(() => narrow.stop())
   await narrow.startWorker('with a slot of each kind', {
-    times: { ...neverReconciled, silentWaitMs: 5000, putOffMs: 600_000 },
+    times: { ...neverReconciled, putOffMs: 600_000 },
   })
   const [first, slow] = [gate(), gate()]
   const endpoint = await endpointAt(firstly(first.behaviour, acceptCall))
@@ -196,10 +195,12 @@ test('an endpoint counts as answering from its first 2xx on, although new ones t
   for (let send = 0; send < 4; send++) await accept(narrow, account, textBody())
   await eventually('its first call', async () => first.waiting === 1)
   await accept(narrow, other, textBody())
-  await eventually('the other one waits', async () => (await endpointRow(narrow, hanging)).claimId !== null)
+  await eventually('the other one is left', async () =>
+    Boolean(await narrow.runtime.callbacks.getJob(hanging.endpointId)),
+  )
   first.open()
   await delivered(endpoint, 4)
-  expect(slow.waiting).toBe(1)
+  await eventually('the other one has the slot', async () => slow.waiting === 1)
   slow.open()
 })
 

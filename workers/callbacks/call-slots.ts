@@ -1,8 +1,17 @@
 import type { WorkerTimes } from '../worker-times.ts'
 
+export const endpointKinds = ['answering', 'silent', 'failing'] as const
+
 /** An endpoint that has answered lately; one that hasn't, as a new one; one whose last call failed. */
-export type EndpointKind = 'answering' | 'silent' | 'failing'
-type WaitingKind = Exclude<EndpointKind, 'failing'>
+export type EndpointKind = (typeof endpointKinds)[number]
+
+/** For a call. */
+export interface Slot {
+  /** Of the endpoint that it is for. */
+  kind: EndpointKind
+  /** Gives it back; a second time, this does nothing. */
+  free(): void
+}
 
 /** Of the slots of those that don't answer. */
 const shareOfEach = 0.75
@@ -13,19 +22,20 @@ const shareOfEach = 0.75
  * long as the others are busy. Each of these two kinds leaves a part of the half to the other one: otherwise a new endpoint's first
  * call, or one that failed once, would wait for the time-outs of the others. If the half is one slot, both kinds share it.
  *
- * An endpoint waits for a slot, but not for long: another worker may have a free one, and what was read of the endpoint, such as
- * its secret, gets out of date. A silent one waits for as long as a few calls of others take, if those
- * answer. A failing one doesn't wait.
+ * An answering endpoint waits for a slot, but not for long: another worker may have a free one, and what was read of the endpoint,
+ * such as its secret, gets out of date. One that doesn't answer is left to other workers at once (`LeftEndpoints`).
  */
 export class CallSlots {
+  /** Is called when a slot becomes free, and nobody waits for it. */
+  onFree = () => {}
   readonly #most: Record<'all' | EndpointKind | 'notAnswering', number>
   readonly #used: Record<EndpointKind, number> = { answering: 0, silent: 0, failing: 0 }
-  /** In their order. */
-  readonly #waiting = new Set<{ kind: EndpointKind; take: () => void }>()
-  readonly #longestWaitMs: Record<WaitingKind, number>
+  /** Answering ones, in their order. */
+  readonly #waiting = new Set<(slot: Slot) => void>()
+  readonly #longestWaitMs: number
 
-  constructor(most: number, times: Pick<WorkerTimes, 'endpointClaimMs' | 'silentWaitMs'>) {
-    this.#longestWaitMs = { answering: times.endpointClaimMs, silent: times.silentWaitMs }
+  constructor(most: number, { endpointClaimMs }: Pick<WorkerTimes, 'endpointClaimMs'>) {
+    this.#longestWaitMs = endpointClaimMs
     const notAnswering = Math.floor(most / 2)
     const ofEach = Math.max(1, Math.floor(notAnswering * shareOfEach))
     this.#most = { all: most, answering: most - 1, notAnswering, silent: ofEach, failing: ofEach }
@@ -39,49 +49,52 @@ export class CallSlots {
     return this.#used.silent + this.#used.failing
   }
 
-  /** @returns a function that gives the slot back; undefined if the endpoint gets none. */
-  async acquire(kind: EndpointKind): Promise<(() => void) | undefined> {
-    if (this.#isFree(kind)) this.#used[kind]++
-    // The slot is counted by the one who gives it back.
-    else if (kind === 'failing' || !(await this.#isPassedOn(kind))) return undefined
-    return this.#once(kind)
+  /**
+   * @param kept a slot that the endpoint has already. It is given back if it is for another kind.
+   * @returns undefined if the endpoint gets none.
+   */
+  async acquire(kind: EndpointKind, kept?: Slot): Promise<Slot | undefined> {
+    if (kept?.kind === kind) return kept
+    kept?.free()
+    return this.take(kind) ?? (kind === 'answering' ? await this.#passedOn() : undefined)
+  }
+
+  /** @returns undefined if none is free. */
+  take(kind: EndpointKind): Slot | undefined {
+    if (!this.#isFree(kind)) return undefined
+    this.#used[kind]++
+    let isHeld = true
+    const free = () => {
+      if (!isHeld) return
+      isHeld = false
+      this.#used[kind]--
+      this.#passOn()
+      this.onFree()
+    }
+    return { kind, free }
   }
 
   /** Waits for a slot. */
-  #isPassedOn(kind: WaitingKind): Promise<boolean> {
+  #passedOn(): Promise<Slot | undefined> {
     return new Promise((resolve) => {
-      const end = (isPassedOn: boolean) => {
+      const end = (slot?: Slot) => {
         clearTimeout(timer)
-        this.#waiting.delete(waiter)
-        resolve(isPassedOn)
+        this.#waiting.delete(end)
+        resolve(slot)
       }
-      const timer = setTimeout(end, this.#longestWaitMs[kind], false)
-      const waiter = { kind, take: () => end(true) }
-      this.#waiting.add(waiter)
+      const timer = setTimeout(end, this.#longestWaitMs)
+      this.#waiting.add(end)
     })
   }
 
   #passOn(): void {
-    for (const { kind, take } of this.#waiting) {
-      if (!this.#isFree(kind)) continue
-      this.#used[kind]++
-      take()
-      return
-    }
+    const [first] = this.#waiting
+    const slot = first && this.take('answering')
+    if (slot) first(slot)
   }
 
   #isFree(kind: EndpointKind): boolean {
     if (this.inUse >= this.#most.all || this.#used[kind] >= this.#most[kind]) return false
     return kind === 'answering' || this.#notAnswering < this.#most.notAnswering
-  }
-
-  #once(kind: EndpointKind): () => void {
-    let isHeld = true
-    return () => {
-      if (!isHeld) return
-      isHeld = false
-      this.#used[kind]--
-      this.#passOn()
-    }
   }
 }

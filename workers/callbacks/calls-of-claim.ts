@@ -1,5 +1,6 @@
 import type { ClaimedEndpoint } from '../../db/callbacks/endpoint-claims.ts'
 import { newId } from '../../src/core/new-id.ts'
+import type { Slot } from './call-slots.ts'
 
 /** Calls at a time of an endpoint that answers. */
 export const callsAtATime = 4
@@ -25,6 +26,18 @@ export class CallsOfClaim {
   #isWoken = false
   #limit = carefulLimit
   #waiting: (() => void)[] = []
+  #slot: Slot | undefined
+
+  /** @param slot for the first call. */
+  constructor(slot?: Slot) {
+    this.#slot = slot
+  }
+
+  takeSlot(): Slot | undefined {
+    const slot = this.#slot
+    this.#slot = undefined
+    return slot
+  }
 
   /** The sends of calls that are under way or not recorded yet. */
   requestIds(): string[] {

@@ -1,61 +1,72 @@
 import { longestPutOffMs } from '../../src/core/callback-job.ts'
 import type { Advanced } from '../call-back.ts'
 import type { WorkerTimes } from '../worker-times.ts'
+import { type EndpointKind, endpointKinds } from './call-slots.ts'
 
 type Reason = Exclude<Advanced, 'done'> | 'fault'
 
 /**
- * So many of those without a slot come again in a second, until there are so many that each is put off for the longest time. A
- * silent one may answer at once, so it comes sooner; if it doesn't answer, it counts as failing from then on.
+ * So many of a line come again in a second, perhaps at another worker, until the line is so long that each is put off for the longest
+ * time. Alone, each costs this worker, Redis and PostgreSQL more than a millisecond; so those of a second come together.
  */
-const perSecond: Partial<Record<Reason, number>> = { no_slot_silent: 32, no_slot_failing: 8 }
+const perSecond = 8
 
-/** The endpoints that a worker has just left to other workers. */
+/**
+ * The endpoints that a worker has just left to other workers. Those for which it had no slot stand in line for one: those of each
+ * kind in a line of their own.
+ */
 export class LeftEndpoints {
   readonly #times: Pick<WorkerTimes, 'putOffMs' | 'afterFaultMs'>
-  readonly #left = new Map<string, { reason: Reason; timer: NodeJS.Timeout }>()
-  readonly #counts = new Map<Reason, number>()
+  /** By kind; a set keeps the order. */
+  readonly #lines: Record<EndpointKind, Set<string>> = {
+    answering: new Set(),
+    silent: new Set(),
+    failing: new Set(),
+  }
+  /** Of the others: the end of their time. */
+  readonly #timers = new Map<string, NodeJS.Timeout>()
 
   constructor(times: Pick<WorkerTimes, 'putOffMs' | 'afterFaultMs'>) {
     this.#times = times
   }
 
   has(endpointId: string): boolean {
-    return this.#left.has(endpointId)
+    return this.#timers.has(endpointId) || endpointKinds.some((kind) => this.#lines[kind].has(endpointId))
   }
 
-  /** @returns for how many ms the endpoint is left. */
+  /** The endpoint that has been waiting longest for a slot of this kind. */
+  first(kind: EndpointKind): string | undefined {
+    return this.#lines[kind].values().next().value
+  }
+
+  /**
+   * One that comes again, and gets no slot again, keeps its place in line.
+   *
+   * @returns for how many ms the endpoint is left.
+   */
   leave(endpointId: string, reason: Reason): number {
-    this.forget(endpointId)
-    this.#count(reason, 1)
-    const forMs = this.#msOf(reason)
-    const timer = setTimeout(() => this.forget(endpointId), forMs).unref()
-    this.#left.set(endpointId, { reason, timer })
+    const kind = endpointKinds.find((one) => reason === `no_slot_${one}`)
+    if (kind === undefined || !this.#lines[kind].has(endpointId)) this.forget(endpointId)
+    if (kind !== undefined) {
+      this.#lines[kind].add(endpointId)
+      return this.#putOffMs(kind)
+    }
+    const forMs = reason === 'fault' ? this.#times.afterFaultMs : this.#times.putOffMs
+    this.#timers.set(endpointId, setTimeout(() => this.forget(endpointId), forMs).unref())
     return forMs
   }
 
   /** It isn't left any longer. */
   forget(endpointId: string): void {
-    const left = this.#left.get(endpointId)
-    if (!left) return
-    clearTimeout(left.timer)
-    this.#count(left.reason, -1)
-    this.#left.delete(endpointId)
+    clearTimeout(this.#timers.get(endpointId))
+    this.#timers.delete(endpointId)
+    for (const kind of endpointKinds) this.#lines[kind].delete(endpointId)
   }
 
-  #msOf(reason: Reason): number {
-    const { afterFaultMs, putOffMs } = this.#times
-    if (reason === 'fault') return afterFaultMs
-    const rate = perSecond[reason]
-    if (rate === undefined) return putOffMs
-    return Math.max(putOffMs, Math.min(longestPutOffMs, (this.#countOf(reason) * 1000) / rate))
-  }
-
-  #countOf(reason: Reason): number {
-    return this.#counts.get(reason) ?? 0
-  }
-
-  #count(reason: Reason, change: 1 | -1): void {
-    this.#counts.set(reason, this.#countOf(reason) + change)
+  #putOffMs(kind: EndpointKind): number {
+    const { putOffMs } = this.#times
+    if (kind === 'answering') return putOffMs
+    const dueAt = Date.now() + Math.min(longestPutOffMs, (this.#lines[kind].size * 1000) / perSecond)
+    return Math.max(putOffMs, dueAt - (dueAt % putOffMs) - Date.now())
   }
 }

@@ -103,27 +103,47 @@ describe('the calls of a claim', () => {
 })
 
 describe('the slots for calls', () => {
-  const times = { endpointClaimMs: 60_000, silentWaitMs: 20 }
+  const times = { endpointClaimMs: 60_000 }
 
   test('an answering endpoint that waits for too long gets none, and none is kept for it', async () => {
-    const slots = new CallSlots(2, { ...times, endpointClaimMs: 20 })
+    const slots = new CallSlots(2, { endpointClaimMs: 20 })
     const held = await slots.acquire('answering')
     expect(await slots.acquire('answering')).toBeUndefined()
-    held?.()
+    held?.free()
     expect(slots.inUse).toBe(0)
     expect(await slots.acquire('answering')).toBeDefined()
   })
 
-  test('a silent endpoint waits only for a short while', async () => {
+  test.each(['silent', 'failing'] as const)('a %s endpoint doesn’t wait for one', async (kind) => {
+    const slots = new CallSlots(2, times)
+    const held = slots.take(kind)
+    expect(await slots.acquire(kind)).toBeUndefined()
+    held?.free()
+    expect(await slots.acquire(kind)).toBeDefined()
+  })
+
+  test('an endpoint uses the one that it has; if that is for another kind, it is given back', async () => {
     const slots = new CallSlots(6, times)
-    const held = [await slots.acquire('silent'), await slots.acquire('silent')]
-    expect(held.every(Boolean)).toBe(true)
-    expect(await slots.acquire('silent')).toBeUndefined()
-    expect(await slots.acquire('answering')).toBeDefined()
-    const waiting = slots.acquire('silent')
-    held[0]?.()
-    expect(await waiting).toBeDefined()
-    expect(slots.inUse).toBe(3)
+    const [kept, other] = [slots.take('silent'), slots.take('silent')]
+    expect(await slots.acquire('silent', kept)).toBe(kept)
+    const acquired = await slots.acquire('failing', other)
+    expect(acquired?.kind).toBe('failing')
+    expect(slots.inUse).toBe(2)
+    expect(slots.take('silent')).toBeDefined()
+  })
+
+  test('whoever listens learns of each one that becomes free, unless it is passed on', async () => {
+    const slots = new CallSlots(2, times)
+    let free = 0
+    slots.onFree = () => free++
+    const held = slots.take('answering')
+    const passedOn = slots.acquire('answering')
+    held?.free()
+    expect((await passedOn)?.kind).toBe('answering')
+    expect(slots.take('answering')).toBeUndefined()
+    ;(await passedOn)?.free()
+    expect(slots.take('answering')).toBeDefined()
+    expect(free).toBeGreaterThan(0)
   })
 
   test('answering ones wait in line, and a slot given back twice counts once', async () => {
@@ -135,14 +155,14 @@ describe('the slots for calls', () => {
       order.push(at)
       return release
     })
-    first?.()
-    first?.()
+    first?.free()
+    first?.free()
     await waiting[0]
     expect(await isPending(waiting[1] as Promise<unknown>)).toBe(true)
-    second?.()
+    second?.free()
     await waiting[1]
     expect(order).toEqual([1, 2])
-    for (const release of await Promise.all(waiting)) release?.()
+    for (const release of await Promise.all(waiting)) release?.free()
     expect(slots.inUse).toBe(0)
   })
 
@@ -154,10 +174,10 @@ describe('the slots for calls', () => {
     const silent = await slots.acquire('silent')
     expect(silent).toBeDefined()
     expect(await slots.acquire('silent')).toBeUndefined()
-    silent?.()
+    silent?.free()
     expect(await isPending(waiting)).toBe(true)
     expect(await slots.acquire('silent')).toBeDefined()
-    held[0]?.()
+    held[0]?.free()
     expect(await waiting).toBeDefined()
   })
 
@@ -173,7 +193,7 @@ describe('the slots for calls', () => {
     const held = await acquire(first, 16)
     expect(held).toHaveLength(6)
     expect(await acquire(second, 16)).toHaveLength(2)
-    held[0]?.()
+    held[0]?.free()
     expect(await acquire(second, 1)).toHaveLength(1)
     expect(await acquire(first, 1)).toHaveLength(0)
     expect(slots.inUse).toBe(8)
@@ -187,7 +207,7 @@ describe('the slots for calls', () => {
     const slots = new CallSlots(most, times)
     const held = [await slots.acquire('silent'), await slots.acquire('failing')]
     expect(held.filter(Boolean)).toHaveLength(all)
-    held[0]?.()
-    expect(await slots.acquire('failing')).toEqual(all === 1 ? expect.any(Function) : undefined)
+    held[0]?.free()
+    expect(await slots.acquire('failing')).toEqual(all === 1 ? expect.anything() : undefined)
   })
 })

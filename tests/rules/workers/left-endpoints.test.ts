@@ -6,7 +6,7 @@ const times = { putOffMs: 1000, afterFaultMs: 2000 }
 let left: LeftEndpoints
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  vi.useFakeTimers({ now: 0 })
   left = new LeftEndpoints(times)
 })
 afterEach(() => {
@@ -17,38 +17,64 @@ afterEach(() => {
 const putOff = (count: number, kind: 'silent' | 'failing') =>
   Array.from({ length: count }, (_, at) => left.leave(`${kind} ${at}`, `no_slot_${kind}`)).at(-1)
 
-test.each([
-  { kind: 'failing', perSecond: 8 },
-  { kind: 'silent', perSecond: 32 },
-] as const)(
-  'of the $kind endpoints without a slot, $perSecond come again in a second, and each after 10 s',
-  ({ kind, perSecond }) => {
-    expect(putOff(perSecond, kind)).toBe(1000)
-    expect(putOff(4 * perSecond, kind)).toBe(4000)
+test.each(['silent', 'failing'] as const)(
+  'of the %s endpoints without a slot, eight come again in a second, and each after 10 s',
+  (kind) => {
+    expect(putOff(8, kind)).toBe(1000)
+    expect(putOff(40, kind)).toBe(5000)
     expect(putOff(1000, kind)).toBe(longestPutOffMs)
   },
 )
 
-test('those that have come again, or have been called, count no longer', () => {
+test('those that are put off for longer come together, each second', () => {
+  putOff(39, 'silent')
+  const dueAt = [0, 400, 999, 1000].map((now) => {
+    vi.setSystemTime(now)
+    return now + left.leave('silent 38', 'no_slot_silent')
+  })
+  expect(dueAt).toEqual([4000, 5000, 5000, 5000])
+})
+
+test('those that have got a slot count no longer', () => {
   putOff(40, 'failing')
   left.forget('failing 0')
   expect(left.has('failing 0')).toBe(false)
   expect(left.leave('other', 'no_slot_failing')).toBe(5000)
-  vi.advanceTimersByTime(longestPutOffMs)
-  expect(left.has('failing 39')).toBe(false)
-  expect(putOff(8, 'failing')).toBe(1000)
 })
 
-test('one that is left again counts once, and until its last time', () => {
+test('endpoints without a slot stand in line, each kind in its own; one that comes again keeps its place', () => {
+  putOff(2, 'silent')
+  putOff(2, 'failing')
+  vi.advanceTimersByTime(longestPutOffMs)
+  left.leave('silent 0', 'no_slot_silent')
+  expect(left.first('silent')).toBe('silent 0')
+  left.forget('silent 0')
+  expect(left.first('silent')).toBe('silent 1')
+  expect(left.first('failing')).toBe('failing 0')
+  expect(left.first('answering')).toBeUndefined()
+})
+
+test('one that was left for another reason, or as of another kind, is in one line only', () => {
+  left.leave('one', 'no_slot_silent')
+  left.leave('one', 'no_slot_failing')
+  expect(left.first('silent')).toBeUndefined()
+  left.leave('one', 'refused')
+  expect(left.first('failing')).toBeUndefined()
+  expect(left.has('one')).toBe(true)
+})
+
+test('one that may not be called is left until its last time', () => {
   left.leave('one', 'refused')
   vi.advanceTimersByTime(500)
-  putOff(39, 'failing')
-  expect(left.leave('one', 'no_slot_failing')).toBe(5000)
-  expect(left.leave('one', 'no_slot_failing')).toBe(5000)
-  vi.advanceTimersByTime(4999)
+  left.leave('one', 'fault')
+  vi.advanceTimersByTime(times.afterFaultMs - 1)
   expect(left.has('one')).toBe(true)
   vi.advanceTimersByTime(1)
   expect(left.has('one')).toBe(false)
+  left.leave('one', 'refused')
+  left.leave('one', 'no_slot_silent')
+  vi.advanceTimersByTime(longestPutOffMs)
+  expect(left.first('silent')).toBe('one')
 })
 
 test.each([
