@@ -13,21 +13,22 @@ import type { Heartbeat } from './upkeep/heartbeat.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
 /**
- * What became of an endpoint that was to be advanced. `done`: it was called, or this worker is calling it already. `refused`: it may
- * not be called, or another worker calls it. `no_slot_…`: it has callbacks due, and this worker has no slot for an endpoint of its kind.
+ * What became of an endpoint that was to be advanced. `done`: it was called. `under_way`: this worker is calling it already. `refused`:
+ * it may not be called, or another worker calls it. `no_slot_…`: it has callbacks due, and this worker has no slot for an endpoint of its kind.
  */
-export type Advanced = 'done' | 'refused' | `no_slot_${EndpointKind}`
+export type Advanced = 'done' | 'under_way' | 'refused' | `no_slot_${EndpointKind}`
 
 /** What the wake-ups of endpoints need of the rest of the worker. */
 export interface CallBack {
   /**
    * Advances an endpoint. Resolves when all that it began is recorded.
    *
-   * @param slot for its first call. Whoever gives it has to free it afterwards: perhaps no call was made.
+   * @param slot for its first call. It may be freed before the end; whoever gave it frees it in any case, as perhaps no call was made.
    */
   advance(endpointId: string, slot?: Slot): Promise<Advanced>
   /** If this worker is calling an endpoint, its new callbacks are called, too. @returns whether it is. */
   wakeIfCalled(endpointId: string): boolean
+  isCalled(endpointId: string): boolean
   /** The claims of this worker. */
   claimIds(): string[]
   /** Begins no further call. */
@@ -54,7 +55,6 @@ export function callBacker(
   /** By endpoint: with Redis' data lost, two wake-ups of an endpoint may come at once. */
   const claims = new Map<string, CallsOfClaim>()
   let isStopping = false
-  runtime.metrics.beforeScrape.push(() => runtime.metrics.callbacksInFlight.set(slots.inUse))
 
   const callOut = async (endpointId: string, calls: CallsOfClaim): Promise<Advanced> => {
     const { claimId } = calls
@@ -113,7 +113,8 @@ export function callBacker(
 
   return {
     async advance(endpointId, slot) {
-      if (isStopping || wakeIfCalled(endpointId)) return 'done'
+      if (isStopping) return 'done'
+      if (wakeIfCalled(endpointId)) return 'under_way'
       const calls = new CallsOfClaim(slot)
       claims.set(endpointId, calls)
       try {
@@ -123,6 +124,7 @@ export function callBacker(
       }
     },
     wakeIfCalled,
+    isCalled: (endpointId) => claims.has(endpointId),
     claimIds: () => [...claims.values()].map(({ claimId }) => claimId),
     stop() {
       isStopping = true

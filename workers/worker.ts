@@ -48,6 +48,7 @@ export function startWorker(
     maxConnections: runtime.settings.CALLBACK_CONCURRENCY,
   })
   const slots = new CallSlots(runtime.settings.CALLBACK_CONCURRENCY, times)
+  runtime.metrics.beforeScrape.push(() => runtime.metrics.callbacksInFlight.set(slots.inUse))
   const callBack = callBacker(runtime, http, heartbeat, slots, times, new SendsFirst(inFlight))
   const endpointQueue = startEndpointQueue(runtime, callBack, slots, faults, times)
   const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight, times, endpointQueue.wake)
@@ -55,7 +56,7 @@ export function startWorker(
   const periodicTasks = [
     startReconciler(runtime, permits, flow, times),
     startMovingDueSends(runtime, times),
-    startEndpointReconciler(runtime, times),
+    startEndpointReconciler(runtime, endpointQueue.wakeOverdue, times),
     startSweeps(runtime, heartbeat, () => [...inFlight.requestIds(), ...callBack.claimIds()], times),
   ]
   return {

@@ -98,6 +98,12 @@ export function restoreEndpointsOnShards(
   )
 }
 
+/** Removes the wake-up of an endpoint, if there is one that no worker has taken. */
+export async function removeEndpointWakeUp(shards: readonly Shard[], endpointId: string): Promise<void> {
+  const shard = shards[shardOfSend(endpointId, shards.length)]
+  await shard?.throughBreaker(() => shard.callbacks.remove(endpointId))
+}
+
 type Part<Item> = readonly [Shard, readonly Item[]]
 
 async function restoreOn<Item>(

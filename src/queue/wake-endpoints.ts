@@ -15,14 +15,14 @@ export type EndpointWaker = (endpointIds: readonly string[]) => void
  */
 export function endpointWaker(
   { log, shards }: { log: Logger; shards: readonly Shard[] },
-  gatherMs?: () => number | undefined,
+  gatherMs?: number,
 ): EndpointWaker {
   const waiting = new Set<string>()
   const batch = new MicroBatch<string, void>({
     maxItems: maxPerBatch,
-    ...(gatherMs && { gatherMs }),
+    ...(gatherMs !== undefined && { gatherMs }),
     // Otherwise a shard that is away would delay the wake-ups of others.
-    mayOverlap: shards.length > 1,
+    mayOverlap: shards.length > 1 && gatherMs === undefined,
     flush: async (endpointIds) => {
       for (const endpointId of endpointIds) waiting.delete(endpointId)
       const { failures } = await restoreEndpointsOnShards(

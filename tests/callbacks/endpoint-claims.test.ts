@@ -294,7 +294,7 @@ test('a pass of the reconciler adds wake-ups of all endpoints that are due, howe
     [account.accountId, count],
   )
   const times = { overdueByMs: 0, reconcileEveryMs: 3_600_000 }
-  const task = startEndpointReconciler(service.runtime, times)
+  const task = startEndpointReconciler(service.runtime, () => {}, times)
   onTestFinished(() => task.stop())
   const found = async () => {
     const jobs = await Promise.all(rows.map(({ id }) => service.runtime.callbacks.getJob(id)))

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { v7 as uuidv7 } from 'uuid'
 import { expect, onTestFinished, test } from 'vitest'
-import type { CallBack } from '../../workers/call-back.ts'
-import { CallSlots, type EndpointKind, endpointKinds } from '../../workers/callbacks/call-slots.ts'
+import type { Advanced, CallBack } from '../../workers/call-back.ts'
+import { CallSlots, type EndpointKind } from '../../workers/callbacks/call-slots.ts'
 import { startEndpointQueue } from '../../workers/callbacks/endpoint-queue.ts'
 import { faultsOfShards } from '../../workers/upkeep/queue-faults.ts'
 import { workerTimes } from '../../workers/worker-times.ts'
@@ -15,7 +15,13 @@ async function startQueue(
   settings: Record<string, string> = {},
 ) {
   const { runtime, stop } = await startTestService(settings)
-  const callBack = { advance, wakeIfCalled: () => false, claimIds: () => [], stop: onStop }
+  const callBack = {
+    advance,
+    wakeIfCalled: () => false,
+    isCalled: () => false,
+    claimIds: () => [],
+    stop: onStop,
+  }
   const slots = new CallSlots(runtime.settings.CALLBACK_CONCURRENCY, workerTimes)
   const queue = startEndpointQueue(runtime, callBack, slots, faultsOfShards(runtime.shards), workerTimes)
   onTestFinished(async () => {
@@ -23,7 +29,7 @@ async function startQueue(
     await stop()
   })
   await queue.ready()
-  return { ...queue, slots }
+  return { ...queue, slots, runtime }
 }
 
 test.each([
@@ -59,7 +65,7 @@ test.each(['refused', 'no_slot_answering', 'no_slot_silent', 'no_slot_failing'] 
   async (result) => {
     let count = 0
     const queue = await startQueue(async () => (count++ === 0 ? result : 'done'))
-    for (const kind of endpointKinds) while (queue.slots.take(kind));
+    for (const kind of ['silent', 'failing'] as const) while (queue.slots.take(kind));
     const endpointId = uuidv7()
     queue.wake([endpointId])
     await eventually('the first call', async () => count === 1)
@@ -73,8 +79,13 @@ test.each(['refused', 'no_slot_answering', 'no_slot_silent', 'no_slot_failing'] 
 async function startNarrowQueue(kindOf: (endpointId: string) => EndpointKind = () => 'silent') {
   const called: string[] = []
   const ends = new Map<string, () => void>()
+  /** Of the next advance of an endpoint. */
+  const results = new Map<string, Advanced>()
   const queue = await startQueue(
     async (endpointId, given) => {
+      const result = results.get(endpointId)
+      results.delete(endpointId)
+      if (result) return result
       const slot = await queue.slots.acquire(kindOf(endpointId), given)
       if (!slot) return `no_slot_${kindOf(endpointId)}`
       called.push(endpointId)
@@ -88,7 +99,7 @@ async function startNarrowQueue(kindOf: (endpointId: string) => EndpointKind = (
     { CALLBACK_CONCURRENCY: '2' },
   )
   const end = (endpointId = '') => ends.get(endpointId)?.()
-  return { ...queue, called, end }
+  return { ...queue, called, end, results }
 }
 
 test.each(['silent', 'failing'] as const)(
@@ -165,6 +176,36 @@ test('a slot that an endpoint doesn’t use goes to the next one', async () => {
   end()
   await eventually('the third one is called', async () => called.includes(third))
   expect(called).toEqual([first, third])
+})
+
+test('one in line that is woken while it is being called keeps its place', async () => {
+  const [holder, first, second] = [uuidv7(), uuidv7(), uuidv7()]
+  const { wake, called, end, results } = await startNarrowQueue()
+  for (const endpointId of [holder, first, second]) {
+    wake([endpointId])
+    await sleep(20)
+  }
+  results.set(first, 'under_way')
+  // After its time in line, its callbacks wake it again.
+  await sleep(workerTimes.putOffMs)
+  wake([first])
+  await eventually('it was woken', async () => results.size === 0)
+  await sleep(20)
+  end(holder)
+  await eventually('the next call', async () => called.length === 2)
+  expect(called).toEqual([holder, first])
+})
+
+test('a worker that stops adds the wake-ups of its endpoints at once', async () => {
+  const queue = await startQueue(async () => 'refused')
+  const [left, other] = [uuidv7(), uuidv7()]
+  queue.wake([left])
+  await sleep(50)
+  // Is gathered.
+  queue.wake([left])
+  await queue.stop()
+  queue.wake([other])
+  await eventually('a wake-up', async () => await queue.runtime.callbacks.getJob(other), 300)
 })
 
 test('an endpoint for which a slot became free just before it stood in line gets it', async () => {

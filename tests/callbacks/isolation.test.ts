@@ -146,7 +146,7 @@ test('many new endpoints that answer share few slots, and none waits until it wa
   for (const endpoint of endpoints) await delivered(endpoint, 1)
 })
 
-test('an endpoint without a slot has one wake-up, later than it is due; a new callback leaves it as it is', async () => {
+test('an endpoint without a slot has one wake-up, later than it is due; a new callback leaves it as it is, a slot removes it', async () => {
   const narrow = await startTestService(
     { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
     service.stores,
@@ -177,6 +177,30 @@ test('an endpoint without a slot has one wake-up, later than it is due; a new ca
 
   slow.open()
   await delivered(other, 2)
+  await eventually('no wake-up', async () => !(await wakeUp()), 3000)
+})
+
+test('an endpoint in line of a worker is called by another one that has a slot, although it is put off', async () => {
+  const narrow = await startTestService(
+    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
+    service.stores,
+  )
+  onTestFinished(() => narrow.stop())
+  const times = { ...soonReconciled, putOffMs: longestPutOffMs }
+  await narrow.startWorker('whose slot is taken', { times })
+  const slow = gate()
+  const holder = await buildAccount(narrow)
+  await endpointAt(slow.behaviour, holder)
+  await accept(narrow, holder, textBody())
+  await eventually('the slot is taken', async () => slow.waiting === 1)
+  const other = await endpointAt(acceptCall)
+  await accept(narrow, account, textBody())
+  const wakeUp = async () => (await narrow.runtime.callbacks.getJob(other.endpointId))?.name
+  await eventually('it is put off', async () => (await wakeUp()) === 'put-off')
+  await narrow.startWorker('with a slot', { times })
+  await eventually('the call', async () => (await callbacksOf(narrow, other))[0]?.finishedAt, 5000)
+  await eventually('it is put off no more', async () => (await wakeUp()) === undefined, 2000)
+  slow.open()
 })
 
 test('an endpoint counts as answering from its first 2xx on, although new ones take the slot of that call', async () => {

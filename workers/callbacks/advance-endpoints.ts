@@ -7,8 +7,9 @@ import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoint
 import type { Needs } from '../../src/runtime.ts'
 import type { Advanced, CallBack } from '../call-back.ts'
 import type { WorkerTimes } from '../worker-times.ts'
-import { type CallSlots, endpointKinds, type Slot } from './call-slots.ts'
+import type { CallSlots, Slot } from './call-slots.ts'
 import { LeftEndpoints } from './left-endpoints.ts'
+import { removePutOff } from './remove-put-off.ts'
 
 /** Besides those that have a slot, and may keep it until a time-out: what waits for a slot or for PostgreSQL ends within seconds. */
 const claimsWithoutSlot = 256
@@ -54,16 +55,19 @@ export function endpointAdvancer(
 ): EndpointAdvancer {
   const { log } = runtime
   const claimsAtATime = claimsWithoutSlot + runtime.settings.CALLBACK_CONCURRENCY
-  const wakeLeft = endpointWaker(runtime, () => (isStopping ? undefined : wakeLeftEveryMs))
+  const wakeAnywhere = endpointWaker(runtime)
+  const wakeLeft = endpointWaker(runtime, wakeLeftEveryMs)
   const left = new LeftEndpoints(times)
   const waiting = new Set<string>()
   const inFlight = new Set<Promise<unknown>>()
   let isStopping = false
   const wake: EndpointWaker = (endpointIds) => {
     for (const endpointId of endpointIds) {
-      // Most likely it has a wake-up; not if another worker has called it meanwhile.
-      if (isStopping || left.has(endpointId)) wakeLeft([endpointId])
-      else if (!callBack.wakeIfCalled(endpointId)) waiting.add(endpointId)
+      if (isStopping) wakeAnywhere([endpointId])
+      else if (callBack.wakeIfCalled(endpointId)) continue
+      // It has a wake-up, unless another worker has called it since.
+      else if (left.has(endpointId)) wakeLeft([endpointId])
+      else waiting.add(endpointId)
     }
     startWaiting()
   }
@@ -75,15 +79,14 @@ export function endpointAdvancer(
     }
   }
   const startLeft = () => {
-    for (const kind of endpointKinds) {
-      let endpointId = left.first(kind)
-      while (endpointId !== undefined && !isStopping) {
-        const slot = slots.take(kind)
-        if (!slot) break
-        left.forget(endpointId)
-        start(endpointId, slot)
-        endpointId = left.first(kind)
-      }
+    if (isStopping) return
+    for (const first of left.first(callBack.isCalled)) {
+      const slot = slots.take(first.kind)
+      if (!slot) continue
+      left.take(first)
+      void removePutOff(runtime, first.endpointId)
+      start(first.endpointId, slot)
+      return startLeft()
     }
   }
   slots.onFree = startLeft
@@ -99,6 +102,7 @@ export function endpointAdvancer(
       .finally(() => slot?.free())
   const look = againLooker(runtime, wake)
   const lookAgain = async (endpointId: string, result: AdvanceResult) => {
+    if (result === 'under_way') return
     if (result === 'done') left.forget(endpointId)
     const notBeforeMs = result === 'done' ? 0 : left.leave(endpointId, result)
     // A slot may have become free before the endpoint stood in line.

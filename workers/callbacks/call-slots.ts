@@ -1,9 +1,8 @@
 import type { WorkerTimes } from '../worker-times.ts'
 
-export const endpointKinds = ['answering', 'silent', 'failing'] as const
-
 /** An endpoint that has answered lately; one that hasn't, as a new one; one whose last call failed. */
-export type EndpointKind = (typeof endpointKinds)[number]
+export type EndpointKind = 'answering' | SilentKind
+export type SilentKind = 'silent' | 'failing'
 
 /** For a call. */
 export interface Slot {
@@ -26,7 +25,7 @@ const shareOfEach = 0.75
  * such as its secret, gets out of date. One that doesn't answer is left to other workers at once (`LeftEndpoints`).
  */
 export class CallSlots {
-  /** Is called when a slot becomes free, and nobody waits for it. */
+  /** Is called when a slot becomes free that no answering endpoint waits for. */
   onFree = () => {}
   readonly #most: Record<'all' | EndpointKind | 'notAnswering', number>
   readonly #used: Record<EndpointKind, number> = { answering: 0, silent: 0, failing: 0 }
@@ -43,6 +42,11 @@ export class CallSlots {
 
   get inUse(): number {
     return this.#used.answering + this.#notAnswering
+  }
+
+  /** Whether there is one for an endpoint that doesn't answer. */
+  get areFree(): boolean {
+    return this.#isFree('silent') || this.#isFree('failing')
   }
 
   get #notAnswering(): number {
@@ -68,8 +72,7 @@ export class CallSlots {
       if (!isHeld) return
       isHeld = false
       this.#used[kind]--
-      this.#passOn()
-      this.onFree()
+      if (!this.#isPassedOn()) this.onFree()
     }
     return { kind, free }
   }
@@ -87,10 +90,11 @@ export class CallSlots {
     })
   }
 
-  #passOn(): void {
+  #isPassedOn(): boolean {
     const [first] = this.#waiting
     const slot = first && this.take('answering')
     if (slot) first(slot)
+    return slot !== undefined
   }
 
   #isFree(kind: EndpointKind): boolean {

@@ -13,6 +13,8 @@ import type { CallSlots } from './call-slots.ts'
 interface EndpointQueue extends QueueWorker {
   /** Calls endpoints that have callbacks due, without a wake-up in Redis. */
   wake: EndpointWaker
+  /** The same for endpoints that have been due for a while, perhaps at a worker without a slot for them. */
+  wakeOverdue: EndpointWaker
 }
 
 /** Processes the wake-ups of endpoints of all shards. */
@@ -23,12 +25,8 @@ export function startEndpointQueue(
   faults: ReadonlyMap<Shard, QueueFaults>,
   times: WorkerTimes,
 ): EndpointQueue {
-  const { claimsAtATime, wake, advance, lookAgain, stop, ended } = endpointAdvancer(
-    runtime,
-    callBack,
-    slots,
-    times,
-  )
+  const advancer = endpointAdvancer(runtime, callBack, slots, times)
+  const { claimsAtATime, wake, advance, lookAgain, stop, ended } = advancer
   const workers = [...faults].map(([shard, faultsOf]) => {
     const options = {
       ...queueWorkerOptions(shard, times),
@@ -45,6 +43,9 @@ export function startEndpointQueue(
   })
   return {
     wake,
+    wakeOverdue(endpointIds) {
+      if (slots.areFree) wake(endpointIds)
+    },
     ready: () => Promise.all(workers.map((worker) => worker.waitUntilReady())),
     async stop() {
       stop()

@@ -1,9 +1,9 @@
 import { longestPutOffMs } from '../../src/core/callback-job.ts'
 import type { Advanced } from '../call-back.ts'
 import type { WorkerTimes } from '../worker-times.ts'
-import { type EndpointKind, endpointKinds } from './call-slots.ts'
+import type { SilentKind } from './call-slots.ts'
 
-type Reason = Exclude<Advanced, 'done'> | 'fault'
+type Reason = Exclude<Advanced, 'done' | 'under_way'> | 'fault'
 
 /**
  * So many of a line come again in a second, perhaps at another worker, until the line is so long that each is put off for the longest
@@ -12,31 +12,47 @@ type Reason = Exclude<Advanced, 'done'> | 'fault'
 const perSecond = 8
 
 /**
- * The endpoints that a worker has just left to other workers. Those for which it had no slot stand in line for one: those of each
- * kind in a line of their own.
+ * The endpoints that a worker has left to other workers for a while. Of those that don't answer, the ones without a slot stand in
+ * line for one, each kind in a line of its own.
  */
 export class LeftEndpoints {
   readonly #times: Pick<WorkerTimes, 'putOffMs' | 'afterFaultMs'>
-  /** By kind; a set keeps the order. */
-  readonly #lines: Record<EndpointKind, Set<string>> = {
-    answering: new Set(),
-    silent: new Set(),
-    failing: new Set(),
-  }
+  /** In their order, with the time until which each is put off. */
+  readonly #lines: Record<SilentKind, Map<string, number>> = { silent: new Map(), failing: new Map() }
   /** Of the others: the end of their time. */
   readonly #timers = new Map<string, NodeJS.Timeout>()
+  /** The kind whose turn it is. */
+  #next: SilentKind = 'silent'
 
   constructor(times: Pick<WorkerTimes, 'putOffMs' | 'afterFaultMs'>) {
     this.#times = times
   }
 
   has(endpointId: string): boolean {
-    return this.#timers.has(endpointId) || endpointKinds.some((kind) => this.#lines[kind].has(endpointId))
+    const { silent, failing } = this.#lines
+    const untilMs = silent.get(endpointId) ?? failing.get(endpointId) ?? 0
+    return this.#timers.has(endpointId) || performance.now() < untilMs
   }
 
-  /** The endpoint that has been waiting longest for a slot of this kind. */
-  first(kind: EndpointKind): string | undefined {
-    return this.#lines[kind].values().next().value
+  /**
+   * The kinds and the endpoint of each that has been waiting longest for a slot. The two kinds take turns, as they may have to share
+   * one slot.
+   *
+   * @param isCalled those that this worker is about to call keep their places.
+   */
+  first(isCalled: (endpointId: string) => boolean): { kind: SilentKind; endpointId: string }[] {
+    const kinds = [this.#next, this.#next === 'silent' ? 'failing' : 'silent'] as const
+    return kinds.flatMap((kind) => {
+      for (const endpointId of this.#lines[kind].keys())
+        if (!isCalled(endpointId)) return { kind, endpointId }
+      return []
+    })
+  }
+
+  /** It gets a slot. */
+  take({ kind, endpointId }: { kind: SilentKind; endpointId: string }): void {
+    this.forget(endpointId)
+    this.#next = kind === 'silent' ? 'failing' : 'silent'
   }
 
   /**
@@ -45,11 +61,14 @@ export class LeftEndpoints {
    * @returns for how many ms the endpoint is left.
    */
   leave(endpointId: string, reason: Reason): number {
-    const kind = endpointKinds.find((one) => reason === `no_slot_${one}`)
-    if (kind === undefined || !this.#lines[kind].has(endpointId)) this.forget(endpointId)
-    if (kind !== undefined) {
-      this.#lines[kind].add(endpointId)
-      return this.#putOffMs(kind)
+    const kind = lineOf[reason]
+    const line = kind && this.#lines[kind]
+    if (!line?.has(endpointId)) this.forget(endpointId)
+    if (line) {
+      line.set(endpointId, 0)
+      const forMs = this.#putOffMs(line.size)
+      line.set(endpointId, performance.now() + forMs)
+      return forMs
     }
     const forMs = reason === 'fault' ? this.#times.afterFaultMs : this.#times.putOffMs
     this.#timers.set(endpointId, setTimeout(() => this.forget(endpointId), forMs).unref())
@@ -60,13 +79,15 @@ export class LeftEndpoints {
   forget(endpointId: string): void {
     clearTimeout(this.#timers.get(endpointId))
     this.#timers.delete(endpointId)
-    for (const kind of endpointKinds) this.#lines[kind].delete(endpointId)
+    this.#lines.silent.delete(endpointId)
+    this.#lines.failing.delete(endpointId)
   }
 
-  #putOffMs(kind: EndpointKind): number {
+  #putOffMs(length: number): number {
     const { putOffMs } = this.#times
-    if (kind === 'answering') return putOffMs
-    const dueAt = Date.now() + Math.min(longestPutOffMs, (this.#lines[kind].size * 1000) / perSecond)
+    const dueAt = Date.now() + Math.min(longestPutOffMs, (length * 1000) / perSecond)
     return Math.max(putOffMs, dueAt - (dueAt % putOffMs) - Date.now())
   }
 }
+
+const lineOf: Partial<Record<Reason, SilentKind>> = { no_slot_silent: 'silent', no_slot_failing: 'failing' }

@@ -7,6 +7,7 @@ import type { Needs } from '../../src/runtime.ts'
 import { FailureStreaks } from '../failure-streaks.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { WorkerTimes } from '../worker-times.ts'
+import { removePutOff } from './remove-put-off.ts'
 
 const maxAnswersPerFlush = 200
 const goneReason = 'the endpoint answered 410: it wants no more callbacks'
@@ -16,9 +17,10 @@ const goneReason = 'the endpoint answered 410: it wants no more callbacks'
  * wants no more, or has to be left alone for a while. A circuit breaker follows the same rules as that of a channel.
  */
 export function healthNoter(
-  { db, log, metrics, settings }: Needs<'db' | 'log' | 'metrics', 'CALLBACK_RETRY_DELAYS_SECONDS'>,
+  runtime: Needs<'db' | 'log' | 'metrics' | 'shards', 'CALLBACK_RETRY_DELAYS_SECONDS'>,
   times: Pick<WorkerTimes, 'failingForMs'>,
 ) {
+  const { db, log, metrics, settings } = runtime
   const streaks = new FailureStreaks(times)
   const answers = new MicroBatch<ClaimedEndpoint, boolean>({
     maxItems: maxAnswersPerFlush,
@@ -54,6 +56,7 @@ export function healthNoter(
       streaks.end(endpointId)
       if ((isAnswering && !isAnswerOld) || noted.has(claimed)) return
       noted.add(claimed)
+      if (!isAnswering) void removePutOff(runtime, endpointId)
       if (await answers.add(claimed)) log.info({ event: 'breaker_closed', endpointId })
     }
   }

@@ -13,6 +13,10 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+/** The first of a line, of those that aren't called. */
+const first = (kind: 'silent' | 'failing', ...called: string[]) =>
+  left.first((endpointId) => called.includes(endpointId)).find((one) => one.kind === kind)?.endpointId
+
 /** @returns for how many ms the last one is put off. */
 const putOff = (count: number, kind: 'silent' | 'failing') =>
   Array.from({ length: count }, (_, at) => left.leave(`${kind} ${at}`, `no_slot_${kind}`)).at(-1)
@@ -35,6 +39,32 @@ test('those that are put off for longer come together, each second', () => {
   expect(dueAt).toEqual([4000, 5000, 5000, 5000])
 })
 
+test('the two kinds take turns', () => {
+  putOff(3, 'silent')
+  putOff(2, 'failing')
+  const order: string[] = []
+  for (let [next] = left.first(() => false); next; [next] = left.first(() => false)) {
+    order.push(next.endpointId)
+    left.take(next)
+  }
+  expect(order).toEqual(['silent 0', 'failing 0', 'silent 1', 'failing 1', 'silent 2'])
+})
+
+test('one that this worker is about to call keeps its place, and the next one gets the slot', () => {
+  putOff(2, 'silent')
+  expect(first('silent', 'silent 0')).toBe('silent 1')
+  expect(first('silent')).toBe('silent 0')
+})
+
+test('after its time, one in line isn’t left any longer: another worker may have called it', () => {
+  left.leave('one', 'no_slot_silent')
+  vi.advanceTimersByTime(999)
+  expect(left.has('one')).toBe(true)
+  vi.advanceTimersByTime(1)
+  expect(left.has('one')).toBe(false)
+  expect(first('silent')).toBe('one')
+})
+
 test('those that have got a slot count no longer', () => {
   putOff(40, 'failing')
   left.forget('failing 0')
@@ -47,19 +77,18 @@ test('endpoints without a slot stand in line, each kind in its own; one that com
   putOff(2, 'failing')
   vi.advanceTimersByTime(longestPutOffMs)
   left.leave('silent 0', 'no_slot_silent')
-  expect(left.first('silent')).toBe('silent 0')
+  expect(first('silent')).toBe('silent 0')
   left.forget('silent 0')
-  expect(left.first('silent')).toBe('silent 1')
-  expect(left.first('failing')).toBe('failing 0')
-  expect(left.first('answering')).toBeUndefined()
+  expect(first('silent')).toBe('silent 1')
+  expect(first('failing')).toBe('failing 0')
 })
 
 test('one that was left for another reason, or as of another kind, is in one line only', () => {
   left.leave('one', 'no_slot_silent')
   left.leave('one', 'no_slot_failing')
-  expect(left.first('silent')).toBeUndefined()
+  expect(first('silent')).toBeUndefined()
   left.leave('one', 'refused')
-  expect(left.first('failing')).toBeUndefined()
+  expect(first('failing')).toBeUndefined()
   expect(left.has('one')).toBe(true)
 })
 
@@ -74,7 +103,7 @@ test('one that may not be called is left until its last time', () => {
   left.leave('one', 'refused')
   left.leave('one', 'no_slot_silent')
   vi.advanceTimersByTime(longestPutOffMs)
-  expect(left.first('silent')).toBe('one')
+  expect(first('silent')).toBe('one')
 })
 
 test.each([
