@@ -23,11 +23,12 @@ export interface CallBack {
   /**
    * Advances an endpoint. Resolves when all that it began is recorded.
    *
-   * @param slot for its first call. It may be freed before the end; whoever gave it frees it in any case, as perhaps no call was made.
+   * @param slot for its first call. It may be freed before the end; the caller frees it in any case, as perhaps no call was made.
    */
   advance(endpointId: string, slot?: Slot): Promise<Advanced>
   /** If this worker is calling an endpoint, its new callbacks are called, too. @returns whether it is. */
   wakeIfCalled(endpointId: string): boolean
+  /** Whether this worker is calling it, or about to. */
   isCalled(endpointId: string): boolean
   /** The claims of this worker. */
   claimIds(): string[]

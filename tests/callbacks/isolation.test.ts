@@ -68,6 +68,26 @@ const startWorker = async (name: string, endpointClaimMs = 50) => {
   })
 }
 
+/** Its workers have one slot for endpoints that answer, and one for the others. */
+async function openNarrow(): Promise<TestService> {
+  const narrow = await startTestService(
+    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
+    service.stores,
+  )
+  onTestFinished(() => narrow.stop())
+  return narrow
+}
+
+/** The slot for endpoints that don't answer, until the gate is opened. */
+async function takeSlot(narrow: TestService) {
+  const slow = gate()
+  const holder = await buildAccount(narrow)
+  await endpointAt(slow.behaviour, holder)
+  await accept(narrow, holder, textBody())
+  await eventually('the slot is taken', async () => slow.waiting === 1)
+  return slow
+}
+
 test.each([
   { when: 'soon after they began', endpointClaimMs: 50 },
   { when: 'sooner than PostgreSQL answers', endpointClaimMs: 0.2 },
@@ -132,11 +152,7 @@ test('a new endpoint is called at once, however many that have failed never answ
 })
 
 test('many new endpoints that answer share few slots, and none waits until it was put off', async () => {
-  const narrow = await startTestService(
-    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
-    service.stores,
-  )
-  onTestFinished(() => narrow.stop())
+  const narrow = await openNarrow()
   const longMs = 600_000
   await narrow.startWorker('with a slot for new ones', {
     times: { ...neverReconciled, putOffMs: longMs },
@@ -147,19 +163,11 @@ test('many new endpoints that answer share few slots, and none waits until it wa
 })
 
 test('an endpoint without a slot has one wake-up, later than it is due; a new callback leaves it as it is, a slot removes it', async () => {
-  const narrow = await startTestService(
-    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
-    service.stores,
-  )
-  onTestFinished(() => narrow.stop())
+  const narrow = await openNarrow()
   await narrow.startWorker('without a slot for it', {
     times: { ...soonReconciled, putOffMs: longestPutOffMs },
   })
-  const slow = gate()
-  const holder = await buildAccount(narrow)
-  await endpointAt(slow.behaviour, holder)
-  await accept(narrow, holder, textBody())
-  await eventually('the slot is taken', async () => slow.waiting === 1)
+  const slow = await takeSlot(narrow)
 
   const other = await endpointAt(acceptCall)
   const wakeUp = async () => {
@@ -181,18 +189,10 @@ test('an endpoint without a slot has one wake-up, later than it is due; a new ca
 })
 
 test('an endpoint in line of a worker is called by another one that has a slot, although it is put off', async () => {
-  const narrow = await startTestService(
-    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
-    service.stores,
-  )
-  onTestFinished(() => narrow.stop())
+  const narrow = await openNarrow()
   const times = { ...soonReconciled, putOffMs: longestPutOffMs }
   await narrow.startWorker('whose slot is taken', { times })
-  const slow = gate()
-  const holder = await buildAccount(narrow)
-  await endpointAt(slow.behaviour, holder)
-  await accept(narrow, holder, textBody())
-  await eventually('the slot is taken', async () => slow.waiting === 1)
+  const slow = await takeSlot(narrow)
   const other = await endpointAt(acceptCall)
   await accept(narrow, account, textBody())
   const wakeUp = async () => (await narrow.runtime.callbacks.getJob(other.endpointId))?.name
@@ -204,11 +204,7 @@ test('an endpoint in line of a worker is called by another one that has a slot, 
 })
 
 test('an endpoint counts as answering from its first 2xx on, although new ones take the slot of that call', async () => {
-  const narrow = await startTestService(
-    { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
-    service.stores,
-  )
-  onTestFinished(() => narrow.stop())
+  const narrow = await openNarrow()
   await narrow.startWorker('with a slot of each kind', {
     times: { ...neverReconciled, putOffMs: 600_000 },
   })

@@ -1,8 +1,8 @@
 import type { WorkerTimes } from '../worker-times.ts'
 
 /** An endpoint that has answered lately; one that hasn't, as a new one; one whose last call failed. */
-export type EndpointKind = 'answering' | SilentKind
-export type SilentKind = 'silent' | 'failing'
+export type EndpointKind = 'answering' | NotAnsweringKind
+export type NotAnsweringKind = 'silent' | 'failing'
 
 /** For a call. */
 export interface Slot {

@@ -1,7 +1,7 @@
 import { longestPutOffMs } from '../../src/core/callback-job.ts'
 import type { Advanced } from '../call-back.ts'
 import type { WorkerTimes } from '../worker-times.ts'
-import type { SilentKind } from './call-slots.ts'
+import type { NotAnsweringKind } from './call-slots.ts'
 
 type Reason = Exclude<Advanced, 'done' | 'under_way'> | 'fault'
 
@@ -18,11 +18,11 @@ const perSecond = 8
 export class LeftEndpoints {
   readonly #times: Pick<WorkerTimes, 'putOffMs' | 'afterFaultMs'>
   /** In their order, with the time until which each is put off. */
-  readonly #lines: Record<SilentKind, Map<string, number>> = { silent: new Map(), failing: new Map() }
+  readonly #lines: Record<NotAnsweringKind, Map<string, number>> = { silent: new Map(), failing: new Map() }
   /** Of the others: the end of their time. */
   readonly #timers = new Map<string, NodeJS.Timeout>()
   /** The kind whose turn it is. */
-  #next: SilentKind = 'silent'
+  #next: NotAnsweringKind = 'silent'
 
   constructor(times: Pick<WorkerTimes, 'putOffMs' | 'afterFaultMs'>) {
     this.#times = times
@@ -40,7 +40,7 @@ export class LeftEndpoints {
    *
    * @param isCalled those that this worker is about to call keep their places.
    */
-  first(isCalled: (endpointId: string) => boolean): { kind: SilentKind; endpointId: string }[] {
+  first(isCalled: (endpointId: string) => boolean): { kind: NotAnsweringKind; endpointId: string }[] {
     const kinds = [this.#next, this.#next === 'silent' ? 'failing' : 'silent'] as const
     return kinds.flatMap((kind) => {
       for (const endpointId of this.#lines[kind].keys())
@@ -50,7 +50,7 @@ export class LeftEndpoints {
   }
 
   /** It gets a slot. */
-  take({ kind, endpointId }: { kind: SilentKind; endpointId: string }): void {
+  take({ kind, endpointId }: { kind: NotAnsweringKind; endpointId: string }): void {
     this.forget(endpointId)
     this.#next = kind === 'silent' ? 'failing' : 'silent'
   }
@@ -65,6 +65,7 @@ export class LeftEndpoints {
     const line = kind && this.#lines[kind]
     if (!line?.has(endpointId)) this.forget(endpointId)
     if (line) {
+      // It counts itself.
       line.set(endpointId, 0)
       const forMs = this.#putOffMs(line.size)
       line.set(endpointId, performance.now() + forMs)
@@ -90,4 +91,7 @@ export class LeftEndpoints {
   }
 }
 
-const lineOf: Partial<Record<Reason, SilentKind>> = { no_slot_silent: 'silent', no_slot_failing: 'failing' }
+const lineOf: Partial<Record<Reason, NotAnsweringKind>> = {
+  no_slot_silent: 'silent',
+  no_slot_failing: 'failing',
+}

@@ -132,7 +132,7 @@ describe('the slots for calls', () => {
     expect(slots.take('silent')).toBeDefined()
   })
 
-  test('whoever listens learns of each one that becomes free, unless it is passed on', async () => {
+  test('a listener is called for each one that becomes free, unless it is passed on', async () => {
     const slots = new CallSlots(2, times)
     let free = 0
     slots.onFree = () => free++
