@@ -2,32 +2,20 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { sendStatuses, timelineFields } from '../../../src/core/timeline.ts'
 import { type TimelineEventName, timelineEvents } from '../../../src/core/timeline-events.ts'
+import { namesIn, rowsOf } from './table-rows.ts'
 
 const names = Object.keys(timelineEvents) as TimelineEventName[]
 const isEvent = (name: string): name is TimelineEventName => Object.hasOwn(timelineEvents, name)
 
-/** The cells of each row of the table of docs/reference/timeline.md that has this head. */
-function rowsOf(head: string): string[][] {
-  const page = readFileSync('docs/reference/timeline.md', 'utf8')
-  const [, table = ''] = page.split(`\n${head}\n${head.replaceAll(/[^|]+/g, '---')}\n`)
-  const rows = table.split('\n\n', 1)[0]?.split('\n') ?? []
-  return rows.map((row) =>
-    row
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  )
-}
-
-const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+const page = 'docs/reference/timeline.md'
 
 test('docs/reference/timeline.md has a row for each field of a timeline, and no other', () => {
-  const documented = rowsOf('| Field | What |').flatMap(([cell]) => namesIn(cell))
+  const documented = rowsOf(page, '| Field | What |').flatMap(([cell]) => namesIn(cell))
   expect(documented.sort()).toEqual(Object.keys(timelineFields).sort())
 })
 
 describe('docs/reference/timeline.md has a row for each event', () => {
-  const rows = rowsOf('| `event` | When | Fields |')
+  const rows = rowsOf(page, '| `event` | When | Fields |')
 
   test('and for no other', () => {
     expect(rows.flatMap(([cell]) => namesIn(cell))).toEqual(names)

@@ -11,7 +11,7 @@ export const lookedAt = 500
 const fewestPerChannel = 100
 const watchedChannels = 10_000
 /** After this long a search begins again with the first due send: one that it passed may be able to go now. */
-const searchAgainAfterMs = 10_000
+export const searchAgainAfterMs = 10_000
 
 /** With one due send of each shard that is away, if the channel has any. */
 interface GrantedBesideAway extends GrantedPermits {

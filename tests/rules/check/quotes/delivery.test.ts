@@ -19,6 +19,7 @@ import { maxMediaBytes } from '../../../../src/core/message-body.ts'
 import { lastTag } from '../../../../src/queue/fair-order.ts'
 import { failuresToOpen } from '../../../../workers/failure-streaks.ts'
 import * as overflowLimit from '../../../../workers/overflow-limit.ts'
+import { searchAgainAfterMs } from '../../../../workers/sends/claim/beside-away.ts'
 import { lateMediaBytes, shareOfAccount, shareOfAll } from '../../../../workers/sends/dispatch/fetch-media.ts'
 import { maxReads } from '../../../../workers/sends/dispatch/load-media.ts'
 import { mediaBytesInFlight } from '../../../../workers/sends/dispatch/media-memory.ts'
@@ -39,9 +40,11 @@ quotes('explanation/delivery', [
   `of a replayed set, ${replaysPerSecond} become due each second`,
   // Channels with limits
   `their wake-ups, ${headStartMs} ms before the moment`,
-  `spaces the calls by ${1 + leeway} × S / N. A worker doesn't make a call that would be late by more than ${percent(leeway)} of S`,
+  `these moments are ${1 + leeway} × S / N apart`,
+  `late by more than ${percent(leeway)} of S doesn't make the call`,
   `\`${calls.limit}/${calls.seconds}\` is a call every ${(calls.seconds * (1 + leeway)) / calls.limit} s`,
   `A permit without a claim expires after ${seconds(permitValidMs)}`,
+  `wait up to ${seconds(searchAgainAfterMs)} longer for a permit`,
   `At \`80/1\` a call may be late by ${1000 * leeway} ms`,
   `locks the channels' rows for up to ${seconds(givesUpAfterMs)}`,
   // Circuit breakers
@@ -68,6 +71,8 @@ quotes('explanation/delivery', [
   `\`WORKER_CONCURRENCY\` slots (${settings.WORKER_CONCURRENCY})`,
   `The overflow may use ${overflowShare} of the slots`,
   `at most ${maxOrdinaryWork} sends of the ordinary queue at a time`,
+  `at least ${percent(keptShare)} of the slots, and at least one, stay for the overflow`,
+  `always lets ${overflowLimit.minWork} sends of the overflow work`,
   `adds 1/${1 / overflowLimit.raisedBy} of a send to it, up to ${overflowLimit.maxWork}`,
   `halves it, down to ${overflowLimit.minWork}`,
   // Time limits
@@ -76,6 +81,7 @@ quotes('explanation/delivery', [
   // Fetching media
   `use at most ${percent(shareOfAccount)} of the slots, and those of all accounts ${percent(shareOfAll)}`,
   `a send waits up to ${waitInSlotMs} ms in its slot`,
+  `has begun or ended for ${waitInSlotMs} ms`,
   `tried again after ${[1, 2, 4].map((times) => seconds(firstPutOffMs * times)).join(', ')}, … up to ${seconds(longestPutOffMs)}`,
   `or else ${mebibytes(maxMediaBytes)}, is reserved`,
   `for ${lateMediaKeptMs / 60_000} minutes, at most ${mebibytes(lateMediaBytes)} in all`,
