@@ -28,3 +28,16 @@ describe('docs/explanation/design.md', () => {
     expect(names.filter((name) => !text.includes(name))).toEqual([])
   })
 })
+
+test('docs/explanation/wake-ups.md names each file that wakes sends or endpoints', () => {
+  const ways =
+    /\b(?:addWakeUps|restore(?:Endpoints)?OnShards|(?:tolerant|lane|laneHead|endpoint)Waker|wake)\(\w/
+  /** By which the others do it. */
+  const means = /^src\/queue\/|^workers\/sends\/wake-next\/wake/
+  const waking = ['src', 'workers']
+    .flatMap(sourcesOf)
+    .filter(({ path, source }) => ways.test(source) && !means.test(path))
+  const text = readFileSync('docs/explanation/wake-ups.md', 'utf8')
+  expect(waking.length).toBeGreaterThan(9)
+  expect(waking.map(({ path }) => path).filter((path) => !text.includes(`\`${path}\``))).toEqual([])
+})
