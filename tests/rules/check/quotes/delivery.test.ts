@@ -64,7 +64,7 @@ quotes('explanation/delivery', [
   `While an account's ${quotaPerChannel} sends in a channel wait`,
   `others have ${percent(keptShare)} of the slots`,
   `fill the slots of a worker, ${quotaPerChannel} sends for each channel`,
-  `hold permits, and the ${permitsDuringSlowStart} calls of its slow start`,
+  `hold the channel's permits, also those of the ${permitsDuringSlowStart} calls of its slow start`,
   `up to ${grouped(sendsPerPass)} due sends at a time`,
   `Tags end** at ${grouped(lastTag)}`,
   // Slots
