@@ -2,6 +2,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
+import { senderReplyOf } from '../../src/core/providers/smtp-sender-replies.ts'
 import type { MediaFetcher } from './media-fetcher.ts'
 import type { Delivery, Provider } from './provider.ts'
 import { openSmtpConnections } from './smtp-connections.ts'
@@ -72,8 +73,19 @@ function outcomeOf(result: SmtpResult, messageId: string, config: SmtpConfig): O
 function refusalOf(step: Step, reply: string, config: SmtpConfig): Outcome {
   const providerStatus = codeOf(reply)
   const providerCode = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(reply)?.[1]
+  const details = { providerStatus, providerCode }
+  const ofSender = senderReplyOf(providerStatus, providerCode, wordsOf(reply))
+  if (ofSender) {
+    const { meaning, waitMs: retryAfterMs, ...failure } = ofSender
+    return {
+      ...failure,
+      reason: `${reasonOf(step, failure, reply, config)}: ${meaning}`,
+      retryAfterMs,
+      ...details,
+    }
+  }
   const failure = failureOfReply(step, providerStatus, providerCode)
-  return { ...failure, reason: reasonOf(step, failure, reply, config), providerStatus, providerCode }
+  return { ...failure, reason: reasonOf(step, failure, reply, config), ...details }
 }
 
 function codeOf(reply: string): number {

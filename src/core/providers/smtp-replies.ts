@@ -1,4 +1,5 @@
 import type { ProviderAnswer } from '../outcome.ts'
+import { meaningOfCode } from './smtp-sender-replies.ts'
 
 /** Enhanced status codes (RFC 3463 and its registry), without the class digit, which says whether the failure is permanent. */
 const details: Record<string, string> = {
@@ -53,5 +54,9 @@ const replies: Record<number, string> = {
 /** The meaning of a server's reply. The enhanced code comes first, because it is more specific than the reply code. */
 export function meaningOfReply({ providerStatus, providerCode }: ProviderAnswer): string | undefined {
   const detail = details[providerCode?.replace(/^[45]\./, '') ?? '']
-  return detail ?? (providerStatus === undefined ? undefined : replies[providerStatus])
+  return (
+    meaningOfCode(providerCode ?? '')?.meaning ??
+    detail ??
+    (providerStatus === undefined ? undefined : replies[providerStatus])
+  )
 }

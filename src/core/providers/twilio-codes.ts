@@ -20,12 +20,22 @@ export const twilioCodes: CodeTable = {
     fault: 'sender',
     meaning: 'the account is suspended or closed',
   },
+  20404: {
+    outcome: 'channel_refused',
+    fault: 'sender',
+    meaning: "it has no account with the channel's accountSid",
+  },
   20429: { outcome: 'retry_later', fault: 'sender', meaning: 'it accepts no more requests now' },
   21211: { outcome: 'rejected', fault: 'recipient', meaning: 'the contact has no valid phone number' },
   21212: {
     outcome: 'channel_refused',
     fault: 'sender',
     meaning: "the channel's from is not a valid number, short code or sender name",
+  },
+  21266: {
+    outcome: 'rejected',
+    fault: 'recipient',
+    meaning: "the contact's number is the channel's own from",
   },
   21408: {
     outcome: 'rejected',
@@ -36,6 +46,12 @@ export const twilioCodes: CodeTable = {
     outcome: 'rejected',
     fault: 'recipient',
     meaning: "the channel's sender can't send messages to this contact",
+  },
+  21608: {
+    outcome: 'rejected',
+    fault: 'recipient',
+    meaning:
+      'the account is a trial, or has no approved profile: it may send only to numbers verified with Twilio',
   },
   21610: {
     outcome: 'rejected',
@@ -51,6 +67,7 @@ export const twilioCodes: CodeTable = {
   21614: { outcome: 'rejected', fault: 'recipient', meaning: "the contact's number is not a mobile number" },
   21617: { outcome: 'rejected', fault: 'message', meaning: 'the text is too long' },
   21620: { outcome: 'rejected', fault: 'message', meaning: 'the link to the media is not valid' },
+  21635: { outcome: 'rejected', fault: 'recipient', meaning: "the contact's number is a landline" },
   21659: {
     outcome: 'channel_refused',
     fault: 'sender',

@@ -374,6 +374,7 @@ test.each<[number, number, string, string, Fault]>([
   [403, 20006, 'Access Denied', 'channel_refused', 'sender'],
   [403, 20010, 'Action disabled for account', 'channel_refused', 'sender'],
   [403, 20403, '403 Forbidden', 'channel_refused', 'sender'],
+  [404, 20404, 'The requested resource was not found', 'channel_refused', 'sender'],
   [400, 21212, "Invalid 'From' Number", 'channel_refused', 'sender'],
   [
     400,
@@ -415,6 +416,9 @@ test.each<[number, number, string, string, Fault]>([
     'rejected',
     'recipient',
   ],
+  [400, 21266, "'To' and 'From' number cannot be the same: +15550100100", 'rejected', 'recipient'],
+  [400, 21608, 'The number +49151XXXX5678 is unverified.', 'rejected', 'recipient'],
+  [400, 21635, "'To' number cannot be a landline: +49151XXXX5678", 'rejected', 'recipient'],
   [400, 21610, 'Attempt to send to unsubscribed recipient', 'rejected', 'recipient'],
   [
     400,
@@ -434,7 +438,6 @@ test.each<[number, number, string, string, Fault]>([
     'recipient',
   ],
   [400, 21999, 'Something new about +4915112345678', 'rejected', 'message'],
-  [404, 20404, 'The requested resource was not found', 'rejected', 'message'],
   [500, 20500, 'An internal server error has occurred', 'retry_later', 'provider'],
   [503, 20503, 'Service unavailable', 'retry_later', 'provider'],
   [429, 99999, 'Something new', 'retry_later', 'sender'],

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { smtp as rules, type SmtpConfig } from '../../../src/core/providers/smtp.ts'
+import { openSmtpEmulator, type SmtpAnswer, type SmtpEmulator } from '../../../src/dev/emulators/smtp.ts'
+import { createMediaFetcher } from '../../../workers/providers/media-fetcher.ts'
+import type { Delivery } from '../../../workers/providers/provider.ts'
+import { smtp } from '../../../workers/providers/smtp.ts'
+import { buildDelivery } from '../../support/deliveries.ts'
+
+const media = createMediaFetcher({ allowedPrivateNetworks: [] })
+let emulator: SmtpEmulator
+
+beforeAll(async () => {
+  emulator = await openSmtpEmulator()
+})
+afterAll(async () => {
+  await emulator.stop()
+  await media.close()
+})
+
+function send(answer: SmtpAnswer) {
+  emulator.answerNext(answer)
+  const config = rules.config.parse(emulator.config)
+  const delivery = buildDelivery(rules, config, {}) as Delivery<SmtpConfig>
+  return smtp(media).send(delivery, AbortSignal.timeout(20_000))
+}
+
+const steps = ['MAIL', 'RCPT', 'DATA', 'end'] as const
+const hourMs = 3_600_000
+
+describe("a limit of the sending account is the sender's, at every step, and is waited for", () => {
+  test.each([
+    ['550 5.4.5 Daily user sending limit exceeded.', 4],
+    [
+      '550-5.4.5 Daily user sending limit exceeded. For more information on Gmail\n550 5.4.5 sending limits',
+      4,
+    ],
+    ['421 4.7.28 Gmail has detected an unusual rate of email originating from your domain', undefined],
+    ['550 5.7.28 an unusual rate of unsolicited mail', 1],
+    ['550 5.7.1 Daily SMTP relay limit exceeded for customer.', 4],
+    ['450 4.2.1 Peak SMTP relay limit exceeded for customer.', 1],
+    [
+      "550 5.1.90 Your message can't be sent because you've reached your daily limit for message recipients",
+      4,
+    ],
+    ['554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException; Failed to process', 1],
+    ['550 5.2.122 over the hourly limit', 1],
+    ['550 5.7.233 Your message was not sent: tenant exceeded its daily limit for external recipients', 4],
+    ['454 Throttling failure: Daily message quota exceeded.', 4],
+    ['454 Throttling failure: Maximum sending rate exceeded.', 1],
+    ['451 Authentication failed: Maximum credits exceeded', 4],
+    ['451 You have exceeded your messaging limits', 1],
+    ['550 5.4.6 Unusual sending activity detected. Please try after sometime', undefined],
+    [
+      '550 Domain example.org has exceeded the max emails per hour (50/50 (100%)) allowed. Message discarded.',
+      1,
+    ],
+    ['550 5.7.1 Exceed Sending Limit (hourly)', 1],
+    ['554 5.7.1 <DATA>: Data command rejected: only 10 messages per day', 4],
+    ['554 5.7.1 Data command rejected: limit of 400 rcpts per 24 hours for client a@example.org reached', 4],
+    ['450 4.7.1 <ann@example.com>: Recipient address rejected: Policy Rejection- Quota Exceeded', 1],
+    ['550 Sender rate overlimit - 120.0 / 1h', 1],
+    ['450 4.7.1 Error: too much mail from 192.0.2.1', undefined],
+    ['550 5.7.0 Requested action not taken: too many emails per second', undefined],
+  ])('%s', async (reply, hours) => {
+    for (const at of steps) {
+      const outcome = await send({ at, reply })
+      expect(outcome, at).toMatchObject({ outcome: 'retry_later', fault: 'sender' })
+      expect('retryAfterMs' in outcome ? outcome.retryAfterMs : undefined, at).toBe(hours && hours * hourMs)
+    }
+  })
+})
+
+describe('a sending account that is blocked or not verified holds the channel, at every step', () => {
+  test.each([
+    '550 5.7.705 Access denied, tenant has exceeded threshold',
+    '550 5.7.708 Access denied, traffic not accepted from this IP',
+    '550 5.7.750 Service unavailable. Client blocked from sending from unregistered domains',
+    '550 5.7.501 Access denied, spam abuse detected',
+    '550 5.1.8 Access denied, bad outbound sender',
+    '554 5.2.252 SendAsDenied; a@example.org not allowed to send as b@example.org',
+    '550 5.7.60 SMTP; Client does not have permissions to send as this sender',
+    '554 Message rejected: Email address is not verified. The following identities failed the check in region',
+    '554 Message rejected: Sending paused for this account. For more information, please check',
+    '550 The from address does not match a verified Sender Identity. Mail cannot be sent until this error',
+    '550 Unauthenticated senders not allowed',
+    '550 5.7.1 Unconfigured Sending Domain <example.org>',
+    '554 5.7.1 The sender domain has not been validated',
+  ])('%s', async (reply) => {
+    for (const at of steps) {
+      expect(await send({ at, reply }), at).toMatchObject({ outcome: 'channel_refused', fault: 'sender' })
+    }
+  })
+})
+
+test('an unverified sender is the reason, without the words of the server, which may repeat the contact', async () => {
+  const outcome = await send({ at: 'end', reply: '554 Email address is not verified: ann@example.com' })
+  expect(outcome).toMatchObject({
+    reason: expect.stringMatching(/^the server refused the sender: the channel's from.*verify/),
+  })
+  expect(JSON.stringify(outcome)).not.toContain('ann@')
+})
+
+test.each([
+  ['RCPT', '452 4.2.2 The email account that you tried to reach is over quota', 'retry_later', 'recipient'],
+  ['RCPT', '552 5.2.2 mailbox full, quota exceeded, 100 mails per day', 'rejected', 'recipient'],
+  [
+    'RCPT',
+    '450 4.2.1 The user you are trying to contact is receiving mail too quickly',
+    'retry_later',
+    'recipient',
+  ],
+  [
+    'RCPT',
+    "550 5.2.121 Recipient's per hour message receive limit from specific sender exceeded",
+    'retry_later',
+    'recipient',
+  ],
+  [
+    'RCPT',
+    '554 5.2.122 The recipient has exceeded their limit for the number of messages they can receive per hour',
+    'retry_later',
+    'recipient',
+  ],
+  ['RCPT', '550 5.1.1 no such user', 'rejected', 'recipient'],
+  ['RCPT', '550 mailbox quota exceeded', 'rejected', 'recipient'],
+  ['RCPT', '450 4.7.1 greylisted, try again in 5 minutes', 'retry_later', 'recipient'],
+  ['end', '552 5.3.4 Message size exceeds the maximum sending limit per message', 'rejected', 'message'],
+  ['end', '554 5.7.1 Message rejected: too many links, spam score exceeded the limit', 'rejected', 'message'],
+] as const)(
+  'what is about the contact or the mail stays so: at %s, %s',
+  async (at, reply, outcome, fault) => {
+    expect(await send({ at, reply })).toMatchObject({ outcome, fault })
+  },
+)
