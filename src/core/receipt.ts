@@ -26,6 +26,8 @@ export type ReceiptFields = EventFields['receipt']
 export interface Receipt extends ReceiptFields {
   /** As the provider repeats it: not necessarily the id of a send. */
   requestId: string
+  /** Further ids that it may be about, in their order. The first one of a send of the channel counts. */
+  otherRequestIds?: readonly string[]
   kind: ReceiptKind
   /** The address or number that the message left from, if one request may bring receipts of several channels. */
   sender?: string

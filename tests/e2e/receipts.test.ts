@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { recordReceipts } from '../../db/receipts.ts'
 import { sends } from '../../db/schema.ts'
@@ -96,6 +97,31 @@ describe('an emulator reports as its vendor does, and the timeline has each repo
     const { envelopeId, notify } =
       emulators.smtp.calls.find(({ to }) => to[0] === 'bounces@example.com') ?? {}
     expect({ envelopeId, notify }).toEqual({ envelopeId: bad, notify: ['SUCCESS', 'FAILURE'] })
+  })
+
+  test.each([
+    'another-uuid-in-delivered-to',
+    'no-message-fields',
+    'space-before-colon-one-group',
+    'policy-5.7.9',
+    'exim-no-part',
+    'qmail',
+  ])('a mail server by its pipe, another id beside ours: %s', async (name) => {
+    const requestId = await accept(service, by('smtp'), textBody('Hello', 'ann@example.com'))
+    await reported(requestId, 'delivered')
+    const report = readFileSync(`tests/rules/receipts/reports/${name}.eml`, 'utf8')
+    // It could be one of ours, but is of no send.
+    const foreign = 'Delivered-To: 0197f3c2-0000-7abc-8def-0123456789ab@bounces.example.net\n'
+    const response = await fetch(`${service.url}/receipts/${channels.smtp}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'message/rfc822',
+        authorization: `Bearer ${emulators.smtp.config.bounceToken}`,
+      },
+      body: foreign + report.replaceAll('REQUEST_ID', requestId),
+    })
+    expect(response.status).toBe(200)
+    expect(await timelineOf(service, requestId)).toMatchObject({ status: 'sent', delivery: 'undelivered' })
   })
 
   test('Vonage: delivered before submitted, then read', async () => {

@@ -16,7 +16,7 @@ export interface AddressedReceipt {
 }
 
 /**
- * Finds the channels that receipts may be about: the account's others too, where the provider sends all to one address. It goes
+ * Finds the sends and channels that receipts may be about: the account's others too, where the provider sends all to one address. It goes
  * by the channels of the sends, because an account may have thousands.
  */
 export function channelsAddresser({ db }: Needs<'db'>, openChannel: ChannelOpener) {
@@ -43,12 +43,26 @@ export function channelsAddresser({ db }: Needs<'db'>, openChannel: ChannelOpene
     return ids.map((id) => opened.get(id ?? ''))
   }
 
+  /** Of the ids that a receipt may be about, the first one of a send of the channel; else the first. */
+  const ofChannel = async (channelId: string, receipt: Receipt): Promise<Receipt> => {
+    const { otherRequestIds = [], ...rest } = receipt
+    if (otherRequestIds.length === 0) return rest
+    const ids = [receipt.requestId, ...otherRequestIds].filter(canBeRecordId)
+    const sends = await Promise.all(ids.map((id) => lookups.add(id)))
+    const own = sends.find((send) => send?.channelId === channelId)
+    return own ? { ...rest, requestId: own.requestId } : rest
+  }
+
   return async (
     c: Context<ApiEnv>,
     channel: OpenChannel,
-    receipts: readonly Receipt[],
+    given: readonly Receipt[],
   ): Promise<AddressedReceipt[]> => {
     const { channelId, provider, rules, config } = channel
+    const isInDoubt = given.some(({ otherRequestIds }) => otherRequestIds !== undefined)
+    const receipts = isInDoubt
+      ? await c.get('deadline').spend(Promise.all(given.map((receipt) => ofChannel(channelId, receipt))))
+      : given
     const siblings = rules.areShared ? await c.get('deadline').spend(siblingsOf(channel, receipts)) : []
     return receipts.map((receipt, index) => {
       const sibling = siblings[index]

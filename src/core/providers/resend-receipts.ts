@@ -50,13 +50,16 @@ export const resendReceipts: ReceiptRules<ResendReceiptConfig> = {
 function receiptOf(type: string, { created_at, data }: Record<string, unknown>): Receipt {
   const { email_id, tags, bounce } = fieldsOf(data)
   const bounceType = textOf(fieldsOf(bounce).type) ?? ''
+  // Resend goes on trying after a transient bounce.
+  const isPassing = type === 'email.bounced' && bounceType === 'Transient'
+  const kind = isPassing ? 'accepted' : (kinds[type] ?? 'accepted')
   return {
     requestId: textOf(fieldsOf(tags).requestId) ?? '',
-    kind: kinds[type] ?? 'accepted',
+    kind,
     providerStatus: type,
     providerAt: momentOf(created_at),
     providerCode: /^[A-Za-z]{1,32}$/.test(bounceType) ? bounceType : null,
     providerMessageId: textOf(email_id),
-    ...(type in reasons && { reason: reasons[type] }),
+    ...(kind === 'undelivered' && { reason: reasons[type] }),
   }
 }

@@ -60,3 +60,26 @@ export function meaningOfReply({ providerStatus, providerCode }: ProviderAnswer)
     (providerStatus === undefined ? undefined : replies[providerStatus])
   )
 }
+
+const policy =
+  "the contact's server refuses it by a policy: its content, the sender's reputation or its authentication"
+
+/** The meaning of a reply in a report. It is of the contact's server, which knows nothing of the channel's login. */
+export function meaningOfBounce({
+  code,
+  reply,
+}: {
+  code: string | null
+  reply: number | null
+}): string | undefined {
+  const [, detail = ''] = /^[45]\.(7\.\d+)$/.exec(code ?? '') ?? []
+  if (detail) return bounceOfPolicy.includes(detail) ? details[detail] : policy
+  const isOfLogin = code === null && reply !== null && loginReplies.includes(reply)
+  return isOfLogin
+    ? policy
+    : meaningOfReply({ providerCode: code ?? undefined, providerStatus: reply ?? undefined })
+}
+
+/** What mails lack that are refused by these: a signature, or a name or a permission of the server. */
+const bounceOfPolicy = ['7.1', '7.20', '7.23', '7.25', '7.26']
+const loginReplies = [530, 534, 535, 538]

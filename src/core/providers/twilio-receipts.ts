@@ -114,14 +114,15 @@ function formOf(request: ReceiptRequest): URLSearchParams | undefined {
 
 /**
  * The address that Twilio called, as it may have signed it: some of its products sign the port, others don't. Never by the Host
- * header, which a caller chooses.
+ * header, which a caller chooses. Twilio's documents don't say whether it signs the fragment.
  */
 function addressesOf({ publicBaseUrl = '', target }: ReceiptRequest): string[] {
   const url = publicBaseUrl.replace(/\/+$/, '') + target
   const [, scheme = '', host = '', rest = ''] = /^(https?):\/\/([^/?]+)(.*)$/i.exec(url) ?? []
   const bare = host.replace(/:\d+$/, '')
   const port = /:\d+$/.exec(host)?.[0] ?? (scheme.toLowerCase() === 'https' ? ':443' : ':80')
-  return [...new Set([url, `${scheme}://${bare}${rest}`, `${scheme}://${bare}${port}${rest}`])]
+  const addresses = new Set([url, `${scheme}://${bare}${rest}`, `${scheme}://${bare}${port}${rest}`])
+  return [...addresses].flatMap((address) => [address, address + overrides])
 }
 
 /** https://www.twilio.com/docs/usage/security#validating-requests: a repeated field's values count once, in order. */
@@ -134,8 +135,11 @@ function signedText(fields: URLSearchParams): string {
 const signatureOf = (text: string, authToken: string) =>
   createHmac('sha1', authToken).update(text).digest('base64')
 
-/** Where Twilio sends a message's receipts. It tries again if the connection or the answer fails; the fragment isn't signed. */
+/** It tries again if the connection or the answer fails: https://www.twilio.com/docs/usage/webhooks/webhooks-connection-overrides */
+const overrides = '#rc=5&rp=5xx,ct,rt'
+
+/** Where Twilio sends a message's receipts. */
 export function statusCallbackUrl(publicBaseUrl: string, channelId: string, requestId: string): string {
   const base = publicBaseUrl.replace(/\/+$/, '')
-  return `${base}/receipts/${channelId}?requestId=${requestId}#rc=5&rp=5xx,ct,rt`
+  return `${base}/receipts/${channelId}?requestId=${requestId}${overrides}`
 }

@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { resend } from '../../../src/core/providers/resend.ts'
 import { resendReceipts } from '../../../src/core/providers/resend-receipts.ts'
-import type { ReceiptRequest } from '../../../src/core/receipt.ts'
+import type { ReadReceipts, ReceiptRequest } from '../../../src/core/receipt.ts'
 import { eventReport } from '../../../src/dev/emulators/resend-reports.ts'
 import { aRequestId, contactMail, describeReceipts } from './contract.ts'
 
@@ -116,4 +116,13 @@ test('the headers of Standard Webhooks prove nothing: Resend has its own', () =>
   expect(resendReceipts.isProven({ ...request, headers: Object.fromEntries(renamed) }, parsedConfig)).toBe(
     false,
   )
+})
+
+test('a transient bounce is recorded only: Resend goes on trying', async () => {
+  const body = eventOf(aRequestId, 'email.bounced', { bounce: { ...bounce, type: 'Transient' } })
+  const { receipts } = (await resendReceipts.read(signed(body), parsedConfig)) as ReadReceipts
+  expect(receipts).toMatchObject([
+    { kind: 'accepted', providerStatus: 'email.bounced', providerCode: 'Transient' },
+  ])
+  expect(receipts[0]?.reason).toBeUndefined()
 })

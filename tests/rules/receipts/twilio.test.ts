@@ -137,6 +137,16 @@ test.each([
   ).toBe(true)
 })
 
+test.each(['https://messages.example.com', 'https://messages.example.com:443'])(
+  'the address may be signed with the fragment that it was given to Twilio with: %s',
+  (base) => {
+    const target = `/receipts/1?requestId=${aRequestId}`
+    const { hash } = new URL(statusCallbackUrl(base, '1', aRequestId))
+    expect(isProven(signed(fields, target, base + target + hash))).toBe(true)
+    expect(isProven(signed(fields, target, `${base}${target}#rc=1`))).toBe(false)
+  },
+)
+
 test('another host, path or query than the signed one is refused, whatever the Host header', () => {
   const target = `/receipts/1?requestId=${aRequestId}`
   expect(isProven(signed(fields, target, `https://attacker.example${target}`))).toBe(false)

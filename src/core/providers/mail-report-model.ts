@@ -1,0 +1,19 @@
+/** What a mail server reports about a mail that it took before. */
+export interface MailReport {
+  /** The sends that it may be about, the most reliable id first. */
+  requestIds: string[]
+  recipients: RecipientReport[]
+  /** How many recipients it names without a readable action. */
+  unreadable: number
+}
+
+export interface RecipientReport {
+  /** The word of the report in lower case, such as `failed`. */
+  action: string
+  /** The enhanced status code: `Status`, or that of `Diagnostic-Code` if it says more. */
+  code: string | null
+  /** The reply code of a mail server that refused the mail. */
+  reply: number | null
+  /** In ISO 8601. */
+  at: string | null
+}

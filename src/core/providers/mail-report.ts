@@ -1,0 +1,81 @@
+import type { Email } from 'postal-mime'
+import type { MailReport, RecipientReport } from './mail-report-model.ts'
+import { readReportText } from './mail-report-text.ts'
+import { type Fields, headersIn, statusFieldsIn } from './mail-status-fields.ts'
+
+/** Our mails have one; behind its address may be a list. Anyone may write a report of thousands. */
+const maxRecipients = 100
+const maxIds = 10
+
+/** Headers that name the address to which a report was sent: the return path of the mail that it is about. */
+const addressHeaders = ['delivered-to', 'x-original-to', 'envelope-to', 'x-envelope-to', 'to']
+
+/** @returns undefined if the mail is no report, or it is in doubt what it reports. */
+export function readMailReport(mail: Email): MailReport | undefined {
+  const [status] = partsOf(mail, ['message/delivery-status', 'message/global-delivery-status'])
+  const returnPaths = mail.headers.filter(({ key }) => addressHeaders.includes(key)).map(({ value }) => value)
+  if (status === undefined) return reportByText(mail, idsIn(returnPaths))
+  const { aboutMail, aboutRecipients } = statusFieldsIn(status)
+  const read = aboutRecipients.slice(0, maxRecipients)
+  const recipients = read.flatMap((fields) => recipientOf(fields, aboutMail, mail))
+  const envelopeIds = [aboutMail, ...read].map((fields) => fields.get('original-envelope-id') ?? '')
+  return {
+    requestIds: idsIn([...envelopeIds, ...returnPaths, ...returnedIds(mail)]),
+    recipients,
+    unreadable: read.length - recipients.length || (recipients.length === 0 ? 1 : 0),
+  }
+}
+
+/** A text proves less than fields, so only the return path says what it is about. */
+function reportByText(mail: Email, requestIds: string[]): MailReport | undefined {
+  const failed = requestIds.length > 0 ? readReportText(mail) : undefined
+  return failed && { requestIds, recipients: [{ ...failed, at: momentOf(mail.date) }], unreadable: 0 }
+}
+
+/** The actions that are known (smtp-receipts.ts has their meanings). */
+const action = /^\s*(delivered|expanded|failed|expired|delayed|relayed)\b/i
+
+function recipientOf(fields: Fields, aboutMail: Fields, mail: Email): RecipientReport[] {
+  const [, word] = action.exec(fields.get('action') ?? '') ?? []
+  if (!word) return []
+  const status = codeIn(fields.get('status') ?? aboutMail.get('status') ?? '')
+  const diagnostic = fields.get('diagnostic-code') ?? ''
+  const [, reply] = /(?:^|[;\s:])([245]\d\d)(?=[ -]|$)/.exec(diagnostic) ?? []
+  const isVague = status === null || /\.0\.0$/.test(status)
+  return [
+    {
+      action: word.toLowerCase(),
+      code: (isVague ? codeIn(diagnostic) : null) ?? status,
+      reply: reply === undefined ? null : Number(reply),
+      at: momentOf(fields.get('last-attempt-date') ?? mail.date),
+    },
+  ]
+}
+
+/** An enhanced status code, which is no part of an IP address. */
+const codeIn = (text: string): string | null =>
+  /(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?!\d|\.\d)/.exec(text)?.[0] ?? null
+
+/** A UUID of version 7, as ours are. Those of others stand in addresses and envelope ids, too. */
+const ownId = /(?<![0-9a-f])[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9a-f])/gi
+
+function idsIn(places: readonly string[]): string[] {
+  const ids = places.flatMap((place) => place.match(ownId) ?? []).map((id) => id.toLowerCase())
+  return [...new Set(ids)].slice(0, maxIds)
+}
+
+const returnedIds = (mail: Email): string[] =>
+  partsOf(mail, ['message/rfc822', 'text/rfc822-headers', 'message/global', 'message/global-headers']).map(
+    (returned) => headersIn(returned).get('message-id') ?? '',
+  )
+
+/** The texts of the parts of these types. */
+const partsOf = ({ attachments }: Email, types: string[]): string[] =>
+  attachments
+    .filter(({ mimeType }) => types.includes(mimeType.toLowerCase()))
+    .map(({ content }) => String(content))
+
+function momentOf(text = ''): string | null {
+  const time = Date.parse(text)
+  return Number.isNaN(time) ? null : new Date(time).toISOString()
+}

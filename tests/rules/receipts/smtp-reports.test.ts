@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { smtpReceipts } from '../../../src/core/providers/smtp-receipts.ts'
+import type { ReadReceipts } from '../../../src/core/receipt.ts'
+import { aRequestId } from './contract.ts'
+
+/** A report as a mail system makes it, of our mail. With CRLF, as mail has it. */
+const sample = (name: string) =>
+  readFileSync(`tests/rules/receipts/reports/${name}.eml`, 'utf8')
+    .replaceAll('REQUEST_ID', aRequestId)
+    .replaceAll('\n', '\r\n')
+
+async function read(mail: string): Promise<ReadReceipts> {
+  const request = {
+    headers: { 'content-type': 'message/rfc822' },
+    target: '/receipts/1',
+    body: Buffer.from(mail),
+    publicBaseUrl: undefined,
+    nowMs: 0,
+  }
+  return (await smtpReceipts.read(request, {})) as ReadReceipts
+}
+
+/** A report with this content of its message/delivery-status. */
+const reportOf = (status: string) =>
+  sample('no-message-fields').replace(
+    /Action: failed[\s\S]*?\r\n\r\n/,
+    `${status.replaceAll('\n', '\r\n')}\r\n`,
+  )
+
+test.each([
+  ['another-uuid-in-delivered-to', '5.1.1', 'there is no such mailbox'],
+  ['no-message-fields', '5.1.1', 'there is no such mailbox'],
+  ['space-before-colon-one-group', '5.1.1', 'there is no such mailbox'],
+  ['policy-5.7.9', '5.7.9', expect.stringMatching(/policy.*reputation.*authentication/)],
+  ['encoded-global', '5.1.2', expect.stringMatching(/domain/)],
+  ['exim-no-part', '5.1.1', 'there is no such mailbox'],
+  ['google-no-part', '550', expect.stringMatching(/no such mailbox/)],
+  ['qmail', '5.1.1', 'there is no such mailbox'],
+  ['quoted-reply', '5.7.1', expect.stringMatching(/policy/)],
+])('the report %s is read as failed, with its code', async (name, providerCode, reason) => {
+  for (const mail of [sample(name), sample(name).replaceAll('\r\n', '\n')]) {
+    expect(await read(mail)).toMatchObject({
+      receipts: [
+        { requestId: aRequestId, kind: 'undelivered', providerStatus: 'failed', providerCode, reason },
+      ],
+      unexpected: 0,
+      unreadable: 0,
+    })
+  }
+})
+
+test.each(['google-delay', 'quoted-passing-reply', 'quoted-in-forward', 'read-report', 'out-of-office'])(
+  'in doubt nothing is read: %s',
+  async (name) => {
+    expect(await read(sample(name))).toEqual({ receipts: [], unexpected: 1, unreadable: 0 })
+  },
+)
+
+test.each(['exim-no-part', 'google-no-part', 'qmail', 'quoted-reply'])(
+  'a text counts only if the return path names the send: %s',
+  async (name) => {
+    const mail = sample(name).replaceAll(`bounce+${aRequestId}@`, 'bounces@')
+    expect(await read(mail)).toMatchObject({ receipts: [], unexpected: 1 })
+  },
+)
+
+test.each([
+  'Final-Recipient: rfc822; a@x.de\nAction: FAILED\nStatus: 5.1.1\nFinal-Recipient: rfc822; b@x.de\nAction: Expired\nStatus: 4.4.7\n',
+  'Action: Failed\nStatus: 5.1.1\nFinal-Recipient: rfc822; a@x.de\nAction: expired\nFinal-Recipient: rfc822; b@x.de\nStatus: 4.4.7\n',
+  'Reporting-MTA: dns; x\nOriginal-Recipient: rfc822; a@x.de\nFinal-Recipient: rfc822; a@x.de\nAction : failed\nStatus : 5.1.1 (bad destination)\nOriginal-Recipient: rfc822; b@x.de\nFinal-Recipient: rfc822; b@x.de\nAction: expired\nStatus: 4.4.7\n',
+  '\nFinal-Recipient: rfc822; a@x.de\n\nAction: failed\n\nStatus:\n 5.1.1\n \nFinal-Recipient: rfc822; b@x.de\nAction: expired\nStatus: 4.4.7\n',
+])('the fields of two recipients, in any order and with any blank lines: %j', async (status) => {
+  const { receipts, unreadable } = await read(reportOf(status))
+  expect(unreadable).toBe(0)
+  expect(
+    receipts.map(({ kind, providerStatus, providerCode }) => [kind, providerStatus, providerCode]),
+  ).toEqual([
+    ['undelivered', 'failed', '5.1.1'],
+    ['undelivered', 'expired', '4.4.7'],
+  ])
+})
+
+test.each([
+  ['5.0.0', 'smtp; 552 5.2.2 full', '5.2.2'],
+  ['5.0.0', 'smtp; 550 unknown', '5.0.0'],
+  ['5.0.0', 'smtp; 550 unknown at 5.1.2.3', '5.0.0'],
+  ['5.1.1', 'smtp; 550 5.7.1 no', '5.1.1'],
+  ['4.0.0 (undefined)', 'smtp; 451 4.4.1 no answer', '4.4.1'],
+])('of the status %s and the diagnostic %s, the code is %s', async (status, diagnostic, code) => {
+  const { receipts } = await read(
+    reportOf(
+      `Final-Recipient: rfc822; a@x.de\nAction: failed\nStatus: ${status}\nDiagnostic-Code: ${diagnostic}\n`,
+    ),
+  )
+  expect(receipts).toMatchObject([{ providerCode: code }])
+})
+
+test.each(['5.7.0', '5.7.8', '5.7.9', '5.7.57', '5.7.501', '5.7.999'])(
+  'a bounce of %s is explained as policy, reputation or authentication, never as a login',
+  async (code) => {
+    const { receipts } = await read(
+      reportOf(`Final-Recipient: rfc822; a@x.de\nAction: failed\nStatus: ${code}\n`),
+    )
+    expect(receipts[0]?.reason).toMatch(/policy.*reputation/)
+    expect(receipts[0]?.reason).not.toMatch(/login|pass\b/)
+  },
+)
+
+test('each id that may be ours is kept, in order; those of other versions are not', async () => {
+  const foreign = '0197f3c2-0000-7abc-8def-0123456789ab'
+  const mail = `X-Original-To: 788e31c8-2be1-422f-a8d4-cf7765cc9ed7@x.de\r\nDelivered-To: ${foreign}@x.de\r\n${sample('no-message-fields')}`
+  expect((await read(mail)).receipts).toMatchObject([{ requestId: foreign, otherRequestIds: [aRequestId] }])
+})
