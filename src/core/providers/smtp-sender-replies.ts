@@ -93,7 +93,9 @@ const isTooFast =
   /\btoo (?:many|much) (?:e-?mails?|mails?|messages|connections|recipients) (?:from|per|in)\b|\brate[ -]?limit|\bthrottling failure|\bunusual (?:rate|sending|amount|volume)/i
 /** A limit of the contact's mailbox, or of one mail's size. */
 const isOfRecipient =
-  /\breceiv|\brecipient(?:'s|(?: mailbox)? (?:has|is)\b)|\brecipient thread|\bmailbox (?:is |for )?(?:full|over|quota|size)|over ?quota|user you are trying to contact/i
+  /\b(?:is|are) receiving\b|\b(?:can|may|could) receive\b|\breceive limit|\breceiving (?:rate|quota|limit)|\brecipient(?:'s|(?: mailbox)? (?:has|is)\b)|\brecipient thread|\bmailbox (?:is |for )?(?:full|over|quota|size)|over ?quota|user you are trying to contact/i
+/** Microsoft has both for a mailbox that gets too much, and the second one for a sender's limit, too. */
+const ofMailbox = ['5.2.121', '5.2.122']
 const isOfSize = /\bsizes?\b|\btoo (?:large|big|long)\b/i
 
 /**
@@ -106,14 +108,14 @@ export function senderReplyOf(
   enhanced: string | undefined,
   words: string,
 ): SenderReply | undefined {
-  const found = found5yz(enhanced, words)
+  const found = replyFor(enhanced, words)
   if (found?.outcome !== 'channel_refused' || status >= 500) return found
   return { outcome: 'retry_later', fault: 'sender', meaning: found.meaning }
 }
 
-function found5yz(enhanced = '', words: string): SenderReply | undefined {
+function replyFor(enhanced = '', words: string): SenderReply | undefined {
   const known = meaningOfCode(enhanced)
-  if (isOfRecipient.test(words)) return known?.waitMs === hourMs ? tooManyToContact : undefined
+  if (isOfRecipient.test(words)) return ofMailbox.includes(enhanced) ? tooManyToContact : known
   if (known) return known
   // A full mailbox may come with words such as "quota exceeded".
   if (/\.2\.2$/.test(enhanced) || isOfSize.test(words)) return undefined

@@ -34,6 +34,8 @@ describe("a limit of the sending account is the sender's, at every step, and is 
       '550-5.4.5 Daily user sending limit exceeded. For more information on Gmail\n550 5.4.5 sending limits',
       4,
     ],
+    ['550 5.7.1 Daily SMTP relay limit exceeded. See the limits for sending and receiving mail', 4],
+    ['550 5.4.5 Daily user sending limit exceeded, unlike that of mails that you can receive', 4],
     ['421 4.7.28 Gmail has detected an unusual rate of email originating from your domain', undefined],
     ['550 5.7.28 an unusual rate of unsolicited mail', 1],
     ['550 5.7.1 Daily SMTP relay limit exceeded for customer.', 4],

@@ -91,8 +91,9 @@ test('a form of up to 1,000 fields is proven; one of more is refused at once, be
   expect(isProven(signed(form(1000)))).toBe(true)
   expect(isProven(signed(form(1001)))).toBe(false)
   const names = Array.from({ length: 700_000 }, (_, index) => index.toString(36))
+  const request = { ...signed({}), body: Buffer.from(names.join('&')) }
   const startedAt = performance.now()
-  expect(isProven({ ...signed({}), body: Buffer.from(names.join('&')) })).toBe(false)
+  expect(isProven(request)).toBe(false)
   expect(performance.now() - startedAt).toBeLessThan(1000)
 })
 
