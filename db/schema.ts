@@ -378,6 +378,7 @@ export const callbacks = pgTable(
   (table) => [
     primaryKey({ columns: [table.endpointId, table.requestId, table.sequence] }),
     index('callbacks_waiting').on(table.endpointId, table.nextTryAt).where(sql`finished_at is null`),
+    index('callbacks_finished').on(table.finishedAt).where(sql`finished_at is not null`),
     ...callbackChecks,
   ],
 )

@@ -2885,25 +2885,10 @@ from (select least(2000,
 where case when ms > 0 then true else too_late() end;
 
 -- trim_callbacks: Deletes a page of callbacks past their retention.
-with recursive called as (
-  (select endpoint_id as id from callbacks order by endpoint_id limit 1)
-  union all
-  select (select endpoint_id from callbacks where endpoint_id > called.id order by endpoint_id limit 1)
-  from called where called.id is not null),
-old as materialized (
-  select c.endpoint_id, c.request_id, c.sequence
-  from called cross join lateral (
-    select c.endpoint_id, c.request_id, c.sequence from callbacks c
-    where c.endpoint_id = called.id and c.created_at < now() - $1::interval
-      and c.request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
-                 || '00000000000000000000')::uuid
-    order by c.request_id limit $2
-    for update skip locked) c
-  limit $2),
-trimmed as (
-  delete from callbacks c using old
-  where c.endpoint_id = old.endpoint_id and c.request_id = old.request_id and c.sequence = old.sequence
-  returning 1)
+with trimmed as (
+  delete from callbacks where ctid = any(array(
+    select ctid from callbacks where finished_at < now() - $1::interval
+    order by finished_at limit $2 for update skip locked)) returning 1)
 select count(*)::int as trimmed from trimmed;
 
 -- trim_conversations: Deletes a page of rows past their retention.
@@ -2933,6 +2918,29 @@ with trimmed as (
       and (c.provider <> all($3::text[]) or s.finished_at < now() - $4::interval)
     order by m.request_id limit $2 for update of m, s skip locked) old
   where t.request_id = old.request_id returning 1)
+select count(*)::int as trimmed from trimmed;
+
+-- trim_orphaned_callbacks: Deletes a page of callbacks without a send past the retention of sends.
+with recursive called as (
+  (select endpoint_id as id from callbacks order by endpoint_id limit 1)
+  union all
+  select (select endpoint_id from callbacks where endpoint_id > called.id order by endpoint_id limit 1)
+  from called where called.id is not null),
+old as materialized (
+  select c.endpoint_id, c.request_id, c.sequence
+  from called cross join lateral (
+    select c.endpoint_id, c.request_id, c.sequence from callbacks c
+    where c.endpoint_id = called.id and c.created_at < now() - $1::interval
+      and c.request_id < (lpad(to_hex(greatest(extract(epoch from now() - $1::interval) * 1000, 0)::bigint), 12, '0')
+                 || '00000000000000000000')::uuid
+      and coalesce((select false from sends s where s.request_id = c.request_id), true)
+    order by c.request_id limit $2
+    for update skip locked) c
+  limit $2),
+trimmed as (
+  delete from callbacks c using old
+  where c.endpoint_id = old.endpoint_id and c.request_id = old.request_id and c.sequence = old.sequence
+  returning 1)
 select count(*)::int as trimmed from trimmed;
 
 -- trim_sends: Deletes a page of finished sends past their retention, with all that belongs to them.

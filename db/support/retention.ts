@@ -77,13 +77,25 @@ const trimKeysStatement = trimPage(
     order by created_at limit $2 for update`,
 )
 
-/**
- * Finds the endpoints one by one by the index, also those that were deleted. A callback of an old send may be young: then it is
- * passed over until it is old.
- */
+/** By their end: one that has not ended, because its endpoint is disabled or fails, is kept as long as its send. */
 const trimCallbacksStatement = prepared<{ trimmed: number }>(
   'trim_callbacks',
   'Deletes a page of callbacks past their retention.',
+  sqlText`
+    with trimmed as (
+      delete from callbacks where ctid = any(array(
+        select ctid from callbacks where finished_at < now() - $1::interval
+        order by finished_at limit $2 for update skip locked)) returning 1)
+    select count(*)::int as trimmed from trimmed`,
+)
+
+/**
+ * Callbacks that no send takes along: tests, and those of deleted endpoints. Finds the endpoints one by one by the index. Few
+ * callbacks are read in vain, since most sends of that age are gone.
+ */
+const trimOrphanedCallbacksStatement = prepared<{ trimmed: number }>(
+  'trim_orphaned_callbacks',
+  'Deletes a page of callbacks without a send past the retention of sends.',
   sqlText`
     with recursive called as (
       (select endpoint_id as id from callbacks order by endpoint_id limit 1)
@@ -96,6 +108,7 @@ const trimCallbacksStatement = prepared<{ trimmed: number }>(
         select c.endpoint_id, c.request_id, c.sequence from callbacks c
         where c.endpoint_id = called.id and c.created_at < now() - $1::interval
           and ${madeBefore('c.request_id')}
+          and coalesce((select false from sends s where s.request_id = c.request_id), true)
         order by c.request_id limit $2
         for update skip locked) c
       limit $2),
@@ -129,6 +142,7 @@ export function retentionTrims(kept: {
     ),
     conversations: trim(trimConversationsStatement, `${kept.days} days`),
     callbacks: trim(trimCallbacksStatement, `${kept.callbackDays} days`),
+    orphanedCallbacks: trim(trimOrphanedCallbacksStatement, `${kept.days} days`),
     idempotencyKeys: trim(trimKeysStatement, `${idempotencyKeptHours} hours`),
   }
 }

@@ -368,21 +368,66 @@ test('a callback is kept no longer than its send', async () => {
   expect(await callbacksOf(service, endpoint)).toEqual([])
 })
 
-test('retention removes old callbacks, also of deleted endpoints, and keeps young ones of old sends', async () => {
-  const { db } = service.runtime
-  const old = '01890000-0000-7000-8000-0000000000'
-  for (const [of, last] of [
-    [endpoint.endpointId, '01'],
-    [endpoint.endpointId, '02'],
-    [uuidv7(), '03'],
-  ] as const)
-    await db.$client.query(
-      `insert into callbacks (endpoint_id, request_id, sequence, type, created_at)
-       values ($1, $2, 1, 'message.sent', case when $3 then now() else now() - interval '8 days' end)`,
-      [of, old + last, last === '02'],
+/** An id made long before any retention time, and its callback, of an end so many days ago; null for none. */
+async function addOld(endedDaysAgo: number | null, { of = endpoint.endpointId, hasSend = true } = {}) {
+  const { $client } = service.runtime.db
+  const id = `01890000-0000-7000-8000-${uuidv7().slice(-12)}`
+  if (hasSend)
+    await $client.query(
+      `insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                          close_conversation, status, attempt, finished_at)
+       values ($1, $2, $3, 'phone', '+491', 'text', '{}', false, 'sent', 1, now() - interval '30 days')`,
+      [id, account.accountId, account.channelId],
     )
-  await add(uuidv7(), 1)
+  await $client.query(
+    `insert into callbacks (endpoint_id, request_id, sequence, type, created_at, finished_at)
+     values ($1, $2, 1, 'message.sent', now() - interval '91 days', now() - $3 * interval '1 day')`,
+    [of, id, endedDaysAgo],
+  )
+  return id
+}
+
+async function trimmed(): Promise<Record<string, number>> {
   const trims = retentionTrims({ days: 90, mediaHours: 24, callbackDays: 7 })
-  expect(await trims.callbacks?.(db, 100)).toBe(2)
-  expect(await callbacksOf(service, endpoint)).toHaveLength(2)
+  const counts = { callbacks: 0, orphanedCallbacks: 0 }
+  for (const what of ['callbacks', 'orphanedCallbacks'] as const)
+    counts[what] = (await trims[what]?.(service.runtime.db, 100)) ?? 0
+  return counts
+}
+
+const keptIds = async () => (await callbacksOf(service, endpoint)).map(({ requestId }) => requestId).sort()
+
+describe('retention', () => {
+  test('counts from the end of a callback', async () => {
+    await addOld(8)
+    const young = await addOld(6)
+    expect(await trimmed()).toEqual({ callbacks: 1, orphanedCallbacks: 0 })
+    expect(await keptIds()).toEqual([young])
+  })
+
+  test('keeps a callback without an end, whether its endpoint is disabled or fails', async () => {
+    const waiting = [await addOld(null), await addOld(null)].sort()
+    await service.runtime.db.$client.query('update endpoints set disabled_at = now() where id = $1', [
+      endpoint.endpointId,
+    ])
+    expect(await trimmed()).toEqual({ callbacks: 0, orphanedCallbacks: 0 })
+    expect(await keptIds()).toEqual(waiting)
+  })
+
+  test('keeps one that is resent until it ends again', async () => {
+    const resent = await addOld(8)
+    expect(await resendOfSend(service.runtime.db, { requestId: resent })).toBe(1)
+    expect(await trimmed()).toEqual({ callbacks: 0, orphanedCallbacks: 0 })
+    expect(await keptIds()).toEqual([resent])
+  })
+
+  test('removes old callbacks without a send, also those of deleted endpoints', async () => {
+    const deleted = uuidv7()
+    await addOld(null, { hasSend: false })
+    await addOld(null, { of: deleted, hasSend: false })
+    await addOld(8, { of: deleted })
+    await add(uuidv7(), 1)
+    expect(await trimmed()).toEqual({ callbacks: 1, orphanedCallbacks: 2 })
+    expect(await keptIds()).toHaveLength(1)
+  })
 })

@@ -8,6 +8,7 @@ import { connectDatabase, type Database } from '../../db/client.ts'
 import { claimSends } from '../../db/delivery/claims.ts'
 import { recordOutcomes } from '../../db/delivery/outcomes.ts'
 import { recordReceipts } from '../../db/receipts.ts'
+import { retentionTrims } from '../../db/support/retention.ts'
 import { buildNewSend, manyOf } from '../support/batches.ts'
 import { type Account, buildAccount } from '../support/builders.ts'
 import { buildEndpoint, type Endpoint } from '../support/endpoints.ts'
@@ -60,6 +61,25 @@ async function retryLater(count: number): Promise<void> {
     `insert into callbacks (endpoint_id, request_id, sequence, type, tried, next_try_at)
      select $1, uuidv7(), 1, 'message.sent', 1, now() + interval '1 hour' from generate_series(1, $2) n`,
     [retrying.endpointId, count],
+  )
+}
+
+/** All older than callbacks are kept: waiting ones of sends that are there, and as many that ended as a page has. */
+async function age(count: number): Promise<void> {
+  const { $client } = service.runtime.db
+  const id = `('01890000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid`
+  await $client.query(
+    `insert into sends (request_id, account_id, channel_id, contact_type, contact_value, message_type, message,
+                        close_conversation, status, attempt, finished_at)
+     select ${id}, $1, $2, 'phone', '+491', 'text', '{}', false, 'sent', 1, now() - interval '30 days'
+     from generate_series(1, $3) n on conflict do nothing`,
+    [account.accountId, account.channelId, count],
+  )
+  await $client.query(
+    `insert into callbacks (endpoint_id, request_id, sequence, type, created_at, finished_at)
+     select $1, ${id}, 1, 'message.sent', now() - interval '30 days',
+            case when n <= $3 then now() - interval '8 days' end from generate_series(1, $2) n`,
+    [endpoints[0]?.endpointId, count, batch],
   )
 }
 
@@ -118,8 +138,10 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => 
       ['claim', () => claimOf(db, first, claimId), batch],
       ['claim with nothing due', () => claimOf(db, retrying, otherId), 1],
     ]
+    const trims = retentionTrims({ days: 90, mediaHours: 24, callbackDays: 7 })
     for (const [, statement] of statements) await statement()
     await recordTries(db, [])
+    await trims.callbacks?.(db, batch)
     const sent = await sentOnes(db)
     await recordReceipts(db, reports([uuidv7()]))
     await grow(delivered, true)
@@ -132,6 +154,14 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => 
         name,
         expect.toSatisfy((read) => read <= rows * maxRowsEach),
       ])
+    await age(waiting)
+    expect(
+      await rowsRead(db, async () => expect(await trims.callbacks?.(db, batch)).toBe(batch)),
+    ).toBeLessThanOrEqual(batch * maxRowsEach)
+    expect(await rowsRead(db, async () => trims.callbacks?.(db, batch))).toBe(0)
+    await service.runtime.db.$client.query(
+      "delete from callbacks where created_at < now() - interval '1 day'",
+    )
     const [claimed] = await claimOf(db, first, claimId)
     const tries = (claimed?.callbacks ?? []).map(({ endpointId, requestId, sequence, tried }) => ({
       ...{ endpointId, requestId, sequence, tried, status: 200, reason: null, durationMs: 5 },

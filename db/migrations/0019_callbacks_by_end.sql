@@ -1,0 +1,1 @@
+CREATE INDEX IF NOT EXISTS "callbacks_finished" ON "callbacks" USING btree ("finished_at") WHERE finished_at is not null;
