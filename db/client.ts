@@ -2,6 +2,7 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 import { ReadOnlyFault } from './connection-faults.ts'
 import { connectionString } from './connection-string.ts'
+import { isTimeOut } from './errors.ts'
 import { checkPooler, PoolerFault } from './pooler.ts'
 import * as schema from './schema.ts'
 
@@ -53,7 +54,16 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
   pool.on('error', options.onConnectionLost)
   // If a connection breaks in use, its current or next statement fails. Without a listener, the error would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('release', (error) => isTimeOut(error) && closeIdle(pool))
   return drizzle(pool, { schema })
+}
+
+/**
+ * Closes the idle connections after a statement has timed out: they may lead to the same dead server, where each would cost
+ * another statement its time-out.
+ */
+function closeIdle(pool: pg.Pool): void {
+  for (let idle = pool.idleCount; idle > 0; idle--) pool.connect((_error, _client, close) => close?.(true))
 }
 
 interface Connection {
@@ -110,7 +120,7 @@ export async function inTransaction<Result>(
     client.release()
     return result
   } catch (error) {
-    client.release(true)
+    client.release(error as Error)
     throw error
   }
 }

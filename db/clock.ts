@@ -95,7 +95,7 @@ async function read({ $client }: Database): Promise<Reading> {
     client.release()
     return best
   } catch (error) {
-    client.release(true)
+    client.release(error as Error)
     throw error
   }
 }

@@ -23,6 +23,8 @@ const notConnectedStates = ['53300', '57P03']
 const notConnectedCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
 const noConnection =
   /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout)/
+/** pg's message if a statement takes longer than its `query_timeout`. */
+const timedOut = 'Query read timeout'
 /** Network errors and lack of file descriptors, e.g. ECONNREFUSED. */
 const systemError = /^E[A-Z]{3}/
 /** pg's messages about lost connections that have no code. */
@@ -64,6 +66,12 @@ export function isNotConnected(error: unknown): boolean {
   if (!(cause instanceof Error)) return false
   const { code = '' } = cause as NodeJS.ErrnoException
   return notConnectedCodes.includes(code) || noConnection.test(cause.message)
+}
+
+/** Whether PostgreSQL didn't answer the statement in time, so that its connection may hang. */
+export function isTimeOut(error: unknown): boolean {
+  const cause = root(error)
+  return cause instanceof Error && cause.message === timedOut
 }
 
 function sqlState(error: unknown): string {

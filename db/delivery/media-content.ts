@@ -28,7 +28,7 @@ export async function readMedia(
     return content
   } catch (error) {
     // The rest of the content may still be coming.
-    client.release(true)
+    client.release(error as Error)
     throw error
   }
 }
