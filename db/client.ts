@@ -5,18 +5,13 @@ import { connectionString } from './connection-string.ts'
 import { isTimeOut } from './errors.ts'
 import { checkPooler, PoolerFault } from './pooler.ts'
 import * as schema from './schema.ts'
+import { checkSession, hasSteadyPlans, openSession } from './session.ts'
 
 export type Database = NodePgDatabase<typeof schema> & { $client: pg.Pool }
 
 /** How long to wait for a connection, if PostgreSQL is down or hangs. */
 const connectTimeoutMs = 1000
 
-/**
- * A prepared plan outlives the table that it was made for: a plan that reads a nearly empty table whole would still do so for
- * each accept and claim of a flood (docs/decisions/0036-steady-estimates.md). Statements without an index still read tables
- * whole; PostgreSQL before 18 considers that so expensive that it would compile each such statement, so jit is off.
- */
-const plansForFullTables = ['enable_seqscan', 'jit']
 /** An unusable pooler is checked again after this long. */
 const checkAgainAfterMs = 5000
 
@@ -43,10 +38,11 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
     query_timeout: options.queryTimeoutMs,
     keepAlive: true,
     onConnect: async (client) => {
-      const { isDirect, isReadOnly, hasSteadyPlans } = await setPlans(client)
-      if (options.needsWrites && isReadOnly) throw new ReadOnlyFault()
-      if (!isDirect) await allowPooler()
-      if (hasSteadyPlans) return
+      const session = await openSession(client)
+      checkSession(session)
+      if (options.needsWrites && session.isReadOnly) throw new ReadOnlyFault()
+      if (!session.isDirect) await allowPooler()
+      if (hasSteadyPlans(session)) return
       onUnsteadyPlans?.()
       onUnsteadyPlans = undefined
     },
@@ -64,25 +60,6 @@ export function connectDatabase(url: string, options: DatabaseOptions): Database
  */
 function closeIdle(pool: pg.Pool): void {
   for (let idle = pool.idleCount; idle > 0; idle--) pool.connect((_error, _client, close) => close?.(true))
-}
-
-interface Connection {
-  /** Whether there is no pooler in between, which is recognised because it gives its clients process ids of its own. */
-  isDirect: boolean
-  isReadOnly: boolean
-  hasSteadyPlans: boolean
-}
-
-/** Sets the planner options, only on a direct connection: a pooler would pass the changed connection to its next client. */
-async function setPlans(client: pg.ClientBase): Promise<Connection> {
-  const { processID } = client as unknown as { processID: number }
-  const set = (name: string) =>
-    `case when "isDirect" then set_config('${name}', 'off', false) else current_setting('${name}') end`
-  const { rows } = await client.query<Connection>(`
-    select "isDirect", current_setting('transaction_read_only') = 'on' as "isReadOnly",
-           (${plansForFullTables.map(set).join(', ')}) = ('off', 'off') as "hasSteadyPlans"
-    from (select pg_backend_pid() = ${processID} as "isDirect") backend`)
-  return rows[0] as Connection
 }
 
 /** Creates the check that keeps statements away from a pooler that would mix them up (pooler.ts). */

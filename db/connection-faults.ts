@@ -1,5 +1,5 @@
 import { DrizzleQueryError } from 'drizzle-orm'
-import { PoolerFault } from './pooler.ts'
+import { DatabaseFault } from './session.ts'
 
 /** Needs no change by an operator: after a failover the same address takes writes again. */
 export class ReadOnlyFault extends Error {
@@ -37,7 +37,7 @@ export function isCertificateFault(error: unknown): boolean {
 export function connectionFault(error: unknown): string | undefined {
   const cause = error instanceof DrizzleQueryError ? error.cause : error
   if (!(cause instanceof Error)) return undefined
-  if (cause instanceof PoolerFault) return cause.message
+  if (cause instanceof DatabaseFault) return cause.message
   const code = codeOf(cause)
   if (untrusted.test(code))
     return `DATABASE_URL: PostgreSQL's certificate is signed by an unknown CA (${code}); add sslrootcert=FILE with that CA's certificate, or set NODE_EXTRA_CA_CERTS`

@@ -1,7 +1,7 @@
 import { DrizzleQueryError } from 'drizzle-orm'
 import pg from 'pg'
 import { isCertificateFault, ReadOnlyFault } from './connection-faults.ts'
-import { PoolerFault } from './pooler.ts'
+import { DatabaseFault } from './session.ts'
 
 /** SQLSTATE classes of invalid values in a statement: data exception, constraint violation. */
 const rowFaultClasses = ['22', '23']
@@ -53,7 +53,8 @@ export function isUnavailable(error: unknown): boolean {
   const state = sqlState(cause)
   if (unavailableClasses.includes(state.slice(0, 2)) || notSetUpCodes.includes(state)) return true
   if (state === idleInTransaction || mixedUpCodes.includes(state)) return true
-  if (cause instanceof PoolerFault || cause instanceof ReadOnlyFault || isCertificateFault(cause)) return true
+  if (cause instanceof DatabaseFault || cause instanceof ReadOnlyFault || isCertificateFault(cause))
+    return true
   if (!(cause instanceof Error)) return false
   const { code = '' } = cause as NodeJS.ErrnoException
   return systemError.test(code) || unavailableMessages.test(cause.message)

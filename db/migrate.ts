@@ -1,30 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { drizzle } from 'drizzle-orm/node-postgres'
-import { migrate } from 'drizzle-orm/node-postgres/migrator'
+import { readMigrationFiles } from 'drizzle-orm/migrator'
 import pg from 'pg'
 import { connectionString } from './connection-string.ts'
 import { isConflict } from './errors.ts'
-
-const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url))
+import { latestMigration, migrationsFolder, migrationsTable } from './migrations.ts'
+import { prepareForRole } from './session.ts'
 
 /** Any number that no other program uses for an advisory lock in this database. */
 const migrationLock = 7_091_500_211
-
-/**
- * Sets the planner options for the role, because through a pooler in transaction mode they can't be set on a connection
- * (client.ts). If the role that migrates is not the service's, or lacks the privilege, the service logs that.
- */
-const plansForFullTables = `do $$ begin
-  execute format('alter role %I in database %I set enable_seqscan = off', current_user, current_database());
-  execute format('alter role %I in database %I set jit = off', current_user, current_database());
-exception when insufficient_privilege then null;
-end $$`
 
 /** Other statements wait behind a migration that waits for a table in use, and an accept waits a second at most. */
 const lockTimeoutMs = 500
 const pauseMs = 1000
 const maxTries = 120
+/** An index of a large table takes longer than a role's statements may. */
+const withoutTimeLimit = 'set local statement_timeout = 0'
 
 /** Migrates the database to this release's schema. Concurrent calls run one after another; all but the first find nothing to do. */
 export async function migrateDatabase(url: string): Promise<void> {
@@ -41,17 +31,41 @@ export async function migrateDatabase(url: string): Promise<void> {
 /** @returns false if a table was in use for too long; on the last try, throws instead. */
 async function runMigrations(client: pg.Client, isLastTry: boolean): Promise<boolean> {
   try {
-    // In one transaction, which drizzle's commit ends: through a pooler in transaction mode, a session lock would be left behind.
-    await client.query('begin')
+    // In one transaction: through a pooler in transaction mode, a session lock would be left behind.
+    await client.query(`begin isolation level read committed; ${withoutTimeLimit}`)
     await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
-    await client.query(plansForFullTables)
+    await prepareForRole(client)
     await client.query(`set local lock_timeout = ${lockTimeoutMs}`)
-    await migrate(drizzle(client), { migrationsFolder })
+    await runMissing(client)
+    await client.query('commit')
     return true
   } catch (error) {
     if (isLastTry || !isConflict(error)) throw error
     await client.query('rollback')
     return false
+  }
+}
+
+/**
+ * Does what drizzle's migrator does, but creates the schema and the table only where they are missing: `if not exists` requires the
+ * privilege to create them nevertheless.
+ */
+async function runMissing(client: pg.Client): Promise<void> {
+  const { rows: schemas } = await client.query(`select from pg_namespace where nspname = 'drizzle'`)
+  if (schemas.length === 0) await client.query('create schema drizzle')
+  const { rows: tables } = await client.query(`select where to_regclass('${migrationsTable}') is not null`)
+  if (tables.length === 0)
+    await client.query(
+      `create table ${migrationsTable} (id serial primary key, hash text not null, created_at bigint)`,
+    )
+  const latest = await latestMigration(client)
+  for (const { sql, hash, folderMillis } of readMigrationFiles({ migrationsFolder })) {
+    if (folderMillis <= latest) continue
+    for (const statement of sql) await client.query(statement)
+    await client.query(`insert into ${migrationsTable} (hash, created_at) values ($1, $2)`, [
+      hash,
+      folderMillis,
+    ])
   }
 }
 
@@ -63,5 +77,5 @@ async function validateChecks(client: pg.Client): Promise<void> {
     from pg_constraint
     where contype = 'c' and not convalidated and connamespace = current_schema()::regnamespace
     group by conrelid order by conrelid`)
-  for (const { statement } of rows) await client.query(statement)
+  for (const { statement } of rows) await client.query(`begin; ${withoutTimeLimit}; ${statement}; commit`)
 }

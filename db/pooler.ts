@@ -1,8 +1,9 @@
 import pg from 'pg'
 import { connectionString } from './connection-string.ts'
+import { DatabaseFault } from './session.ts'
 
 /** A pooler would mix up the prepared statements of different processes. */
-export class PoolerFault extends Error {
+export class PoolerFault extends DatabaseFault {
   constructor() {
     super(
       'DATABASE_URL: a pooler in transaction mode without support for prepared statements; with PgBouncer 1.21 or later set max_prepared_statements = 200 there, else set pool_mode = session',

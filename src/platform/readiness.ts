@@ -1,27 +1,29 @@
 import { sql } from 'drizzle-orm'
 import type { Clients } from './clients.ts'
 import { Deadline } from './deadline.ts'
+import { checkMigrated } from './migrated.ts'
 
 export const answerWithinMs = 1000
 
 export const notReadyReasons = {
   draining: 'This process is about to end.',
   noDatabase: 'PostgreSQL does not answer.',
+  notMigrated: 'PostgreSQL lacks migrations of this release.',
 }
 
 /**
- * Whether a process can take work: PostgreSQL answers, and the process isn't draining. Redis doesn't count, since sends are
+ * Whether a process can take work: PostgreSQL answers and has this release's migrations, and the process isn't draining. Redis doesn't count, since sends are
  * accepted and kept without it.
  */
 export class Readiness {
-  readonly #runtime: Pick<Clients, 'db'>
+  readonly #runtime: Pick<Clients, 'db' | 'log'>
   readonly #otherReason: () => string | undefined
   #draining = false
   #lastAskedAt = Number.NEGATIVE_INFINITY
   #asking: Promise<string | undefined> | undefined
 
   /** @param otherReason another reason that keeps this kind of process from its work, such as missing wake-ups. */
-  constructor(runtime: Pick<Clients, 'db'>, otherReason: () => string | undefined = () => undefined) {
+  constructor(runtime: Pick<Clients, 'db' | 'log'>, otherReason: () => string | undefined = () => undefined) {
     this.#runtime = runtime
     this.#otherReason = otherReason
   }
@@ -39,8 +41,9 @@ export class Readiness {
 
   async #askDatabase(): Promise<string | undefined> {
     try {
-      await new Deadline(answerWithinMs).spend(this.#runtime.db.execute(sql`select 1`))
-      return undefined
+      const deadline = new Deadline(answerWithinMs)
+      await deadline.spend(this.#runtime.db.execute(sql`select 1`))
+      return (await deadline.spend(checkMigrated(this.#runtime))) ? undefined : notReadyReasons.notMigrated
     } catch {
       return notReadyReasons.noDatabase
     }

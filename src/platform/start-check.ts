@@ -2,6 +2,7 @@ import { connectionFault } from '../../db/connection-faults.ts'
 import type { Clients } from './clients.ts'
 import { Deadline } from './deadline.ts'
 import { logWarning } from './logger.ts'
+import { checkMigrated } from './migrated.ts'
 
 /** Through a pooler, the check takes about 20 round trips (db/pooler.ts). If it took longer, the process would start unchecked. */
 const waitForDatabaseMs = 5000
@@ -12,11 +13,11 @@ const waitForDatabaseMs = 5000
  *
  * @throws if no connection is possible until an operator changes something (db/connection-faults.ts).
  */
-export async function checkDatabase({ db, log }: Pick<Clients, 'db' | 'log'>): Promise<void> {
+export async function checkDatabase(runtime: Pick<Clients, 'db' | 'log'>): Promise<void> {
   try {
-    await new Deadline(waitForDatabaseMs, 'PostgreSQL').spend(db.$client.query('select 1'))
+    await new Deadline(waitForDatabaseMs, 'PostgreSQL').spend(checkMigrated(runtime))
   } catch (error) {
     if (connectionFault(error) !== undefined) throw error
-    logWarning(log, 'database_away', error, { check: 'DATABASE_URL, and that PostgreSQL runs' })
+    logWarning(runtime.log, 'database_away', error, { check: 'DATABASE_URL, and that PostgreSQL runs' })
   }
 }
