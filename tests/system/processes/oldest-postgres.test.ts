@@ -1,0 +1,38 @@
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { migrateDatabase } from '../../../db/migrate.ts'
+import { oldestPostgres } from '../../../db/session.ts'
+import { startPostgres, startReaper } from '../../../src/dev/embedded/index.ts'
+import { temporaryFolder } from '../../../src/dev/embedded/temporary-folder.ts'
+import { accept, buildAccount, textBody } from '../../support/builders.ts'
+import { buildEndpoint } from '../../support/endpoints.ts'
+import { finishedTimeline, startTestService } from '../../support/service.ts'
+import { freshRedis } from '../../support/stores.ts'
+
+test('the oldest PostgreSQL that is taken migrates, and a send goes through it', async ({
+  onTestFinished,
+}) => {
+  const folder = await temporaryFolder()
+  const reaper = startReaper()
+  onTestFinished(() => reaper.close())
+  const postgres = await startPostgres({ folder, reaper, folderToRemove: folder }, 'oldest')
+  onTestFinished(() => postgres.stop())
+  await migrateDatabase(postgres.url)
+  await migrateDatabase(postgres.url)
+  const client = new pg.Client({ connectionString: postgres.url })
+  await client.connect()
+  const { rows } = await client.query<{ version: string }>(
+    `select current_setting('server_version') as version`,
+  )
+  await client.end()
+  expect(Number.parseInt(rows[0]?.version ?? '', 10)).toBe(oldestPostgres)
+
+  const service = await startTestService({}, { databaseUrl: postgres.url, redisUrl: await freshRedis() })
+  onTestFinished(() => service.stop())
+  await service.startWorker()
+  const account = await buildAccount(service)
+  await buildEndpoint(service, account.accountId, 'https://example.com/callbacks')
+  const requestId = await accept(service, account, textBody())
+  expect(await finishedTimeline(service, requestId, account.apiKey)).toMatchObject({ status: 'sent' })
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(200)
+})
