@@ -137,6 +137,27 @@ test('a check that failed for another reason is repeated for the next connection
   await eventually('a connection', async () => !((await faultOf()) instanceof Error))
 })
 
+test('settings of the database that a pooler keeps are refused by their names, until migrate has set them for its role', async () => {
+  const stores = await freshStores()
+  const database = new URL(stores.databaseUrl).pathname.slice(1)
+  const client = new pg.Client({ connectionString: stores.databaseUrl })
+  await client.connect()
+  ends.push(() => client.end())
+  for (const setting of [`datestyle = 'German, DMY'`, `default_transaction_isolation = 'serializable'`])
+    await client.query(`alter database ${database} set ${setting}`)
+  const firstQuery = async () => {
+    const { url } = await pooled(stores, { pool_mode: 'session' })
+    const db = connectDatabase(url, { poolSize: 1, queryTimeoutMs: 5000, onConnectionLost: () => {} })
+    ends.push(() => db.$client.end())
+    return db.$client.query(`select '2026-11-25T12:00:00Z'::timestamptz as at`)
+  }
+  await expect(firstQuery()).rejects.toThrow(
+    /^DATABASE_URL: .*datestyle is German, DMY: run migrate .*RECONNECT/,
+  )
+  await migrateDatabase(stores.databaseUrl)
+  expect((await firstQuery()).rows).toEqual([{ at: new Date('2026-11-25T12:00:00Z') }])
+})
+
 test('in session mode sends are accepted and sent, with any PgBouncer', async () => {
   const stores = await freshStores()
   const service = await serve(stores, await pooled(stores, { pool_mode: 'session', default_pool_size: '20' }))
