@@ -2,6 +2,7 @@ import { promises as dns, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { isInNetworks, isReachable, type Network } from '../core/public-address.ts'
+import { passOverInterimAnswers } from './interim-answers.ts'
 
 export interface ConnectorOptions {
   /** Networks that may be reached in addition to public addresses. */
@@ -18,7 +19,10 @@ export const addressNotAllowed = 'ADDRESS_NOT_ALLOWED'
 
 const longestConnectMs = 5000
 
-/** Connects to allowed addresses only, so that a URL given by a client can't reach the internal network. */
+/**
+ * Connects to allowed addresses only, so that a URL given by a client can't reach the internal network. Its connections pass over
+ * interim answers.
+ */
 export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
   const { allowedPrivateNetworks: networks, requiresTls = false } = options
   const tls = connectorTo((address) => isReachable(address, networks), options)
@@ -55,7 +59,12 @@ function connectorTo(
 
   return (target, callback) => {
     // Node.js doesn't call `lookup` for an IP address.
-    if (isIP(target.hostname) === 0 || isAllowed(target.hostname)) connect(target, callback)
-    else queueMicrotask(() => callback(refusal(), null))
+    if (isIP(target.hostname) !== 0 && !isAllowed(target.hostname))
+      return queueMicrotask(() => callback(refusal(), null))
+    connect(target, (...result) => {
+      const [, socket] = result
+      if (socket) passOverInterimAnswers(socket)
+      callback(...result)
+    })
   }
 }

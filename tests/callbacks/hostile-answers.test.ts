@@ -22,6 +22,8 @@ import {
 
 const text = 'words-of-the-endpoint'
 const inTime = 'no whole answer in time'
+const switches = 'the answer switches to another protocol (101)'
+const interim = (status: string) => `HTTP/1.1 ${status}\r\nx-a: ${text}\r\n\r\n`
 
 /** What an endpoint does, and the status and the reason that are kept of it. */
 const answers: [string, Behaviour, number | null, string | null][] = [
@@ -30,6 +32,15 @@ const answers: [string, Behaviour, number | null, string | null][] = [
   ['an answer byte by byte', trickle('HTTP/1.1 200 OK\r\n', `x-a: ${text.repeat(50)}\r\n`), null, inTime],
   ['no answer', neverAnswer, null, inTime],
   ['early hints without an end', trickle('', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50)), null, inTime],
+  [
+    'interim answers before its own',
+    answerRaw(
+      `${interim('100 Continue')}${interim('103 Early Hints')}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`,
+    ),
+    200,
+    null,
+  ],
+  ['another protocol', answerRaw(interim('101 Switching Protocols')), null, switches],
   ['no HTTP', answerRawAndClose(`220 ${text} ESMTP\r\n`), null, 'the answer is not HTTP'],
   ['words in its status line', answerRaw(`HTTP/1.1 503 ${text}\r\ncontent-length: 0\r\n\r\n`), 503, null],
   [

@@ -1,4 +1,5 @@
 import { addressNotAllowed } from '../../src/platform/guarded-connector.ts'
+import { protocolSwitched } from '../../src/platform/interim-answers.ts'
 
 /** Of one answer. */
 export const maxAnswerBytes = 64 * 1024
@@ -15,6 +16,7 @@ const reasons: Record<string, string> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer was cut off',
   UND_ERR_RES_EXCEEDED_MAX_SIZE: `the answer is longer than ${maxAnswerBytes} bytes`,
   HTTPParserError: 'the answer is not HTTP',
+  [protocolSwitched]: 'the answer switches to another protocol (101)',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
 }
 const isNoTls = /^(EPROTO|ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|UNABLE_TO_|DEPTH_ZERO_)/

@@ -166,7 +166,6 @@ function exchange(agent: Agent, request: HttpRequest, signal: AbortSignal, { mov
           if (isGivenUp || call) controller.abort(new Error('given up'))
           else call = controller
         },
-        // Also called for each 1xx; the last call counts. (undici fails the call at an unexpected 100.)
         onResponseStart(_controller, status, headers) {
           head = { status, headers }
         },

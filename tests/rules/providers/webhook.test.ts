@@ -338,7 +338,7 @@ test.each<[string, Behaviour, RegExp]>([
   [
     'another protocol',
     answerRaw('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
-    /^the connection was lost$/,
+    /^the answer switches to another protocol \(101\)$/,
   ],
 ])(
   'what leaves open whether it was taken is uncertain, and frees its slot in time: %s',
