@@ -5,13 +5,10 @@ import { serveHealth } from './platform/health-server.ts'
 import { createLogger } from './platform/logger.ts'
 import { closeOnSignal, runProcess, stopWithinMs } from './platform/process.ts'
 import { Readiness } from './platform/readiness.ts'
-import { readyWithin } from './platform/redis.ts'
 import { readSettings } from './platform/settings.ts'
-import { checkDatabase } from './platform/start-check.ts'
+import { checkDatabase, checkRedis } from './platform/start-check.ts'
 import { ShardsInForce } from './queue/shards-in-force.ts'
 import { openRuntime } from './runtime.ts'
-
-const waitForRedisMs = 1000
 
 await runProcess(async () => {
   const settings = readSettings()
@@ -19,11 +16,7 @@ await runProcess(async () => {
   const runtime = openRuntime('api', settings, log)
   const inForce = new ShardsInForce(runtime)
   const readiness = new Readiness(runtime, () => inForce.reasonNotReady())
-  // Until Redis is ready, this process would count rate limits by itself.
-  await Promise.all([
-    checkDatabase(runtime),
-    ...runtime.shards.map(({ redis }) => readyWithin(redis, waitForRedisMs)),
-  ])
+  await Promise.all([checkDatabase(runtime), checkRedis(runtime)])
   const health = await serveHealth(runtime, readiness)
   await inForce.agreed()
   const server = await listen(createApp(runtime, readiness), runtime, {

@@ -6,7 +6,7 @@ import { createLogger } from '../src/platform/logger.ts'
 import { closeOnSignal, runProcess, stopWithinMs } from '../src/platform/process.ts'
 import { Readiness } from '../src/platform/readiness.ts'
 import { readSettings } from '../src/platform/settings.ts'
-import { checkDatabase } from '../src/platform/start-check.ts'
+import { checkDatabase, checkRedis } from '../src/platform/start-check.ts'
 import { ShardsInForce } from '../src/queue/shards-in-force.ts'
 import { openRuntime } from '../src/runtime.ts'
 import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
@@ -20,7 +20,7 @@ await runProcess(async () => {
   const flow = new WakeUpFlow(runtime.metrics, runtime.shards)
   const inForce = new ShardsInForce(runtime, { mayChange: true })
   const readiness = new Readiness(runtime, () => inForce.reasonNotReady() ?? flow.reasonNotReady())
-  await checkDatabase(runtime)
+  await Promise.all([checkDatabase(runtime), checkRedis(runtime)])
   const health = await serveHealth(runtime, readiness)
   await inForce.agreed()
   const worker = startWorker(runtime, name, flow)

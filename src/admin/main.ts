@@ -2,7 +2,7 @@ import { createLogger } from '../platform/logger.ts'
 import { closeOnSignal, runProcess, stopWithinMs } from '../platform/process.ts'
 import { Readiness } from '../platform/readiness.ts'
 import { readAdminSettings } from '../platform/settings.ts'
-import { checkDatabase } from '../platform/start-check.ts'
+import { checkDatabase, checkRedis } from '../platform/start-check.ts'
 import { ShardsInForce } from '../queue/shards-in-force.ts'
 import { openRuntime } from '../runtime.ts'
 import { createAdminApp } from './app.ts'
@@ -14,7 +14,7 @@ await runProcess(async () => {
   const runtime = openRuntime('admin', settings, log)
   const inForce = new ShardsInForce(runtime)
   const readiness = new Readiness(runtime, () => inForce.reasonNotReady())
-  await checkDatabase(runtime)
+  await Promise.all([checkDatabase(runtime), checkRedis(runtime)])
   // Its pages are of use with another number of shards, too.
   void inForce.agreed()
   const at = { host: settings.ADMIN_HOST, port: settings.ADMIN_PORT }

@@ -76,6 +76,11 @@ function storeMetrics({ gauge, counter }: Definitions) {
       "1 while the process does not call the shard's Redis, which failed, except for one try a second.",
       'shard',
     ),
+    redisEvicts: gauge(
+      'outbound_redis_evicts',
+      "1 if the shard's Redis may drop keys to free memory: its maxmemory-policy isn't noeviction.",
+      'shard',
+    ),
     faults: counter('outbound_faults_total', 'Faults logged, by level.', 'level'),
   }
 }

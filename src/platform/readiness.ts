@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { Clients } from './clients.ts'
 import { Deadline } from './deadline.ts'
 import { checkMigrated } from './migrated.ts'
+import { refusalOf } from './redis-refusal.ts'
 
 export const answerWithinMs = 1000
 
@@ -12,18 +13,22 @@ export const notReadyReasons = {
 }
 
 /**
- * Whether a process can take work: PostgreSQL answers and has this release's migrations, and the process isn't draining. Redis doesn't count, since sends are
- * accepted and kept without it.
+/**
+ * Whether a process can take work: PostgreSQL answers and has this release's migrations, and the process isn't draining. A Redis that
+ * is away doesn't count, since sends are accepted and kept without it; one that refuses this process since its start does.
  */
 export class Readiness {
-  readonly #runtime: Pick<Clients, 'db' | 'log'>
+  readonly #runtime: Pick<Clients, 'db' | 'log' | 'shards'>
   readonly #otherReason: () => string | undefined
   #draining = false
   #lastAskedAt = Number.NEGATIVE_INFINITY
   #asking: Promise<string | undefined> | undefined
 
   /** @param otherReason another reason that keeps this kind of process from its work, such as missing wake-ups. */
-  constructor(runtime: Pick<Clients, 'db' | 'log'>, otherReason: () => string | undefined = () => undefined) {
+  constructor(
+    runtime: Pick<Clients, 'db' | 'log' | 'shards'>,
+    otherReason: () => string | undefined = () => undefined,
+  ) {
     this.#runtime = runtime
     this.#otherReason = otherReason
   }
@@ -36,7 +41,11 @@ export class Readiness {
     this.#asking ??= this.#askDatabase().finally(() => {
       this.#asking = undefined
     })
-    return (await this.#asking) ?? this.#otherReason()
+    return (await this.#asking) ?? this.#refusal() ?? this.#otherReason()
+  }
+
+  #refusal(): string | undefined {
+    return this.#runtime.shards.map(({ redis }) => refusalOf(redis)).find((reason) => reason !== undefined)
   }
 
   async #askDatabase(): Promise<string | undefined> {

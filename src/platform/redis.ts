@@ -5,6 +5,8 @@ import type { Metrics } from './metrics.ts'
 import type { RedisAddress } from './redis-address.ts'
 import { redisAdvice } from './redis-advice.ts'
 import { type ClientOptions, openClient } from './redis-client.ts'
+import { heedRefusals, isRefusal } from './redis-refusal.ts'
+import { checkServer, hidePolicyFromBullMQ } from './redis-server.ts'
 import { silentForMs, watchConnection } from './redis-watchdog.ts'
 
 const reconnectEveryMs = 500
@@ -15,7 +17,7 @@ interface Connecting {
   name: string
   prefix: string
   log: Logger
-  metrics: Pick<Metrics, 'redisConnectionsReplaced'>
+  metrics: Pick<Metrics, 'redisConnectionsReplaced' | 'redisEvicts'>
 }
 
 type Watched = Pick<Connecting, 'name' | 'log' | 'metrics'> & { waitsForMs?: number }
@@ -54,8 +56,10 @@ export function timeoutOf({ commandTimeoutMs }: RedisAddress): number {
  */
 export function connectForWorkers(connecting: Connecting): Redis {
   const redis = connect(connecting, { maxRetriesPerRequest: null })
+  hidePolicyFromBullMQ(redis)
   redis.duplicate = (options) => {
     const blocking = new Redis({ ...redis.options, ...options } as ClientOptions)
+    hidePolicyFromBullMQ(blocking)
     watch(blocking, { ...connecting, waitsForMs: longestWaitSeconds * 1000 })
     return blocking
   }
@@ -67,16 +71,21 @@ function connect(connecting: Connecting, options: ClientOptions): Redis {
   const redis = openClient(connecting, reconnectEveryMs, { ...options, connectTimeout: silentForMs })
   metrics.redisConnectionsReplaced.inc({ shard: name }, 0)
   let away = false
+  let refused = false
   redis.on('error', (error: Error) => {
     const fields = { tryingAgainEveryMs: reconnectEveryMs, check: redisAdvice(error) }
-    if (!away) logWarning(log, 'redis_away', error, fields)
+    // A refusal is another reason than a Redis that was down before it.
+    if (!away || (isRefusal(error) && !refused)) logWarning(log, 'redis_away', error, fields)
     away = true
+    refused ||= isRefusal(error)
   })
   redis.on('connect', () => gatherWrites(redis.stream))
   redis.on('ready', () => {
     if (away) log.info({ event: 'redis_back' })
     away = false
+    refused = false
   })
+  checkServer(redis, connecting)
   watch(redis, connecting)
   return redis
 }
@@ -92,6 +101,7 @@ function watch(redis: Redis, { name, log, metrics, waitsForMs }: Watched): void 
       metrics.redisConnectionsReplaced.inc({ shard: name })
     },
   })
+  heedRefusals(redis)
   connectAfterEnd(redis, log)
 }
 

@@ -3,6 +3,9 @@ import type { Clients } from './clients.ts'
 import { Deadline } from './deadline.ts'
 import { logWarning } from './logger.ts'
 import { checkMigrated } from './migrated.ts'
+import { readyWithin } from './redis.ts'
+import { versionIssue } from './redis-server.ts'
+import { SettingsError } from './settings.ts'
 
 /** Through a pooler, the check takes about 20 round trips (db/pooler.ts). If it took longer, the process would start unchecked. */
 const waitForDatabaseMs = 5000
@@ -20,4 +23,23 @@ export async function checkDatabase(runtime: Pick<Clients, 'db' | 'log'>): Promi
     if (connectionFault(error) !== undefined) throw error
     logWarning(runtime.log, 'database_away', error, { check: 'DATABASE_URL, and that PostgreSQL runs' })
   }
+}
+
+/** An API that doesn't wait for it would count its first rate limits by itself. */
+const waitForRedisMs = 1000
+
+/**
+ * Waits for Redis, for a short time: each process also starts without it.
+ *
+ * @throws SettingsError if Redis is too old.
+ */
+export async function checkRedis({ shards }: Pick<Clients, 'shards'>): Promise<void> {
+  await Promise.all(
+    shards.map(async ({ redis }) => {
+      await readyWithin(redis, waitForRedisMs)
+      if (redis.status !== 'ready') return
+      const issue = versionIssue(await redis.info().catch(() => ''))
+      if (issue !== undefined) throw new SettingsError(issue)
+    }),
+  )
 }
