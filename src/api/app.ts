@@ -13,7 +13,7 @@ import { bodySteps } from './body/body-steps.ts'
 import { unknownProxyWarner } from './client-address.ts'
 import { timeouts as defaultClientTimeouts } from './client-timeouts.ts'
 import { type ApiEnv, factory } from './context.ts'
-import { answerError, notReady, routeNotFound, wrongMethod } from './errors.ts'
+import { answerError, answerNotReady, routeNotFound, wrongMethod } from './errors.ts'
 import { index } from './index-route.ts'
 import { cancelMessage } from './messages/cancel-message.ts'
 import { getMedia } from './messages/get-media.ts'
@@ -65,8 +65,7 @@ export function createApp(
   app.get('/healthz', (c) => answerJson(c, { status: 'ok' }))
   app.get('/readyz', async (c) => {
     const reason = await readiness.reasonNotReady()
-    if (reason !== undefined) throw notReady(reason)
-    return answerJson(c, { status: 'ok' })
+    return reason === undefined ? answerJson(c, { status: 'ok' }) : answerNotReady(c, reason)
   })
 
   // After the routes: only a request that matches none of them comes here.
@@ -100,7 +99,8 @@ const trackRequest = (runtime: Runtime) => {
     const route = answeredRoute(c)
     metrics.requests.inc({ route, status: statusCode })
     if (statusCode === 202) metrics.acceptDuration.observe({ route }, (performance.now() - startedAt) / 1000)
-    if (statusCode < 400) return
+    // Readiness logs its changes itself.
+    if (statusCode < 400 || (statusCode === 503 && route === '/readyz')) return
     const { caller, refusal: reason } = c.var
     logEvent(log, requestId, 'rejected', { statusCode, reason, accountId: caller?.accountId })
   })

@@ -13,10 +13,18 @@ export function clientAddressReader({ settings }: Needs<never, 'TRUST_PROXY'>) {
     let address = c.env.incoming.socket.remoteAddress ?? 'unknown'
     for (const hop of c.req.header('X-Forwarded-For')?.split(',').reverse() ?? []) {
       if (!ipaddr.isValid(address) || !isInNetworks(address, settings.TRUST_PROXY)) break
-      address = hop.trim()
+      address = withoutPort(hop.trim())
     }
     return address
   }
+}
+
+const withPort = /^(?:\[(?<v6>[^\]]*)\](?::\d+)?|(?<v4>[\d.]+):\d+)$/
+
+/** Some proxies write the client's port behind its address: each connection would be another client. */
+function withoutPort(hop: string): string {
+  const { v4, v6 } = withPort.exec(hop)?.groups ?? {}
+  return v4 ?? v6 ?? hop
 }
 
 /** Logs, once, that requests seem to come through a proxy although `TRUST_PROXY` is empty. */

@@ -48,6 +48,12 @@ export function wrongMethod(methods: readonly string[]): ApiError {
 
 export const notReady = (reason: string) => new ApiError(503, reason, { 'Retry-After': retryAfterSeconds })
 
+/** The answer of `/readyz`, which is asked again and again: a change is logged (readiness.ts), not each answer. */
+export function answerNotReady(c: Context<ApiEnv>, reason: string): Response {
+  const { statusCode, message, headers } = notReady(reason)
+  return answerJson(c, errorBody(statusCode, message, c.get('requestId')), statusCode, headers)
+}
+
 /** The error body of every path of the service (docs/reference/errors.md). */
 export function errorBody(statusCode: number, message: string, requestId: string) {
   return { statusCode, error: STATUS_CODES[statusCode] ?? 'Error', message, requestId }

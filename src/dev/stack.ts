@@ -56,7 +56,11 @@ export async function startStack<Prepared>(options: StackOptions<Prepared>): Pro
     const api = await atItsPortOrAFreeOne('PORT', planned, (at) => start('src/server.ts', 'listening', at))
     const apiUrl = `http://127.0.0.1:${api.ready.port}`
     // Providers fetch media from the port at which the API really listens.
-    const environment = { ...planned, PUBLIC_BASE_URL: process.env.PUBLIC_BASE_URL || apiUrl }
+    const environment = {
+      ...planned,
+      PUBLIC_BASE_URL: process.env.PUBLIC_BASE_URL || apiUrl,
+      METRICS_PORT: '0',
+    }
     const adminEnvironment = { ADMIN_PORT: String(adminPort), ...environment }
     const [worker, admin] = await Promise.all([
       start('workers/main.ts', 'working', environment),

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Clients } from './clients.ts'
 import { Deadline } from './deadline.ts'
+import { logWarning } from './logger.ts'
 import { checkMigrated } from './migrated.ts'
 import { refusalOf } from './redis-refusal.ts'
 
@@ -13,7 +14,6 @@ export const notReadyReasons = {
 }
 
 /**
-/**
  * Whether a process can take work: PostgreSQL answers and has this release's migrations, and the process isn't draining. A Redis that
  * is away doesn't count, since sends are accepted and kept without it; one that refuses this process since its start does.
  */
@@ -21,6 +21,7 @@ export class Readiness {
   readonly #runtime: Pick<Clients, 'db' | 'log' | 'shards'>
   readonly #otherReason: () => string | undefined
   #draining = false
+  #logged: string | undefined
   #lastAskedAt = Number.NEGATIVE_INFINITY
   #asking: Promise<string | undefined> | undefined
 
@@ -33,9 +34,19 @@ export class Readiness {
     this.#otherReason = otherReason
   }
 
-  /** Why the process can't take work at the moment; undefined if it can. */
+  /** Why the process can't take work at the moment; undefined if it can. Logs each change once, however often it is asked. */
   async reasonNotReady(): Promise<string | undefined> {
     this.#lastAskedAt = performance.now()
+    const reason = await this.#ask()
+    if (reason !== this.#logged) {
+      if (reason === undefined) this.#runtime.log.info({ event: 'ready_again' })
+      else logWarning(this.#runtime.log, 'not_ready', new Error(reason))
+      this.#logged = reason
+    }
+    return reason
+  }
+
+  async #ask(): Promise<string | undefined> {
     if (this.#draining) return notReadyReasons.draining
     // Concurrent checks share one query: the route is public, and must not use up the connections that sends need.
     this.#asking ??= this.#askDatabase().finally(() => {

@@ -73,7 +73,8 @@ const environment = z.object({
     .optional(),
   API_KEY_PEPPER: z
     .string({ error: 'is not set; make one with: openssl rand -base64 48' })
-    .min(32, 'has to be at least 32 characters; make one with: openssl rand -base64 48'),
+    .min(32, 'has to be at least 32 characters; make one with: openssl rand -base64 48')
+    .regex(/[^\r\n]$/, 'ends with a line break; leave it out, or no key of another process is valid'),
   HOST: z.string().min(1).default('0.0.0.0'),
   PORT: whole(0, 65_535).default(3000),
   METRICS_HOST: z.string().min(1).default('127.0.0.1'),

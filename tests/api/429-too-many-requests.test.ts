@@ -284,6 +284,27 @@ describe('an address whose keys keep failing', () => {
     expect(await from(behind, '203.0.113.2')).toBe(401)
   })
 
+  test('is the same client whatever port a proxy writes behind its address, or behind that of another proxy', async () => {
+    const at = await startedFor(
+      { AUTH_FAILURE_LIMIT: '1', TRUST_PROXY: '127.0.0.0/8,::1/128,10.0.0.0/8,2001:db8:9::/48' },
+      await ownRedis(),
+    )
+    const from = async (forwarded: string) => (await failing(at, { 'X-Forwarded-For': forwarded })).status
+    for (const [first, ...others] of [
+      ['203.0.113.79:4001', '203.0.113.79:4002', '203.0.113.79', '203.0.113.79:4003, 10.0.0.7:5000'],
+      [
+        '[2001:db8::1]:443',
+        '[2001:db8::1]',
+        '2001:db8::1',
+        '[2001:db8::1]:1, [2001:db8:9::1]:2, [2001:db8:9::2]',
+      ],
+    ]) {
+      expect(await from(first ?? '')).toBe(401)
+      for (const other of others) expect(await from(other), other).toBe(429)
+    }
+    expect(await from('203.0.113.80:4001')).toBe(401)
+  })
+
   test('cannot change its address by a header of its own where another network is trusted', async () => {
     const at = await startedFor({ AUTH_FAILURE_LIMIT: '2', TRUST_PROXY: '10.0.0.0/8' }, await ownRedis())
     const statuses: number[] = []

@@ -1,3 +1,4 @@
+import { longestRetryAfterMs } from '../../src/core/outcome.ts'
 import type { KnownCode } from '../../src/core/providers/code-table.ts'
 import type { HttpAnswer } from './http.ts'
 
@@ -12,13 +13,19 @@ export function retryWaitMs(answer: Answer, wait: KnownCode['wait']): number | u
   return Math.max(wait === 'next_utc_day' ? dayMs - (writtenAtMs(answer) % dayMs) : wait, askedMs ?? 0)
 }
 
-/** The wait of the answer's Retry-After, which is seconds or a date; undefined if it is missing or malformed. */
+/** Seconds: RFC 9110 has whole ones, and some servers send a fraction, as in `299.5`. */
+const seconds = /^\+?(\d+\.?\d*|\.\d+)$/
+
+/**
+ * The wait of the answer's Retry-After, which is seconds or a date; undefined if it is missing or malformed. A fraction is
+ * rounded up to whole seconds.
+ */
 export function retryAfterMs(answer: Answer): number | undefined {
   const value = [answer.headers['retry-after']].flat()[0]?.trim() ?? ''
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
+  if (seconds.test(value)) return Math.min(Math.ceil(Number(value)) * 1000, longestRetryAfterMs)
   const writtenAt = writtenAtMs(answer)
   const waitMs = (readHttpDate(value) ?? writtenAt) - writtenAt
-  return waitMs > 0 ? waitMs : undefined
+  return waitMs > 0 ? Math.min(waitMs, longestRetryAfterMs) : undefined
 }
 
 /** The answer's own Date, because its other dates are by the same clock. */

@@ -3,6 +3,7 @@ import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { senderReplyOf } from '../../src/core/providers/smtp-sender-replies.ts'
+import { distinctTexts } from './distinct-texts.ts'
 import type { MediaFetcher } from './media-fetcher.ts'
 import type { Delivery, Provider } from './provider.ts'
 import { openSmtpConnections } from './smtp-connections.ts'
@@ -115,9 +116,8 @@ function secretsOf({ user = '', pass = '' }: SmtpConfig): string[] {
 
 /** The text of all lines of a reply, without its codes. */
 function wordsOf(reply: string): string {
-  return reply
+  const lines = reply
     .split('\n')
     .map((line) => line.replace(/^\d{3}[ -]?(\d\.\d{1,3}\.\d{1,3}\b)?/, '').trim())
-    .join(' ')
-    .trim()
+  return distinctTexts(lines).join(' ')
 }

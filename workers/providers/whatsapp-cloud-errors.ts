@@ -3,6 +3,7 @@ import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { KnownCode } from '../../src/core/providers/code-table.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import { whatsAppCode } from '../../src/core/providers/whatsapp-cloud-codes.ts'
+import { distinctTexts } from './distinct-texts.ts'
 import type { HttpAnswer } from './http.ts'
 import { jsonFieldsOf } from './json-fields.ts'
 import { retryWaitMs } from './retry-wait.ts'
@@ -77,7 +78,7 @@ const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
 /** Masks the access token, which Meta repeats if it is malformed. */
 function masked(texts: string[], { accessToken }: WhatsAppCloudConfig): string {
-  const words = maskText(texts.filter((text) => text !== '').join('; '), [accessToken])
+  const words = maskText(distinctTexts(texts).join('; '), [accessToken])
   return words && `: ${words}`
 }
 

@@ -30,6 +30,13 @@ test.each(pages)('every file and section that %s links to in this project exists
   expect(ours.filter((link) => !isThere(page, link))).toEqual([])
 })
 
+test.each(pages)('no command of %s that is pasted waits for an answer of npx', (page) => {
+  const commands = [...readFileSync(page, 'utf8').matchAll(/^```sh\n(.*?)^```/gms)].map(
+    ([, text = '']) => text,
+  )
+  expect(commands.join('').match(/\bnpx (?!-y ).*/g) ?? []).toEqual([])
+})
+
 test('the changelog starts with Unreleased, then the version of package.json', () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
   const titles = [...readFileSync('CHANGELOG.md', 'utf8').matchAll(/^## (.*)$/gm)].map(([, title]) => title)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { longestRetryAfterMs } from '../../../src/core/outcome.ts'
 import { retryAfterMs, retryWaitMs } from '../../../workers/providers/retry-wait.ts'
 
 const hourMs = 3_600_000
@@ -48,6 +49,23 @@ test.each<[string, Record<string, string | string[]>, number | undefined]>([
     { 'retry-after': httpDate(at + 9000), date: [httpDate(at), httpDate(0)] },
     9000,
   ],
+  ['a fraction, rounded up', { 'retry-after': '299.5' }, 300_000],
+  ['a fraction below a second', { 'retry-after': '.2' }, 1000],
+  ['a fraction of nothing', { 'retry-after': '7.0' }, 7000],
+  ['a fraction without its digits', { 'retry-after': '7.' }, 7000],
+  ['a fraction of many digits', { 'retry-after': '0.1234567890123456789' }, 1000],
+  ['a number with a sign', { 'retry-after': '+7' }, 7000],
+  ['a number with zeros before it', { 'retry-after': '0000000000007' }, 7000],
+  ['white space around it', { 'retry-after': ' 7\t' }, 7000],
+  ['no wait', { 'retry-after': '0' }, 0],
+  ['more than the longest wait', { 'retry-after': '99999999999' }, longestRetryAfterMs],
+  ['a number without an end', { 'retry-after': '9'.repeat(400) }, longestRetryAfterMs],
+  ['a date after the longest wait', { 'retry-after': httpDate(Date.UTC(2099, 1)) }, longestRetryAfterMs],
+  ['a negative number', { 'retry-after': '-7' }, undefined],
+  ['two fractions', { 'retry-after': '7.5.5' }, undefined],
+  ['a dot', { 'retry-after': '.' }, undefined],
+  ['a number in hexadecimal', { 'retry-after': '0x10' }, undefined],
+  ['what is not finite', { 'retry-after': 'Infinity' }, undefined],
   ['nothing', {}, undefined],
   ['nothing that is a date', { 'retry-after': 'soon, in 2099', date: httpDate(at) }, undefined],
 ])('Retry-After as %s', (_what, headers, waitMs) => {
