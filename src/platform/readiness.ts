@@ -39,8 +39,9 @@ export class Readiness {
     this.#lastAskedAt = performance.now()
     const reason = await this.#ask()
     if (reason !== this.#logged) {
-      if (reason === undefined) this.#runtime.log.info({ event: 'ready_again' })
-      else logWarning(this.#runtime.log, 'not_ready', new Error(reason))
+      const { log } = this.#runtime
+      if (reason === undefined) log.info({ event: 'ready_again' })
+      else logWarning(log, 'not_ready', new Error(reason))
       this.#logged = reason
     }
     return reason

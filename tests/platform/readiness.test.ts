@@ -53,7 +53,7 @@ test('a stopping API logs nothing for a poll of /readyz beside that line', async
   const app = createApp(runtime, readiness)
   readiness.drain()
   for (let poll = 0; poll < 5; poll++) {
-    const answer = await app.request('/readyz')
+    const answer = await app.request('/readyz', {}, { incoming: { headers: {} } })
     expect(answer.status).toBe(503)
     expect(answer.headers.get('Retry-After')).toBe('1')
     expect(await answer.json()).toMatchObject({ statusCode: 503, message: 'This process is about to end.' })

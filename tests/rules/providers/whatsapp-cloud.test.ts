@@ -709,6 +709,9 @@ describe('the reason', () => {
     expect(await reasonOf(error(400, 131042, 'Business eligibility payment issue', details))).toBe(
       `WhatsApp refuses the channel (code 131042): Business eligibility payment issue; ${details}`,
     )
+    expect(await reasonOf(error(400, 131031, 'Business Account locked', 'Business account locked.'))).toBe(
+      'WhatsApp refuses the channel (code 131031): Business Account locked',
+    )
   })
 
   test('says where to fix a redirect', async () => {
