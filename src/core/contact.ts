@@ -13,6 +13,8 @@ interface ContactKind {
   example: string
   /** The normalised value; undefined if the value is invalid (docs/reference/api.md#contact). */
   parse(value: string): string | undefined
+  /** Whether somebody who gives this value means this kind, although it may be invalid. */
+  looksLike(value: string): boolean
   /** `parse` as a pattern, for clients that check before sending. */
   pattern: string
   maxLength?: number
@@ -27,6 +29,7 @@ export const contactKinds = {
     normalised: '`+digits`',
     example: '+4915112345678',
     parse: parsePhone,
+    looksLike: (value) => parsePhone(value) !== undefined,
     pattern: phonePattern,
     // `+15*******01`
     mask: (value) => value.slice(0, 3) + '*'.repeat(Math.max(value.length - 5, 0)) + value.slice(-2),
@@ -37,6 +40,7 @@ export const contactKinds = {
     normalised: 'an address with its domain in lower case',
     example: 'ann@example.com',
     parse: parseEmail,
+    looksLike: (value) => value.includes('@'),
     pattern: emailPattern,
     maxLength: maxEmailLength,
     // `a***@example.com`

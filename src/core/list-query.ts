@@ -67,7 +67,7 @@ export const listParameters = {
   flowId: { schema: id, what: 'Only sends of this flow.' },
   contact: {
     schema: parsed(parseContact, `has to be ${anyContact}`),
-    what: 'Only sends to this contact. It is normalised as in a send. A `+` has to be written as `%2B`, or left out.',
+    what: 'Only sends to this contact. It is normalised as in a send. A `+` has to be written as `%2B`, or left out where no `(0)` follows.',
   },
   reference: { schema: reference, what: 'Only sends with this `reference`.' },
   acceptedFrom: { schema: time, what: 'Only sends accepted at this time or later.' },

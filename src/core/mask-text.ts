@@ -1,9 +1,14 @@
+import { phoneSeparators } from './phone.ts'
+
 /** The text is cut to this length; the patterns take linear time. */
 const longestWords = 8192
 const longestMasked = 1000
 
 /** Base64 and hex; phone numbers in any notation. */
-const patterns = [/[A-Za-z0-9+/]{16,}={0,2}/g, /\+?\d(?:[\s.()/-]{0,3}\d){6,}/g]
+const patterns = [
+  /[A-Za-z0-9+/]{16,}={0,2}/g,
+  new RegExp(String.raw`\+?\d(?:[\s/${phoneSeparators}]{0,3}\d){6,}`, 'g'),
+]
 
 /** Long words and MIME types look like base64, but long base64 is never all lower case. */
 const isWord = /^[a-z/]+$/

@@ -46,7 +46,7 @@ const associationInside = {
 const contact = z
   .strictObject({
     value: string.describe(
-      'A phone number with its country code: spaces, dots, dashes and parentheses are dropped, `+` or `00` in front is optional. Or, with the type `email`, an e-mail address.',
+      'A phone number with its country code: spaces, dots, dashes, parentheses and direction marks are dropped, and so is a trunk zero in parentheses after `+` or `00` and the country code, as in `+49 (0)151`. `+` or `00` in front is optional. Or, with the type `email`, an e-mail address.',
     ),
     type: optional(
       z.enum(contactTypes).describe(`The kind of \`value\`. Default: \`${defaultContactType}\`.`),
@@ -56,7 +56,7 @@ const contact = z
   .superRefine(({ value, type = defaultContactType }, context) => {
     const hasIssue = context.issues.some(({ path }) => path?.[0] === 'value' || path?.[0] === 'type')
     if (hasIssue || contactKinds[type].parse(value) !== undefined) return
-    const message = `has to be ${contactKinds[type].wanted}`
+    const message = [`has to be ${contactKinds[type].wanted}`, ...otherKind(type, value)].join('; ')
     context.addIssue({ code: 'custom', path: ['value'], message })
   }, besideOtherIssues)
   .transform(
@@ -147,6 +147,12 @@ function sameInBothPlaces(body: Association & { message?: Association }, context
       context.addIssue({ code: 'custom', path: [name], message: `differs from message.${name}` })
     }
   }
+}
+
+/** What to change if the value looks like one of another kind. */
+function otherKind(type: ContactType, value: string): string[] {
+  const other = contactTypes.find((kind) => kind !== type && contactKinds[kind].looksLike(value))
+  return other ? [`for ${contactKinds[other].called}, set contact.type to "${other}"`] : []
 }
 
 function normalised(type: ContactType, value: string): string {

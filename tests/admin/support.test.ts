@@ -101,7 +101,7 @@ describe('one box', () => {
   test('takes a phone number or an address, and finds what was sent to it', async () => {
     for (const contact of [newContact(), `${newContact().slice(1)}@example.com`]) {
       const requestId = await waiting(contact)
-      const page = await paste(` ${contact} `)
+      const page = await paste(` ${contact.replace('+', '\u202a+')} `)
       expect(page.status).toBe(200)
       expect(page.html).toContain(`<a href="/support/${requestId}">`)
     }

@@ -192,11 +192,35 @@ describe('contact', () => {
     await expectFault(service, await post(service, account, contact({ value })), 'contact.value')
   })
 
+  test.each([{}, { type: null }, { type: 'phone' }])(
+    'what looks like an e-mail address is told to set contact.type: %j',
+    async (type) => {
+      for (const value of [
+        'jane@example.com',
+        'Jane@EXÄMPLE.com',
+        'Jane <jane@localhost>',
+        ' jane@example.com ',
+      ]) {
+        const answer = await post(service, account, contact({ value, ...type }))
+        await expectFault(service, answer, 'contact.value')
+        expect(answer.body.message).toContain('for an e-mail address, set contact.type to "email"')
+      }
+    },
+  )
+
+  test('no other phone number is', async () => {
+    const answer = await post(service, account, contact({ value: '12' }))
+    expect(answer.body.message).toBe(
+      'contact.value: has to be a phone number (7 to 15 digits, with the country code)',
+    )
+  })
+
   test.each([
     ['+4915112345678', '+4915112345678'],
     ['4915112345678', '+4915112345678'],
     ['004915112345678', '+4915112345678'],
     [' (+49) 151-123.45 678 ', '+4915112345678'],
+    ['\u202a+49\u00a0(0)\u00a0151\u201112345678\u202c', '+4915112345678'],
     ['+1234567', '+1234567'],
     ['+123456789012345', '+123456789012345'],
   ])('the phone number %j is stored as %s', async (value, stored) => {

@@ -54,7 +54,7 @@ test('what the CLI sets up can send, be listed and be traced', async () => {
   expect((await ask('flow', 'list', '--account', accountId)).flows).toMatchObject([
     { flowId, name: 'Onboarding' },
   ])
-  const contact = ['--account', accountId, '--contact', '0049 151 12345678']
+  const contact = ['--account', accountId, '--contact', '+49 (0)151\u201112345678']
   expect((await ask('conversation', 'list', ...contact)).conversations).toEqual([
     { conversationId: expect.any(String), openedAt: expect.any(String), closedAt: null, closedBy: null },
   ])

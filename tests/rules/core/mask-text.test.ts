@@ -34,6 +34,7 @@ test.each<[string, string, string, string[]?]>([
   ['a phone number in groups', 'to +49 151 1234-5678, now', 'to …, now'],
   ['a phone number with brackets', 'to (0151) 12345678', 'to (…'],
   ['a phone number with a trunk prefix', '+49 (0) 151 123456', '…'],
+  ['a phone number with a dash of another kind', 'to \u202a+49\u2011151\u201312345678', 'to \u202a…'],
   ['a phone number with no-break spaces', '151\u00a0123\u00a045678', '…'],
 ])('%s: %s', (_, words, expected, secrets = []) => {
   expect(maskText(words, secrets)).toBe(expected)
