@@ -5,7 +5,9 @@ import { gzipSync } from 'node:zlib'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
+import { refuseOtherType } from '../../src/api/body/body-headers.ts'
 import { type Account, type Answer, buildAccount, post, request, textBody } from '../support/builders.ts'
+import { cpuMsOf } from '../support/cpu-time.ts'
 import { expectError, expectFault, expectNothingAccepted, holdings } from '../support/expect-error.ts'
 import { rawBytes, rawRequest } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -43,8 +45,14 @@ describe('Content-Type', () => {
     'application/vnd.api+json',
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
-    'application/json; charset=iso-8859-1',
-    'application/json; charset=utf-16',
+    'application/json, text/plain',
+    'application/json charset=utf-8',
+    'application/json; charset',
+    'application/json; =utf-8',
+    'application/json; charset=',
+    'application/json; charset = utf-8',
+    'application/json; a="b',
+    'application/json; a="b"c',
   ])('%s is refused', async (type) => {
     await expectRefused(await post(service, account, good, { 'Content-Type': type }), /^Content-Type: /)
   })
@@ -58,12 +66,66 @@ describe('Content-Type', () => {
     await expectRefused(answer, /^Content-Type: /)
   })
 
-  test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
-    '%s is taken',
-    async (type) => {
-      expect((await post(service, account, good, { 'Content-Type': type })).status).toBe(202)
-    },
-  )
+  test.each([
+    ['iso-8859-1', 'application/json; charset=iso-8859-1'],
+    ['utf-16', 'application/json; charset=utf-16'],
+    ['UTF-16LE', 'application/json; a=b; CHARSET="UTF-16LE"'],
+    ['us-ascii', 'application/json;charset=us-ascii;'],
+    ['latin1', 'application/json; charset=utf-8; charset=latin1'],
+    ['utf-7', 'application/json; charset="utf\\-7"'],
+    ['another one', 'application/json; charset=""'],
+    ['another one', 'application/json; charset="<b>utf-8</b>"'],
+    ['another one', `application/json; charset=${'x'.repeat(41)}`],
+  ])('the charset %s is refused, and named: %s', async (charset, type) => {
+    const answer = await post(service, account, good, { 'Content-Type': type })
+    await expectRefused(answer, new RegExp(`^Content-Type: the charset has to be UTF-8, and is ${charset}$`))
+    expect(JSON.stringify(service.logsOf(answer.body.requestId))).not.toContain(charset)
+  })
+
+  test.each([
+    'application/json',
+    'application/json;',
+    'application/json ; ',
+    'application/json;;',
+    'application/json; charset=utf-8',
+    'application/json; charset=utf8',
+    'application/json;charset=Utf-8;',
+    'application/json;\tcharset="utf\\-8"',
+    'Application/JSON;charset="UTF-8"',
+    'application/json; version=1; q="a;b,\\"c\\""; charset="utf8"',
+    "application/json; odata.metadata=minimal; x-a!#$%&'*+.^_`|~=1",
+    'application/json; charset*=x',
+  ])('%s is taken', async (type) => {
+    const { channelId } = account
+    const message = { ...textBody(), channelId }
+    const sent = await Promise.all(
+      [
+        { path: pathOf(), body: textBody() },
+        { path: '/v1/messages', body: message },
+        { path: '/v1/messages/batch', body: { messages: [message] } },
+      ].map(({ path, body }) => {
+        const headers = { ...headersOf(), 'Content-Type': type }
+        return request(service, path, { method: 'POST', headers, body: JSON.stringify(body) })
+      }),
+    )
+    expect(sent.map(({ status }) => status)).toEqual([202, 202, 202])
+    const { requestId } = sent[0]?.body ?? {}
+    const path = `/v1/messages/${requestId}/cancel`
+    const headers = { ...headersOf(), 'Content-Type': type }
+    expect((await request(service, path, { method: 'POST', headers, body: '{}' })).status).toBe(200)
+  })
+
+  test('however long, it is checked quickly', async () => {
+    for (const part of [' ', ';', '; ', ';a=b', ';a="', 'a', '"\\'])
+      for (const end of ['', 'x', '"'])
+        expect(
+          await cpuMsOf(() => {
+            try {
+              refuseOtherType(`application/json${part.repeat(16_000 / part.length)}${end}`)
+            } catch {}
+          }),
+        ).toBeLessThan(100)
+  })
 })
 
 describe('Content-Encoding', () => {
@@ -71,12 +133,19 @@ describe('Content-Encoding', () => {
     ['gzip', gzipSync(good)],
     ['gzip', good],
     ['br', good],
-    ['identity', good],
+    ['x-identity', good],
+    ['identity, gzip', good],
+    ['identity, identity', good],
+    ['', good],
   ])('%s is refused', async (encoding, body) => {
     await expectRefused(
       await post(service, account, body, { 'Content-Encoding': encoding }),
       /^Content-Encoding: /,
     )
+  })
+
+  test.each(['identity', 'Identity', ' IDENTITY '])('%j is none, and taken', async (encoding) => {
+    expect((await post(service, account, good, { 'Content-Encoding': encoding })).status).toBe(202)
   })
 })
 

@@ -318,13 +318,14 @@ describe('the order of checks', () => {
   const post = (channelId: string, headers: Record<string, string>, chunks: string[] = []) =>
     rawRequest(service, { path: `/receipts/${channelId}`, headers, chunks })
 
-  test('1: a declared length over 4 MiB, or a Content-Encoding, is a 400, whatever the channel', async () => {
+  test('1: a declared length over 4 MiB, or a Content-Encoding but identity, is a 400, whatever the channel', async () => {
     expectError(
       await post(absentId, { 'Content-Length': String(maxBytes + 1) }),
       400,
       /^body: more than 4194304 bytes$/,
     )
     expectError(await post(absentId, { 'Content-Encoding': 'gzip' }), 400, /^Content-Encoding: /)
+    expectError(await post(absentId, { 'Content-Encoding': 'Identity' }), 404)
   })
 
   test('2: a channel that is absent, deleted, or takes no receipts is a 404, with the same bytes', async () => {

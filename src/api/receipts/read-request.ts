@@ -2,11 +2,11 @@ import type { Context } from 'hono'
 import type { ReceiptRequest } from '../../core/receipt.ts'
 import { MemoryBudget } from '../../platform/memory-budget.ts'
 import type { Needs } from '../../runtime.ts'
+import { refuseEncoded } from '../body/body-headers.ts'
 import { receive, tooLarge } from '../body/receive.ts'
 import { clientAddressReader } from '../client-address.ts'
 import type { ClientTimeouts } from '../client-timeouts.ts'
 import { type ApiEnv, factory } from '../context.ts'
-import { ApiError } from '../errors.ts'
 
 /** WhatsApp's requests are the largest, with up to 3 MB. */
 export const maxReceiptBytes = 4 * 1024 * 1024
@@ -17,13 +17,7 @@ const receivedBytes = 64 * 1024 * 1024
 export const refuseUnfitBody = factory.createMiddleware((c, next) => {
   const { headers } = c.env.incoming
   if (Number(headers['content-length'] ?? 0) > maxReceiptBytes) throw tooLarge(maxReceiptBytes)
-  if (headers['content-encoding'] !== undefined) {
-    throw new ApiError(400, 'Content-Encoding: send the body without one')
-  }
-  const transfer = headers['transfer-encoding']
-  if (transfer !== undefined && !/^chunked$/i.test(transfer)) {
-    throw new ApiError(400, 'Transfer-Encoding: has to be chunked, or absent')
-  }
+  refuseEncoded(headers)
   return next()
 })
 

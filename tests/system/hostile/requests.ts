@@ -224,7 +224,15 @@ function authorizations(world: World, apiKey: string): fc.Arbitrary<Headers> {
 
 const contentTypes: fc.Arbitrary<Headers> = fc
   .oneof(
-    { weight: 25, arbitrary: fc.constantFrom('application/json', 'Application/JSON; charset="utf-8"') },
+    {
+      weight: 25,
+      arbitrary: fc.constantFrom(
+        'application/json',
+        'application/json;',
+        'Application/JSON; charset="utf-8"',
+        'application/json; charset=utf8; v=1',
+      ),
+    },
     fc.constantFrom(
       'text/plain',
       'application/json; charset=utf-16',
@@ -235,7 +243,7 @@ const contentTypes: fc.Arbitrary<Headers> = fc
       '',
       'application/json, text/plain',
       `application/${valueMark}`,
-      'application/json;',
+      'application/json; charset',
       '\xff',
     ),
   )
