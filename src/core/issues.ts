@@ -7,7 +7,9 @@ const maxNameLength = 64
 export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.input === undefined ? 'required' : `has to be ${article(issue.expected)}`
+      return issue.input === undefined
+        ? 'required'
+        : `has to be ${article(issue.expected)}${issue.input === null ? ', not null' : ''}`
     case 'invalid_value':
       return issue.input === undefined ? 'required' : `has to be one of ${issue.values.join(', ')}`
     case 'too_big':

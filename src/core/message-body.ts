@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { base64Pattern, decodeBase64 } from './base64.ts'
+import { blanks } from './characters.ts'
 import { besideOtherIssues, characters, optional, singleLine, string } from './fields.ts'
 import { type Message, mediaTypes, messageTypes } from './message.ts'
 import { parseUrl } from './parse-url.ts'
@@ -41,9 +42,17 @@ const filename = singleLine(1, 255)
     description: 'A name without a path.',
   })
 
+const notBlank = new RegExp(`[^${blanks}]`)
+
 const text = z
   .strictObject({
-    value: characters(1, 4096).describe('The text. Channels of some providers accept only shorter ones.'),
+    value: characters(1, 4096)
+      .refine((value) => value === '' || notBlank.test(value), 'contains only white space')
+      .meta({
+        pattern: `^(?=[${blanks}]*[^${blanks}])[^\\u0000\\ud800-\\udfff]*$`,
+        description:
+          'The text, not only of white space. Channels of some providers accept only shorter ones.',
+      }),
   })
   .describe('The content of a `text`.')
 

@@ -6,6 +6,7 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import { refuseOtherType } from '../../src/api/body/body-headers.ts'
+import { sendRequestSchemas } from '../../src/core/send-request.ts'
 import { type Account, type Answer, buildAccount, post, request, textBody } from '../support/builders.ts'
 import { cpuMsOf } from '../support/cpu-time.ts'
 import { expectError, expectFault, expectNothingAccepted, holdings } from '../support/expect-error.ts'
@@ -265,8 +266,26 @@ describe('what is no JSON object is refused', () => {
     await expectRefused(await post(service, account, body), /body/)
   })
 
+  test.each([
+    ['nothing', '', 'body: is empty; send a JSON object'],
+    ['white space', ' \r\n\t', 'body: is empty; send a JSON object'],
+    ['a byte order mark', '\ufeff', 'body: is empty; send a JSON object'],
+    ['much white space', ' '.repeat(300_000), 'body: is empty; send a JSON object'],
+    ['null', 'null', 'body: has to be an object, not null'],
+    ['null among white space', ' null\n', 'body: has to be an object, not null'],
+  ])('the message about %s says so, on each route', async (_what, body, message) => {
+    for (const path of [pathOf(), '/v1/messages', '/v1/messages/batch']) {
+      const answer = await request(service, path, { method: 'POST', headers: headersOf(), body })
+      expectError(answer, 400)
+      expect(answer.body.message).toBe(message)
+    }
+  })
+
   test('an empty body without a length', async () => {
-    await expectRefused(await rawRequest(service, { path: pathOf(), headers: headersOf() }), /^body: /)
+    await expectRefused(
+      await rawRequest(service, { path: pathOf(), headers: headersOf() }),
+      /^body: is empty; send a JSON object$/,
+    )
   })
 })
 
@@ -519,6 +538,32 @@ test('a refused request leaves one log line, which holds nothing of what was sen
     { event: 'rejected', statusCode: 400, accountId: account.accountId },
   ])
   expect(JSON.stringify(service.logsOf(body.requestId))).not.toMatch(/secret|4915112345678/)
+})
+
+describe('a text of nothing but white space and invisible characters is refused', () => {
+  const every = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code))
+  const spaces = every.filter((sign) => sign.trim() === '' || /[\p{White_Space}\p{Bidi_Control}]/u.test(sign))
+  test.each([
+    ['spaces', ' '],
+    ['line breaks', '\r\n\n'],
+    ['no-break spaces', '\u00a0\u202f'],
+    ['every white space and direction mark of Unicode', spaces.join('')],
+    ['a zero-width space', '\u200b'],
+    ['joiners', '\u200c\u200d\u2060'],
+    ['a byte order mark', '\ufeff'],
+    ['4096 spaces', ' '.repeat(4096)],
+  ])('%s', async (_what, text) => {
+    const answer = await post(service, account, textBody(text))
+    await expectFault(service, answer, 'message.text.value')
+    expect(answer.body.message).toBe('message.text.value: contains only white space')
+  })
+
+  test('each of them by itself', async () => {
+    expect(spaces.length).toBeGreaterThan(30)
+    const schema = sendRequestSchemas([]).channelInPath
+    for (const space of spaces)
+      expect(schema.safeParse(textBody(space)).success, space.codePointAt(0)?.toString(16)).toBe(false)
+  })
 })
 
 test.each([

@@ -313,7 +313,7 @@ describe('message.type', () => {
 describe('text.value', () => {
   test.each([
     ['1 character', 'x'],
-    ['1 space', ' '],
+    ['1 character among white space', ' x\n'],
     ['4096 characters', 'x'.repeat(4096)],
     ['4096 emoji', emoji.repeat(4096)],
   ])('%s is taken as it is', async (_what, value) => {

@@ -14,6 +14,8 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 const first = textBody('Hello', '+4915112345678')
+const usedFor = (requestId: string) =>
+  new RegExp(`^Idempotency-Key: was used for another request, ${requestId}; use a new key for each send$`)
 const document = (base64: string) => ({
   contact: first.contact,
   message: { type: 'media', media: { mediaType: 'document', base64 } },
@@ -34,7 +36,7 @@ test.each<[string, (account: Account) => object]>([
   const before = await holdings(service)
   for (const send of [postKeyed, postKeyedInBody]) {
     const answer = await send(service, account, key, change(account))
-    expectError(answer, 422, /^Idempotency-Key: /)
+    expectError(answer, 422, usedFor(requestId))
     expect(answer.body.requestId).not.toBe(requestId)
     expect(answer.headers.get('Idempotent-Replayed')).toBeNull()
     await expectNothingAccepted(service, answer)

@@ -166,17 +166,20 @@ test('a repeat with the same key gets the same ids, whatever the JSON looks like
   expect(await pointsUsed(service, own)).toBe(100)
 })
 
-test('the key of a batch on another batch, on one of its messages alone or on a batch of only that one is a 422', async () => {
+test('the key of a batch on another batch, on one of its messages alone or on a batch of only that one is a 422 that names the first request', async () => {
   const own = await buildAccount(service)
   const key = newKey()
   const body = textBody()
   const header = { 'Idempotency-Key': key }
-  idsOf(await postBatch(service, own, [body], header))
-  expectError(await postKeyed(service, own, key, body), 422)
-  expectError(await postBatch(service, own, [body, body], header), 422)
-  const single = newKey()
-  expect((await postKeyed(service, own, single, body)).status).toBe(202)
-  expectError(await postBatch(service, own, [body], { 'Idempotency-Key': single }), 422)
+  const first = await postBatch(service, own, [body], header)
+  idsOf(first)
+  const names = ({ body: { requestId } }: Answer) => new RegExp(`another request, ${requestId}; `)
+  expectError(await postKeyed(service, own, key, body), 422, names(first))
+  expectError(await postBatch(service, own, [body, body], header), 422, names(first))
+  const single = { 'Idempotency-Key': newKey() }
+  const alone = await postKeyed(service, own, single['Idempotency-Key'], body)
+  expect(alone.status).toBe(202)
+  expectError(await postBatch(service, own, [body], single), 422, names(alone))
   expect(await sendsOf(service, own)).toHaveLength(2)
 })
 

@@ -27,9 +27,10 @@ export function textOf(bytes: Buffer, form: BodyForm): { text: string; isTooDeep
   const limit = form === 'batch' ? maxFieldsOfBatch : maxFields
   const limited = limitJson(bytes, limit)
   if (!limited) return { issue: `body: more than ${limit} fields and items` }
-  if (limited.json.length === 0) return { issue: 'body: is empty; send a JSON object' }
   const text = decode(limited.json)
-  return text === undefined ? { issue: 'body: not valid UTF-8' } : { text, isTooDeep: limited.isTooDeep }
+  if (text === undefined) return { issue: 'body: not valid UTF-8' }
+  if (!/\S/.test(text)) return { issue: 'body: is empty; send a JSON object' }
+  return { text, isTooDeep: limited.isTooDeep }
 }
 
 /** Parses with our messages. Synchronous, because zod compiles its parsers only for that. */

@@ -3,6 +3,7 @@ import type { Timeline } from '../../core/timeline.ts'
 /** Ids in the right form, which belong to nothing. */
 export const exampleIds = {
   requestId: '01a1fde3-04b0-709e-bec0-b940cc7af3c0',
+  firstRequestId: '01a1fde1-9c3e-7b42-8d15-6f0a2e9c4b71',
   channelId: '01a1fde0-fa4b-754d-8e02-ab49c67ccb75',
   flowId: '01a1fde0-fa52-7fd1-93c5-6a1b4f3f4a10',
   conversationId: '01a1fdea-d386-71d7-a7a4-302b03a57a7f',

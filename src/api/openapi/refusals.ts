@@ -20,7 +20,7 @@ import { flowNotFound } from '../send/check-against-channel.ts'
 import { keyUsedBefore } from '../send/find-earlier.ts'
 import { channelNotFound } from '../send/find-own-channel.ts'
 import { beyondWholeLimit, tooManyRequests } from '../send/rate-limit.ts'
-import { exampleBodies } from './examples.ts'
+import { exampleBodies, exampleIds } from './examples.ts'
 
 /** An error answer for the document, made by the code that makes it in the service. */
 export interface Refusal {
@@ -69,7 +69,10 @@ export function refusalsOfSend(
       summary: 'The channel does not exist, or belongs to another account',
       error: channelNotFound(),
     },
-    keyUsedBefore: { summary: 'The Idempotency-Key was used for another request', error: keyUsedBefore() },
+    keyUsedBefore: {
+      summary: 'The Idempotency-Key was used for another request',
+      error: keyUsedBefore(exampleIds.firstRequestId),
+    },
     tooManyRequests: {
       summary: 'The rate limit of the account is exceeded',
       error: tooManyRequests(limit, { resetSeconds: 42 }),
@@ -96,7 +99,10 @@ export function refusalsOfBatch(
       summary: 'More messages than the rate limit ever allows',
       error: beyondWholeLimit({ points: 50, seconds: 60 }),
     },
-    keyUsedBefore: { summary: 'The Idempotency-Key was used for another request', error: keyUsedBefore() },
+    keyUsedBefore: {
+      summary: 'The Idempotency-Key was used for another request',
+      error: keyUsedBefore(exampleIds.firstRequestId),
+    },
     tooManyRequests: {
       summary: 'The rate limit of the account is exceeded; none was accepted',
       error: tooManyRequests(limit, { resetSeconds: 42 }),

@@ -19,7 +19,7 @@ export function repeatAnswerer(
   ): Promise<Response> => {
     const state = stateOf(c)
     await (isCounted ? refundRateLimit(state, messages) : showRateLimit(state))
-    if (!isSameRequest) throw keyUsedBefore()
+    if (!isSameRequest) throw keyUsedBefore(requestId)
     const { caller, requestId: repeatId } = state
     logEvent(log, requestId, 'idempotent_replay', { accountId: caller.accountId, repeatId })
     metrics.idempotentReplays.inc()

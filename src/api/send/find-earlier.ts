@@ -43,8 +43,9 @@ export function keyOf(incoming: Pick<IncomingMessage, 'headers' | 'headersDistin
   return key
 }
 
-export const keyUsedBefore = () =>
-  new ApiError(422, `${header}: was used for another request; use a new key for each send`)
+/** @param requestId of the first request with the key. */
+export const keyUsedBefore = (requestId: string) =>
+  new ApiError(422, `${header}: was used for another request, ${requestId}; use a new key for each send`)
 
 /** A send that was accepted with the same key before. */
 export interface EarlierSend {

@@ -19,9 +19,9 @@ const schema = z.strictObject({
 test.each([
   ['a field that is missing', {}, 'name: required'],
   ['a field of another type', { name: 1 }, 'name: has to be a string'],
-  ['null', { name: null }, 'name: has to be a string'],
+  ['null', { name: null }, 'name: has to be a string, not null'],
   ['a body of another type', [], 'body: has to be an object'],
-  ['a body that is null', null, 'body: has to be an object'],
+  ['a body that is null', null, 'body: has to be an object, not null'],
   ['a value that is not among those allowed', { name: 'x', kind: 'c' }, 'kind: has to be one of a, b'],
   ['a text that is too long', { name: 'long' }, 'name: at most 3 characters'],
   ['a list that is too long', { name: 'x', list: Array(3).fill({ key: '' }) }, 'list: at most 2 items'],

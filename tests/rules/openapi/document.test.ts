@@ -203,7 +203,15 @@ const values: Record<string, unknown[]> = {
   'message.template': [{ name: 'a' }],
   'message.media': [{ mediaType: 'audio', mediaUrl: 'https://example.com/a' }],
   'message.unknown': [1],
-  'message.text.value': [long(4096), long(4097), long(4096, '😀'), long(4097, '😀'), '\n'],
+  'message.text.value': [
+    long(4096),
+    long(4097),
+    long(4096, '😀'),
+    long(4097, '😀'),
+    '\n',
+    ' \u200b\ufeff',
+    ' a ',
+  ],
   'message.template.name': [long(512), long(513)],
   'message.template.variables': [
     Array.from({ length: 100 }, (_, i) => ({ key: `k${i}`, value: '' })),
