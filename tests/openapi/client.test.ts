@@ -1,13 +1,20 @@
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import openapiTypes, { type OpenAPI3 } from 'openapi-typescript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, buildAccount, request } from '../support/builders.ts'
+import { type Account, buildAccount } from '../support/builders.ts'
 import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
 
 const run = promisify(execFile)
 const folder = new URL('./client/', import.meta.url)
+
+const howTo = 'docs/how-to/use-a-typed-client.md'
+
+/** The client of the how-to, and in a function the example that uses it. */
+function programOf(page: string): string {
+  const [client = '', use = ''] = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
+  return `${client}\nexport async function use(baseUrl: string, apiKey: string, channelId: string) {\n${use}}\n`
+}
 
 let service: TestService
 let account: Account
@@ -15,8 +22,15 @@ let account: Account
 beforeAll(async () => {
   service = await startTestService()
   account = await buildAccount(service)
-  const { body } = await request(service, '/openapi.json')
-  await writeFile(new URL('api.ts', folder), await openapiTypes(body as OpenAPI3))
+  await writeFile(new URL('documented.ts', folder), programOf(await readFile(howTo, 'utf8')))
+  // As the how-to says: npx openapi-typescript $BASE_URL/openapi.json -o api.ts
+  const generator = [
+    '--import',
+    './tests/openapi/typescript-5.mjs',
+    'node_modules/openapi-typescript/bin/cli.js',
+  ]
+  const output = ['-o', 'tests/openapi/client/api.ts']
+  await run(process.execPath, [...generator, `${service.url}/openapi.json`, ...output])
 })
 afterAll(() => service.stop())
 
@@ -43,7 +57,17 @@ async function client(): Promise<Client> {
   return clientOf(service.url, account.apiKey, account.channelId)
 }
 
-test('a client generated from the document compiles with valid bodies, and not with invalid ones', async () => {
+test('the how-to and this test use the same versions of openapi-typescript and openapi-fetch', async () => {
+  const page = await readFile(howTo, 'utf8')
+  const named = [...page.matchAll(/(openapi-\w+)@([\d.]+)/g)].map(([, name, version]) => [name, version])
+  expect(named.map(([name]) => name)).toEqual(['openapi-fetch', 'openapi-typescript'])
+  for (const [name, version] of named) {
+    const installed = JSON.parse(await readFile(`node_modules/${name}/package.json`, 'utf8')).version
+    expect(`${installed}.`).toMatch(new RegExp(`^${version?.replaceAll('.', '\\.')}\\.`))
+  }
+})
+
+test('a client generated from the document, and that of the how-to, compile with valid bodies, and not with invalid ones', async () => {
   const compiled = await run('node_modules/.bin/tsc', [
     '-p',
     'tests/openapi/client',

@@ -29,7 +29,7 @@ export function openApiDocument(settings: DocumentSettings) {
       title: 'Outbound Messaging API',
       version: '1',
       description: about(settings),
-      license: { name: 'MIT' },
+      license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [
       ...(publicBaseUrl === undefined ? [] : [{ url: publicBaseUrl.replace(/\/+$/, '') }]),

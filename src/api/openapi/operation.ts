@@ -18,6 +18,9 @@ export type PathSettings = Pick<
   'MAX_BODY_BYTES' | 'PUBLIC_BASE_URL' | 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'
 >
 
+/** For a route without an API key. */
+export const open: [] = []
+
 export const inPath = (name: string, description: string, example?: string) => ({
   name,
   in: 'path',

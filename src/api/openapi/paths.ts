@@ -3,7 +3,7 @@ import { index } from '../index-route.ts'
 import { batch, cancel, list } from './batch-and-list.ts'
 import { exampleBodies, exampleIds, exampleReceipt, exampleTimeline } from './examples.ts'
 import { mapValues, ref } from './json-schema.ts'
-import { idempotencyKey, inPath, type Operation, type PathSettings, traceparent } from './operation.ts'
+import { idempotencyKey, inPath, type Operation, open, type PathSettings, traceparent } from './operation.ts'
 import {
   type Refusals,
   refusalsOfAny,
@@ -96,6 +96,7 @@ const read: Operation = {
 const receipts: Operation = {
   operationId: 'receive',
   tags: ['Receipts'],
+  security: open,
   summary: 'What a provider reports about messages that it has accepted',
   description:
     "For providers, and for receivers of a webhook channel. Signed or authorized as the channel's provider does it; it needs no API key. A 200 means that all receipts of the request are recorded.",
@@ -129,7 +130,9 @@ const receipts: Operation = {
 const checkReceipts: Operation = {
   operationId: 'checkReceipts',
   tags: ['Receipts'],
+  security: open,
   summary: "A provider's check of the address for receipts",
+  description: 'The handshake of WhatsApp: with the right token, the answer is its challenge.',
   parameters: [
     inPath('channelId', 'The channel.'),
     ...['hub.mode', 'hub.verify_token', 'hub.challenge'].map((name) => ({
@@ -151,7 +154,9 @@ const checkReceipts: Operation = {
 const getIndex: Operation = {
   operationId: 'getIndex',
   tags: ['Documentation'],
+  security: open,
   summary: 'The paths of the API',
+  description: 'Where to begin. It needs no API key.',
   responses: {
     200: answer('The paths to begin with.', 'Index', index),
     ...refused(refusalsOfAny('GET', 'HEAD')),
@@ -162,6 +167,7 @@ function media(operationId: string): Operation {
   return {
     operationId,
     tags: ['Media'],
+    security: open,
     summary: 'The media of a send, for a provider that takes only links',
     description: 'The link is signed and expires after an hour; it needs no API key.',
     parameters: [inPath('token', 'The token of the link.')],
@@ -180,7 +186,9 @@ function health(operationId: string, summary: string, refusals: Refusals): Opera
   return {
     operationId,
     tags: ['Health'],
+    security: open,
     summary,
+    description: 'For load balancers and monitoring. It needs no API key.',
     responses: { 200: answer('Yes.', 'Health', { status: 'ok' }), ...refused(refusals) },
   }
 }
@@ -189,7 +197,9 @@ function staticContent(operationId: string, summary: string, type: string, schem
   return {
     operationId,
     tags: ['Documentation'],
+    security: open,
     summary,
+    description: 'It has an `ETag`, and needs no API key.',
     responses: {
       200: { description: 'The content.', headers: headerRefs(['ETag']), content: { [type]: { schema } } },
       304: { description: 'Unchanged since the `If-None-Match`.', headers: headerRefs(['ETag']) },

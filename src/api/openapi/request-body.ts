@@ -24,7 +24,7 @@ export function bodySchemas(allowedPrivateNetworks: readonly Network[]): Record<
     Contact: contactSchema(contact),
     Message: messageSchema(message),
     ...Object.fromEntries(
-      messageTypes.map((type) => [variantName(type), messageVariant(type, message, contents, others)]),
+      messageTypes.map((type) => [variantName(type), messageVariant(type, message, contents[type], others)]),
     ),
     Text: notNull(text),
     Template: notNull({
@@ -35,7 +35,7 @@ export function bodySchemas(allowedPrivateNetworks: readonly Network[]): Record<
       },
     }),
     TemplateVariable: variable,
-    Media: mediaSchema(media),
+    ...mediaSchemas(media),
   }
 }
 
@@ -45,6 +45,14 @@ function withParts(body: JsonSchema): JsonSchema {
 
 function contactSchema(contact: JsonSchema): JsonSchema {
   const { [defaultContactType]: byDefault, ...others } = contactKinds
+  // Named in each branch, since validators for examples take what a branch doesn't name for an unknown property.
+  const names = Object.keys(contact.properties ?? {})
+  const valueSchema = ({ pattern, maxLength }: { pattern: string; maxLength?: number }): JsonSchema => ({
+    properties: {
+      ...Object.fromEntries(names.map((name) => [name, true])),
+      value: { pattern, ...(maxLength !== undefined && { maxLength }) },
+    } as Properties,
+  })
   const valueByType = Object.entries(others).reduce<JsonSchema>(
     (otherwise, [type, kind]) => ({
       if: { properties: { type: { const: type } }, required: ['type'] },
@@ -55,10 +63,6 @@ function contactSchema(contact: JsonSchema): JsonSchema {
     valueSchema(byDefault),
   )
   return { ...contact, ...valueByType }
-}
-
-function valueSchema({ pattern, maxLength }: { pattern: string; maxLength?: number }): JsonSchema {
-  return { properties: { value: { pattern, ...(maxLength !== undefined && { maxLength }) } } }
 }
 
 const variantName = (type: string) => `${type.charAt(0).toUpperCase()}${type.slice(1)}Message`
@@ -72,27 +76,39 @@ function messageSchema({ description = '' }: JsonSchema): JsonSchema {
   }
 }
 
-/** A message of one type: the object of that name is required, the others have to be absent or null. */
+/**
+ * A message of one type: the object of that name is required. The others have to be absent: the service takes null for them too,
+ * but a property that can only be null doesn't pass through the types of openapi-fetch.
+ */
 function messageVariant(
   type: string,
   message: JsonSchema,
-  contents: Properties,
+  content: JsonSchema,
   { type: selector, ...association }: Properties,
 ): JsonSchema {
-  const absent = { type: 'null', description: `Not with the type \`${type}\`.` }
   return {
     ...message,
     description: `A message of the type \`${type}\`.`,
     properties: {
       type: { ...selector, enum: [type] },
-      ...mapValues(contents, (content, name) => (name === type ? content : absent)),
+      [type]: content,
       ...association,
     },
     required: ['type', type],
   }
 }
 
-function mediaSchema(media: JsonSchema): JsonSchema {
-  const given = (name: string) => ({ properties: { [name]: { type: 'string' } }, required: [name] })
-  return { ...notNull(media), anyOf: [given('base64'), given('mediaUrl')] }
+/** Two whole schemas, since client generators don't join the parts of an `anyOf` with what stands beside it. */
+function mediaSchemas({ description = '', ...media }: JsonSchema): Record<string, JsonSchema> {
+  const given = (name: string): JsonSchema => ({
+    ...notNull(media),
+    description: `A media with its \`${name}\`.`,
+    properties: { ...media.properties, [name]: notNull(media.properties?.[name] ?? {}) },
+    required: [...(media.required as string[]), name],
+  })
+  return {
+    Media: { description, anyOf: [ref('MediaByContent'), ref('MediaByUrl')] },
+    MediaByContent: given('base64'),
+    MediaByUrl: given('mediaUrl'),
+  }
 }

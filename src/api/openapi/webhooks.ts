@@ -9,6 +9,7 @@ import { messageTypes } from '../../core/message.ts'
 import { receiptKinds } from '../../core/receipt.ts'
 import { exampleIds } from './examples.ts'
 import { type JsonSchema, ref } from './json-schema.ts'
+import { open } from './operation.ts'
 
 /** What endpoints get (docs/reference/callbacks.md), as webhooks of OpenAPI 3.1, by their types. */
 export function webhooks() {
@@ -51,6 +52,7 @@ function operation(type: CallbackType, summary: string, schema: string) {
   return {
     operationId: `on${type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())}`,
     tags: ['Callbacks'],
+    security: open,
     summary,
     parameters: headers,
     requestBody: {

@@ -4,6 +4,7 @@ import { exampleBodies, exampleReceipt } from '../../../src/api/openapi/examples
 import type { JsonSchema } from '../../../src/api/openapi/json-schema.ts'
 import { parseIdempotencyKey } from '../../../src/core/idempotency-key.ts'
 import { describeIssue, describeIssues } from '../../../src/core/issues.ts'
+import { messageTypes } from '../../../src/core/message.ts'
 import { webhookReceipt } from '../../../src/core/providers/webhook-receipts.ts'
 import { sendRequestSchemas } from '../../../src/core/send-request.ts'
 import { parseTraceparent } from '../../../src/core/traceparent.ts'
@@ -299,6 +300,19 @@ function withValue(whole: unknown, path: string[], value: unknown): unknown {
   return copy
 }
 
+/** Null for the content of another type, which the service takes as absent, and the document leaves out: see the test below. */
+function withoutForeignNull(body: unknown): unknown {
+  const { message } = (body ?? {}) as { message?: Record<string, unknown> }
+  if (typeof message !== 'object' || message === null) return body
+  const others = messageTypes.filter((type) => type !== message.type && message[type] === null)
+  const kept = Object.entries(message).filter(([name]) => !others.some((other) => other === name))
+  return others.length > 0 ? { ...(body as object), message: Object.fromEntries(kept) } : body
+}
+
+test('no property can only be null, since typed clients make such a property never', () => {
+  expect(JSON.stringify(document)).not.toMatch(/"type":("null"|\["null"\])/)
+})
+
 const bases = Object.values(exampleBodies).map((example) => example.value)
 
 describe.each([
@@ -317,7 +331,7 @@ describe.each([
           const { error } = schemas[endpoint].safeParse(body, { error: describeIssue })
           const faults = (error?.issues ?? []).map((issue) => describeIssues([issue]))
           const isSaid = faults.some((fault) => !beyondJsonSchema.some((words) => words.test(fault)))
-          const documented = faultBy(schema, body)
+          const documented = faultBy(schema, withoutForeignNull(body))
           seen.add(documented === undefined ? 'taken' : 'refused')
           expect(
             documented !== undefined,
