@@ -304,7 +304,7 @@ function withValue(whole: unknown, path: string[], value: unknown): unknown {
 function withoutForeignNull(body: unknown): unknown {
   const { message } = (body ?? {}) as { message?: Record<string, unknown> }
   if (typeof message !== 'object' || message === null) return body
-  const others = messageTypes.filter((type) => type !== message.type && message[type] === null)
+  const others = messageTypes.filter((type) => type !== message.type && (message[type] ?? null) === null)
   const kept = Object.entries(message).filter(([name]) => !others.some((other) => other === name))
   return others.length > 0 ? { ...(body as object), message: Object.fromEntries(kept) } : body
 }
