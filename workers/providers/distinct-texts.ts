@@ -10,4 +10,8 @@ export function distinctTexts(texts: readonly string[]): string[] {
 }
 
 const says = (text: string, other: string) => lettersOf(text).includes(lettersOf(other))
-const lettersOf = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ').trim()
+const lettersOf = (text: string) =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
