@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { Transform } from 'node:stream'
 import type { Redis } from 'ioredis'
-import { expect, type TestContext, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, type TestContext, test, vi } from 'vitest'
 import { keyPrefix } from '../../src/core/send-job.ts'
 import { createLogger } from '../../src/platform/logger.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
@@ -10,8 +10,7 @@ import { Readiness } from '../../src/platform/readiness.ts'
 import { connectForAdmin, connectForRequests, connectForWorkers } from '../../src/platform/redis.ts'
 import { parseRedisUrl } from '../../src/platform/redis-address.ts'
 import { checkRedis } from '../../src/platform/start-check.ts'
-import type { Shard } from '../../src/queue/shard.ts'
-import { startTestService } from '../support/service.ts'
+import { startTestService, type TestService } from '../support/service.ts'
 import { freshRedis } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -26,11 +25,15 @@ function open(context: TestContext, kind: keyof typeof connectors, url: string) 
   return { redis, lines, metrics }
 }
 
-const db = { execute: async () => [] }
-const readinessOf = (redis: Redis) => {
-  const shards = [{ redis }] as unknown as Shard[]
-  return new Readiness({ db, shards } as unknown as ConstructorParameters<typeof Readiness>[0])
-}
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+
+const shardsWith = (redis: Redis) => service.api.shards.map((shard) => ({ ...shard, redis }))
+const readinessOf = (redis: Redis) =>
+  new Readiness({ ...service.api, shards: shardsWith(redis), log: createLogger('silent') })
 
 const refusals = [
   [
@@ -62,7 +65,7 @@ for (const kind of ['api', 'worker', 'admin'] as const) {
         context.onTestFinished(() => client.disconnect())
       }
       await eventually('it is logged', async () => lines.length > 0)
-      await expect(checkRedis({ shards: [{ redis }] as unknown as Shard[] })).resolves.toBeUndefined()
+      await expect(checkRedis({ shards: shardsWith(redis) })).resolves.toBeUndefined()
       await eventually(
         'it has tried again',
         async () => redis.status === 'connecting' || redis.status === 'connect',
@@ -113,7 +116,7 @@ async function redisThatSays(context: TestContext, changes: [RegExp, string][]):
 test.concurrent('a Redis that is too old is refused at start, in a sentence; later the process is not ready', async (context) => {
   const url = await redisThatSays(context, [[/redis_version:\d/g, 'redis_version:6']])
   const { redis, lines } = open(context, 'api', url)
-  await expect(checkRedis({ shards: [{ redis }] as unknown as Shard[] })).rejects.toThrow(
+  await expect(checkRedis({ shards: shardsWith(redis) })).rejects.toThrow(
     /^REDIS_URL: Redis 6[.\d]+ is too old; use Redis 7.0 or newer$/,
   )
   await eventually('it is logged', async () => lines.some(({ event }) => event === 'redis_too_old'))
