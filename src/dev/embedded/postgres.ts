@@ -3,18 +3,27 @@ import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import { type PostgresRelease, postgresBinaries } from './postgres-binaries.ts'
+import { postgresBinaries } from './postgres-binaries.ts'
 import { type Embedded, type StartOptions, startServer } from './server-process.ts'
 import { serverUser } from './server-user.ts'
 
 const advice = 'Set DATABASE_URL to use another one, e.g. from `docker compose up -d postgres`.'
 
+/** A PostgreSQL to start. */
+interface Release {
+  binaries: () => Promise<string>
+  /** Options of `initdb`. */
+  locale: readonly string[]
+}
+
+const newest: Release = {
+  binaries: postgresBinaries,
+  locale: ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+}
+
 /** Starts a PostgreSQL with fsync on, as in production, and without a password: it listens on 127.0.0.1 only. */
-export async function startPostgres(
-  options: StartOptions,
-  release: PostgresRelease = 'newest',
-): Promise<Embedded> {
-  const binaries = await postgresBinaries(release)
+export async function startPostgres(options: StartOptions, release: Release = newest): Promise<Embedded> {
+  const binaries = await release.binaries()
   const data = join(options.folder, 'data')
   const url = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres`
   return startServer(
@@ -27,7 +36,7 @@ export async function startPostgres(
       stopSignal: 'SIGINT',
       advice,
       async prepare() {
-        if (!existsSync(data)) await initialize(binaries, data, options, localeOf[release])
+        if (!existsSync(data)) await initialize(binaries, data, options, release.locale)
       },
       command: (port) => ({ file: join(binaries, 'bin/postgres'), args: ['-D', data, ...settings(port)] }),
       url,
@@ -45,9 +54,6 @@ function settings(port: number): string[] {
     max_connections: 300,
   }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
-
-/** PostgreSQL before 17 has no locale of its own that knows Unicode. */
-const localeOf = { newest: ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'], oldest: [] }
 
 /** Initializes under a temporary name and renames, so that a killed run doesn't leave a broken database. */
 async function initialize(

@@ -6,6 +6,7 @@ import { startPostgres, startReaper } from '../../../src/dev/embedded/index.ts'
 import { temporaryFolder } from '../../../src/dev/embedded/temporary-folder.ts'
 import { accept, buildAccount, textBody } from '../../support/builders.ts'
 import { buildEndpoint } from '../../support/endpoints.ts'
+import { oldestRelease } from '../../support/oldest-postgres.ts'
 import { finishedTimeline, startTestService } from '../../support/service.ts'
 import { freshRedis } from '../../support/stores.ts'
 
@@ -15,7 +16,7 @@ test('the oldest PostgreSQL that is taken migrates, and a send goes through it',
   const folder = await temporaryFolder()
   const reaper = startReaper()
   onTestFinished(() => reaper.close())
-  const postgres = await startPostgres({ folder, reaper, folderToRemove: folder }, 'oldest')
+  const postgres = await startPostgres({ folder, reaper, folderToRemove: folder }, oldestRelease)
   onTestFinished(() => postgres.stop())
   await migrateDatabase(postgres.url)
   await migrateDatabase(postgres.url)
