@@ -21,7 +21,7 @@ const named =
 function proseOf(file: string): string {
   const text = readFileSync(file, 'utf8')
   if (!/\.(tsx?|mjs)$/.test(file)) return text
-  return [...text.matchAll(/\/\*.*?\*\/|\/\/.*$/gms)].map(([comment]) => comment).join('\n')
+  return [...text.matchAll(/\/\*.*?\*\/|\/\/[^\n]*/gs)].map(([comment]) => comment).join('\n')
 }
 
 test('every file that a comment or the docs name by its path exists', () => {
