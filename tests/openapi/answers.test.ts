@@ -6,7 +6,7 @@ import { eraseSends } from '../../db/support/erase.ts'
 import { replaySend } from '../../db/support/replays.ts'
 import { createApp } from '../../src/api/app.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
-import { exampleBodies } from '../../src/api/openapi/examples.ts'
+import { exampleBodies, exampleIds } from '../../src/api/openapi/examples.ts'
 import { faultyBody, incompatibleBody } from '../../src/api/openapi/refusals.ts'
 import { maxReceiptBytes } from '../../src/api/receipts/read-request.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
@@ -285,8 +285,10 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
   channelNotFound: (template) => send(template, textBody(), service, {}, absentId),
   keyUsedBefore: async (template) => {
     const headers = { 'Idempotency-Key': `for ${template}` }
-    await send(template, textBody('first'), service, headers)
-    return await send(template, textBody('second'), service, headers)
+    const first = await send(template, textBody('first'), service, headers)
+    const { body, ...answer } = await send(template, textBody('second'), service, headers)
+    const message = body.message.replace(first.body.requestId, exampleIds.firstRequestId)
+    return { ...answer, body: { ...body, message } }
   },
   tooManyRequests: async (template) => {
     await send(template, textBody(), narrow)
