@@ -114,10 +114,13 @@ function secretsOf({ user = '', pass = '' }: SmtpConfig): string[] {
   return [user, pass, `\0${user}\0${pass}`]
 }
 
-/** The text of all lines of a reply, without its codes. */
+/** Each is compared with the others, and a server may send any number of them. */
+const mostLines = 100
+
+/** The text of a reply's lines, without its codes. */
 function wordsOf(reply: string): string {
   const lines = reply
-    .split('\n')
+    .split('\n', mostLines)
     .map((line) => line.replace(/^\d{3}[ -]?(\d\.\d{1,3}\.\d{1,3}\b)?/, '').trim())
   return distinctTexts(lines).join(' ')
 }

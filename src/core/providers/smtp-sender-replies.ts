@@ -45,6 +45,7 @@ const codes: Record<string, SenderReply> = {
   '5.7.60': refused("the channel's user may not send as this from"),
   '5.7.232': daily,
   '5.7.233': daily,
+  '5.7.236': daily,
   '5.7.501': refused('the account is blocked, because it sent spam'),
   '5.7.502': refused('the account is blocked, because it sent spam'),
   '5.7.503': refused('the account is blocked, because it sent spam'),
@@ -67,6 +68,8 @@ const codes: Record<string, SenderReply> = {
  *   `451 Authentication failed: Maximum credits exceeded`, `451 You have exceeded your messaging limits`
  * - Google's relay: `550 5.7.1 Daily SMTP relay limit exceeded for customer`, `450 4.2.1 Peak SMTP relay limit exceeded`
  * - Microsoft: `554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException`
+ * - Mailgun: `420 Domain example.org is not allowed to send: Free accounts are for test purposes only`,
+ *   `421 Domain example.org is probationary and limited to 100 messages / hour`
  * - Zoho: `550 5.4.6 Unusual sending activity detected`
  * - SparkPost: `550 5.7.1 Unconfigured Sending Domain`, `550 5.7.1 Exceed Sending Limit (hourly)`
  * - Postmark: `The From address you supplied is not a Sender Signature`
@@ -80,23 +83,27 @@ const isRefused = [
   /\b(?:sender|from|sending domain|identity)\b[^.;]{0,60}\bnot (?:been |yet )*(?:verified|validated|confirmed|activated)\b/i,
   /\bverified sender identity\b|\bunauthenticated senders not allowed\b|\bunconfigured sending domain\b/i,
   /\bsender signature\b|\bSendAsDenied\b/i,
-  /\bnot (?:authori[sz]ed|allowed|permitted) to send (?:from|as|mails?|e-?mails?|messages?)\b/i,
-  /\b(?:sending|account)\b[^.;]{0,30}\b(?:is|was|been|has been)? ?(?:paused|suspended|deactivated)\b/i,
+  /\bnot (?:authori[sz]ed|allowed|permitted) to send(?::| (?:from|as|mails?|e-?mails?|messages?)\b)/i,
+  // Not any account: the contact's may be suspended, too.
+  /\b(?:sending|(?:your|sender|smtp) account)\b[^.;]{0,30}\b(?:paused|suspended|deactivated)\b/i,
 ]
 const isLimit = /limit|quota|credits|\bmax\b|maximum|exceed|\bonly \d+/i
 const isOfPeriod =
-  /\b(?:daily|hourly|monthly)\b|\b(?:per|an?|each|\/) ?(?:\d+ ?)?(?:second|minute|hour|day|month|h\b)s?|\b24 ?h/i
-const isOfDay = /\b(?:daily|monthly|credits)\b|\b(?:per|a|each) (?:day|month)\b|\b24 ?h/i
+  /\b(?:daily|hourly|monthly)\b|(?:(?<!\b(?:in|after|for|within) )\b(?:per|an?|each)|\/) ?(?:\d+ ?)?(?:second|minute|hour|day|month|h\b)s?|\b24 ?h/i
+const isOfDay = /\b(?:daily|monthly|credits)\b|(?:\b(?:per|a|each) |\/ ?)(?:day|month)\b|\b24 ?h/i
 const isOfSending =
   /\b(?:sending|sender|send|submission|outgoing|outbound|relay|messaging|e-?mail)s?(?: \w+){0,2}[ -]?(?:limit|quota|rate|overlimit)|SubmissionQuota|policy rejection.{0,3}quota|\bcredits exceeded/i
 const isTooFast =
-  /\btoo (?:many|much) (?:e-?mails?|mails?|messages|connections|recipients) (?:from|per|in)\b|\brate[ -]?limit|\bthrottling failure|\bunusual (?:rate|sending|amount|volume)/i
-/** A limit of the contact's mailbox, or of one mail's size. */
+  /\btoo (?:many|much) (?:e-?mails?|mails?|messages|connections|recipients) (?:from|per|in)\b(?! (?:\w+ )?(?:e-?mail|mail|message|thread)\b)|\brate[ -]?limit|\bthrottling failure|\bunusual (?:rate|sending|amount|volume)/i
+/** A limit of the contact's mailbox, or a delay of mails to it. */
 const isOfRecipient =
-  /\b(?:is|are) receiving\b|\b(?:can|may|could) receive\b|\breceive limit|\breceiving (?:rate|quota|limit)|\brecipient(?:'s|(?: mailbox)? (?:has|is)\b)|\brecipient thread|\bmailbox (?:is |for )?(?:full|over|quota|size)|over ?quota|user you are trying to contact/i
+  /\b(?:is|are) receiving\b|\b(?:can|may|could) receive\b|\breceive limit|\breceiving (?:rate|quota|limit)|\brecipient(?:'s|(?: mailbox)? (?:has|is)\b)|\brecipient thread|\b(?:for|to) (?:the |this )?recipient\b|\bgr[ae]y-?list|\bmailbox (?:is |for )?(?:full|over|quota|size)|over ?quota|user you are trying to contact/i
 /** Microsoft has both for a mailbox that gets too much, and the second one for a sender's limit, too. */
 const ofMailbox = ['5.2.121', '5.2.122']
-const isOfSize = /\bsizes?\b|\btoo (?:large|big|long)\b/i
+/** The codes of a contact's address or mailbox. */
+const isOfContact = /^[45]\.(?:1\.(?:[1236]|10)|2\.1)$/
+/** A limit of one mail. */
+const isOfMail = /\bsizes?\b|\btoo (?:large|big|long)\b|\b(?:attachments?|headers?)\b/i
 
 /**
  * What a reply says about the account that sends; undefined if it is about the mail, its recipient or the server.
@@ -118,7 +125,9 @@ function replyFor(enhanced = '', words: string): SenderReply | undefined {
   if (isOfRecipient.test(words)) return ofMailbox.includes(enhanced) ? tooManyToContact : known
   if (known) return known
   // A full mailbox may come with words such as "quota exceeded".
-  if (/\.2\.2$/.test(enhanced) || isOfSize.test(words)) return undefined
+  if (/\.2\.2$/.test(enhanced) || isOfMail.test(words)) return undefined
+  // Google's relay has 4.2.1 for its own limit, too.
+  if (isOfContact.test(enhanced) && !isOfSending.test(words)) return undefined
   if (isRefused.some((pattern) => pattern.test(words)))
     return refused(
       "the channel's from, or its account, is not allowed to send; verify it with the server's operator",

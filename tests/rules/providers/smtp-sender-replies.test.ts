@@ -63,6 +63,9 @@ describe("a limit of the sending account is the sender's, at every step, and is 
     ['550 Sender rate overlimit - 120.0 / 1h', 1],
     ['450 4.7.1 Error: too much mail from 192.0.2.1', undefined],
     ['550 5.7.0 Requested action not taken: too many emails per second', undefined],
+    ['421 4.7.0 Domain mg.example.org is probationary and limited to 100 messages / hour', 1],
+    ['421 4.7.0 Domain mg.example.org is limited to 100 messages / day', 4],
+    ['550 5.7.236 x', 4],
   ])('%s', async (reply, hours) => {
     for (const at of steps) {
       const outcome = await send({ at, reply })
@@ -87,6 +90,8 @@ describe('a sending account that is blocked or not verified holds the channel, a
     '550 Unauthenticated senders not allowed',
     '550 5.7.1 Unconfigured Sending Domain <example.org>',
     '554 5.7.1 The sender domain has not been validated',
+    '554 5.7.1 Your account has been suspended',
+    '550 Domain mg.example.org is not allowed to send: free accounts are for test purposes only',
   ])('%s', async (reply) => {
     for (const at of steps) {
       expect(await send({ at, reply }), at).toMatchObject({ outcome: 'channel_refused', fault: 'sender' })
@@ -124,9 +129,18 @@ test.each([
     'recipient',
   ],
   ['RCPT', '550 5.1.1 no such user', 'rejected', 'recipient'],
+  ['RCPT', '550 5.2.1 The email account that you tried to reach is suspended.', 'rejected', 'recipient'],
+  ['RCPT', '550 5.2.1 <ann@example.com>: this account has been suspended', 'rejected', 'recipient'],
+  ['RCPT', '550 5.1.1 Recipient address rejected: user account deactivated', 'rejected', 'recipient'],
+  ['RCPT', '550 the account is suspended', 'rejected', 'recipient'],
+  ['RCPT', '450 4.2.1 User has exceeded his mail quota, retry in a day', 'retry_later', 'recipient'],
+  ['RCPT', '451 4.7.1 Greylisting, come back in an hour, the limit is 24h', 'retry_later', 'recipient'],
+  ['RCPT', '450 4.7.1 rate limit exceeded for recipient ann@example.com', 'retry_later', 'recipient'],
   ['RCPT', '550 mailbox quota exceeded', 'rejected', 'recipient'],
   ['RCPT', '450 4.7.1 greylisted, try again in 5 minutes', 'retry_later', 'recipient'],
   ['end', '552 5.3.4 Message size exceeds the maximum sending limit per message', 'rejected', 'message'],
+  ['end', '554 5.6.0 mail header exceeds email limit', 'rejected', 'message'],
+  ['end', '552 message exceeds email attachment limit', 'rejected', 'message'],
   ['end', '554 5.7.1 Message rejected: too many links, spam score exceeded the limit', 'rejected', 'message'],
 ] as const)(
   'what is about the contact or the mail stays so: at %s, %s',
