@@ -38,26 +38,31 @@ const action = /^\s*(delivered|expanded|failed|expired|delayed|relayed)\b/i
 function recipientOf(fields: Fields, aboutMail: Fields, mail: Email): RecipientReport[] {
   const [, word] = action.exec(fields.get('action') ?? '') ?? []
   if (!word) return []
-  const status = codeIn(fields.get('status') ?? aboutMail.get('status') ?? '')
+  const [status = null] = codesIn(fields.get('status') ?? aboutMail.get('status') ?? '')
   const diagnostic = fields.get('diagnostic-code') ?? ''
   const [, reply] = /(?:^|[;\s:])([245]\d\d)(?=[ -]|$)/.exec(diagnostic) ?? []
-  const isVague = status === null || /\.0\.0$/.test(status)
+  const codes = status === null || isVague(status) ? codesIn(diagnostic) : []
   return [
     {
       action: word.toLowerCase(),
-      code: (isVague ? codeIn(diagnostic) : null) ?? status,
+      code: codes.find((code) => !isVague(code)) ?? status ?? codes[0] ?? null,
       reply: reply === undefined ? null : Number(reply),
       at: momentOf(fields.get('last-attempt-date') ?? mail.date),
     },
   ]
 }
 
-/** An enhanced status code, which is no part of an IP address. */
-const codeIn = (text: string): string | null =>
-  /(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?!\d|\.\d)/.exec(text)?.[0] ?? null
+/** Enhanced status codes, which are no part of an IP address. */
+const codesIn = (text: string): string[] =>
+  text.match(/(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?!\d|\.\d)/g) ?? []
 
-/** A UUID of version 7, as ours are. Those of others stand in addresses and envelope ids, too. */
-const ownId = /(?<![0-9a-f])[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9a-f])/gi
+const isVague = (code: string) => code.endsWith('.0.0')
+
+/**
+ * A UUID of version 7, as ours are. Those of others stand in addresses and envelope ids, too. Any letter may stand beside it, as in
+ * the return path `bounce{requestId}@example.org`.
+ */
+const ownId = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/gi
 
 function idsIn(places: readonly string[]): string[] {
   const ids = places.flatMap((place) => place.match(ownId) ?? []).map((id) => id.toLowerCase())

@@ -74,12 +74,11 @@ export function meaningOfBounce({
 }): string | undefined {
   const [, detail = ''] = /^[45]\.(7\.\d+)$/.exec(code ?? '') ?? []
   if (detail) return bounceOfPolicy.includes(detail) ? details[detail] : policy
-  const isOfLogin = code === null && reply !== null && loginReplies.includes(reply)
-  return isOfLogin
-    ? policy
-    : meaningOfReply({ providerCode: code ?? undefined, providerStatus: reply ?? undefined })
+  const known = meaningOfReply({ providerCode: code ?? undefined })
+  if (known !== undefined || reply === null) return known
+  return loginReplies.includes(reply) ? policy : meaningOfReply({ providerStatus: reply })
 }
 
 /** What mails lack that are refused by these: a signature, or a name or a permission of the server. */
 const bounceOfPolicy = ['7.1', '7.20', '7.23', '7.25', '7.26']
-const loginReplies = [530, 534, 535, 538]
+const loginReplies = [454, 530, 534, 535, 538]

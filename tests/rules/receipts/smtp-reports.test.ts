@@ -86,6 +86,7 @@ test.each([
   ['5.0.0', 'smtp; 550 unknown', '5.0.0'],
   ['5.0.0', 'smtp; 550 unknown at 5.1.2.3', '5.0.0'],
   ['5.1.1', 'smtp; 550 5.7.1 no', '5.1.1'],
+  ['5.0.0', "smtp; 550 5.0.0 550-'5.1.1 <a@x.de> no such user'", '5.1.1'],
   ['4.0.0 (undefined)', 'smtp; 451 4.4.1 no answer', '4.4.1'],
 ])('of the status %s and the diagnostic %s, the code is %s', async (status, diagnostic, code) => {
   const { receipts } = await read(
@@ -106,6 +107,22 @@ test.each(['5.7.0', '5.7.8', '5.7.9', '5.7.57', '5.7.501', '5.7.999'])(
     expect(receipts[0]?.reason).not.toMatch(/login|pass\b/)
   },
 )
+
+test.each([
+  ['5.0.0', '530 authentication required'],
+  ['5.5.0', '535 authentication failed'],
+  ['4.0.0', '454 TLS not available'],
+])('nor is one of %s with the reply %s', async (code, reply) => {
+  const { receipts } = await read(
+    reportOf(`Final-Recipient: rfc822; a@x.de\nAction: failed\nStatus: ${code}\nDiagnostic-Code: smtp; ${reply}\n`),
+  )
+  expect(receipts[0]?.reason).toMatch(/policy.*reputation/)
+})
+
+test.each(['bounce', 'b', '', 'b+'])('the return path may have anything beside the id: %j', async (part) => {
+  const mail = sample('no-message-fields').replaceAll(`bounce+${aRequestId}@`, `${part}${aRequestId}${part}@`)
+  expect((await read(mail)).receipts).toMatchObject([{ requestId: aRequestId }])
+})
 
 test('each id that may be ours is kept, in order; those of other versions are not', async () => {
   const foreign = '0197f3c2-0000-7abc-8def-0123456789ab'
