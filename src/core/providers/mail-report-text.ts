@@ -18,7 +18,7 @@ const recipientOfQmail = /^<[^<>\n]{1,320}>:[ \t]*$/m
 const replyWithCode = /(?<![\d.])(5[0-5]\d)[ -]{1,2}#?(5\.\d{1,3}\.\d{1,3})(?![\d]|\.\d)/
 /** Without an enhanced code, a number counts where a reply is announced, or begins a line. */
 const bareReply =
-  /(?:^[ \t]*|\b(?:said|says|replied|reply|responded|response|returned|answered|error)\b[^\n]{0,60}?[:'"(\n][ \t'"]*)(5[0-5]\d)(?=[ -])/im
+  /(?:^[ \t]*|\b(?:said|says|replied|reply|responded|response|returned|answered|error)\b[^\n]{0,60}?[:'"(\n][ \t'"]*)([45][0-5]\d)(?=[ -])/gim
 const passingReply = /(?:^|[\s:('"])4[0-5]\d[ -]#?4\.\d{1,3}\.\d{1,3}\b/m
 const codeAlone = /(?<![\d.])#?([45]\.\d{1,3}\.\d{1,3})(?![\d]|\.\d)/
 
@@ -34,7 +34,7 @@ export function readReportText(mail: Email): Omit<RecipientReport, 'at'> | undef
   const failed = { action: 'failed', code: quoted?.code ?? code, reply: quoted?.reply ?? null }
   if (headerOf(mail, 'x-failed-recipients').includes('@')) return failed
   if (isByQmail.test(text) && recipientOfQmail.test(text)) return failed
-  return isDeliveryReport(mail) && quoted && !passingReply.test(text) ? failed : undefined
+  return isDeliveryReport(mail) && quoted && !quotesPassing(text) ? failed : undefined
 }
 
 /** Other reports tell that a mail was read, or that it was complained about. */
@@ -47,9 +47,14 @@ function isDeliveryReport(mail: Email): boolean {
 function replyIn(text: string): { reply: number; code: string | null } | undefined {
   const [, reply, code] = replyWithCode.exec(text) ?? []
   if (reply && code) return { reply: Number(reply), code }
-  const [, bare] = bareReply.exec(text) ?? []
+  const bare = bareRepliesIn(text).find((number) => number.startsWith('5'))
   return bare ? { reply: Number(bare), code: null } : undefined
 }
+
+const bareRepliesIn = (text: string) => [...text.matchAll(bareReply)].map(([, number = '']) => number)
+
+const quotesPassing = (text: string) =>
+  passingReply.test(text) || bareRepliesIn(text).some((number) => number.startsWith('4'))
 
 function textOf({ text, html }: Email): string {
   const given = text?.trim() ? text : (html ?? '').slice(0, 5 * longestText).replaceAll(/<[^<>]*>/g, '\n')

@@ -57,6 +57,16 @@ test.each(['google-delay', 'quoted-passing-reply', 'quoted-in-forward', 'read-re
   },
 )
 
+test.each(['said: 451 try again later', '421 closing', '(reason: 450 4.2.0 busy)'])(
+  'nor is a text that quotes a reply of 4yz as well: %s',
+  async (passing) => {
+    for (const reply of ['550 unknown', '550 5.1.1 unknown']) {
+      const mail = sample('quoted-reply').replace(/550 5\.7\.1 .*/, `${reply}\r\n${passing}`)
+      expect(await read(mail), reply).toEqual({ receipts: [], unexpected: 1, unreadable: 0 })
+    }
+  },
+)
+
 test.each(['exim-no-part', 'google-no-part', 'qmail', 'quoted-reply'])(
   'a text counts only if the return path names the send: %s',
   async (name) => {
