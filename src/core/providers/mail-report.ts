@@ -53,8 +53,7 @@ function recipientOf(fields: Fields, aboutMail: Fields, mail: Email): RecipientR
 }
 
 /** Enhanced status codes, which are no part of an IP address. */
-const codesIn = (text: string): string[] =>
-  text.match(/(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?!\d|\.\d)/g) ?? []
+const codesIn = (text: string): string[] => text.match(/(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?!\d|\.\d)/g) ?? []
 
 const isVague = (code: string) => code.endsWith('.0.0')
 

@@ -124,7 +124,9 @@ test.each([
   ['4.0.0', '454 TLS not available'],
 ])('nor is one of %s with the reply %s', async (code, reply) => {
   const { receipts } = await read(
-    reportOf(`Final-Recipient: rfc822; a@x.de\nAction: failed\nStatus: ${code}\nDiagnostic-Code: smtp; ${reply}\n`),
+    reportOf(
+      `Final-Recipient: rfc822; a@x.de\nAction: failed\nStatus: ${code}\nDiagnostic-Code: smtp; ${reply}\n`,
+    ),
   )
   expect(receipts[0]?.reason).toMatch(/policy.*reputation/)
 })
