@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { cp, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -59,6 +59,7 @@ interface ProgramOptions {
 export async function buildPrograms(): Promise<void> {
   const tsc = join(projectRoot, 'node_modules/.bin/tsc')
   await promisify(execFile)(tsc, ['-p', 'tsconfig.bench.json'], { cwd: projectRoot })
+  await cp(join(projectRoot, 'db/migrations'), join(build, 'db/migrations'), { recursive: true })
 }
 
 let started = 0

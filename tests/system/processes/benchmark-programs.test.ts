@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { buildPrograms } from '../../bench/program.ts'
 
-test('the programs that the benchmark builds know the version of the service', async () => {
+test('the programs that the benchmark builds know the version of the service, and its migrations', async () => {
   await buildPrograms()
-  const built = new URL('../../../dist/bench/src/platform/version.js', import.meta.url)
-  const show = `console.log((await import('${built.href}')).version)`
+  const built = (path: string) => new URL(`../../../dist/bench/${path}.js`, import.meta.url).href
+  const show = `await import('${built('db/migrations')}'); console.log((await import('${built('src/platform/version')}')).version)`
   const { stdout } = await promisify(execFile)('node', ['--input-type=module', '--eval', show])
   expect(stdout.trim()).toBe(packageJson.version)
 }, 60_000)
