@@ -7,18 +7,19 @@ const longestText = 20_000
 /** Signs that a mail server goes on trying. In doubt a report means nothing. */
 const isDelay =
   /\bdelay(?:ed)?\b|\bwarning\b|\bwill (?:keep|continue|be (?:re)?tried|re-?try|try|attempt)\b|\bstill (?:trying|being|in (?:the )?queue|unable)\b|\bnot yet (?:been )?delivered\b|\bneed not (?:re-?send|do)|\bnot need to re-?send|\bno action is required|\bmore attempts?\b|\bfurther attempts? will\b/i
-/** Where the copy of the mail begins, or something that the report quotes. */
+/** Where the copy of the mail begins, or something that the report quotes. Not the commands of a session, as in `>>> DATA`. */
 const copyBegins =
-  /^(?:--- (?:Below this line|Enclosed|Undelivered)|-{2,} ?(?:This is a copy|Original message|Forwarded message|Begin forwarded)|Begin forwarded message|>)/im
-/** https://cr.yp.to/proto/qsbmf.txt */
-const isByQmail = /^\s*Hi\. (?:This is|The) /
+  /^(?:--- (?:Below this line|Enclosed|Undelivered)|-{2,} ?(?:This is a copy|Original message|Forwarded message|Begin forwarded)|Begin forwarded message|>(?!>> [A-Z]{4}\b))/im
+/** https://cr.yp.to/proto/qsbmf.txt, and Yahoo's words in its place. */
+const isByQmail =
+  /^\s*(?:Hi\. (?:This is|The) |Sorry, we were unable to deliver your message to the following address)/
 /** One recipient of it: `<ann@example.com>:`, and what happened in the lines after. */
 const recipientOfQmail = /^<[^<>\n]{1,320}>:[ \t]*$/m
 
-const replyWithCode = /(?<![\d.])(5[0-5]\d)[ -]{1,2}#?(5\.\d{1,3}\.\d{1,3})(?![\d]|\.\d)/
+const replyWithCode = /(?<![\d.])(5[0-5]\d)(?:[ -]{1,2}|: )#?(5\.\d{1,3}\.\d{1,3})(?![\d]|\.\d)/
 /** Without an enhanced code, a number counts where a reply is announced, or begins a line. */
 const bareReply =
-  /(?:^[ \t]*|\b(?:said|says|replied|reply|responded|response|returned|answered|error)\b[^\n]{0,60}?[:'"(\n][ \t'"]*)([45][0-5]\d)(?=[ -])/gim
+  /(?:^[ \t]*|\b(?:said|says|replied|reply|responded|response|returned|answered|error)\b[^\n]{0,60}?[:'"(\n][ \t'"]*)([45][0-5]\d)(?=[ -]|: )/gim
 const passingReply = /(?:^|[\s:('"])4[0-5]\d[ -]#?4\.\d{1,3}\.\d{1,3}\b/m
 const codeAlone = /(?<![\d.])#?([45]\.\d{1,3}\.\d{1,3})(?![\d]|\.\d)/
 

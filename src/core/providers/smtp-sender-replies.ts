@@ -82,10 +82,11 @@ const isRefused = [
   /\bemail address(?:es)? (?:is|are) not verified\b/i,
   /\b(?:sender|from|sending domain|identity)\b[^.;]{0,60}\bnot (?:been |yet )*(?:verified|validated|confirmed|activated)\b/i,
   /\bverified sender identity\b|\bunauthenticated senders not allowed\b|\bunconfigured sending domain\b/i,
-  /\bsender signature\b|\bSendAsDenied\b/i,
-  /\bnot (?:authori[sz]ed|allowed|permitted) to send(?::| (?:from|as|mails?|e-?mails?|messages?)\b)/i,
+  /\bsender signature\b|SendAsDenied/i,
+  // With "to", it is about one recipient, such as a closed list.
+  /\bnot (?:authori[sz]ed|allowed|permitted) to send(?: (?:from|as)\b|(?: (?:mails?|e-?mails?|messages?)\b)(?! to\b)| ?[:.;,]|$)/i,
   // Not any account: the contact's may be suspended, too.
-  /\b(?:sending|(?:your|sender|smtp) account)\b[^.;]{0,30}\b(?:paused|suspended|deactivated)\b/i,
+  /\b(?:sending|outgoing e?-?mails?|(?:your|sender|smtp) (?:\w+ )?account)\b[^.;]{0,30}\b(?:paused|suspended|deactivated|blocked)\b/i,
 ]
 const isLimit = /limit|quota|credits|\bmax\b|maximum|exceed|\bonly \d+/i
 const isOfPeriod =
@@ -104,6 +105,7 @@ const ofMailbox = ['5.2.121', '5.2.122']
 const isOfContact = /^[45]\.(?:1\.(?:[1236]|10)|2\.1)$/
 /** A limit of one mail. */
 const isOfMail = /\bsizes?\b|\btoo (?:large|big|long)\b|\b(?:attachments?|headers?)\b/i
+const address = /[^\s<>]{1,64}@[^\s<>]{1,255}/g
 
 /**
  * What a reply says about the account that sends; undefined if it is about the mail, its recipient or the server.
@@ -115,7 +117,8 @@ export function senderReplyOf(
   enhanced: string | undefined,
   words: string,
 ): SenderReply | undefined {
-  const found = replyFor(enhanced, words)
+  // An address may contain any word.
+  const found = replyFor(enhanced, words.replaceAll(address, ''))
   if (found?.outcome !== 'channel_refused' || status >= 500) return found
   return { outcome: 'retry_later', fault: 'sender', meaning: found.meaning }
 }

@@ -90,8 +90,10 @@ describe('a sending account that is blocked or not verified holds the channel, a
     '550 Unauthenticated senders not allowed',
     '550 5.7.1 Unconfigured Sending Domain <example.org>',
     '554 5.7.1 The sender domain has not been validated',
-    '554 5.7.1 Your account has been suspended',
-    '550 Domain mg.example.org is not allowed to send: free accounts are for test purposes only',
+    '554 5.2.0 STOREDRV.Submission.Exception:SendAsDeniedException.MapiExceptionSendAsDenied; Failed to process',
+    '550 5.4.6 Outgoing mail is blocked for this account',
+    '550 5.7.1 Domain example.org is not allowed to send: Free accounts are for test purposes only.',
+    '550 5.7.1 Your account has been suspended',
   ])('%s', async (reply) => {
     for (const at of steps) {
       expect(await send({ at, reply }), at).toMatchObject({ outcome: 'channel_refused', fault: 'sender' })
@@ -136,6 +138,13 @@ test.each([
   ['RCPT', '450 4.2.1 User has exceeded his mail quota, retry in a day', 'retry_later', 'recipient'],
   ['RCPT', '451 4.7.1 Greylisting, come back in an hour, the limit is 24h', 'retry_later', 'recipient'],
   ['RCPT', '450 4.7.1 rate limit exceeded for recipient ann@example.com', 'retry_later', 'recipient'],
+  ['RCPT', '550 5.1.1 <ann@example.com>: account has been deactivated', 'rejected', 'recipient'],
+  ['RCPT', '550 5.2.1 This account is suspended', 'rejected', 'recipient'],
+  ['RCPT', '550 ann@example.com: account suspended', 'rejected', 'recipient'],
+  ['RCPT', '550 <daily-limit@example.com>: no such user', 'rejected', 'recipient'],
+  ['RCPT', '550 You are not allowed to send mail to this address', 'rejected', 'recipient'],
+  ['RCPT', '550 5.7.1 You are not authorized to send messages to this list', 'rejected', 'recipient'],
+  ['RCPT', '450 Greylisted: at most one message per hour', 'retry_later', 'recipient'],
   ['RCPT', '550 mailbox quota exceeded', 'rejected', 'recipient'],
   ['RCPT', '450 4.7.1 greylisted, try again in 5 minutes', 'retry_later', 'recipient'],
   ['end', '552 5.3.4 Message size exceeds the maximum sending limit per message', 'rejected', 'message'],

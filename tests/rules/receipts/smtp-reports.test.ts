@@ -37,6 +37,8 @@ test.each([
   ['exim-no-part', '5.1.1', 'there is no such mailbox'],
   ['google-no-part', '550', expect.stringMatching(/no such mailbox/)],
   ['qmail', '5.1.1', 'there is no such mailbox'],
+  ['yahoo', '554', expect.stringMatching(/refused/)],
+  ['sendmail-no-part', '5.1.1', 'there is no such mailbox'],
   ['quoted-reply', '5.7.1', expect.stringMatching(/policy/)],
 ])('the report %s is read as failed, with its code', async (name, providerCode, reason) => {
   for (const mail of [sample(name), sample(name).replaceAll('\r\n', '\n')]) {
@@ -67,7 +69,7 @@ test.each(['said: 451 try again later', '421 closing', '(reason: 450 4.2.0 busy)
   },
 )
 
-test.each(['exim-no-part', 'google-no-part', 'qmail', 'quoted-reply'])(
+test.each(['exim-no-part', 'google-no-part', 'qmail', 'yahoo', 'quoted-reply'])(
   'a text counts only if the return path names the send: %s',
   async (name) => {
     const mail = sample(name).replaceAll(`bounce+${aRequestId}@`, 'bounces@')
