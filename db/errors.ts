@@ -14,6 +14,7 @@ const tooLate = 'LATE0'
 const lockTimeout = '55P03'
 /** Reachable, but not set up: no such database, no access, not migrated, or no longer the primary. */
 const notSetUpCodes = ['3D000', '28000', '28P01', '42P01', readOnly]
+const insufficientPrivilege = '42501'
 /** PostgreSQL ended an idle transaction and its connection, because this process was blocked. */
 const idleInTransaction = '25P03'
 /** A pooler mixed up prepared statements: there is none of that name, or there is one already. */
@@ -67,6 +68,11 @@ export function isNotConnected(error: unknown): boolean {
   if (!(cause instanceof Error)) return false
   const { code = '' } = cause as NodeJS.ErrnoException
   return notConnectedCodes.includes(code) || noConnection.test(cause.message)
+}
+
+/** Whether the role may not do what the statement does. */
+export function lacksPrivilege(error: unknown): error is Error {
+  return sqlState(error) === insufficientPrivilege
 }
 
 /** Whether PostgreSQL didn't answer the statement in time, so that its connection may hang. */

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import pg from 'pg'
 import { connectionString } from './connection-string.ts'
-import { isConflict } from './errors.ts'
+import { isConflict, lacksPrivilege } from './errors.ts'
 import { latestMigration, migrationsFolder, migrationsTable } from './migrations.ts'
-import { prepareForRole } from './session.ts'
+import { DatabaseFault, prepareForRole } from './session.ts'
 
 /** Any number that no other program uses for an advisory lock in this database. */
 const migrationLock = 7_091_500_211
@@ -16,17 +16,28 @@ const maxTries = 120
 /** An index of a large table takes longer than a role's statements may. */
 const withoutTimeLimit = 'set local statement_timeout = 0'
 
-/** Migrates the database to this release's schema. Concurrent calls run one after another; all but the first find nothing to do. */
+/**
+ * Migrates the database to this release's schema. Concurrent calls run one after another; all but the first find nothing to do.
+ *
+ * @throws DatabaseFault if the database is unfit, or the role lacks a privilege.
+ */
 export async function migrateDatabase(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: connectionString(url), connectionTimeoutMillis: 10_000 })
   await client.connect()
   try {
     for (let tries = 1; !(await runMigrations(client, tries === maxTries)); tries++) await sleep(pauseMs)
     await validateChecks(client)
+  } catch (error) {
+    throw lacksPrivilege(error) ? roleFault(error) : error
   } finally {
     await client.end()
   }
 }
+
+const roleFault = ({ message }: Error) =>
+  new DatabaseFault(
+    `DATABASE_URL: its role may not migrate (${message}); use one that owns the schema public and its tables, and the schema drizzle or has CREATE on the database`,
+  )
 
 /** @returns false if a table was in use for too long; on the last try, throws instead. */
 async function runMigrations(client: pg.Client, isLastTry: boolean): Promise<boolean> {

@@ -1,10 +1,12 @@
 import { isCertificateFault, isForOtherHost, isOutdated } from '../../db/connection-faults.ts'
-import { refusesDatabase, refusesLogin } from './redis-refusal.ts'
+import { refusesCommand, refusesDatabase, refusesLogin } from './redis-refusal.ts'
 
 /** The setting to check when Redis can't be reached: the log line's `check` field. */
 export function redisAdvice(error: Error): string {
   if (isForOtherHost(error)) return 'REDIS_URL: its host has to be the name that the certificate is for'
   if (isOutdated(error)) return "Redis's certificate, which is out of date: renew it"
+  if (refusesCommand(error))
+    return 'the rights of the user in REDIS_URL: it needs all commands and keys (ACL SETUSER … +@all ~*)'
   if (refusesDatabase(error))
     return 'REDIS_URL: the number of its database (`databases` in redis.conf says how many there are)'
   if (refusesLogin(error)) return 'REDIS_URL: its user name and password'

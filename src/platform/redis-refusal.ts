@@ -8,6 +8,9 @@ const noLogin = /^(WRONGPASS|NOAUTH|NOPERM|DENIED) /
 export const refusesDatabase = ({ name, command }: RedisError): boolean =>
   name === 'ReplyError' && command?.name === 'select'
 
+/** Whether its ACL forbids a command, a key or a channel. */
+export const refusesCommand = ({ message }: Error): boolean => /\bNOPERM\b/.test(message)
+
 /** Whether it refuses the user name or the password, or wants one. */
 export const refusesLogin = ({ name, message }: RedisError): boolean =>
   name === 'ReplyError' && noLogin.test(message)

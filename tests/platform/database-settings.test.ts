@@ -167,9 +167,13 @@ test('a role without CREATE on the database migrates where the schema drizzle is
   expect(await query(url, 'select from sends')).toEqual([])
 })
 
-test('a role without CREATE on the database can’t migrate without the schema drizzle', async () => {
+test('a role without CREATE on the database can’t migrate without the schema drizzle, and is told what it needs', async () => {
   const { url } = await poorRole(false)
-  await expect(migrateDatabase(url)).rejects.toThrow('permission denied for database')
+  const fault = connectionFault(await migrateDatabase(url).catch((error: unknown) => error))
+  expect(fault).toMatch(
+    /^DATABASE_URL: its role may not migrate \(permission denied for database .*\); .*schema drizzle/,
+  )
+  expect(fault).not.toContain('\n')
 })
 
 test('after migrations of another role, one without privileges on their list is ready', async () => {

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Logger, logWarning } from '../../src/platform/logger.ts'
+import { redisAdvice } from '../../src/platform/redis-advice.ts'
+import { refusesCommand } from '../../src/platform/redis-refusal.ts'
 import type { Shard } from '../../src/queue/shard.ts'
 import { tryAgainAfterMs } from '../steady-worker.ts'
 
@@ -37,7 +39,9 @@ export function queueFaults(log: Logger): QueueFaults {
   return {
     log(error, jobs = 'requestId') {
       if (refusal.test(error.message)) {
-        if (!refuses) logWarning(log, 'redis_refuses_writes', error, { tryingAgainEveryMs: tryAgainAfterMs })
+        const advice = refusesCommand(error) && { check: redisAdvice(error) }
+        if (!refuses)
+          logWarning(log, 'redis_refuses_writes', error, { tryingAgainEveryMs: tryAgainAfterMs, ...advice })
         refuses = true
         refusedAt = performance.now()
         return

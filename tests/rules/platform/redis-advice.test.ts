@@ -13,3 +13,11 @@ test.each([
 ])('after the error %s, the log says what to check', (code, advice) => {
   expect(redisAdvice(Object.assign(new Error(), { code })).startsWith(advice)).toBe(true)
 })
+
+test.each(['eval', 'select'])('a user that may not run %s: its rights', (name) => {
+  const error = Object.assign(new Error(`NOPERM this user has no permissions to run the '${name}' command`), {
+    name: 'ReplyError',
+    command: { name },
+  })
+  expect(redisAdvice(error)).toMatch(/^the rights of the user in REDIS_URL/)
+})

@@ -111,6 +111,15 @@ test('a Redis that became a replica is left as soon as its address leads to the 
   await traffic.expectSent([learns])
 })
 
+test('a user without the right to write is logged with the right that it needs', () => {
+  const lines: object[] = []
+  const faults = queueFaults(createLogger('info', { write: (line) => lines.push(JSON.parse(line)) }))
+  faults.log(new Error("NOPERM this user has no permissions to run the 'eval' command"))
+  expect(lines).toMatchObject([
+    { event: 'redis_refuses_writes', check: expect.stringMatching(/^the rights of the user in REDIS_URL/) },
+  ])
+})
+
 test('a period of refused writes is one log line, and each wake-up that fails one line with its requestId or endpointId', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
