@@ -28,10 +28,31 @@ export const callbackDelays = listed(settings.CALLBACK_RETRY_DELAYS_SECONDS.map(
 const totalMinutes = Math.floor(settings.RETRY_DELAYS_SECONDS.reduce((sum, delay) => sum + delay) / 60)
 export const totalRetryDelay = `${Math.floor(totalMinutes / 60)} h ${totalMinutes % 60} min`
 
-/** Holds a page of the docs to sentences with figures of the code: of limits that no setting has, or of their defaults. */
-export function quotes(page: string, sentences: readonly string[]): void {
-  const text = readFileSync(`docs/${page}.md`, 'utf8').replaceAll(/\s+/g, ' ')
-  test.each(sentences)(`docs/${page}.md quotes the code: “%s”`, (sentence) => {
-    expect(text.includes(sentence)).toBe(true)
+/** The text of each section of a page, by its heading; the text before the first has none. */
+function sectionsOf(page: string): Map<string, string> {
+  const text = readFileSync(`docs/${page}.md`, 'utf8')
+  const [, ...sections] = `\n## \n${text}`.split('\n## ')
+  return new Map(
+    sections.map((section) => {
+      const end = section.indexOf('\n')
+      return [section.slice(0, end), section.slice(end).replaceAll(/\s+/g, ' ')]
+    }),
+  )
+}
+
+/** Not as a part of another number. */
+function has(text: string, figure: string): boolean {
+  return new RegExp(`(?<!\\d|\\d[.,])${figure.replaceAll(/[^\w\s]/g, '\\$&')}(?!\\d|[.,]\\d)`).test(text)
+}
+
+/**
+ * Holds sections of a page to figures of the code: of limits that no setting has, or of defaults. With as few words as tell one
+ * figure of a section from another; the sentences are free.
+ */
+export function figures(page: string, expected: Record<string, readonly string[]>): void {
+  const sections = sectionsOf(page)
+  test.each(Object.entries(expected))(`docs/${page}.md has the figures of the code: %s`, (heading, all) => {
+    const text = sections.get(heading) ?? ''
+    expect(all.filter((figure) => !has(text, figure))).toEqual([])
   })
 }
