@@ -4,9 +4,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { eventually } from './wait.ts'
 
-/** Long enough for a start on a busy machine. */
-const withinMs = 60_000
-
 /** A command as a person or a supervisor starts it. */
 export interface Command {
   /** All its output. */
@@ -29,7 +26,7 @@ export interface Command {
 /** @param terminal whether it runs in one, in its foreground. */
 export function startCommand(
   [file = '', ...args]: string[],
-  options: { env: NodeJS.ProcessEnv; terminal: boolean; cwd?: string },
+  options: { env: NodeJS.ProcessEnv; terminal: boolean; cwd?: string; uid?: number; gid?: number },
 ): Command {
   const quoted = [file, ...args].map((part) => `'${part.replaceAll("'", `'\\''`)}'`).join(' ')
   const child: ChildProcess = options.terminal
@@ -51,16 +48,11 @@ export function startCommand(
   return {
     output: () => lines.join('\n'),
     logged: (event) =>
-      eventually(
-        event,
-        async () => {
-          const line = lines.find((each) => each.includes(`"event":"${event}"`))
-          return line !== undefined && JSON.parse(line.slice(line.indexOf('{')))
-        },
-        withinMs,
-      ).catch(fail),
-    printed: (text) =>
-      eventually(text, async () => lines.some((line) => line.includes(text)), withinMs).catch(fail),
+      eventually(event, async () => {
+        const line = lines.find((each) => each.includes(`"event":"${event}"`))
+        return line !== undefined && JSON.parse(line.slice(line.indexOf('{')))
+      }).catch(fail),
+    printed: (text) => eventually(text, async () => lines.some((line) => line.includes(text))).catch(fail),
     pids,
     signal(signal) {
       noteProcesses()
