@@ -1,20 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { insertSends, type RecordedSend } from '../../db/admission/accepts.ts'
 import type { NewSend } from '../../db/admission/new-send.ts'
-import { sends } from '../../db/schema.ts'
-import { buildNewSend } from '../support/batches.ts'
+import { idempotencyKeys, sends } from '../../db/schema.ts'
+import { type BatchedSend, buildNewSend } from '../support/batches.ts'
 import { type Account, buildAccount, buildChannel } from '../support/builders.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-
-beforeAll(async () => {
-  service = await startTestService()
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
 
 /** The fields of a send but for its channel, with usual defaults. */
 interface GivenSend extends Partial<NewSend> {
@@ -80,6 +75,45 @@ const inOneInsertWithKeys = (rows: readonly NewSend[]) => {
 }
 
 const someone = contact('+4915112345678')
+
+/** Another value of each field than `buildNewSend` gives it. */
+const otherFields = {
+  contact: contact('+4915187654321'),
+  message: { type: 'text', text: { value: 'Good morning' } },
+  flowId: uuidv7(),
+  closeConversation: true,
+  ordering: 'none',
+  expireAfterSeconds: 90,
+  idempotency: { hash: randomBytes(32).toString('hex'), fingerprint: randomBytes(32).toString('hex') },
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  sendAt: new Date('2100-01-01'),
+  reference: 'order 7',
+  ...tooLate,
+} satisfies Omit<Required<NewSend>, 'requestId' | 'accountId' | 'channelId'>
+
+/** What is stored of a send, apart from what differs with each one. */
+async function stored(send: BatchedSend) {
+  const requestId = uuidv7()
+  const { db } = service.runtime
+  await insertSends(db, [buildNewSend({ contact: someone, ...send, requestId })])
+  const [row] = await db.select().from(sends).where(eq(sends.requestId, requestId))
+  const keys = await db.select().from(idempotencyKeys).where(eq(idempotencyKeys.requestId, requestId))
+  if (!row) return undefined
+  const { seq, behind, lane, acceptedAt, nextAttemptAt, expiresAt, ...rest } = row
+  const isBounded = { hasLane: lane !== null, expires: expiresAt !== null }
+  return { ...rest, ...isBounded, requestId: '', keys: keys.length }
+}
+
+test.each(Object.keys(otherFields) as (keyof typeof otherFields)[])(
+  'a new send’s %s changes what is recorded',
+  async (field) => {
+    const { accountId, channelId } = await buildAccount(service)
+    const usual = await stored({ accountId, channelId })
+    expect(usual).toBeDefined()
+    expect(await stored({ accountId, channelId })).toEqual(usual)
+    expect(await stored({ accountId, channelId, [field]: otherFields[field] })).not.toEqual(usual)
+  },
+)
 
 test.each<[string, GivenSend[]]>([
   [

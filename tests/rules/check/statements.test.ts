@@ -1,8 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import '../../../db/admission/accepts.ts'
-import { fieldsAndTypes, fieldTypes } from '../../../db/admission/new-send.ts'
 import { statements } from '../../../db/statement.ts'
 
 const header = `-- The service's prepared statements, as PostgreSQL gets them. Written by \`npm run statements\`, not by hand:
@@ -67,13 +65,6 @@ test('a statement with three parameters or more says what each one is', () => {
       : parameters.filter((one) => !isNamed(one)).map((one) => `${name}: ${one}`)
   })
   expect(unnamed).toEqual([])
-})
-
-test.each(Object.keys(fieldTypes))('a new send’s %s is used by the statement that records it', (field) => {
-  const { text = '' } = statements.get('insert_keyed_sends') ?? {}
-  const used = text.replaceAll(/\s+/g, ' ').replace(fieldsAndTypes.replaceAll(/\s+/g, ' '), '')
-  expect(used).not.toContain(`${field}" uuid`)
-  expect(used).toMatch(new RegExp(`\\b${field}\\b`))
 })
 
 const changesState = /update sends\b[^;]*?\bset status = (?!'sending')|insert into sends \([^)]*\bstatus\b/
