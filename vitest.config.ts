@@ -3,8 +3,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const common = {
   /** No promises, but the ends of what hangs: far beyond what a busy machine takes. */
-  testTimeout: 90_000,
-  hookTimeout: 120_000,
+  testTimeout: 400_000,
+  hookTimeout: 300_000,
   /** What a test threw that couldn't see what it looks for (tests/support/standstill.ts). No other failure is tried again. */
   retry: { count: 3, condition: /^The machine stood still/ },
 }
@@ -20,12 +20,16 @@ class RulesFirst extends BaseSequencer {
 const inOneProcess = { isolate: false }
 /** Most files wait more than they compute: four keep two cores busy, and more would make each other miss their times. */
 const together = { maxWorkers: 4, sequence: { groupOrder: 0 } }
+/** Most start processes and wait, for leases to lapse or servers to come back: two keep two cores busy. */
+const inPairs = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 const stores = 'tests/support/global-setup.ts'
 const withBuild = ['tests/support/build.ts', stores]
-const inTurns = 'tests/system/{faults,clock}/**'
+const faults = 'tests/system/faults/**'
 const onCluster = 'tests/system/cluster/**'
+/** They hold the machine's pace against the clock. */
+const alone = ['tests/system/clock/*.test.ts', 'tests/system/faults/chaos.test.ts']
 
-/** Five tiers, by directory. `npm test` runs the first two, `npm run test:system` the others. */
+/** Six tiers, by directory. `npm test` runs the first two, `npm run test:system` the others. */
 export default defineConfig({
   test: {
     // What was compiled for an earlier run, as long as its source is the same: a run of one file starts a second sooner.
@@ -57,22 +61,20 @@ export default defineConfig({
           ...common,
           name: 'processes',
           include: ['tests/system/**/*.test.ts'],
-          exclude: [inTurns, onCluster],
+          exclude: [faults, onCluster, ...alone],
           globalSetup: withBuild,
-          // Each starts several processes, and waits for them: two keep two cores busy.
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
+          ...inOneProcess,
+          ...inPairs,
         },
       },
       {
         test: {
           ...common,
           name: 'system',
-          include: [`${inTurns}/*.test.ts`],
+          include: [`${faults}/*.test.ts`],
+          exclude: alone,
           globalSetup: withBuild,
-          // They strike processes under load, and hold answers against the clock: one after the other.
-          maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          ...inPairs,
         },
       },
       {
@@ -82,8 +84,17 @@ export default defineConfig({
           include: [`${onCluster}/*.test.ts`],
           globalSetup: withBuild,
           env: { STORES: 'cluster' },
-          ...together,
-          sequence: { groupOrder: 3 },
+          ...inPairs,
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'alone',
+          include: alone,
+          globalSetup: withBuild,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

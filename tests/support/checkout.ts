@@ -5,6 +5,14 @@ import { onTestFinished } from 'vitest'
 
 export const checkout = join(import.meta.dirname, '../..')
 
+/** A checkout with the build of the tests in place of that of `npm run build`. */
+export async function builtCheckout(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'built-checkout-'))
+  await symlink(String(process.env.SERVICE_BUILD), join(path, 'dist'))
+  for (const name of ['node_modules', 'package.json']) await symlink(join(checkout, name), join(path, name))
+  return path
+}
+
 /** A checkout of its own, to run dev in: this one's may be in use by somebody who works on it. */
 export async function aCheckout(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'dev-checkout-'))

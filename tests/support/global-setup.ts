@@ -13,14 +13,23 @@ declare module 'vitest' {
   }
 }
 
+/** Where a test run notes its servers, once one of its projects has begun to start them. */
+const variable = 'SERVERS_FILE'
+
 /**
  * One PostgreSQL and one Redis for a test run; every test file gets a database of its own in both. They start while the
  * first test files are imported (servers.ts).
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const shared = process.env[variable]
+  if (shared !== undefined) {
+    project.provide('serversFile', shared)
+    return async () => {}
+  }
   const folder = await temporaryFolder()
   const reaper = startReaper()
   const file = join(folder, 'servers.json')
+  process.env[variable] = file
   project.provide('serversFile', file)
   const started = start(folder, reaper)
   const noted = started.then(

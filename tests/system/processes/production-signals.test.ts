@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -7,21 +7,19 @@ import { type AddressInfo, createServer as createNetServer } from 'node:net'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { findSend } from '../../../db/support/sends.ts'
 import { type Account, accept, buildAccount, buildWebhookChannel, textBody } from '../../support/builders.ts'
-import { aCheckout } from '../../support/checkout.ts'
+import { aCheckout, builtCheckout } from '../../support/checkout.ts'
 import { type Command, startCommand } from '../../support/command.ts'
 import { startKeepAliveClient } from '../../support/keep-alive-client.ts'
 import { startTestService, type TestService, testSecrets } from '../../support/service.ts'
 import { eventually } from '../../support/wait.ts'
 
-// Processes take long to start on a machine that has much else to do.
-vi.setConfig({ testTimeout: 90_000 })
-
 const procfileWorker = /^worker: (.*)$/m.exec(readFileSync('Procfile', 'utf8'))?.[1] ?? ''
 const likeForeman = ['node', join(import.meta.dirname, '../../support/like-foreman.mjs')]
 
+let cwd: string
 let service: TestService
 let account: Account
 let receiver: Server
@@ -30,20 +28,21 @@ const calls: ServerResponse[] = []
 const started: Command[] = []
 
 beforeAll(async () => {
-  expect(spawnSync('npm', ['run', '-s', 'build']).status).toBe(0)
+  cwd = await builtCheckout()
   service = await startTestService()
   receiver = createServer((_request, response) => calls.push(response)).listen(0, '127.0.0.1')
   await once(receiver, 'listening')
   const owner = await buildAccount(service)
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
   account = { ...owner, channelId: await buildWebhookChannel(service, owner.accountId, url, 'hold') }
-}, 120_000)
+})
 afterEach(() => {
   for (const command of started.splice(0)) command.kill()
 })
 afterAll(async () => {
   receiver?.close()
   await service?.stop()
+  await rm(cwd, { recursive: true, force: true })
 })
 
 function start(command: string[], terminal: boolean): Command {
@@ -59,7 +58,7 @@ function start(command: string[], terminal: boolean): Command {
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
     SHELL: '/bin/sh',
   }
-  const running = startCommand(command, { env, terminal })
+  const running = startCommand(command, { env, terminal, cwd })
   started.push(running)
   return running
 }
@@ -160,7 +159,6 @@ test.each<[string, boolean, (npm: Command) => void]>([
     stop(npm)
     expect(await npm.ended()).toEqual({ code: 0, outlivedBy: [] })
   },
-  180_000,
 )
 
 const commandOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
