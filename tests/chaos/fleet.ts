@@ -93,11 +93,7 @@ export async function startFleet({ size, ...options }: FleetOptions): Promise<Fl
       await service.stop()
     },
     complete: async () => {
-      await eventually(
-        'all processes run',
-        async () => roles.every((role) => of(role).length >= size[role]),
-        60_000,
-      )
+      await eventually('all processes run', async () => roles.every((role) => of(role).length >= size[role]))
     },
     async replaceOldest(role) {
       const [oldest] = of(role)

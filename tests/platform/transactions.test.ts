@@ -68,13 +68,24 @@ test.concurrent('a failed transaction is rolled back, a successful one is commit
 test.concurrent('a transaction that its process leaves idle is aborted soon, and gives its locks back', async (context) => {
   const db = await connect(context, 2)
   await db.execute(sql`create table frozen as select 1 as id`)
-  const frozen = inTransaction(db, async (transaction) => {
-    await transaction.execute(sql`update frozen set id = 2`)
-    await sleep(4000)
-    await transaction.execute(sql`select 1`)
+  let thaw = () => {}
+  const thawed = new Promise<void>((resolve) => {
+    thaw = resolve
   })
-  const failed = frozen.catch((fault: unknown) => fault)
-  await inTransaction(db, (transaction) => transaction.execute(sql`update frozen set id = 3`))
+  let failed: Promise<unknown> = Promise.resolve()
+  await new Promise<void>((holdsLock) => {
+    const frozen = inTransaction(db, async (transaction) => {
+      await transaction.execute(sql`update frozen set id = 2`)
+      holdsLock()
+      await thawed
+      await transaction.execute(sql`select 1`)
+    })
+    failed = frozen.catch((fault: unknown) => fault)
+  })
+  await eventually('its lock', () =>
+    inTransaction(db, (transaction) => transaction.execute(sql`update frozen set id = 3`)).catch(() => false),
+  )
+  thaw()
   expect(isUnavailable(await failed)).toBe(true)
   expect((await db.execute(sql`select id from frozen`)).rows).toEqual([{ id: 3 }])
 })

@@ -16,7 +16,6 @@ export async function testServers() {
   const servers = await eventually(
     'the servers of the tests',
     async () => existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as Servers),
-    90_000,
   )
   if ('fault' in servers) throw new Error(servers.fault)
   return servers

@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream'
+import { afterAll } from 'vitest'
 import { connectDatabase } from '../../db/client.ts'
 import { createApp } from '../../src/api/app.ts'
 import { timeouts as production } from '../../src/api/client-timeouts.ts'
@@ -95,6 +96,13 @@ export async function startTestService(
   }
   const service = idle.take(settings) ?? (await startOnIdleStores(settings, timeouts))
   return { ...service, stop: once(() => idle.giveBack(service, settings)) }
+}
+
+/** A service for all tests of the file that calls this at its top. */
+export async function serviceOfFile(...given: Parameters<typeof startTestService>): Promise<TestService> {
+  const service = await startTestService(...given)
+  afterAll(() => service.stop())
+  return service
 }
 
 async function startOnIdleStores(

@@ -121,16 +121,12 @@ async function endedRows({ runtime, logs }: TestService, requestIds: readonly st
       .from(sends)
       .where(inArray(sends.requestId, [...requestIds]))
   let waiting: string[] = []
-  const rows = await eventually(
-    'the end of all',
-    async () => {
-      const rows = await found()
-      const ended = new Set(rows.filter(({ at }) => at).map(({ requestId }) => requestId))
-      waiting = requestIds.filter((id) => !ended.has(id))
-      return waiting.length === 0 && rows
-    },
-    80_000,
-  ).catch((error: Error) => {
+  const rows = await eventually('the end of all', async () => {
+    const rows = await found()
+    const ended = new Set(rows.filter(({ at }) => at).map(({ requestId }) => requestId))
+    waiting = requestIds.filter((id) => !ended.has(id))
+    return waiting.length === 0 && rows
+  }).catch((error: Error) => {
     const lines = logs.filter(({ requestId = '', level }) => waiting.includes(requestId) || level !== 'info')
     error.message += lines.map((line) => `\n${JSON.stringify(line)}`).join('')
     throw error

@@ -118,9 +118,7 @@ test.concurrent('once its time is over, workers let exactly one call through, an
   expect(await traffic.channelRow(channelId)).toMatchObject({ breakerOpenings: 0 })
 })
 
-test.concurrent('each probe that fails doubles the time until the next one, up to five minutes', {
-  timeout: 60_000,
-}, async (context) => {
+test.concurrent('each probe that fails doubles the time until the next one, up to five minutes', async (context) => {
   const traffic = await startTraffic(
     context,
     { RETRY_DELAYS_SECONDS: '0,0,0,0,0,0,0,3600' },

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { holdChannel, resumeChannel } from '../../db/accounts/channels.ts'
 import { beginAttempt, loseAttempt, rowOf } from '../support/attempts.ts'
+import { acceptBatch } from '../support/batches.ts'
 import { newContact } from '../support/builders.ts'
 import { countOf, loseWakeUp, wake, wakeUpOf } from '../support/queue.ts'
 import { soonReconciled } from '../support/service.ts'
@@ -128,10 +129,20 @@ test('fifty contacts with ten sends each, three workers and a provider that some
     (calls++ % 10 === 0 ? once : accepting)(request, response),
   )
   await traffic.startWorkers('a', 'b', 'c')
-  const contacts = Array.from({ length: 50 }, newContact)
-  const lanes = await Promise.all(contacts.map((contact) => traffic.sendLane(channelId, 10, contact)))
-  for (const row of await traffic.allEnded(lanes.flat())) expect(row).toMatchObject({ status: 'sent' })
-  for (const lane of lanes) {
+  const lanes = Array.from({ length: 50 }, () => ({ contact: newContact(), ids: [] as string[] }))
+  const { accountId } = traffic.account
+  // In five parts: the later ones are accepted while the first are called.
+  for (let part = 0; part < 5; part++) {
+    const two = lanes.flatMap(({ contact: value }) => {
+      const send = { accountId, channelId, contact: { type: 'phone', value } } as const
+      return [send, send]
+    })
+    const ids = await acceptBatch(traffic.service, two)
+    for (const [index, lane] of lanes.entries()) lane.ids.push(...ids.slice(2 * index, 2 * index + 2))
+  }
+  const all = lanes.flatMap(({ ids }) => ids)
+  for (const row of await traffic.allEnded(all)) expect(row).toMatchObject({ status: 'sent' })
+  for (const { ids: lane } of lanes) {
     // A retried one is called again before the next one is called.
     expect(traffic.orderOf(lane).filter((id, index, all) => id !== all[index - 1])).toEqual(lane)
   }

@@ -7,7 +7,7 @@ import { expectSooner, timed, unlessStoodStill } from '../../support/standstill.
 import { eventually } from '../../support/wait.ts'
 import type { Trial } from './trial-thread.ts'
 
-const open = (taskMs = 20_000) =>
+const open = (taskMs = 200_000) =>
   new Thread<Trial, string | Uint8Array>(new URL('./trial-thread.ts', import.meta.url), {
     workerData: 'given',
     taskMs,
@@ -104,13 +104,13 @@ test('a process whose thread is idle ends by itself', async () => {
   const url = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
   const script = `
     const { Thread } = await import(${url('../../../src/platform/thread.ts')})
-    const options = { workerData: 'given', taskMs: 20_000, resourceLimits: { maxOldGenerationSizeMb: 64 } }
+    const options = { workerData: 'given', taskMs: 200_000, resourceLimits: { maxOldGenerationSizeMb: 64 } }
     const thread = new Thread(new URL(${url('./trial-thread.ts')}), options)
     const awake = setInterval(() => {}, 1000)
     await thread.run({ echo: Uint8Array.of(1) })
     clearInterval(awake)
     console.log('answered')`
   const node = ['--import', 'tsx', '--input-type=module', '--eval', script]
-  const { stdout } = await promisify(execFile)(process.execPath, node, { timeout: 20_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, node, { timeout: 200_000 })
   expect(stdout.trim()).toBe('answered')
 })

@@ -13,7 +13,7 @@ test('there are as many connections to an origin as calls in flight to it, and l
   })
   const post = (url: string, count: number) =>
     Array.from({ length: count }, () =>
-      http.post({ url, headers: {}, body: 'x' }, AbortSignal.timeout(20_000)),
+      http.post({ url, headers: {}, body: 'x' }, AbortSignal.timeout(100_000)),
     )
   const [held, few] = [gate(), gate()]
   const calls = [...post(first.at(held.behaviour), 50), ...post(second.at(few.behaviour), 3)]

@@ -56,7 +56,7 @@ export function describeProvider(name: ProviderName, open: () => Promise<Harness
     })
     afterAll(() => harness.stop())
 
-    async function call(behaviour: FakeServer, changes: Partial<Delivery<unknown>> = {}, withinMs = 10_000) {
+    async function call(behaviour: FakeServer, changes: Partial<Delivery<unknown>> = {}, withinMs = 100_000) {
       const delivery = await harness.arrange(behaviour, buildDelivery(rules, harness.goodConfig, changes))
       const sent = await timed(async () => ({
         outcome: await harness.provider.send(delivery, AbortSignal.timeout(withinMs)),

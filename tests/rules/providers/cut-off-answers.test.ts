@@ -46,7 +46,7 @@ async function outcomeOf(name: keyof typeof codes, status: string) {
   const baseUrl = receiver.at(answerRawAndClose(head + body))
   const config = rules.config.parse({ ...credentials[name], baseUrl })
   const delivery = buildDelivery(rules, config)
-  return await (provider as Provider).send(delivery, AbortSignal.timeout(5000))
+  return await (provider as Provider).send(delivery, AbortSignal.timeout(100_000))
 }
 
 test.each(['twilio', 'whatsapp-cloud'] as const)(

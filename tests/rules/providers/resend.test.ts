@@ -71,7 +71,7 @@ async function send(parts: Partial<Delivery<unknown>> = {}, changes: object = {}
   const before = emulator.calls.length
   const config: ResendConfig = rules.config.parse({ ...emulator.config, ...changes })
   const delivery = { ...buildDelivery(rules, config, parts), config }
-  const outcome = await resend(http).send(delivery, AbortSignal.timeout(10_000))
+  const outcome = await resend(http).send(delivery, AbortSignal.timeout(100_000))
   return { outcome, delivery, calls: emulator.calls.slice(before) }
 }
 

@@ -36,7 +36,7 @@ afterAll(async () => {
   await media.close()
 })
 
-async function send(by = config, to = 'ann@example.com', withinMs = 20_000) {
+async function send(by = config, to = 'ann@example.com', withinMs = 100_000) {
   const changes = { contact: { type: 'email', value: to } } as const
   const delivery = buildDelivery(rules, by, changes) as Delivery<SmtpConfig>
   const outcome = await provider.send(delivery, AbortSignal.timeout(withinMs))

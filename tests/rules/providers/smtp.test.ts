@@ -96,7 +96,7 @@ function sendable(message: Delivery<unknown>['message']): Delivery<unknown>['mes
 }
 
 /** As a worker hands it to the provider: with the content of its link. */
-async function asDispatched(delivery: Delivery<unknown>, withinMs = 20_000): Promise<Delivery<unknown>> {
+async function asDispatched(delivery: Delivery<unknown>, withinMs = 100_000): Promise<Delivery<unknown>> {
   const dispatched = await fetchedFor(delivery, withinMs)
   if ('outcome' in dispatched) throw new Error(dispatched.outcome)
   return dispatched
@@ -116,7 +116,7 @@ interface Attempt extends Partial<Delivery<unknown>> {
   config?: Partial<SmtpConfig>
 }
 
-async function send(parts: Attempt = {}, answers: SmtpAnswer[] = [], withinMs = 20_000, tls = {}) {
+async function send(parts: Attempt = {}, answers: SmtpAnswer[] = [], withinMs = 100_000, tls = {}) {
   emulator.answerNext(...answers)
   const before = emulator.calls.length
   const config = { ...rules.config.parse(emulator.config), ...parts.config }

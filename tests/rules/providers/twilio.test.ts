@@ -191,7 +191,7 @@ async function send(parts: Partial<Delivery<unknown>> = {}, configChanges: objec
   const before = emulator.calls.length
   const config = rules.config.parse({ ...emulator.config, ...configChanges })
   const delivery = { ...buildDelivery(rules, config, parts), config }
-  const outcome = await twilio(http, linkTo, receiptsOf).send(delivery, AbortSignal.timeout(5000))
+  const outcome = await twilio(http, linkTo, receiptsOf).send(delivery, AbortSignal.timeout(100_000))
   return { outcome, delivery, calls: emulator.calls.slice(before) }
 }
 

@@ -74,7 +74,7 @@ async function send(parts: Partial<Delivery<unknown>> = {}, changes: object = {}
   const before = emulator.calls.length
   const config: VonageConfig = rules.config.parse({ ...emulator.config, ...changes })
   const delivery = { ...buildDelivery(rules, config, parts), config }
-  const outcome = await vonage(http, linkTo).send(delivery, AbortSignal.timeout(5000))
+  const outcome = await vonage(http, linkTo).send(delivery, AbortSignal.timeout(100_000))
   return { outcome, delivery, calls: emulator.calls.slice(before) }
 }
 
@@ -276,7 +276,7 @@ describe('an application', () => {
     const tokenAt = async (minutes: number) => {
       now = Date.now() + minutes * 60_000
       const delivery = { ...buildDelivery(rules, config), config }
-      await provider.send(delivery, AbortSignal.timeout(5000))
+      await provider.send(delivery, AbortSignal.timeout(100_000))
       return emulator.calls.at(-1)?.headers.authorization
     }
     const first = await tokenAt(0)

@@ -81,7 +81,7 @@ function openClient(changes: Partial<HttpClientOptions> = {}): HttpClient {
   return client
 }
 
-function open(changes: Partial<HttpClientOptions> = {}, withinMs = 20_000) {
+function open(changes: Partial<HttpClientOptions> = {}, withinMs = 100_000) {
   const provider = webhook(openClient(changes))
   return async (to: string | Behaviour, parts: Partial<Delivery<unknown>> = {}) => {
     const url = typeof to === 'string' ? to : receiver.at(to)
@@ -219,7 +219,7 @@ test.each<[string, Partial<Delivery<unknown>>]>([
 ])('a receiver that refuses what docs/reference/api.md does not document accepts %s', async (_, parts) => {
   const emulator = await startWebhookEmulator()
   const delivery = buildDelivery(rules, emulator.config, parts) as Delivery<WebhookConfig>
-  const outcome = await webhook(openClient()).send(delivery, AbortSignal.timeout(20_000))
+  const outcome = await webhook(openClient()).send(delivery, AbortSignal.timeout(100_000))
   await emulator.stop()
   expect(outcome).toMatchObject({ outcome: 'sent', providerMessageId: `received-${delivery.requestId}` })
 })
@@ -228,7 +228,7 @@ test('with two secrets each verifies by itself, in the order of the list', async
   const other = `whsec_${Buffer.alloc(32, 'other').toString('base64')}`
   const config = { url: receiver.at(accept), secret: [other, secret] }
   const delivery = buildDelivery(rules, config) as Delivery<WebhookConfig>
-  expect(await webhook(openClient()).send(delivery, AbortSignal.timeout(20_000))).toMatchObject({
+  expect(await webhook(openClient()).send(delivery, AbortSignal.timeout(100_000))).toMatchObject({
     outcome: 'sent',
   })
   const [call] = receiver.callsOf(delivery.requestId)

@@ -90,7 +90,7 @@ const configOf = (changes: object = {}): WhatsAppCloudConfig =>
 async function send(
   parts: Partial<Delivery<unknown>> = {},
   answers: WhatsAppAnswer[] = [],
-  limit = AbortSignal.timeout(20_000),
+  limit = AbortSignal.timeout(100_000),
 ) {
   far.answerNext(...answers)
   const delivery = buildDelivery(rules, configOf(), parts) as Delivery<WhatsAppCloudConfig>

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { smtpReceipts } from '../../../src/core/providers/smtp-receipts.ts'
 import type { ReceiptRequest } from '../../../src/core/receipt.ts'
 import { deliveryReport } from '../../../src/dev/emulators/smtp-reports.ts'
+import { cpuMsOf } from '../../support/cpu-time.ts'
 import { aRequestId, contactMail, describeReceipts } from './contract.ts'
 
 const config = {
@@ -140,11 +141,12 @@ test('of a report of very many recipients, the first 100 are read', async () => 
 test('the longest mail that comes is read in time', async () => {
   const long = sample('postfix').replace('\r\nHello', `\r\n${'x'.repeat(76)}`.repeat(40_000))
   const deep = `${'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n'.repeat(20_000)}`
-  const startedAt = performance.now()
-  await smtpReceipts.read(posted(long), config)
-  await smtpReceipts.read(posted(deep), config)
   // Anyone may send such a mail. `\r` ends a line for a pattern, but not in a mail.
   const wide = sample('postfix').replace('\r\nAction:', `\r\nX:${' '.repeat(3_000_000)}x\ry\r\nAction:`)
-  expect((await read(wide)).receipts).toMatchObject([{ requestId: aRequestId, kind: 'undelivered' }])
-  expect(performance.now() - startedAt).toBeLessThan(5000)
+  const took = await cpuMsOf(async () => {
+    await smtpReceipts.read(posted(long), config)
+    await smtpReceipts.read(posted(deep), config)
+    expect((await read(wide)).receipts).toMatchObject([{ requestId: aRequestId, kind: 'undelivered' }])
+  })
+  expect(took).toBeLessThan(5000)
 })

@@ -7,6 +7,7 @@ import {
 } from '../../../src/core/providers/twilio-receipts.ts'
 import type { ReceiptRequest } from '../../../src/core/receipt.ts'
 import { statusCallback } from '../../../src/dev/emulators/twilio-reports.ts'
+import { cpuMsOf } from '../../support/cpu-time.ts'
 import { aRequestId, contactPhone, describeReceipts } from './contract.ts'
 
 const { getExpectedTwilioSignature, validateRequest } = twilioPackage
@@ -85,16 +86,15 @@ describeReceipts('twilio', {
 
 const isProven = (request: ReceiptRequest) => twilioReceipts.isProven(request, parsedConfig)
 
-test('a form of up to 1,000 fields is proven; one of more is refused at once, before it is known who sent it', () => {
+test('a form of up to 1,000 fields is proven; one of more is refused at once, before it is known who sent it', async () => {
   const form = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 'x']))
   expect(isProven(signed(form(1000)))).toBe(true)
   expect(isProven(signed(form(1001)))).toBe(false)
   const names = Array.from({ length: 700_000 }, (_, index) => index.toString(36))
-  const request = { ...signed({}), body: Buffer.from(names.join('&')) }
-  const startedAt = performance.now()
-  expect(isProven(request)).toBe(false)
-  expect(performance.now() - startedAt).toBeLessThan(1000)
+  const body = Buffer.from(names.join('&'))
+  const took = await cpuMsOf(() => expect(isProven({ ...signed({}), body })).toBe(false))
+  expect(took).toBeLessThan(1000)
 })
 
 test('Twilio’s own example is proven: https://www.twilio.com/docs/usage/security', () => {

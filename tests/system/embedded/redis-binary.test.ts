@@ -9,8 +9,6 @@ import { cacheName, debianBinary } from '../../../src/dev/embedded/debian-binary
 import { unpackDebianPackage } from '../../../src/dev/embedded/debian-package.ts'
 import { redisBinary, redisPackage } from '../../../src/dev/embedded/redis-binary.ts'
 
-vi.setConfig({ testTimeout: 180_000 })
-
 const hasApt = spawnSync('apt-get', ['--version']).status === 0
 
 afterEach(() => vi.unstubAllEnvs())

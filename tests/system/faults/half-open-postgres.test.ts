@@ -34,4 +34,4 @@ test('half-open connections to PostgreSQL fail some requests for some seconds, a
   for (const each of answers) expectSooner(each, longestAnswerMs)
   await eventually('its call', async () => traffic.callsOf([requestId]).length > 0, calledWithinMs)
   await traffic.expectSent([requestId])
-}, 90_000)
+})

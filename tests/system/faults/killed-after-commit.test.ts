@@ -68,4 +68,4 @@ test('the repeat of a batch whose API was killed between the commit and the answ
   expect(await sendsOf(service, account)).toHaveLength(99)
   expect(await scheduledOf(service, account)).toHaveLength(1)
   await api.stop()
-}, 90_000)
+})

@@ -72,4 +72,4 @@ test('a send whose worker process was killed while it waited to close the conver
   ])
   const logged = service.logsOf(requestId).filter(({ event }) => event === 'attempt_lost')
   expect(logged).toMatchObject([{ attempt: 1, outcome: 'not_called', reason }])
-}, 90_000)
+})

@@ -79,7 +79,6 @@ test.each([
     expect(logged('queue_fault')).toEqual([])
     expect(logged('reconcile_failed').length).toBeLessThanOrEqual(1)
   },
-  60_000,
 )
 
 test('a Redis that became a replica is left as soon as its address leads to the new master, although its connections stay', async (context) => {

@@ -1,13 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Command, startCommand } from '../../support/command.ts'
 import { testSecrets } from '../../support/service.ts'
 import { freshStores, type Stores } from '../../support/stores.ts'
 import { startTlsStores, type TlsStores } from '../../support/tls-stores.ts'
-
-// Processes take long to start on a machine that has much else to do.
-vi.setConfig({ testTimeout: 90_000 })
 
 let stores: Stores
 let taken: Server

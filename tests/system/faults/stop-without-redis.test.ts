@@ -43,4 +43,4 @@ test('a worker whose Redis is away records the outcomes of its calls and stops i
   await service.runtime.db.update(permits).set({ validUntil: new Date(0) })
   await service.startWorker('another')
   await traffic.expectSent([...limited, ...lane])
-}, 60_000)
+})

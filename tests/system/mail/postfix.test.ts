@@ -41,7 +41,7 @@ describe.runIf(canRunPostfix)('Postfix', () => {
   async function send(parts: Partial<Delivery<unknown>> = {}) {
     const contact = { type: 'email', value: 'ann@example.com', name: 'Ann "A" Ä' } as const
     const delivery = buildDelivery(rules, config, { contact, ...parts, config }) as Delivery<SmtpConfig>
-    const outcome = await provider.send(delivery, AbortSignal.timeout(20_000))
+    const outcome = await provider.send(delivery, AbortSignal.timeout(100_000))
     return { outcome, requestId: delivery.requestId }
   }
 

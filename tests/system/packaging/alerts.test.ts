@@ -24,7 +24,7 @@ let promtool: Binary
 // The package is fetched the first time.
 beforeAll(async () => {
   promtool = await promtoolBinary()
-}, 180_000)
+})
 
 function run(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(promtool.file, args, {

@@ -127,7 +127,7 @@ async function start(name: string, place: Place): Promise<Redis> {
 async function run(name: string, place: Place): Promise<string> {
   const [file = '', ...args] = commandOf(name, place)
   const env = await environment(name, place)
-  const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 })
+  const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 200_000 })
   const [printed, errors, [code]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
@@ -226,14 +226,10 @@ test('the profile sentinel fails over to the replica', async () => {
     return (others as unknown[]).length === 2 && (replicas as unknown[]).length === 1
   })
   await kill('redis')
-  await eventually(
-    'the switch',
-    async () => {
-      const [, port] = (await ask('get-master-addr-by-name')) as [string, string]
-      return Number(port) === replicaPort
-    },
-    60_000,
-  )
+  await eventually('the switch', async () => {
+    const [, port] = (await ask('get-master-addr-by-name')) as [string, string]
+    return Number(port) === replicaPort
+  })
 })
 
 test('each service of a profile keeps its data in a volume of its own, but the one that makes the Cluster', () => {

@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { migrateDatabase } from '../../../db/migrate.ts'
 import { type Binary, debianBinary } from '../../../src/dev/embedded/debian-binary.ts'
 import { freePort } from '../../../src/dev/embedded/free-port.ts'
@@ -16,8 +16,6 @@ import { type NameServer, startNameServer } from '../../support/name-server.ts'
 import { testSecrets } from '../../support/service.ts'
 import { freshStores, type Stores } from '../../support/stores.ts'
 import { eventually } from '../../support/wait.ts'
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 
 const config = readFileSync(join(import.meta.dirname, '../../../ops/haproxy.cfg'), 'utf8')
 const withinMs = 60_000

@@ -34,7 +34,7 @@ beforeAll(async () => {
     versionOutput: /^systemd \d+/,
     advice: 'put it on PATH, e.g. with `apt-get install systemd`.',
   })
-}, 180_000)
+})
 
 /** What systemd says of the units, with Node.js where it is here, and other units in place of the system's own. */
 async function faultsOf(change: (text: string) => string = (text) => text): Promise<string> {

@@ -10,4 +10,4 @@ test('the programs that the benchmark builds know the version of the service, an
   const show = `await import('${built('db/migrations')}'); console.log((await import('${built('src/platform/version')}')).version)`
   const { stdout } = await promisify(execFile)('node', ['--input-type=module', '--eval', show])
   expect(stdout.trim()).toBe(packageJson.version)
-}, 60_000)
+})

@@ -4,14 +4,12 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../../src/dev/embedded/free-port.ts'
 import { aCheckout, checkout } from '../../support/checkout.ts'
 import { eventually } from '../../support/wait.ts'
 
-vi.setConfig({ testTimeout: 240_000 })
-
-const withinMs = 100_000
+const withinMs = 200_000
 const { DATABASE_URL: _database, REDIS_URL: _redis, ...environment } = process.env
 const env = { ...environment, NODE_OPTIONS: '' }
 

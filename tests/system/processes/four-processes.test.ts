@@ -44,7 +44,7 @@ beforeAll(async () => {
   }
   const options = { entry: 'src/server.ts', readyEvent: 'listening', environment, reaper }
   apis = await Promise.all(Array.from({ length: processes }, () => startService(options)))
-}, 90_000)
+})
 
 afterAll(async () => {
   await Promise.all((apis ?? []).map((api) => api.stop()))
@@ -83,15 +83,11 @@ async function burst<T extends { answers: { status: number }[] }>(
   send: () => Promise<T>,
   ready: () => Promise<unknown> = allCountInRedis,
 ): Promise<T> {
-  return await eventually(
-    'a burst without a 503',
-    async () => {
-      await ready()
-      const sent = await send()
-      return count(sent.answers, 503) === 0 && sent
-    },
-    60_000,
-  )
+  return await eventually('a burst without a 503', async () => {
+    await ready()
+    const sent = await send()
+    return count(sent.answers, 503) === 0 && sent
+  })
 }
 
 const count = (answers: { status: number }[], status: number) =>

@@ -51,8 +51,6 @@ beforeAll(async () => {
     }),
   )
   // Each has its first connection by then, and no send of the tests has to wait for it.
-  const headers = { Authorization: `Bearer ${seed.apiKey}` }
-  const read = async () => (await fetch(`${apiUrl}/v1/messages/${absentId}`, { headers })).status === 404
   await eventually('the API', read)
   const collected = async () => (await scrapeAt(metricsUrls.admin)).value('outbound_collector_up') === 2
   await eventually('the admin process', collected)
@@ -73,6 +71,7 @@ async function send(body: object, apiKey = seed.apiKey) {
 
 test('a send moves the counters of every process that handles it', async () => {
   const secretText = 'Nobody else is to read this'
+  const startedAt = performance.now()
   const contact = newContact()
   const accepted = await send(textBody(secretText, contact))
   const rejected = await send(textBody(secretText, '+15550100103'))
@@ -93,7 +92,8 @@ test('a send moves the counters of every process that handles it', async () => {
   expect(worker.value('outbound_accept_to_sent_seconds_count', { provider })).toBe(1)
   const took = worker.value('outbound_accept_to_sent_seconds_sum', { provider }) ?? 0
   expect(took).toBeGreaterThan(0)
-  expect(took).toBeLessThan(30)
+  // Both count the same seconds.
+  expect(took).toBeLessThan((performance.now() - startedAt) / 1000)
   expect(worker.value('outbound_claim_batch_sends_sum')).toBeGreaterThanOrEqual(2)
   expect(worker.value('outbound_outcome_batch_sends_sum')).toBe(2)
   expect(worker.value('outbound_worker_slots')).toBe(1000)
@@ -128,7 +128,14 @@ test('a send counts as in flight as long as its call takes', async () => {
   await eventually('nothing is in flight any more', async () => (await inFlight()) === 0)
 })
 
+const read = async () => {
+  const headers = { Authorization: `Bearer ${seed.apiKey}` }
+  return (await fetch(`${apiUrl}/v1/messages/${absentId}`, { headers })).status === 404
+}
+
 test.each(kinds)('%s shows its metrics and those of every process, and no others', async (kind) => {
+  // An idle API closes its connections to PostgreSQL.
+  expect(await read()).toBe(true)
   const { names, value } = await scrapeAt(metricsUrls[kind])
   const defined = createMetrics(kind)
     .registry.getMetricsAsArray()
@@ -137,7 +144,7 @@ test.each(kinds)('%s shows its metrics and those of every process, and no others
   expect(value('outbound_redis_connected')).toBe(1)
   expect(value('outbound_redis_breaker_open')).toBe(0)
   expect(value('outbound_database_connections_max')).toBeGreaterThan(5)
-  expect(value('outbound_database_connections')).toBeGreaterThanOrEqual(0)
+  expect(value('outbound_database_connections')).toBeGreaterThan(0)
   expect(value('outbound_faults_total', { level: 'error' })).toBe(0)
   expect(value('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0)
 })
@@ -155,5 +162,4 @@ test.each(kinds)(
     expect(ours.length).toBeGreaterThan(5)
     expect(check(`${ours.join('\n')}\n`)).toMatchObject({ status: 0, stderr: '' })
   },
-  180_000,
 )

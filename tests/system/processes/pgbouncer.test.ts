@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { connectDatabase } from '../../../db/client.ts'
 import { isUnavailable } from '../../../db/errors.ts'
 import { migrateDatabase } from '../../../db/migrate.ts'
@@ -12,9 +12,6 @@ import { finishedTimeline, startTestService, type TestService, testSecrets } fro
 import { freshStores, type Stores } from '../../support/stores.ts'
 import { startTcpProxy } from '../../support/tcp-proxy.ts'
 import { eventually } from '../../support/wait.ts'
-
-// Processes take long to start on a machine that has much else to do.
-vi.setConfig({ testTimeout: 90_000 })
 
 const firstOne = ownPgbouncer()
 /** With the settings with which it keeps no prepared statements. */
@@ -183,16 +180,12 @@ describe.skipIf(newer === undefined)('in transaction mode, with max_prepared_sta
       for (let i = 0; i < sends / clients; i++) await accept(service, account, textBody())
     }
     await Promise.all(Array.from({ length: clients }, client))
-    await eventually(
-      'all sent',
-      async () => {
-        const { rows } = await service.runtime.db.$client.query(
-          'select status, count(*)::int from sends group by status',
-        )
-        return rows.length === 1 && rows[0].status === 'sent' && rows[0].count === sends
-      },
-      60_000,
-    )
+    await eventually('all sent', async () => {
+      const { rows } = await service.runtime.db.$client.query(
+        'select status, count(*)::int from sends group by status',
+      )
+      return rows.length === 1 && rows[0].status === 'sent' && rows[0].count === sends
+    })
     const faults = service.logs.filter(({ level }) => level !== 'info')
     expect(faults).toEqual([])
     const looks = await Promise.all(

@@ -27,7 +27,7 @@ beforeAll(async () => {
     ADMIN_PORT: '0',
   }
   expect(run('build')).toMatchObject({ status: 0 })
-}, 120_000)
+})
 
 async function emptyDatabase(): Promise<string> {
   const url = new URL((await testServers()).postgresUrl)
@@ -92,7 +92,7 @@ test('the built API and worker deliver a send that the built admin process shows
   } finally {
     expect([await api.stop(), await worker.stop(), await admin.stop()]).toEqual([0, 0, 0])
   }
-}, 60_000)
+})
 
 /** The body is large enough for the parser thread, whose file has to be in the build. */
 async function sendTo(url: string, { apiKey, channelId }: Seed): Promise<string> {

@@ -27,9 +27,13 @@ export const isOneAway = (shards: readonly Shard[]): boolean => shards.length > 
  * One grant looks at a page of a channel's due sends. If it can't grant all free permits there, the next grant goes on with the
  * next page, at once.
  */
-export function besideAway({ db, shards }: Queues & Needs<'db'>, times: GrantTimes) {
+export function besideAway(
+  { db, shards }: Queues & Needs<'db'>,
+  times: GrantTimes,
+  againAfterMs = searchAgainAfterMs,
+) {
   /** Of each channel, the last send of the page before. */
-  const searchedUntil = new LRUCache<string, DueSend>({ max: watchedChannels, ttl: searchAgainAfterMs })
+  const searchedUntil = new LRUCache<string, DueSend>({ max: watchedChannels, ttl: againAfterMs })
 
   return async (channelIds: readonly string[]): Promise<GrantedBesideAway[]> => {
     const away = new Set(shards.filter(isAway))
