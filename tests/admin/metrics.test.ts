@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { holdChannel, updateChannel } from '../../db/accounts/channels.ts'
 import { openBreaker } from '../../db/delivery/breakers.ts'
 import { createAdminApp } from '../../src/admin/app.ts'
@@ -16,17 +16,11 @@ import {
   textBody,
 } from '../support/builders.ts'
 import { type Scrape, scrapeAt } from '../support/scrape.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 /** By a process that has read nothing yet. */
 async function scrapeAfresh(): Promise<Scrape> {

@@ -1,19 +1,13 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { media, sends } from '../../db/schema.ts'
-import { type Account, buildAccount, post, request, sameBody } from '../support/builders.ts'
+import { buildAccount, post, request, sameBody } from '../support/builders.ts'
 import { inTime } from '../support/expect-error.ts'
 import { wakeUpOf } from '../support/queue.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 const onePixelPng =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -1,31 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { apiKeys } from '../../db/schema.ts'
 import { mintApiKey } from '../../src/core/api-key.ts'
-import {
-  type Account,
-  type Answer,
-  buildAccount,
-  buildKey,
-  post,
-  request,
-  textBody,
-} from '../support/builders.ts'
+import { type Answer, buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectNothingAccepted, holdings } from '../support/expect-error.ts'
 import { rawRequest } from '../support/raw-http.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { StoodStill, timed } from '../support/standstill.ts'
+import { serviceOfFile, startTestService } from '../support/service.ts'
+import { expectSooner, StoodStill, spanBetween, timed } from '../support/standstill.ts'
 import { closedPort, startSilentServer } from '../support/tcp-proxy.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService({ AUTH_FAILURE_LIMIT: '1000000' })
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile({ AUTH_FAILURE_LIMIT: '1000000' })
+const account = await buildAccount(service)
 
 const absentId = '01890000-0000-7000-8000-000000000000'
 
@@ -193,7 +179,7 @@ describe('in use', () => {
       .where(eq(apiKeys.id, keyId))
     const changedAt = performance.now()
     while (await readable(apiKey)) {
-      expect(performance.now() - changedAt).toBeLessThan(5000)
+      expectSooner(spanBetween(changedAt, performance.now()), 5000)
       await sleep(100)
     }
   })

@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Account, buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectNothingAccepted } from '../support/expect-error.ts'
 import { rawRequest } from '../support/raw-http.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
-let reader: Account
-let sender: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-  const { accountId } = account
-  reader = { ...account, ...(await buildKey(service, accountId, { permissions: ['messages:read'] })) }
-  sender = { ...account, ...(await buildKey(service, accountId, { permissions: ['messages:send'] })) }
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
+const { accountId } = account
+const reader = { ...account, ...(await buildKey(service, accountId, { permissions: ['messages:read'] })) }
+const sender = { ...account, ...(await buildKey(service, accountId, { permissions: ['messages:send'] })) }
 
 const absentId = '01890000-0000-7000-8000-000000000000'
 

@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Account, type Answer, buildAccount, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectFault, expectNothingAccepted } from '../support/expect-error.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
-let stranger: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-  stranger = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
+const stranger = await buildAccount(service)
 
 const absentId = '01890000-0000-7000-8000-000000000000'
 

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, type Answer, buildAccount, post, textBody } from '../support/builders.ts'
+import { expect, test } from 'vitest'
+import { type Answer, buildAccount, post, textBody } from '../support/builders.ts'
 import { expectError, holdings } from '../support/expect-error.ts'
 import { rawRequest } from '../support/raw-http.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 const absentId = '01890000-0000-7000-8000-000000000000'
 const others = (...taken: string[]) =>

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Account, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { expectError, expectNothingAccepted, holdings } from '../support/expect-error.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 import { expectAccepted, expectReplay, newKey, postKeyed, postKeyedInBody } from './keyed.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 const first = textBody('Hello', '+4915112345678')
 const usedFor = (requestId: string) =>

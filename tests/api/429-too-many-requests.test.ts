@@ -1,22 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import { type Answer, buildAccount, buildKey, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectNothingAccepted, holdings, inTime } from '../support/expect-error.ts'
 import { redisReady } from '../support/redis-ready.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile, startTestService, type TestService } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 import { freshRedis, isOnCluster } from '../support/stores.ts'
 import { closedPort, startSilentServer, startTcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
 
-let service: TestService
-
-beforeAll(async () => {
-  service = await startTestService({ RATE_LIMIT_POINTS: '3', RATE_LIMIT_WINDOW_SECONDS: '60' })
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile({ RATE_LIMIT_POINTS: '3', RATE_LIMIT_WINDOW_SECONDS: '60' })
 
 const absentId = '01890000-0000-7000-8000-000000000000'
 const longestAnswerMs = 1500

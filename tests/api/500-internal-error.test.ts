@@ -1,17 +1,11 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, buildAccount, post, request, textBody } from '../support/builders.ts'
+import { expect, test } from 'vitest'
+import { buildAccount, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectNothingAccepted } from '../support/expect-error.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 async function withoutTable(work: () => Promise<void>) {
   const { db } = service.runtime

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { recordReceipts } from '../../db/receipts.ts'
 import { sends } from '../../db/schema.ts'
 import { cancelSend } from '../../db/support/cancel.ts'
@@ -18,30 +18,16 @@ import {
   rowOf,
   timelineOf,
 } from '../support/attempts.ts'
-import {
-  type Account,
-  type Answer,
-  accept,
-  buildAccount,
-  buildChannel,
-  buildKey,
-  textBody,
-} from '../support/builders.ts'
+import { type Answer, accept, buildAccount, buildChannel, buildKey, textBody } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
 import { deliverAs } from '../support/deliver-as.ts'
 import { expectError } from '../support/expect-error.ts'
 import { cancel, inSeconds, makeDue, moveDue, scheduledOf } from '../support/later.ts'
 import { buildReceipt } from '../support/receipts.ts'
-import { finishedTimeline, neverReconciled, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, neverReconciled, serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService({ RETRY_DELAYS_SECONDS: '3600,3600,3600' })
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile({ RETRY_DELAYS_SECONDS: '3600,3600,3600' })
+const account = await buildAccount(service)
 
 /** Follows a wake-up of the send. @returns what the sandbox got. */
 async function wakeUp(requestId: string) {

@@ -1,18 +1,12 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, buildAccount, textBody } from '../support/builders.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { expect, test } from 'vitest'
+import { buildAccount, textBody } from '../support/builders.ts'
+import { serviceOfFile, startTestService, type TestService } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 async function open({ url }: TestService): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')

@@ -2,23 +2,19 @@ import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createApp } from '../../src/api/app.ts'
 import { listen, portOf, stopListening } from '../../src/api/listen.ts'
 import { buildAccount } from '../support/builders.ts'
 import { startKeepAliveClient } from '../support/keep-alive-client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 import { eventually } from '../support/wait.ts'
 
 const stops = 10
 const clients = 8
 
-let service: TestService
-beforeAll(async () => {
-  service = await startTestService()
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
 
 async function startApi() {
   const server = await listen(createApp(service.api), service.api, { host: '127.0.0.1', port: 0 })

@@ -1,11 +1,11 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { media, sandboxMessages } from '../../db/schema.ts'
 import { type Account, buildAccount, buildKey, post, sameBody } from '../support/builders.ts'
 import { holdings } from '../support/expect-error.ts'
 import { samples } from '../support/media-samples.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, serviceOfFile } from '../support/service.ts'
 import {
   ageKey,
   expectAccepted,
@@ -17,13 +17,9 @@ import {
   sendsOf,
 } from './keyed.ts'
 
-let service: TestService
 let account: Account
 
-beforeAll(async () => {
-  service = await startTestService()
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
 
 const hour = 3600
 

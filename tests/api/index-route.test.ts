@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { request } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-
-beforeAll(async () => {
-  service = await startTestService()
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
 
 test('the root of the API lists its routes, and each of them exists', async () => {
   const { status, body, headers } = await request(service, '/')

@@ -1,45 +1,39 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { createApp } from '../../src/api/app.ts'
 import { mintMediaLink } from '../../src/core/media-link.ts'
 import { openSmtpEmulator } from '../../src/dev/emulators/smtp.ts'
 import { timelineOf } from '../support/attempts.ts'
-import { type Account, accept, buildAccount, sameBody } from '../support/builders.ts'
+import { accept, buildAccount, sameBody } from '../support/builders.ts'
 import { inSeconds } from '../support/later.ts'
 import { samples } from '../support/media-samples.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, serviceOfFile } from '../support/service.ts'
 import { newKey, postKeyed } from './keyed.ts'
 
 const absentId = '01890000-0000-7000-8000-000000000000'
 
-let service: TestService
 /** Sends the requests. */
-let account: Account & { mailChannelId: string }
 /** Another account, whose channels, flows and sends the requests name. */
-let stranger: Account & { mailChannelId: string; requestId: string; mediaRequestId: string }
 
-beforeAll(async () => {
-  service = await startTestService({ PUBLIC_BASE_URL: 'https://messages.example.com' })
-  account = await buildAccountWithMail()
-  const owner = await buildAccountWithMail()
-  const { mailChannelId: channelId } = owner
-  await setTemplate(service.runtime.db, {
-    channelId,
-    name: 'theirs',
-    definition: { subject: 'x', text: 'x' },
-  })
-  const media = { mediaType: 'image', base64: samples.png.toString('base64') }
-  stranger = {
-    ...owner,
-    requestId: await accept(service, owner, { ...sameBody(), closeConversation: true }),
-    mediaRequestId: await accept(service, owner, { ...sameBody(), message: { type: 'media', media } }),
-  }
+const service = await serviceOfFile({ PUBLIC_BASE_URL: 'https://messages.example.com' })
+const account = await buildAccountWithMail()
+const owner = await buildAccountWithMail()
+const { mailChannelId: channelId } = owner
+await setTemplate(service.runtime.db, {
+  channelId,
+  name: 'theirs',
+  definition: { subject: 'x', text: 'x' },
 })
-afterAll(() => service.stop())
+const media = { mediaType: 'image', base64: samples.png.toString('base64') }
+const stranger = {
+  ...owner,
+  requestId: await accept(service, owner, { ...sameBody(), closeConversation: true }),
+  mediaRequestId: await accept(service, owner, { ...sameBody(), message: { type: 'media', media } }),
+}
 
 async function buildAccountWithMail() {
   const owner = await buildAccount(service)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import { listSends } from '../../db/support/list.ts'
 import type { ListCursor } from '../../src/core/list-query.ts'
@@ -28,15 +28,10 @@ import {
   moveDue,
   postBatch,
 } from '../support/later.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 import { timed, unlessStoodStill } from '../support/standstill.ts'
 
-let service: TestService
-
-beforeAll(async () => {
-  service = await startTestService()
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
 
 test('it lists sends of both tables, newest first, each as its timeline without events', async () => {
   const account = await buildAccount(service)

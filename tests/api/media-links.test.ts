@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { mintMediaLink } from '../../src/core/media-link.ts'
-import { type Account, accept, buildAccount, post, request, textBody } from '../support/builders.ts'
+import { accept, buildAccount, post, request, textBody } from '../support/builders.ts'
 import { expectError, expectFault, requestIdForm } from '../support/expect-error.ts'
 import { samples } from '../support/media-samples.ts'
-import { startTestService, type TestService, testSecrets } from '../support/service.ts'
+import { serviceOfFile, startTestService, testSecrets } from '../support/service.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
-
-let service: TestService
-let account: Account
 
 const key = Buffer.from(testSecrets.CREDENTIALS_KEY, 'base64')
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-beforeAll(async () => {
-  service = await startTestService({ PUBLIC_BASE_URL: 'https://messages.example.com/' })
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile({ PUBLIC_BASE_URL: 'https://messages.example.com/' })
+const account = await buildAccount(service)
 
 const inMs = (ms: number) => new Date(Date.now() + ms)
 

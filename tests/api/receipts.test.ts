@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { deleteChannel } from '../../db/accounts/deleted-channels.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
@@ -19,7 +19,7 @@ import {
   whatsAppConfig,
   whatsAppReport,
 } from '../support/receipts.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile, startTestService } from '../support/service.ts'
 import { freshRedis } from '../support/stores.ts'
 import { webhookSecret } from '../support/webhook-receiver.ts'
 
@@ -40,23 +40,15 @@ const smtpConfig = {
 }
 const webhookConfig = { url: 'https://example.com/messages', secret: webhookSecret }
 
-let service: TestService
-let owner: Account
-let whatsApp: Account
-let counts: ReturnType<typeof receiptCounts>
-
 const channelOf = async (provider: ProviderName, config: object, account = owner): Promise<Account> => ({
   ...account,
   channelId: await buildProviderChannel(service, account.accountId, provider, config),
 })
 
-beforeAll(async () => {
-  service = await startTestService({ PUBLIC_BASE_URL: publicBaseUrl, AUTH_FAILURE_LIMIT: '1000000' })
-  owner = await buildAccount(service)
-  whatsApp = await channelOf('whatsapp-cloud', whatsAppConfig)
-  counts = receiptCounts(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile({ PUBLIC_BASE_URL: publicBaseUrl, AUTH_FAILURE_LIMIT: '1000000' })
+const owner = await buildAccount(service)
+const whatsApp = await channelOf('whatsapp-cloud', whatsAppConfig)
+const counts = receiptCounts(service)
 
 const sent: AttemptOutcome = { outcome: 'sent', providerStatus: 200 }
 const sentSend = (by: Account, contact?: string) =>

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Caller } from '../../db/accounts/api-keys.ts'
 import { insertSends, insertSendWithMedia } from '../../db/admission/accepts.ts'
 import { connectDatabase } from '../../db/client.ts'
@@ -10,8 +10,8 @@ import { media, sends } from '../../db/schema.ts'
 import { recorder } from '../../src/api/send/record.ts'
 import { Deadline } from '../../src/platform/deadline.ts'
 import { buildNewSend } from '../support/batches.ts'
-import { type Account, accept, buildAccount } from '../support/builders.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { accept, buildAccount } from '../support/builders.ts'
+import { serviceOfFile } from '../support/service.ts'
 import { waitingForLocks } from '../support/stores.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
@@ -26,14 +26,8 @@ const bothKinds = [
 const kibibyte = 1024
 const late = new Date('2020-01-01')
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 const buildRow = (more: object = {}) => buildNewSend({ ...account, ...more })
 const insert = (row: ReturnType<typeof buildRow>, content: Buffer, db = service.runtime.db) =>

@@ -1,24 +1,18 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { setTemplate } from '../../db/accounts/templates.ts'
 import { sends } from '../../db/schema.ts'
-import { type Account, buildAccount, buildChannel, post, request } from '../support/builders.ts'
+import { buildAccount, buildChannel, post, request } from '../support/builders.ts'
 import { expectError, expectFault, expectNothingAccepted } from '../support/expect-error.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-
-let service: TestService
-let account: Account
+import { serviceOfFile } from '../support/service.ts'
 
 const definition = { text: 'Dear {{name}}, your code is {{ code }}.' }
 const variable = (key: string, value = 'x') => ({ key, value })
 const exact = [variable('name', 'Ann'), variable('code', '1234')]
 
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-  await setTemplate(service.runtime.db, { channelId: account.channelId, name: 'greeting', definition })
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
+await setTemplate(service.runtime.db, { channelId: account.channelId, name: 'greeting', definition })
 
 function templateBody(variables?: object[] | null, name = 'greeting') {
   const template = variables === undefined ? { name } : { name, variables }

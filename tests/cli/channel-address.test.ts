@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { listChannels } from '../../db/accounts/channels.ts'
-import { type Account, buildAccount } from '../support/builders.ts'
+import { buildAccount } from '../support/builders.ts'
 import { runCliWith } from '../support/cli.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 import { webhookSecret } from '../support/webhook-receiver.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 const webhook = (url: string) => ({ url, secret: webhookSecret })
 const whatsApp = (baseUrl: string) => ({ phoneNumberId: '1234567890', accessToken: 'token', baseUrl })

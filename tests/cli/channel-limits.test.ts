@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createAccount } from '../../db/accounts/accounts.ts'
 import { listChannels } from '../../db/accounts/channels.ts'
 import { callRate, limit } from '../../src/cli/arguments.ts'
 import { buildChannel } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let accountId: string
-let channelId: string
-
-beforeAll(async () => {
-  service = await startTestService()
-  accountId = await createAccount(service.runtime.db, 'Acme')
-  channelId = await buildChannel(service, accountId)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const accountId = await createAccount(service.runtime.db, 'Acme')
+const channelId = await buildChannel(service, accountId)
 
 /** Runs a command that has to succeed. */
 async function ask(...args: string[]) {

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { mintApiKey } from '../../src/core/api-key.ts'
 import { openConfig } from '../../src/core/sealed-config.ts'
 import { post, request, textBody } from '../support/builders.ts'
 import { startCli } from '../support/cli.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-
-beforeAll(async () => {
-  service = await startTestService()
-  await service.startWorker()
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+await service.startWorker()
 
 const cli = (args: string[], settings = {}) => startCli(service, settings, ...args).ended
 

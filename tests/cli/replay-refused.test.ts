@@ -1,21 +1,15 @@
 import { eq } from 'drizzle-orm'
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { media } from '../../db/schema.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { attemptedSend, beginAttempt, rowOf, timelineOf } from '../support/attempts.ts'
-import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 const rejected: AttemptOutcome = { outcome: 'rejected', fault: 'recipient', reason: 'no such number' }
 

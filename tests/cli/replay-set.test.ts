@@ -1,24 +1,18 @@
 import { asc, eq, inArray } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { media, sends } from '../../db/schema.ts'
 import { replaySends } from '../../db/support/replay-sets.ts'
 import { buildSendRow, namesOf, rowOf, timelineOf } from '../support/attempts.ts'
 import { type Account, buildAccount, buildChannel } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
 const perSecond = 20
 /** None. */
 const skipped = { expired: 0, refused: 0 }
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 const withChannel = async () => ({ ...account, channelId: await buildChannel(service, account.accountId) })
 

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { sends } from '../../db/schema.ts'
 import { replaySends, tryReplay } from '../../db/support/replay-sets.ts'
@@ -17,17 +17,11 @@ import {
 } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { runCli, startCli } from '../support/cli.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  // Two attempts each.
-  service = await startTestService({ RETRY_DELAYS_SECONDS: '1000' })
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+// Two attempts each.
+const service = await serviceOfFile({ RETRY_DELAYS_SECONDS: '1000' })
+const account = await buildAccount(service)
 
 const refusal: AttemptOutcome = {
   outcome: 'rejected',
@@ -284,4 +278,4 @@ test('a set of many thousands is replayed page by page, with the same counts as 
   })
   expect(await replaySends(db, set)).toEqual(all)
   expect(await replaySends(db, set)).toEqual({ ...all, replayed: 0 })
-}, 60_000)
+})

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { findTemplate } from '../../db/accounts/templates.ts'
-import { type Account, buildAccount, buildChannel, post } from '../support/builders.ts'
+import { buildAccount, buildChannel, post } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 function set(channelId: string, name: string, definition: object | string) {
   const json = typeof definition === 'string' ? definition : JSON.stringify(definition)

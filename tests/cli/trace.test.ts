@@ -1,30 +1,17 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { channels } from '../../db/schema.ts'
 import { findExplanation } from '../../db/support/explanation.ts'
 import { explain } from '../../src/core/explanation/explain.ts'
 import { buildTimeline } from '../../src/core/timeline.ts'
 import { insertBatch, laneOf } from '../support/batches.ts'
-import {
-  type Account,
-  accept,
-  buildAccount,
-  buildChannel,
-  newContact,
-  textBody,
-} from '../support/builders.ts'
+import { accept, buildAccount, buildChannel, newContact, textBody } from '../support/builders.ts'
 import { runCli, startCli } from '../support/cli.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, serviceOfFile } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 const trace = (...args: string[]) => startCli(service, {}, 'trace', ...args)
 

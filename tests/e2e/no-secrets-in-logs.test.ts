@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createChannel } from '../../db/accounts/channels.ts'
 import type { ProviderRules } from '../../src/core/provider.ts'
 import { providerRules } from '../../src/core/providers/index.ts'
@@ -18,7 +18,7 @@ import { dumpDatabase, dumpRedis } from '../support/dumps.ts'
 import { buildEndpoint, endpointRow } from '../support/endpoints.ts'
 import { samples } from '../support/media-samples.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
-import { finishedTimeline, startTestService, type TestService, testSecrets } from '../support/service.ts'
+import { finishedTimeline, serviceOfFile, testSecrets } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
 const content = 'Zebrastreifen'
@@ -28,17 +28,11 @@ const address = 'knusperhaus@example.com'
 const secret = `whsec_${Buffer.from('a secret that is 32 bytes long!!').toString('base64')}`
 const hostileField = `field-${content}`
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService({
-    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
-    PUBLIC_BASE_URL: 'http://127.0.0.1:1',
-  })
-  account = await buildAccount(service)
+const service = await serviceOfFile({
+  ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+  PUBLIC_BASE_URL: 'http://127.0.0.1:1',
 })
-afterAll(() => service.stop())
+const account = await buildAccount(service)
 
 /** Fails in every way, and repeats in its answers what it was sent. @returns its URL. */
 async function openFailingReceiver(): Promise<string> {

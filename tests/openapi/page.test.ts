@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { request } from '../support/builders.ts'
 import { expectError } from '../support/expect-error.ts'
 import { document, documentSettings } from '../support/openapi.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile, startTestService } from '../support/service.ts'
 
-let service: TestService
-
-beforeAll(async () => {
-  service = await startTestService({
-    PUBLIC_BASE_URL: documentSettings.PUBLIC_BASE_URL ?? '',
-    RATE_LIMIT_POINTS: String(documentSettings.RATE_LIMIT_POINTS),
-  })
+const service = await serviceOfFile({
+  PUBLIC_BASE_URL: documentSettings.PUBLIC_BASE_URL ?? '',
+  RATE_LIMIT_POINTS: String(documentSettings.RATE_LIMIT_POINTS),
 })
-afterAll(() => service.stop())
 
 async function get(path: string, init: RequestInit = {}) {
   const response = await fetch(new URL(path, service.url), init)

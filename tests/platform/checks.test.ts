@@ -3,7 +3,7 @@ import { is } from 'drizzle-orm'
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
 import pg from 'pg'
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { insertSends } from '../../db/admission/accepts.ts'
 import type { NewSend } from '../../db/admission/new-send.ts'
 import { connectDatabase } from '../../db/client.ts'
@@ -11,17 +11,12 @@ import { migrateDatabase } from '../../db/migrate.ts'
 import * as schema from '../../db/schema.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { buildAccount } from '../support/builders.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 import { freshDatabase } from '../support/stores.ts'
 
-let service: TestService
-
-beforeAll(async () => {
-  service = await startTestService()
-  const account = await buildAccount(service)
-  await insertSends(service.runtime.db, [buildNewSend(account)])
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
+await insertSends(service.runtime.db, [buildNewSend(account)])
 
 const send = (set: string) => `update sends set ${set}`
 const channel = (set: string) => `update channels set ${set}`

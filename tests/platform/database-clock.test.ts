@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { connectDatabase } from '../../db/client.ts'
 import { DatabaseClock } from '../../db/clock.ts'
-import { type Account, accept, buildAccount, post, textBody } from '../support/builders.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { accept, buildAccount, post, textBody } from '../support/builders.ts'
+import { serviceOfFile, startTestService } from '../support/service.ts'
 import { freshStores } from '../support/stores.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
@@ -17,17 +17,10 @@ const movable = `
     'select pg_catalog.clock_timestamp() + (select off from moved.clock)'`
 const throughMovable = `options=${encodeURIComponent('-c search_path=moved,pg_catalog,public')}`
 
-let service: TestService
-let account: Account
-let databaseUrl: string
-
-beforeAll(async () => {
-  service = await startTestService({}, await freshStores())
-  account = await buildAccount(service)
-  await service.runtime.db.$client.query(movable)
-  databaseUrl = `${service.stores.databaseUrl}?${throughMovable}`
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile({}, await freshStores())
+const account = await buildAccount(service)
+await service.runtime.db.$client.query(movable)
+const databaseUrl = `${service.stores.databaseUrl}?${throughMovable}`
 beforeEach(() => setDatabaseClock('0'))
 
 async function setDatabaseClock(off: string) {

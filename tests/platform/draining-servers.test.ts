@@ -1,19 +1,15 @@
 import { EventEmitter, once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { Hono } from 'hono'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { AdminApp } from '../../src/admin/context.ts'
 import { listen } from '../../src/admin/listen.ts'
 import { endConnections } from '../../src/platform/exchanges.ts'
 import { serveHealth } from '../../src/platform/health-server.ts'
 import { Readiness } from '../../src/platform/readiness.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await startTestService()
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
 
 test('an answer of the admin process under way when its shutdown begins has Connection: close', async () => {
   const held = new EventEmitter()

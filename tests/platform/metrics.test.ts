@@ -1,36 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { replaySend } from '../../db/support/replays.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
-import type { Metrics } from '../../src/platform/metrics.ts'
 import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
 import { scrape } from '../../src/platform/scrape.ts'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { startReconciler } from '../../workers/upkeep/reconcile.ts'
 import { attemptedSend, beginAttempt, endAttempt, loseAttempt, sweepOnce } from '../support/attempts.ts'
-import {
-  type Account,
-  accept,
-  buildAccount,
-  buildChannel,
-  post,
-  request,
-  textBody,
-} from '../support/builders.ts'
+import { accept, buildAccount, buildChannel, post, request, textBody } from '../support/builders.ts'
 import { rawBytes } from '../support/raw-http.ts'
 import { countedBy } from '../support/scrape.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile, startTestService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
-let service: TestService
-let account: Account
-let metrics: Metrics
-
-beforeAll(async () => {
-  service = await startTestService({ RETRY_DELAYS_SECONDS: '60,60' })
-  account = await buildAccount(service)
-  metrics = service.runtime.metrics
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile({ RETRY_DELAYS_SECONDS: '60,60' })
+const account = await buildAccount(service)
+const metrics = service.runtime.metrics
 
 type Count = () => Promise<number>
 

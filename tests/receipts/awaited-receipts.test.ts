@@ -1,21 +1,15 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { awaitReceipts, noteReceipts } from '../../db/awaited-receipts.ts'
 import { channels } from '../../db/schema.ts'
 import { readBacklog } from '../../db/support/backlog.ts'
-import { type Account, buildAccount } from '../support/builders.ts'
+import { buildAccount } from '../support/builders.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { whatsAppConfig } from '../support/receipts.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let owner: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  owner = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const owner = await buildAccount(service)
 
 const buildChannel = (config: object = whatsAppConfig) =>
   buildProviderChannel(service, owner.accountId, 'whatsapp-cloud', config)

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { resumeChannel } from '../../db/accounts/channels.ts'
 import { recordReceipts } from '../../db/receipts.ts'
 import { cancelSend } from '../../db/support/cancel.ts'
@@ -17,25 +17,20 @@ import {
   sweepOnce,
   timelineOf,
 } from '../support/attempts.ts'
-import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { deliverAs } from '../support/deliver-as.ts'
 import { inSeconds } from '../support/later.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { alikeProviders } from '../support/providers.ts'
 import { buildReceipt, whatsAppConfig } from '../support/receipts.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
 /** On a WhatsApp channel, which holds what is uncertain. */
-let account: Account
 
-beforeAll(async () => {
-  service = await startTestService()
-  const owner = await buildAccount(service)
-  const channelId = await buildProviderChannel(service, owner.accountId, 'whatsapp-cloud', whatsAppConfig)
-  account = { ...owner, channelId }
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const owner = await buildAccount(service)
+const channelId = await buildProviderChannel(service, owner.accountId, 'whatsapp-cloud', whatsAppConfig)
+const account = { ...owner, channelId }
 /** A refused channel is held. */
 afterEach(() => resumeChannel(service.runtime.db, account.channelId))
 

@@ -1,22 +1,16 @@
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { recordOutcomes } from '../../db/delivery/outcomes.ts'
 import { recordReceipts } from '../../db/receipts.ts'
 import { sends } from '../../db/schema.ts'
 import type { ReceiptKind } from '../../src/core/receipt.ts'
 import { buildSendRow, timelineOf } from '../support/attempts.ts'
-import { type Account, buildAccount } from '../support/builders.ts'
+import { buildAccount } from '../support/builders.ts'
 import { buildReceipt } from '../support/receipts.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 type Step = ReceiptKind | 'answer'
 

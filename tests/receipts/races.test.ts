@@ -1,24 +1,18 @@
 import type pg from 'pg'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Database } from '../../db/client.ts'
 import { recordReceipts } from '../../db/receipts.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import type { ReceiptKind } from '../../src/core/receipt.ts'
 import { attemptedSend, beginAttempt, endAttempt, namesOf, timelineOf } from '../support/attempts.ts'
-import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildReceipt } from '../support/receipts.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 import { waitingForLocks } from '../support/stores.ts'
 import { eventually } from '../support/wait.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 const sent: AttemptOutcome = { outcome: 'sent', providerMessageId: 'wamid.1', providerStatus: 200 }
 

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { insertSends } from '../../db/admission/accepts.ts'
 import { claimSends } from '../../db/delivery/claims.ts'
 import { findExplanation } from '../../db/support/explanation.ts'
@@ -8,15 +8,10 @@ import { buildTimeline } from '../../src/core/timeline.ts'
 import { buildNewSend } from '../support/batches.ts'
 import { buildAccount } from '../support/builders.ts'
 import { livingWorker } from '../support/living-worker.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-
-beforeAll(async () => {
-  service = await startTestService()
-  await livingWorker(service, 'a')
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+await livingWorker(service, 'a')
 
 interface Ids {
   send: string

@@ -1,22 +1,17 @@
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { enterConversations } from '../../db/delivery/conversations.ts'
 import { acceptBatch, insertBatch } from '../support/batches.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { conversationsWith } from '../support/conversations.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
 let lastNumber = 0
 
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-  await service.startWorker('one')
-  await service.startWorker('two')
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
+await service.startWorker('one')
+await service.startWorker('two')
 
 const newContact = () => `+4915110${String(++lastNumber).padStart(5, '0')}`
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { parseNetwork } from '../../src/core/public-address.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
@@ -12,16 +12,11 @@ import { accept, buildAccount } from '../support/builders.ts'
 import { buildEnteredSend } from '../support/entered-sends.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { alikeProviders } from '../support/providers.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 import { answer, delay, openWebhookReceiver } from '../support/webhook-receiver.ts'
 
-let service: TestService
-
-beforeAll(async () => {
-  service = await startTestService({ PROVIDER_TIMEOUT_SECONDS: '1' })
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile({ PROVIDER_TIMEOUT_SECONDS: '1' })
 
 const buildSend = (changes?: Partial<EnteredSend>) => buildEnteredSend(service, changes)
 

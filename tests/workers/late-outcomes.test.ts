@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { listChannels } from '../../db/accounts/channels.ts'
 import { recordLateOutcome } from '../../db/delivery/late-outcomes.ts'
 import { replaySend } from '../../db/support/replays.ts'
@@ -16,18 +16,11 @@ import {
 } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
 import { deliverAs } from '../support/deliver-as.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
-let resending: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-  resending = { ...account, channelId: await buildChannel(service, account.accountId, 'resend') }
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
+const resending = { ...account, channelId: await buildChannel(service, account.accountId, 'resend') }
 
 const sent: AttemptOutcome = { outcome: 'sent', providerMessageId: 'p-1', providerStatus: 200 }
 const unsure: AttemptOutcome = { outcome: 'uncertain', fault: 'provider', reason: 'connection lost' }

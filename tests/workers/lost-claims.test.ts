@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { beat } from '../../db/delivery/leases.ts'
 import { findLostClaims, giveUpClaims } from '../../db/delivery/lost-claims.ts'
 import { sends } from '../../db/schema.ts'
@@ -23,24 +23,18 @@ import { deliverAs } from '../support/deliver-as.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { alikeProviders } from '../support/providers.ts'
 import { wakeUpOf } from '../support/queue.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { finishedTimeline, serviceOfFile } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
-let service: TestService
 /** On a channel with `hold`. */
-let account: Account
 /** The same, with a channel that resends. */
-let resending: Account
 
 const retries = 6
 
-beforeAll(async () => {
-  service = await startTestService({ RETRY_DELAYS_SECONDS: Array(retries).fill('0').join(',') })
-  account = await buildAccount(service)
-  const channelId = await buildChannel(service, account.accountId, 'resend')
-  resending = { ...account, channelId }
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile({ RETRY_DELAYS_SECONDS: Array(retries).fill('0').join(',') })
+const account = await buildAccount(service)
+const channelId = await buildChannel(service, account.accountId, 'resend')
+const resending = { ...account, channelId }
 
 const acceptBy = (by: Account) => accept(service, by, textBody())
 const busy: Outcome = { outcome: 'retry_later', fault: 'provider', reason: 'busy', providerStatus: 503 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { v7 as uuidv7 } from 'uuid'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { connectDatabase } from '../../db/client.ts'
 import { readMedia } from '../../db/delivery/media-content.ts'
 import { openMediaMemory } from '../../workers/sends/dispatch/media-memory.ts'
@@ -9,17 +9,13 @@ import type { TimedOutcome } from '../../workers/sends/send-states.ts'
 import { buildEnteredSend } from '../support/entered-sends.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { alikeProviders } from '../support/providers.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
 const maxBytes = 16 * 1024 * 1024
 const word = 'outbound'
 
-let service: TestService
-beforeAll(async () => {
-  service = await startTestService({ PROVIDER_TIMEOUT_SECONDS: '25' })
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
 
 /** Stores the content of a send's media. @returns the send's id. */
 async function store(bytes: number): Promise<string> {
@@ -31,24 +27,30 @@ async function store(bytes: number): Promise<string> {
   return requestId
 }
 
+/** No time limit of the worker ends on a machine that is slow. */
+const hourMs = 3_600_000
+
 /** A worker whose provider answers when it is told to. */
-async function startDispatching(memory = openMediaMemory()) {
+async function startDispatching(memory = openMediaMemory(hourMs)) {
   const called: string[] = []
   const waiting: (() => void)[] = []
   const provider = alikeProviders({
     async send({ requestId, mediaContent }) {
-      expect(mediaContent).toHaveLength(maxBytes)
+      expect(String(mediaContent)).toBe(word)
       called.push(requestId)
       await new Promise<void>((resolve) => waiting.push(resolve))
       return { outcome: 'sent' }
     },
   })
-  const dispatch = dispatcher(service.runtime, provider, await livingWorker(service, 'a'), memory)
+  const settings = { ...service.runtime.settings, PROVIDER_TIMEOUT_SECONDS: hourMs / 1000 }
+  const heartbeat = await livingWorker(service, 'a')
+  const dispatch = dispatcher({ ...service.runtime, settings }, provider, heartbeat, memory)
   return {
     called,
     answerNext: () => waiting.shift()?.(),
     async dispatch(accountId: string): Promise<{ requestId: string; attempt: Promise<TimedOutcome> }> {
-      const requestId = await store(maxBytes)
+      // The size that was recorded counts, so that short content does here: it is read at once on a slow machine, too.
+      const requestId = await store(word.length)
       const media = { mediaType: 'document', sizeBytes: maxBytes } as const
       const send = buildEnteredSend(service, { requestId, accountId, message: { type: 'media', media } })
       return { requestId, attempt: dispatch(send) }
@@ -75,9 +77,7 @@ test('content is in memory from before it is loaded until its call has ended: at
   answerNext()
   await eventually('its call', async () => called.at(-1) === requestId)
   const answering = setInterval(answerNext, 20)
-  // On a slow machine some have waited too long.
-  for (const { outcome } of await Promise.all([...attempts, attempt]))
-    expect(outcome.outcome).toMatch(/^(sent|not_called)$/)
+  for (const { outcome } of await Promise.all([...attempts, attempt])) expect(outcome.outcome).toBe('sent')
   clearInterval(answering)
 })
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { findLostClaims, giveUpClaims } from '../../db/delivery/lost-claims.ts'
 import { findExplanation } from '../../db/support/explanation.ts'
 import { replaySend } from '../../db/support/replays.ts'
@@ -18,21 +18,15 @@ import {
   sweepOnce,
   timelineOf,
 } from '../support/attempts.ts'
-import { type Account, accept, buildAccount, newContact } from '../support/builders.ts'
+import { accept, buildAccount, newContact } from '../support/builders.ts'
 import { closingBody, conversationsWith, lockedConversation, untilWaiting } from '../support/conversations.ts'
 import { deliverAs } from '../support/deliver-as.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { alikeProviders } from '../support/providers.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
 
 /** The time until the next attempt has passed. */
 const due = (requestId: string) =>

@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Timeline, TimelineEvent } from '../../src/core/timeline.ts'
-import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
-import { finishedTimeline, startTestService, type TestService } from '../support/service.ts'
+import { accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
+import { finishedTimeline, serviceOfFile } from '../support/service.ts'
 import { expectSooner, timed } from '../support/standstill.ts'
 import { startTraffic } from '../support/traffic.ts'
 import { eventually } from '../support/wait.ts'
 import { gate, neverAnswer } from '../support/webhook-receiver.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService()
-  account = await buildAccount(service)
-  await service.startWorker()
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
+const account = await buildAccount(service)
+await service.startWorker()
 
 async function sendTo(contact: string, channelId = account.channelId): Promise<Timeline> {
   const requestId = await accept(service, { ...account, channelId }, textBody('Hello', contact))

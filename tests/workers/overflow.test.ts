@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { replaySend } from '../../db/support/replays.ts'
 import { ofSend } from '../../src/platform/redis-shard.ts'
 import { restoreWakeUps } from '../../src/queue/queue.ts'
@@ -15,17 +15,13 @@ import {
   textBody,
 } from '../support/builders.ts'
 import { loseWakeUps, queueOf, wakeUpOf, wakeUpsLeft } from '../support/queue.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
-let service: TestService
 let account: Account
 
 /** No worker takes its wake-ups. */
-beforeAll(async () => {
-  service = await startTestService()
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile()
 beforeEach(async () => {
   account = await buildAccount(service)
 })

@@ -1,20 +1,14 @@
 import { eq, sql } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { sends } from '../../db/schema.ts'
 import { beginAttempt, endAttempt, loseAttempt, rowOf } from '../support/attempts.ts'
-import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { serviceOfFile } from '../support/service.ts'
 import { webhookSecret } from '../support/webhook-receiver.ts'
 
-let service: TestService
-let account: Account
-
-beforeAll(async () => {
-  service = await startTestService({ RETRY_DELAYS_SECONDS: '7' })
-  account = await buildAccount(service)
-})
-afterAll(() => service.stop())
+const service = await serviceOfFile({ RETRY_DELAYS_SECONDS: '7' })
+const account = await buildAccount(service)
 
 const later = { outcome: 'retry_later', fault: 'provider', reason: 'the receiver answered 503' } as const
 

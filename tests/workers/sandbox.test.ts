@@ -60,7 +60,7 @@ test.concurrent.each([
   async (localPart, attempt, outcome) => {
     const contact = { type: 'email', value: `${localPart}@any.example` } as const
     const delivery = buildDelivery(providerRules.sandbox, {}, { contact, attempt })
-    const result = await sandbox(db, noReceipts).send(delivery, AbortSignal.timeout(10_000))
+    const result = await sandbox(db, noReceipts).send(delivery, AbortSignal.timeout(100_000))
     expect(result.outcome).toBe(outcome)
   },
 )
@@ -74,7 +74,7 @@ test('the sandbox stores the messages that it accepts, with media', async () => 
       mediaContent: Buffer.from('Hello'),
     },
   )
-  const outcome = await sandbox(db, noReceipts).send(delivery, AbortSignal.timeout(10_000))
+  const outcome = await sandbox(db, noReceipts).send(delivery, AbortSignal.timeout(100_000))
   const kept = await messagesOf(delivery.requestId)
   expect(kept).toMatchObject([{ message: delivery.message, contactValue: delivery.contact.value }])
   expect(kept[0]?.mediaContent).toEqual(delivery.mediaContent)
@@ -85,7 +85,7 @@ test('a connection that is lost before the answer leaves the outcome uncertain',
   const blocker = await db.$client.connect()
   await blocker.query('begin; lock table sandbox_messages in share mode')
   const delivery = buildDelivery(providerRules.sandbox, {})
-  const sending = sandbox(db, noReceipts).send(delivery, AbortSignal.timeout(10_000))
+  const sending = sandbox(db, noReceipts).send(delivery, AbortSignal.timeout(100_000))
   await eventually('the insert waits', async () => {
     const { rowCount } = await db.$client.query(
       `select pg_terminate_backend(pid) from (${waitingForLocks}) waiting`,
@@ -110,6 +110,6 @@ test.each([
   })
   onTestFinished(() => away.$client.end())
   const delivery = buildDelivery(providerRules.sandbox, {})
-  const { outcome } = await sandbox(away, noReceipts).send(delivery, AbortSignal.timeout(10_000))
+  const { outcome } = await sandbox(away, noReceipts).send(delivery, AbortSignal.timeout(100_000))
   expect(outcome).toBe('retry_later')
 })

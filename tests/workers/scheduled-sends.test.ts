@@ -21,6 +21,7 @@ import {
 import { runCli } from '../support/cli.ts'
 import { acceptAtOnce, inSeconds, makeDue, moveDue, scheduledOf } from '../support/later.ts'
 import { finishedTimeline, neverReconciled, startTestService, type TestService } from '../support/service.ts'
+import { expectSooner, timed } from '../support/standstill.ts'
 
 let service: TestService
 let account: Account
@@ -44,7 +45,7 @@ test('a worker sends it at its time, not before, woken by no reconciler', async 
   await service.startWorker('w', { times: neverReconciled })
   const sendAt = inSeconds(1.5)
   const requestId = await accept(service, account, { ...textBody(), sendAt })
-  const { events } = await finishedTimeline(service, requestId, account.apiKey)
+  const { events, stoodStillMs } = await timed(() => finishedTimeline(service, requestId, account.apiKey))
   expect(events.map(({ event }) => event)).toEqual([
     'accepted',
     'scheduled',
@@ -55,7 +56,7 @@ test('a worker sends it at its time, not before, woken by no reconciler', async 
   const started = events.find(({ event }) => event === 'attempt_started')
   const lateMs = Date.parse(started?.at ?? '') - Date.parse(sendAt)
   expect(lateMs).toBeGreaterThanOrEqual(0)
-  expect(lateMs).toBeLessThan(5000)
+  expectSooner({ tookMs: lateMs, stoodStillMs }, 5000)
 })
 
 test('a scheduled send delays no other send to its contact, and takes its place when its time has come', async () => {
