@@ -41,7 +41,11 @@ test.concurrent('a send that waits for the one before it takes no slot, and dela
   // Its wake-up is taken before it is called.
   await eventually('the first is called', async () => traffic.orderOf(waiting).length > 0)
   await eventually('one slot taken', async () => (await countOf(traffic.service, 'queue', 'active')) === 1)
-  expect(traffic.orderOf(waiting)).toEqual(waiting.slice(0, 1))
+  // One whose time limit has ended meanwhile, on a slow machine, lets the next one go.
+  const called = traffic.orderOf(waiting)
+  expect(called).toEqual(waiting.slice(0, called.length))
+  for (const id of called.slice(0, -1))
+    expect(await rowOf(traffic.service, id)).toMatchObject({ status: 'uncertain' })
   hung.open()
 })
 

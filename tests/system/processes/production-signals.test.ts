@@ -174,6 +174,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     const { port } = silent.address() as AddressInfo
     const DATABASE_URL = `postgres://postgres@127.0.0.1:${port}/none`
     const worker = spawn('node', ['dist/workers/main.js'], {
+      cwd,
       env: {
         ...process.env,
         ...testSecrets,
