@@ -182,10 +182,7 @@ describe('with short timeouts', () => {
     expectError(answer, 503)
     expect(answer.headers.get('Retry-After')).toBe('1')
     for (const { socket } of holders) socket.destroy()
-    await eventually(
-      'memory',
-      async () => (await postLarge(withShortTimeouts, account)).status === 202,
-    )
+    await eventually('memory', async () => (await postLarge(withShortTimeouts, account)).status === 202)
   })
 })
 
