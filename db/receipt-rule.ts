@@ -1,6 +1,6 @@
 import { deliveryOrder, receiptKinds } from '../src/core/receipt.ts'
 import type { EventFields } from '../src/core/timeline-events.ts'
-import { attemptsToEvents, endOf, eventOf } from './event-sql.ts'
+import { eventOf } from './event-sql.ts'
 import { sqlText } from './statement.ts'
 
 /*
@@ -114,8 +114,8 @@ export const receiptEvents = sqlText`
     where r.is_recorded and e.at is not null
     order by r.request_id, r.ord)`
 
-/** SQL of the assignments of the row of a send by its `changes` `c`, besides those of its status and its delivery state. */
-export const newKeys = `receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')`
+/** SQL of the keys of the recorded receipts of a send `s`, by its `changes` `c`. */
+export const newKeys = `coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')`
 
 /** SQL of one of the effects `r`. */
 export const effect = sqlText`
@@ -127,7 +127,3 @@ export const effectsOn = (requestId: string) => sqlText`
   coalesce((
     select json_agg(${effect} order by r.ord)
     from effects r where r.is_recorded and r.request_id = ${requestId}), '[]')`
-
-/** SQL of a CTE that moves the last attempts of `ended`, sends that had ended without being sent, to send_events. */
-export const endsToEvents = (ended: string) => sqlText`
-  ${attemptsToEvents(ended, endOf('a.ended_at'))}`

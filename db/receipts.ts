@@ -2,21 +2,16 @@ import type { ProviderName } from '../src/core/providers/index.ts'
 import type { ReceiptKind } from '../src/core/receipt.ts'
 import type { WakeUp } from '../src/core/send-job.ts'
 import type { EventFields } from '../src/core/timeline-events.ts'
-import {
-  changesByReceipts,
-  endpointsToWake,
-  insertManyCallbacks,
-  manyCallbackColumns,
-} from './callbacks/new-callbacks.ts'
+import { endpointsToWake, receiptChanges } from './callbacks/new-callbacks.ts'
 import type { Database } from './client.ts'
-import { lossInRow, startInRow } from './delivery/lost-claims.ts'
-import { nextInLane } from './delivery/outcomes.ts'
+import { attemptInRow } from './delivery/attempt-in-row.ts'
+import { changeState, nextInLane } from './delivery/change-state.ts'
+import { attemptsToEvents, endOf } from './event-sql.ts'
 import {
   anyReceipt,
   arrival,
   decidingReceipts,
   effect,
-  endsToEvents,
   maxReceipts,
   newKeys,
   noReceipt,
@@ -116,37 +111,35 @@ const recordStatement = prepared<RecordedReceipt>(
       where s.request_id = early.request_id and ${isOneOf('s.request_id', 'given')}),
     -- The last attempts of sends that had ended otherwise. The row of a send that is sent by a receipt holds no attempt.
     ended as (
-      select s.request_id, s.attempt, s.worker, ${startInRow} as claimed_at,
-             s.finished_at as ended_at, s.attempt_record as record, s.status, s.failure,
-             ${lossInRow} as loss
+      select s.request_id,
+             ${attemptInRow}
       from changes s
       where s.settled and s.status in ('uncertain', 'failed')),
     -- Their events.
     ends as (
-      ${endsToEvents('ended')}),
-    -- The sends' next states, all from the locked rows: PostgreSQL checks constraints first with the row as it was when
-    -- the statement began.
-    written as (
-      update sends s
-      set status = case when c.settled then 'sent' else c.status end,
-          finished_at = case when c.settled then c.at else c.finished_at end,
-          failure = case when not c.settled then c.failure end,
-          claimed_at = case when not c.settled then c.claimed_at end,
-          claim_id = case when not c.settled then c.claim_id end,
-          attempt_record = case when not c.settled then c.attempt_record end,
-          provider_message_id = case when c.settled then coalesce(c.known_id, c.new_id) else c.known_id end,
-          delivery = coalesce(c.new_state, c.delivery),
-          delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
-          change_number = s.change_number + case when c.settled then 1 else 0 end + ${changesByReceipts},
-          ${newKeys}
-      from changes c
-      where s.request_id = c.request_id and ${isOneOf('s.request_id', 'given')}
-      returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now,
-                c.settled or c.new_state is not null as is_changed,
-                ${manyCallbackColumns}),
-    -- The callbacks.
-    announced as (
-      ${insertManyCallbacks()}),
+      ${attemptsToEvents('ended', endOf('a.ended_at'))}),
+    ${changeState({
+      // All from the locked rows: PostgreSQL checks constraints first with the row as it was when the statement began.
+      set: {
+        status: "case when c.settled then 'sent' else c.status end",
+        finishedAt: 'case when c.settled then c.at else c.finished_at end',
+        failure: 'case when not c.settled then c.failure end',
+        claimedAt: 'case when not c.settled then c.claimed_at end',
+        claimId: 'case when not c.settled then c.claim_id end',
+        attemptRecord: 'case when not c.settled then c.attempt_record end',
+        providerMessageId: 'case when c.settled then coalesce(c.known_id, c.new_id) else c.known_id end',
+        delivery: 'coalesce(c.new_state, c.delivery)',
+        deliveryAt: 'case when c.new_state is not null then c.at else c.delivery_at end',
+        receiptKeys: newKeys,
+      },
+      from: 'changes c',
+      where: `s.request_id = c.request_id and ${isOneOf('s.request_id', 'given')}`,
+      changes: receiptChanges,
+      returning: [
+        "c.settled and c.status = 'queued' as ends_now",
+        'c.settled or c.new_state is not null as is_changed',
+      ],
+    })},
     -- The endpoints that get callbacks. Gathered once: to find the send of each receipt here would compare each with all.
     endpoints_of_all as (
       select array_agg(distinct endpoint_id) as endpoint_ids

@@ -130,14 +130,9 @@ order by e.id, c.sequence;
 
 -- cancel_queued: Ends a queued send that nobody wants any more, after lock_to_cancel.
 with
--- The send's end.
+-- How it ends.
 ended as (
-  update sends s
-  set status = end_as.status, finished_at = clock_timestamp(), change_number = s.change_number + 1,
-      failure = case when end_as.status = 'uncertain' then 'canceled after an attempt that may have got through' end,
-      claimed_at = case when end_as.status = 'uncertain' and (s.claimed_at is not null and s.attempt_record is null)
-                        then s.claimed_at end
-  from (select case when exists (
+  select case when exists (
       select from send_events e
       where e.request_id = s.request_id
         and (e.event = 'attempt_lost' and e.fields->>'outcome' is distinct from 'not_called'
@@ -146,17 +141,28 @@ ended as (
           select from send_events later
           where later.request_id = e.request_id and later.id > e.id and later.event = 'attempt_finished'
             and later.fields->>'attempt' = e.fields->>'attempt'
-            and later.fields->>'outcome' not in ('uncertain', 'sent'))) then 'uncertain' else 'canceled' end as status
-        from sends s where s.request_id = $1) end_as
+            and later.fields->>'outcome' not in ('uncertain', 'sent')))
+              then 'uncertain' else 'canceled' end as status
+  from sends s where s.request_id = $1),
+-- The sends' next states, counted.
+written as (
+  update sends s set
+    status = ended.status, finished_at = clock_timestamp(),
+    failure = case when ended.status = 'uncertain' then 'canceled after an attempt that may have got through' end,
+    claimed_at = case when ended.status = 'uncertain' and (s.claimed_at is not null and s.attempt_record is null)
+           then s.claimed_at end,
+    change_number = s.change_number + 1
+  from ended
   where s.request_id = $1 and s.status = 'queued'
-  returning s.request_id, s.status,
-            s.change_number, s.attempt as attempts, s.conversation_id,
-            'message.' || s.status as type,
-            case when (select exists (select from endpoints)) then null::text end as provider_code,
-            case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e
-               where e.account_id = s.account_id
-                 and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.' || s.status as type,
+    case when (select exists (select from endpoints)) then null::text end as provider_code,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
@@ -166,21 +172,23 @@ announced as (
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from ended w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select status, case when endpoint_ids is not null then
+select status, case when written.endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
-     where e.id = any(endpoint_ids) and e.disabled_at is null
-       and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from ended;
+     where e.id = any(written.endpoint_ids) and e.disabled_at is null
+       and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written;
 
 -- cancel_scheduled: Ends a scheduled send that nobody wants any more.
 with
+-- The scheduled send, which leaves its table.
 taken as (
   delete from scheduled_sends
   where request_id = $1 and ($2::uuid is null or account_id = $2)
   returning *),
-ended as (
-  insert into sends (
+-- The sends' next states, counted.
+written as (
+  insert into sends as s (
     request_id, account_id, channel_id, contact_type, contact_value, contact_name,
     message_type, message, flow_id, close_conversation, traceparent, send_at,
     reference, accepted_at, status, finished_at, change_number)
@@ -189,14 +197,15 @@ ended as (
     message_type, message, flow_id, close_conversation, traceparent, send_at,
     reference, accepted_at, 'canceled', clock_timestamp(), 1
   from taken
-  returning request_id, status,
-            sends.change_number, sends.attempt as attempts, sends.conversation_id,
-            'message.' || sends.status as type,
-            case when (select exists (select from endpoints)) then null::text end as provider_code,
-            case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e
-               where e.account_id = sends.account_id
-                 and (e.events is null or 'message.' || sends.status = any(e.events))) end as endpoint_ids),
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.' || s.status as type,
+    case when (select exists (select from endpoints)) then null::text end as provider_code,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
@@ -206,12 +215,12 @@ announced as (
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from ended w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select status, case when endpoint_ids is not null then
+select status, case when written.endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
-     where e.id = any(endpoint_ids) and e.disabled_at is null
-       and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from ended;
+     where e.id = any(written.endpoint_ids) and e.disabled_at is null
+       and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written;
 
 -- channel_states: Counts held channels and open circuit breakers by provider, for metrics.
 select provider, count(*) filter (where held_at is not null)::int as held,
@@ -506,26 +515,32 @@ from entries e where e.conversation_id is not null;
 -- expire_sends: Fails queued sends that have expired.
 -- $1: how many.
 with
-failed as (
-  update sends s
-  set status = 'failed', failure = 'expired', finished_at = clock_timestamp(),
-      claimed_at = null, claim_id = null, change_number = s.change_number + 1
-  from (select request_id from sends
-        where finished_at is null and status = 'queued'
-          and expires_at <= now()
-        order by request_id
-        limit $1
-        for no key update skip locked) chosen
+-- The sends, locked.
+chosen as materialized (
+  select request_id from sends
+  where finished_at is null and status = 'queued'
+    and expires_at <= now()
+  order by request_id
+  limit $1
+  for no key update skip locked),
+-- The sends' next states, counted.
+written as (
+  update sends s set
+    status = 'failed', failure = 'expired', finished_at = clock_timestamp(),
+    claimed_at = null, claim_id = null,
+    change_number = s.change_number + 1
+  from chosen
   where s.request_id = chosen.request_id
-  returning s.request_id,
-            s.change_number, s.attempt as attempts, s.conversation_id,
-            'message.' || s.status as type,
-            case when (select exists (select from endpoints)) then null::text end as provider_code,
-            case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e
-               where e.account_id = s.account_id
-                 and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
--- The callbacks. The reconciler wakes them.
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.' || s.status as type,
+    case when (select exists (select from endpoints)) then null::text end as provider_code,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
+-- The callbacks.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
@@ -534,35 +549,41 @@ announced as (
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from failed w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select request_id as "requestId" from failed;
+select request_id as "requestId" from written;
 
 -- fail_waiting: Fails sends of a channel that have been due for too long while its provider kept failing.
 -- $1: how many; $2: the channel; $3: how many seconds are too long; $4: the reason.
 with
-failed as (
-  update sends s
-  set status = 'failed', failure = $4, finished_at = clock_timestamp(),
-      claimed_at = null, claim_id = null, change_number = s.change_number + 1
-  from (select request_id from sends
-        where finished_at is null and status = 'queued'
-          and channel_id = $2
-            and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
-            and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)
-        order by request_id
-        limit $1
-        for no key update skip locked) chosen
+-- The sends, locked.
+chosen as materialized (
+  select request_id from sends
+  where finished_at is null and status = 'queued'
+    and channel_id = $2
+      and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
+      and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)
+  order by request_id
+  limit $1
+  for no key update skip locked),
+-- The sends' next states, counted.
+written as (
+  update sends s set
+    status = 'failed', failure = $4, finished_at = clock_timestamp(),
+    claimed_at = null, claim_id = null,
+    change_number = s.change_number + 1
+  from chosen
   where s.request_id = chosen.request_id
-  returning s.request_id,
-            s.change_number, s.attempt as attempts, s.conversation_id,
-            'message.' || s.status as type,
-            case when (select exists (select from endpoints)) then null::text end as provider_code,
-            case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e
-               where e.account_id = s.account_id
-                 and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
--- The callbacks. The reconciler wakes them.
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.' || s.status as type,
+    case when (select exists (select from endpoints)) then null::text end as provider_code,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
+-- The callbacks.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
@@ -571,34 +592,40 @@ announced as (
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from failed w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select request_id as "requestId" from failed;
+select request_id as "requestId" from written;
 
 -- fail_waiting_of_deleted: Fails the waiting sends of deleted channels.
 -- $1: how many.
 with
-failed as (
-  update sends s
-  set status = 'failed', failure = 'its channel was deleted', finished_at = clock_timestamp(),
-      claimed_at = null, claim_id = null, change_number = s.change_number + 1
-  from (select request_id from sends
-        where finished_at is null and status = 'queued'
-          and channel_id = any(array(
-              select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))
-        order by request_id
-        limit $1
-        for no key update skip locked) chosen
+-- The sends, locked.
+chosen as materialized (
+  select request_id from sends
+  where finished_at is null and status = 'queued'
+    and channel_id = any(array(
+        select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))
+  order by request_id
+  limit $1
+  for no key update skip locked),
+-- The sends' next states, counted.
+written as (
+  update sends s set
+    status = 'failed', failure = 'its channel was deleted',
+    finished_at = clock_timestamp(), claimed_at = null, claim_id = null,
+    change_number = s.change_number + 1
+  from chosen
   where s.request_id = chosen.request_id
-  returning s.request_id,
-            s.change_number, s.attempt as attempts, s.conversation_id,
-            'message.' || s.status as type,
-            case when (select exists (select from endpoints)) then null::text end as provider_code,
-            case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e
-               where e.account_id = s.account_id
-                 and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
--- The callbacks. The reconciler wakes them.
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.' || s.status as type,
+    case when (select exists (select from endpoints)) then null::text end as provider_code,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
+-- The callbacks.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
@@ -607,9 +634,9 @@ announced as (
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from failed w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select request_id as "requestId" from failed;
+select request_id as "requestId" from written;
 
 -- find_callers: Finds the accounts and permissions of API keys by their hashes.
 select encode(k.hash, 'hex') as hash, k.id as "keyId", k.account_id as "accountId", k.permissions,
@@ -767,35 +794,36 @@ receipt_events as (
   where r.is_recorded and e.at is not null
   order by r.request_id, r.ord),
 -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
-lost as materialized (
+ended as materialized (
   select a.request_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.reason, a."delayMs",
          a."mayHaveCalled" and c.settled is not true as "staysInRow", a."mayHaveCalled",
          case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
   from attempted a left join changes c using (request_id)),
--- The sends' next states. An attempt without a call is undone.
+-- The sends' next states, counted.
 written as (
-  update sends s
-  set status = lost.status, losses = s.losses + 1,
-      change_number = s.change_number + case when lost.status <> 'queued' then 1 else 0 end
-                      + coalesce(cardinality(c.new_states), 0),
-      attempt = s.attempt - case when lost."mayHaveCalled" then 0 else 1 end,
-      claimed_at = case when lost."staysInRow" then s.claimed_at end,
-      claim_id = case when lost."staysInRow" then s.claim_id end,
-      finished_at = case when lost.status <> 'queued' then lost.ended_at end,
-      next_attempt_at = case when lost.status = 'queued' then lost.ended_at + lost."delayMs" * interval '1 ms'
-                             else s.next_attempt_at end,
-      failure = case when lost.status in ('failed', 'uncertain') then lost.reason end,
-      provider_message_id = case when lost.settles then c.new_id else s.provider_message_id end,
-      pending_receipts = null,
-      delivery = c.new_state,
-      delivery_at = case when c.new_state is not null then c.at end,
-      receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
-  from lost left join changes c using (request_id)
-  where s.request_id = lost.request_id
-  returning s.request_id, s.status, s.next_attempt_at, lost.settles,
-            s.change_number, s.attempt as attempts, s.conversation_id,
-            case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
+  update sends s set
+    status = e.status, losses = s.losses + 1,
+    attempt = s.attempt - case when e."mayHaveCalled" then 0 else 1 end,
+    claimed_at = case when e."staysInRow" then s.claimed_at end,
+    claim_id = case when e."staysInRow" then s.claim_id end,
+    finished_at = case when e.status <> 'queued' then e.ended_at end,
+    next_attempt_at = case when e.status = 'queued' then e.ended_at + e."delayMs" * interval '1 ms'
+           else s.next_attempt_at end,
+    failure = case when e.status in ('failed', 'uncertain') then e.reason end,
+    provider_message_id = case when e.settles then c.new_id else s.provider_message_id end,
+    pending_receipts = null, delivery = c.new_state,
+    delivery_at = case when c.new_state is not null then c.at end,
+    receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
+    change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
+        + coalesce(cardinality(c.new_states), 0)
+  from ended e left join changes c using (request_id)
+  where s.request_id = e.request_id
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.next_attempt_at, e.settles,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
@@ -817,20 +845,20 @@ announced as (
         (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
       where made.type is not null
       union all
-      select o.request_id, 0, 0, 'message.' || o.status, null, null
-      from lost o where o.status <> 'queued' and not o.settles) made using (request_id)
+      select e.request_id, 0, 0, 'message.' || e.status, null, null
+      from ended e where e.status <> 'queued' and not e.settles) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
 -- The attempts that are no longer in their rows.
 removed as (
-  select lost.*, null::json as record, w.next_attempt_at,
+  select e.*, null::json as record, w.next_attempt_at,
          case when "mayHaveCalled" then json_build_object('attempt', attempt, 'reason', reason)
               else json_build_object(
                   'attempt', attempt, 'outcome', 'not_called', 'reason', reason)
          end as loss,
-         case when lost.status = 'queued' then ended_at end as scheduled_at
-  from lost join written w using (request_id)
-  where lost.status = 'queued' or not lost."staysInRow"),
+         case when e.status = 'queued' then ended_at end as scheduled_at
+  from ended e join written w using (request_id)
+  where e.status = 'queued' or not e."staysInRow"),
 -- Their events.
 events as (
   insert into send_events (request_id, at, event, fields)
@@ -1778,7 +1806,7 @@ returning s.request_id as "requestId", s.account_id as "accountId", s.channel_id
 -- $6: why it failed
 with
 -- The send, locked, with the outcome as it may be recorded, and what becomes of it.
-s as (
+found as (
   select *, clock_timestamp() as ended_at,
          case when s.contact_value = 'erased' then
            (select json_object_agg(key, case when key in (
@@ -1788,41 +1816,44 @@ s as (
             from json_each($3::json))
          else $3::json end as record,
          case when not s.contact_value = 'erased' then $4 end as message_id,
-         case when not s.contact_value = 'erased' then $6 end as reason,
+         -- A canceled send stays canceled, so that no replay sends it.
+         case when failure = 'canceled after an attempt that may have got through' and $5 = 'failed' then failure
+              when not s.contact_value = 'erased' then $6 end as reason,
+         case when status <> 'queued' then
+           case when not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
+               select true from send_events e
+               where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
+               limit 1), false))
+                then s.claimed_at end end as started_at,
          claim_id = $2 and attempt_record is not null as is_recorded,
          $5::text is not null and claim_id = $2 and (s.claimed_at is not null and s.attempt_record is null) and
            (status = 'uncertain' or $5 = 'sent') as is_settled
   from sends s where request_id = $1 for no key update),
 -- An event of this outcome that was recorded before.
 same_event as (
-  select from send_events e join s using (request_id)
+  select from send_events e join found s using (request_id)
   where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
 -- Messages that the sandbox stored for an erased send meanwhile.
 erased_messages as (
-  delete from sandbox_messages m using s where m.request_id = s.request_id and s.contact_value = 'erased'),
--- The send's new state.
+  delete from sandbox_messages m using found s where m.request_id = s.request_id and s.contact_value = 'erased'),
+-- The sends' next states, counted.
 written as (
-  update sends
-  set status = $5, attempt_record = s.record, finished_at = s.ended_at,
-      provider_message_id = s.message_id,
-      -- A canceled send stays canceled, so that no replay sends it.
-      failure = case when s.failure = 'canceled after an attempt that may have got through' and $5 = 'failed'
-                     then s.failure else s.reason end,
-      claimed_at = case when s.status <> 'queued' then
-        case when not exists (
-            select from send_events e
-            where e.request_id = s.request_id and e.event = 'attempt_started' and e.at = s.claimed_at)
-             then s.claimed_at end end,
-      change_number = sends.change_number + 1
-  from s where sends.request_id = s.request_id and s.is_settled
-  returning sends.request_id, sends.status,
-            sends.change_number, sends.attempt as attempts, sends.conversation_id,
-            'message.' || sends.status as type,
-            case when (select exists (select from endpoints)) then s.record->>'providerCode' end as provider_code,
-            case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e
-               where e.account_id = sends.account_id
-                 and (e.events is null or 'message.' || sends.status = any(e.events))) end as endpoint_ids),
+  update sends s set
+    status = $5, attempt_record = found.record, finished_at = found.ended_at,
+    provider_message_id = found.message_id, failure = found.reason,
+    claimed_at = found.started_at,
+    change_number = s.change_number + 1
+  from found
+  where s.request_id = found.request_id and found.is_settled
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.' || s.status as type,
+    case when (select exists (select from endpoints)) then found.record->>'providerCode' end as provider_code,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
@@ -1838,15 +1869,16 @@ announced as (
 moved as (
   select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
          case when (s.claimed_at is not null and s.attempt_record is null)
-                   and not exists (
-                       select from send_events e
-                       where e.request_id = s.request_id and e.event = 'attempt_started' and e.at = s.claimed_at)
+                   and not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
+                       select true from send_events e
+                       where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
+                       limit 1), false))
               then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
          status, failure, finished_at as over_at
-  from s where is_settled and status <> 'queued'
+  from found s where is_settled and status <> 'queued'
   union all
   select request_id, attempt, worker, null, ended_at, record, null, null, null, null
-  from s where not is_settled and not is_recorded and not exists (select from same_event)),
+  from found s where not is_settled and not is_recorded and not exists (select from same_event)),
 -- Its event.
 events as (
   insert into send_events (request_id, at, event, fields)
@@ -1859,12 +1891,12 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position)
-select status, case when endpoint_ids is not null then
+select status, case when written.endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
-     where e.id = any(endpoint_ids) and e.disabled_at is null
+     where e.id = any(written.endpoint_ids) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written
 union all
-select status, null from s where is_recorded;
+select status, null from found where is_recorded;
 
 -- record_outcomes: Records the outcomes of attempts, and finds the next send of each lane.
 with
@@ -1882,31 +1914,33 @@ ended as materialized (
     and s.status = 'sending' and s.claim_id = o."claimId" and s.pending_receipts is null
   order by s.request_id
   for no key update of s),
--- The sends' next states. The row of a send that is retried loses the attempt, which is moved to send_events.
+-- The sends' next states, counted.
 written as (
-  update sends s
-  set status = e.status,
-      finished_at = case when e.status <> 'queued' then e.ended_at end,
-      attempt = s.attempt - case when e."isUncounted" and e.status = 'queued' then 1 else 0 end,
-      next_attempt_at = case when e.status = 'queued' and e."keepsDueTime" is not true
-                             then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
-                             else s.next_attempt_at end,
-      claimed_at = case when e.status <> 'queued' then s.claimed_at end,
-      attempt_record = case when e.status <> 'queued' then e.record end,
-      failure = case when e.status in ('failed', 'uncertain') then e.reason end,
-      change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end,
-      provider_message_id = e.record->>'providerMessageId'
+  update sends s set
+    status = e.status,
+    finished_at = case when e.status <> 'queued' then e.ended_at end,
+    attempt = s.attempt - case when e."isUncounted" and e.status = 'queued' then 1 else 0 end,
+    next_attempt_at = case when e.status = 'queued' and e."keepsDueTime" is not true
+           then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
+           else s.next_attempt_at end,
+    claimed_at = case when e.status <> 'queued' then s.claimed_at end,
+    attempt_record = case when e.status <> 'queued' then e.record end,
+    failure = case when e.status in ('failed', 'uncertain') then e.reason end,
+    provider_message_id = e.record->>'providerMessageId',
+    change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
   from ended e
   where s.request_id = e.request_id
-  returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at, s.lane, s.seq,
-            greatest(s.next_attempt_at, e.ended_at) as retried_at,
-            s.change_number, s.attempt as attempts, s.conversation_id,
-            'message.' || s.status as type,
-            case when (select exists (select from endpoints)) then e.record->>'providerCode' end as provider_code,
-            case when s.status <> 'queued' and (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e
-               where e.account_id = s.account_id
-                 and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at,
+    greatest(s.next_attempt_at, e.ended_at) as retried_at,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.' || s.status as type,
+    case when (select exists (select from endpoints)) then e.record->>'providerCode' end as provider_code,
+    case when s.status <> 'queued' and (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.' || s.status = any(e.events))) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
@@ -2079,32 +2113,34 @@ ended as materialized (
          a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
          case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
   from attempted a left join changes c using (request_id)),
--- The sends' next states. The row of a send that is retried loses the attempt, which is moved to send_events.
+-- The sends' next states, counted.
 written as (
-  update sends s
-  set status = e.status,
-      finished_at = case when e.status <> 'queued' then e.ended_at end,
-      attempt = s.attempt - case when e."isUncounted" and e.status = 'queued' then 1 else 0 end,
-      next_attempt_at = case when e.status = 'queued' and e."keepsDueTime" is not true
-                             then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
-                             else s.next_attempt_at end,
-      claimed_at = case when e.status <> 'queued' then s.claimed_at end,
-      attempt_record = case when e.status <> 'queued' then e.record end,
-      failure = case when e.status in ('failed', 'uncertain') then e.reason end,
-      change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
-                      + coalesce(cardinality(c.new_states), 0),
-      provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.new_id end),
-      pending_receipts = null,
-      delivery = c.new_state,
-      delivery_at = case when c.new_state is not null then c.at end,
-      receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
+  update sends s set
+    status = e.status,
+    finished_at = case when e.status <> 'queued' then e.ended_at end,
+    attempt = s.attempt - case when e."isUncounted" and e.status = 'queued' then 1 else 0 end,
+    next_attempt_at = case when e.status = 'queued' and e."keepsDueTime" is not true
+           then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
+           else s.next_attempt_at end,
+    claimed_at = case when e.status <> 'queued' then s.claimed_at end,
+    attempt_record = case when e.status <> 'queued' then e.record end,
+    failure = case when e.status in ('failed', 'uncertain') then e.reason end,
+    provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.new_id end),
+    pending_receipts = null, delivery = c.new_state,
+    delivery_at = case when c.new_state is not null then c.at end,
+    receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
+    change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
+        + coalesce(cardinality(c.new_states), 0)
   from ended e left join changes c using (request_id)
   where s.request_id = e.request_id
-  returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at, s.lane, s.seq,
-            greatest(s.next_attempt_at, e.ended_at) as retried_at,
-            e.settles, s.change_number, s.attempt as attempts, s.conversation_id,
-            case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at,
+    greatest(s.next_attempt_at, e.ended_at) as retried_at,
+    e.settles,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
@@ -2126,8 +2162,8 @@ announced as (
         (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
       where made.type is not null
       union all
-      select o.request_id, 0, 0, 'message.' || o.status, null, o.record->>'providerCode'
-      from ended o where o.status <> 'queued' and not o.settles) made using (request_id)
+      select e.request_id, 0, 0, 'message.' || e.status, null, e.record->>'providerCode'
+      from ended e where e.status <> 'queued' and not e.settles) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
 -- The attempts that are no longer in their rows.
@@ -2315,16 +2351,21 @@ kept as (
   where s.request_id = early.request_id and s.request_id = any(array(select "requestId" from given))),
 -- The last attempts of sends that had ended otherwise. The row of a send that is sent by a receipt holds no attempt.
 ended as (
-  select s.request_id, s.attempt, s.worker, case when not exists (
-        select from send_events e
-        where e.request_id = s.request_id and e.event = 'attempt_started' and e.at = s.claimed_at)
-         then s.claimed_at end as claimed_at,
-         s.finished_at as ended_at, s.attempt_record as record, s.status, s.failure,
+  select s.request_id,
+         s.attempt, s.worker,
+         case when not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
+             select true from send_events e
+             where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
+             limit 1), false))
+              then s.claimed_at end as claimed_at,
+         s.finished_at as ended_at, s.attempt_record as record,
          case when (s.claimed_at is not null and s.attempt_record is null)
-                   and not exists (
-                       select from send_events e
-                       where e.request_id = s.request_id and e.event = 'attempt_started' and e.at = s.claimed_at)
-              then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss
+                   and not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
+                       select true from send_events e
+                       where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
+                       limit 1), false))
+              then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
+         s.status, s.failure
   from changes s
   where s.settled and s.status in ('uncertain', 'failed')),
 -- Their events.
@@ -2339,28 +2380,30 @@ ends as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- The sends' next states, all from the locked rows: PostgreSQL checks constraints first with the row as it was when
--- the statement began.
+-- The sends' next states, counted.
 written as (
-  update sends s
-  set status = case when c.settled then 'sent' else c.status end,
-      finished_at = case when c.settled then c.at else c.finished_at end,
-      failure = case when not c.settled then c.failure end,
-      claimed_at = case when not c.settled then c.claimed_at end,
-      claim_id = case when not c.settled then c.claim_id end,
-      attempt_record = case when not c.settled then c.attempt_record end,
-      provider_message_id = case when c.settled then coalesce(c.known_id, c.new_id) else c.known_id end,
-      delivery = coalesce(c.new_state, c.delivery),
-      delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
-      change_number = s.change_number + case when c.settled then 1 else 0 end + coalesce(cardinality(c.new_states), 0),
-      receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}')
+  update sends s set
+    status = case when c.settled then 'sent' else c.status end,
+    finished_at = case when c.settled then c.at else c.finished_at end,
+    failure = case when not c.settled then c.failure end,
+    claimed_at = case when not c.settled then c.claimed_at end,
+    claim_id = case when not c.settled then c.claim_id end,
+    attempt_record = case when not c.settled then c.attempt_record end,
+    provider_message_id = case when c.settled then coalesce(c.known_id, c.new_id) else c.known_id end,
+    delivery = coalesce(c.new_state, c.delivery),
+    delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
+    receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
+    change_number = s.change_number + case when c.settled then 1 else 0 end
+        + coalesce(cardinality(c.new_states), 0)
   from changes c
   where s.request_id = c.request_id and s.request_id = any(array(select "requestId" from given))
-  returning s.request_id, s.status, s.lane, s.seq, c.settled and c.status = 'queued' as ends_now,
-            c.settled or c.new_state is not null as is_changed,
-            s.change_number, s.attempt as attempts, s.conversation_id,
-            case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    c.settled and c.status = 'queued' as ends_now,
+    c.settled or c.new_state is not null as is_changed,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
 -- The callbacks.
 announced as (
   insert into callbacks (
@@ -2544,9 +2587,22 @@ chosen as materialized (
   for no key update of s),
 -- When each falls due, and its last attempt.
 due as (
-  select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
+  select s.request_id, s.channel_id,
+         s.attempt, s.worker,
+         case when not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
+             select true from send_events e
+             where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
+             limit 1), false))
+              then s.claimed_at end as claimed_at,
+         s.finished_at as ended_at, s.attempt_record as record,
          case when (s.claimed_at is not null and s.attempt_record is null)
+                   and not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
+                       select true from send_events e
+                       where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
+                       limit 1), false))
               then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
+         s.status, s.failure,
+         clock_timestamp() as replayed_at,
          clock_timestamp() + (0 + row_number() over (order by seq) - 1)
            / 20::float8 * interval '1 s' as due_at
   from chosen s),
@@ -2564,25 +2620,28 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- The sends begin a new series of retries, and expire by their channel's present setting.
-replayed as (
-  update sends s
-  set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
-      attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
-      attempt_record = null, provider_message_id = null, change_number = s.change_number + 1,
-      expires_at = case when channels.expire_after_seconds is not null then
-        due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end
+-- The sends' next states, counted.
+written as (
+  update sends s set
+    status = 'queued', finished_at = null, failure = null,
+    next_attempt_at = due.due_at, attempts_before_replay = s.attempt, losses = 0,
+    claimed_at = null, claim_id = null, worker = null, attempt_record = null,
+    provider_message_id = null,
+    expires_at = case when channels.expire_after_seconds is not null then
+        due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end,
+    change_number = s.change_number + 1
   from due join channels on channels.id = due.channel_id
   where s.request_id = due.request_id
-  returning s.seq, s.request_id,
-            s.change_number, s.attempt as attempts, s.conversation_id,
-            'message.replayed' as type,
-            case when (select exists (select from endpoints)) then null::text end as provider_code,
-            case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e
-               where e.account_id = s.account_id
-                 and (e.events is null or 'message.replayed' = any(e.events))) end as endpoint_ids),
--- The callbacks. The reconciler wakes them.
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.replayed' as type,
+    case when (select exists (select from endpoints)) then null::text end as provider_code,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.replayed' = any(e.events))) end as endpoint_ids),
+-- The callbacks.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
@@ -2591,9 +2650,9 @@ announced as (
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from replayed w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select seq from replayed;
+select seq from written;
 
 -- replay_sends: Queues a page of a set of failed or uncertain sends again.
 -- $1: the channel
@@ -2650,9 +2709,22 @@ chosen as materialized (
   order by s.seq limit $12 for no key update of s skip locked),
 -- When each falls due, and its last attempt.
 due as (
-  select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
+  select s.request_id, s.channel_id,
+         s.attempt, s.worker,
+         case when not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
+             select true from send_events e
+             where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
+             limit 1), false))
+              then s.claimed_at end as claimed_at,
+         s.finished_at as ended_at, s.attempt_record as record,
          case when (s.claimed_at is not null and s.attempt_record is null)
+                   and not ((s.claimed_at is not null and s.attempt_record is null) and coalesce((
+                       select true from send_events e
+                       where e.request_id = s.request_id and e.at = s.claimed_at and e.event = 'attempt_started'
+                       limit 1), false))
               then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
+         s.status, s.failure,
+         clock_timestamp() as replayed_at,
          clock_timestamp() + ($13::bigint + row_number() over (order by seq) - 1)
            / 20::float8 * interval '1 s' as due_at
   from chosen s),
@@ -2670,25 +2742,28 @@ events as (
   ) as e (position, at, event, fields)
   where e.at is not null and e.fields is not null
   order by a.request_id, e.position),
--- The sends begin a new series of retries, and expire by their channel's present setting.
-replayed as (
-  update sends s
-  set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
-      attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
-      attempt_record = null, provider_message_id = null, change_number = s.change_number + 1,
-      expires_at = case when channels.expire_after_seconds is not null then
-        due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end
+-- The sends' next states, counted.
+written as (
+  update sends s set
+    status = 'queued', finished_at = null, failure = null,
+    next_attempt_at = due.due_at, attempts_before_replay = s.attempt, losses = 0,
+    claimed_at = null, claim_id = null, worker = null, attempt_record = null,
+    provider_message_id = null,
+    expires_at = case when channels.expire_after_seconds is not null then
+        due.due_at + greatest(channels.expire_after_seconds, 30) * interval '1 s' end,
+    change_number = s.change_number + 1
   from due join channels on channels.id = due.channel_id
   where s.request_id = due.request_id
-  returning s.seq, s.request_id,
-            s.change_number, s.attempt as attempts, s.conversation_id,
-            'message.replayed' as type,
-            case when (select exists (select from endpoints)) then null::text end as provider_code,
-            case when (select exists (select from endpoints)) then
-              (select array_agg(e.id) from endpoints e
-               where e.account_id = s.account_id
-                 and (e.events is null or 'message.replayed' = any(e.events))) end as endpoint_ids),
--- The callbacks. The reconciler wakes them.
+  returning
+    s.request_id, s.status, s.lane, s.seq,
+    s.change_number, s.attempt as attempts, s.conversation_id,
+    'message.replayed' as type,
+    case when (select exists (select from endpoints)) then null::text end as provider_code,
+    case when (select exists (select from endpoints)) then
+      (select array_agg(e.id) from endpoints e
+       where e.account_id = s.account_id
+         and (e.events is null or 'message.replayed' = any(e.events))) end as endpoint_ids),
+-- The callbacks.
 announced as (
   insert into callbacks (
     endpoint_id, request_id, sequence, type, attempts, conversation_id, provider_at, provider_code, next_try_at)
@@ -2697,17 +2772,17 @@ announced as (
            (select max(earlier.next_try_at) from callbacks earlier
             where earlier.endpoint_id = e.endpoint_id and earlier.request_id = w.request_id
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
-  from replayed w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
+  from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
 -- If the limit is reached, sends after the last replayed one aren't counted.
-select (select count(*) from replayed)::int as replayed,
+select (select count(*) from written)::int as replayed,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
        count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
        max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq",
        count(*) = 2000 as "isMore"
 from (select page.*,
-             seq <= (select max(seq) from replayed)
-               or (select count(*) from replayed) < $12 as is_passed
+             seq <= (select max(seq) from written)
+               or (select count(*) from written) < $12 as is_passed
       from page) page;
 
 -- resend_callbacks_of_endpoint: Makes a page of the callbacks of an endpoint wait again.

@@ -24,9 +24,8 @@ const failWaitingStatement = failQueued(
  * Fails waiting sends of deleted channels: sends that were accepted while their channel was being deleted, and sends that went
  * back to the queue since.
  */
-export async function failSendsOfDeletedChannels(db: Database, limit: number): Promise<string[]> {
-  return (await failWaitingStatement(db, [limit, null])).map(({ requestId }) => requestId)
-}
+export const failSendsOfDeletedChannels = (db: Database, limit: number): Promise<string[]> =>
+  failWaitingStatement(db, [limit, null])
 
 /**
  * Deletes a channel, unless one of its sends is being sent. Its waiting sends fail, and its templates and credentials are

@@ -86,11 +86,10 @@ const failWaitingStatement = failQueued(
 )
 
 /** Fails those of a channel's sends that have been due for longer than this, if its breaker has been open for longer too. */
-export async function failWaiting(
+export function failWaiting(
   db: Database,
   which: { channelId: string; longerThanSeconds: number; reason: string; limit: number },
 ): Promise<string[]> {
   const { channelId, longerThanSeconds, reason, limit } = which
-  const failed = await failWaitingStatement(db, [limit, channelId, longerThanSeconds, reason])
-  return failed.map(({ requestId }) => requestId)
+  return failWaitingStatement(db, [limit, channelId, longerThanSeconds, reason])
 }

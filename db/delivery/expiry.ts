@@ -10,6 +10,4 @@ const expireStatement = failQueued(
 )
 
 /** Fails sends that have waited longer than their channel allows. */
-export async function expireSends(db: Database, limit: number): Promise<string[]> {
-  return (await expireStatement(db, [limit])).map(({ requestId }) => requestId)
-}
+export const expireSends = (db: Database, limit: number): Promise<string[]> => expireStatement(db, [limit])

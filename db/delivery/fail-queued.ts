@@ -1,37 +1,46 @@
-import { callbackColumns, insertCallbacks, typeByStatus } from '../callbacks/new-callbacks.ts'
+import { oneChange } from '../callbacks/new-callbacks.ts'
+import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
+import { changeState } from './change-state.ts'
 
 /**
  * Creates a statement that fails queued sends, up to `$1` at a time. It removes the claim from the row, from which the timeline
- * would otherwise derive the last attempt a second time.
+ * would otherwise derive the last attempt a second time. The reconciler wakes the endpoints.
  *
  * @param purpose one sentence, for db/statements.sql.
  * @param failure SQL of the reason.
  * @param which SQL condition on the unfinished sends.
  * @param parameters what its parameters are, if it has some.
  */
-export const failQueued = (name: string, purpose: string, failure: string, which: string, parameters = '') =>
-  prepared<{ requestId: string }>(
+export function failQueued(name: string, purpose: string, failure: string, which: string, parameters = '') {
+  const statement = prepared<{ requestId: string }>(
     name,
     purpose,
     sqlText`
       -- $1: how many${parameters}.
       with
-      failed as (
-        update sends s
-        set status = 'failed', failure = ${failure}, finished_at = clock_timestamp(),
-            claimed_at = null, claim_id = null, change_number = s.change_number + 1
-        from (select request_id from sends
-              where finished_at is null and status = 'queued'
-                and ${which}
-              order by request_id
-              limit $1
-              for no key update skip locked) chosen
-        where s.request_id = chosen.request_id
-        returning s.request_id,
-                  ${callbackColumns({ type: typeByStatus() })}),
-      -- The callbacks. The reconciler wakes them.
-      announced as (
-        ${insertCallbacks('failed')})
-      select request_id as "requestId" from failed`,
+      -- The sends, locked.
+      chosen as materialized (
+        select request_id from sends
+        where finished_at is null and status = 'queued'
+          and ${which}
+        order by request_id
+        limit $1
+        for no key update skip locked),
+      ${changeState({
+        set: {
+          status: `'failed'`,
+          failure,
+          finishedAt: 'clock_timestamp()',
+          claimedAt: 'null',
+          claimId: 'null',
+        },
+        from: 'chosen',
+        where: 's.request_id = chosen.request_id',
+        changes: oneChange(),
+      })}
+      select request_id as "requestId" from written`,
   )
+  return async (db: Database, values: unknown[]) =>
+    (await statement(db, values)).map(({ requestId }) => requestId)
+}

@@ -41,12 +41,13 @@ export const applyingReceipts = (sentBy: string, messageId: string) => sqlText`
   ${decidingReceipts},
   ${receiptEvents}`
 
-/** SQL of the assignments of the row of a send `s`, besides those of its status, by its `changes` `c`. */
-export const keptChanges = sqlText`
-  pending_receipts = null,
-  delivery = c.new_state,
-  delivery_at = case when c.new_state is not null then c.at end,
-  ${newKeys}`
+/** SQL of new values of the row of a send `s`, besides those of its status, by its `changes` `c`. */
+export const keptChanges = {
+  pendingReceipts: 'null',
+  delivery: 'c.new_state',
+  deliveryAt: 'case when c.new_state is not null then c.at end',
+  receiptKeys: newKeys,
+}
 
 /** SQL of what the receipts changed, of a send that is written. */
 export const appliedReceipts = (requestId: string, settles: string) => sqlText`

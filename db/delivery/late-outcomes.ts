@@ -1,16 +1,12 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
-import {
-  callbackColumns,
-  endpointsToWake,
-  insertCallbacks,
-  typeByStatus,
-} from '../callbacks/new-callbacks.ts'
+import { oneChange } from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, endOf } from '../event-sql.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
 import { isErased, redactedFields } from '../support/erase.ts'
-import { claimIsLost, lossInRow, startInRow } from './lost-claims.ts'
+import { claimIsLost, lossInRow, startInRow } from './attempt-in-row.ts'
+import { changeState, theirEndpoints } from './change-state.ts'
 
 /** The outcome of an attempt whose claim was given up meanwhile. */
 export interface LateOutcome {
@@ -44,56 +40,56 @@ const lateStatement = prepared<SettledLate>(
     ${late.comment}
     with
     -- The send, locked, with the outcome as it may be recorded, and what becomes of it.
-    s as (
+    found as (
       select *, clock_timestamp() as ended_at,
              case when ${isErased} then
                ${redactedFields(`${given.record}::json`)}
              else ${given.record}::json end as record,
              case when not ${isErased} then ${given.messageId} end as message_id,
-             case when not ${isErased} then ${given.reason} end as reason,
+             -- A canceled send stays canceled, so that no replay sends it.
+             case when failure = '${ownReasons.canceledInDoubt}' and ${given.status} = 'failed' then failure
+                  when not ${isErased} then ${given.reason} end as reason,
+             case when status <> 'queued' then
+               ${startInRow} end as started_at,
              claim_id = ${given.claimId} and attempt_record is not null as is_recorded,
              ${given.status}::text is not null and claim_id = ${given.claimId} and ${claimIsLost} and
                (status = 'uncertain' or ${given.status} = 'sent') as is_settled
       from sends s where request_id = ${given.requestId} for no key update),
     -- An event of this outcome that was recorded before.
     same_event as (
-      select from send_events e join s using (request_id)
+      select from send_events e join found s using (request_id)
       where e.event = 'attempt_finished' and e.fields::jsonb - 'late' = s.record::jsonb - 'late'),
     -- Messages that the sandbox stored for an erased send meanwhile.
     erased_messages as (
-      delete from sandbox_messages m using s where m.request_id = s.request_id and ${isErased}),
-    -- The send's new state.
-    written as (
-      update sends
-      set status = ${given.status}, attempt_record = s.record, finished_at = s.ended_at,
-          provider_message_id = s.message_id,
-          -- A canceled send stays canceled, so that no replay sends it.
-          failure = case when s.failure = '${ownReasons.canceledInDoubt}' and ${given.status} = 'failed'
-                         then s.failure else s.reason end,
-          claimed_at = case when s.status <> 'queued' then
-            ${startInRow} end,
-          change_number = sends.change_number + 1
-      from s where sends.request_id = s.request_id and s.is_settled
-      returning sends.request_id, sends.status,
-                ${callbackColumns({ type: typeByStatus('sends'), providerCode: "s.record->>'providerCode'" }, 'sends')}),
-    -- The callbacks.
-    announced as (
-      ${insertCallbacks('written')}),
+      delete from sandbox_messages m using found s where m.request_id = s.request_id and ${isErased}),
+    ${changeState({
+      set: {
+        status: given.status,
+        attemptRecord: 'found.record',
+        finishedAt: 'found.ended_at',
+        providerMessageId: 'found.message_id',
+        failure: 'found.reason',
+        claimedAt: 'found.started_at',
+      },
+      from: 'found',
+      where: 's.request_id = found.request_id and found.is_settled',
+      changes: oneChange(undefined, "found.record->>'providerCode'"),
+    })},
     -- The attempt that was in the row until now, if the outcome replaces it; otherwise the outcome, which isn't in the row.
     moved as (
       select request_id, attempt, worker, null::timestamptz as claimed_at, finished_at as ended_at, null::json as record,
              ${lossInRow} as loss,
              status, failure, finished_at as over_at
-      from s where is_settled and status <> 'queued'
+      from found s where is_settled and status <> 'queued'
       union all
       select request_id, attempt, worker, null, ended_at, record, null, null, null, null
-      from s where not is_settled and not is_recorded and not exists (select from same_event)),
+      from found s where not is_settled and not is_recorded and not exists (select from same_event)),
     -- Its event.
     events as (
       ${attemptsToEvents('moved', endOf('a.over_at'))})
-    select status, ${endpointsToWake('endpoint_ids')} from written
+    select status, ${theirEndpoints} from written
     union all
-    select status, null from s where is_recorded`,
+    select status, null from found where is_recorded`,
 )
 
 /** The new state of a send that a late outcome has ended. */

@@ -1,15 +1,10 @@
 import type { OnUncertain } from '../../src/core/outcome.ts'
 import type { ProviderName } from '../../src/core/providers/index.ts'
-import {
-  changesByReceipts,
-  endpointsToWake,
-  insertManyCallbacks,
-  madeByOutcomes,
-  manyCallbackColumns,
-} from '../callbacks/new-callbacks.ts'
+import { endAndReceiptChanges } from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, eventOf, fieldsOf } from '../event-sql.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
+import { changeState, theirEndpoints } from './change-state.ts'
 import {
   type AppliedReceipts,
   appliedReceipts,
@@ -17,29 +12,6 @@ import {
   keptChanges,
   sentByLoss,
 } from './kept-receipts.ts'
-
-/** SQL that is true for a send `s` whose claim was given up, without an outcome since. */
-export const claimIsLost = '(s.claimed_at is not null and s.attempt_record is null)'
-
-/**
- * SQL that is true for an ended send `s` whose last claim was lost, and which waited for the next attempt when it was canceled
- * (db/support/cancel.ts). The events of the loss are stored then; otherwise they are derived from the row.
- */
-const hasStoredLoss = sqlText`
-  exists (
-    select from send_events e
-    where e.request_id = s.request_id and e.event = 'attempt_started' and e.at = s.claimed_at)`
-
-/** SQL of the beginning of the last attempt of a send `s` that has ended; null if its event is stored. */
-export const startInRow = sqlText`
-  case when not ${hasStoredLoss}
-       then s.claimed_at end`
-
-/** SQL of the fields of a lost attempt in the row of a send `s` that has ended; null if it wasn't lost, or its event is stored. */
-export const lossInRow = sqlText`
-  case when ${claimIsLost}
-            and not ${hasStoredLoss}
-       then ${fieldsOf('attempt_lost', { attempt: 's.attempt', reason: 's.failure' })} end`
 
 /**
  * For claims that no lease covers: of a worker without a row, or of one that has dropped the send by a bug. An attempt with large
@@ -161,42 +133,41 @@ const giveUpStatement = prepared<GivenUpRow>(
       for no key update of s),
     ${applyingReceipts(sentByLoss, 'null')},
     -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
-    lost as materialized (
+    ended as materialized (
       select a.request_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.reason, a."delayMs",
              a."mayHaveCalled" and c.settled is not true as "staysInRow", a."mayHaveCalled",
              case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
       from attempted a left join changes c using (request_id)),
-    -- The sends' next states. An attempt without a call is undone.
-    written as (
-      update sends s
-      set status = lost.status, losses = s.losses + 1,
-          change_number = s.change_number + case when lost.status <> 'queued' then 1 else 0 end
-                          + ${changesByReceipts},
-          attempt = s.attempt - case when lost."mayHaveCalled" then 0 else 1 end,
-          claimed_at = case when lost."staysInRow" then s.claimed_at end,
-          claim_id = case when lost."staysInRow" then s.claim_id end,
-          finished_at = case when lost.status <> 'queued' then lost.ended_at end,
-          next_attempt_at = case when lost.status = 'queued' then lost.ended_at + lost."delayMs" * interval '1 ms'
-                                 else s.next_attempt_at end,
-          failure = case when lost.status in ('failed', 'uncertain') then lost.reason end,
-          provider_message_id = case when lost.settles then c.new_id else s.provider_message_id end,
-          ${keptChanges}
-      from lost left join changes c using (request_id)
-      where s.request_id = lost.request_id
-      returning s.request_id, s.status, s.next_attempt_at, lost.settles,
-                ${manyCallbackColumns}),
-    -- The callbacks.
-    announced as (
-      ${insertManyCallbacks(madeByOutcomes('lost', 'null'))}),
+    ${changeState({
+      set: {
+        status: 'e.status',
+        losses: 's.losses + 1',
+        // An attempt without a call is undone.
+        attempt: `s.attempt - case when e."mayHaveCalled" then 0 else 1 end`,
+        claimedAt: 'case when e."staysInRow" then s.claimed_at end',
+        claimId: 'case when e."staysInRow" then s.claim_id end',
+        finishedAt: "case when e.status <> 'queued' then e.ended_at end",
+        nextAttemptAt: sqlText`
+          case when e.status = 'queued' then e.ended_at + e."delayMs" * interval '1 ms'
+               else s.next_attempt_at end`,
+        failure: "case when e.status in ('failed', 'uncertain') then e.reason end",
+        providerMessageId: 'case when e.settles then c.new_id else s.provider_message_id end',
+        ...keptChanges,
+      },
+      from: 'ended e left join changes c using (request_id)',
+      where: 's.request_id = e.request_id',
+      changes: endAndReceiptChanges('null'),
+      returning: ['s.next_attempt_at, e.settles'],
+    })},
     -- The attempts that are no longer in their rows.
     removed as (
-      select lost.*, null::json as record, w.next_attempt_at,
+      select e.*, null::json as record, w.next_attempt_at,
              case when "mayHaveCalled" then ${fieldsOf('attempt_lost', { attempt: 'attempt', reason: 'reason' })}
                   else ${fieldsOf('attempt_lost', { attempt: 'attempt', outcome: `'not_called'`, reason: 'reason' })}
              end as loss,
-             case when lost.status = 'queued' then ended_at end as scheduled_at
-      from lost join written w using (request_id)
-      where lost.status = 'queued' or not lost."staysInRow"),
+             case when e.status = 'queued' then ended_at end as scheduled_at
+      from ended e join written w using (request_id)
+      where e.status = 'queued' or not e."staysInRow"),
     -- Their events.
     events as (
       ${attemptsToEvents(
@@ -208,7 +179,7 @@ const giveUpStatement = prepared<GivenUpRow>(
       )})
     select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
            ${appliedReceipts('written.request_id', 'settles')} as receipts,
-           ${endpointsToWake('written.endpoint_ids')}
+           ${theirEndpoints}
     from written`,
 )
 

@@ -1,20 +1,11 @@
 import type { WakeUp } from '../../src/core/send-job.ts'
 import type { AttemptRecord, SendStatus } from '../../src/core/timeline.ts'
-import { overflowOf } from '../admission/quota.ts'
-import {
-  callbackColumns,
-  changesByReceipts,
-  endpointsToWake,
-  insertCallbacks,
-  insertManyCallbacks,
-  madeByOutcomes,
-  manyCallbackColumns,
-  typeByStatus,
-} from '../callbacks/new-callbacks.ts'
+import { type Changes, endAndReceiptChanges, endOnly } from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, eventOf } from '../event-sql.ts'
-import { laneOf } from '../lane-rule.ts'
 import { isOneOf, isoText, prepared, sqlText } from '../statement.ts'
+import { claimIsLost } from './attempt-in-row.ts'
+import { changeState, type NewState, nextInLane, theirEndpoints } from './change-state.ts'
 import {
   type AppliedReceipts,
   appliedReceipts,
@@ -22,7 +13,6 @@ import {
   keptChanges,
   sentByOutcome,
 } from './kept-receipts.ts'
-import { claimIsLost } from './lost-claims.ts'
 
 /** The outcome of an attempt, and the verdict about its send, as the statement takes them. */
 export interface OutcomeRow {
@@ -63,20 +53,11 @@ const tookSeconds = (s: string) =>
   extract(epoch from ${s}.finished_at
                      - greatest(${s}.accepted_at, ${s}.send_at))::float8 as "tookSeconds"`
 
-/** SQL of the next send in the lane of a send that has ended. */
-export const nextInLane = (s: string) => sqlText`
-  case when ${s}.status <> 'queued' then
-    (select json_build_object('requestId', next.request_id,
-                              'overflowOf', ${overflowOf('next')})
-     from (
-       ${laneOf(s)}) next
-     where next.seq > ${s}.seq limit 1) end as "nextInLane"`
-
 /**
  * Fenced by the claim: the outcome of a claim that no longer holds changes nothing. An outcome that was recorded before, but whose
  * answer was lost, is found again. Rows are locked in the order of their ids; otherwise two batches could deadlock.
  */
-const recording = ({ ended, set, from, returning, announced, result, noResult }: Parts) => sqlText`
+const recording = ({ ended, set, from, changes, returning, result, noResult }: Parts) => sqlText`
     with
     -- The given outcomes and verdicts.
     outcomes as materialized (
@@ -84,27 +65,30 @@ const recording = ({ ended, set, from, returning, announced, result, noResult }:
         ("requestId" uuid, "claimId" uuid, status text, record json, reason text, "delayMs" float8,
          "holdsChannel" boolean, "isUncounted" boolean, "keepsDueTime" boolean, "sealedConfig" text)),
     ${ended},
-    -- The sends' next states. The row of a send that is retried loses the attempt, which is moved to send_events.
-    written as (
-      update sends s
-      set status = e.status,
-          finished_at = case when e.status <> 'queued' then e.ended_at end,
-          attempt = s.attempt - case when e."isUncounted" and e.status = 'queued' then 1 else 0 end,
-          next_attempt_at = case when e.status = 'queued' and e."keepsDueTime" is not true
-                                 then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
-                                 else s.next_attempt_at end,
-          claimed_at = case when e.status <> 'queued' then s.claimed_at end,
-          attempt_record = case when e.status <> 'queued' then e.record end,
-          failure = case when e.status in ('failed', 'uncertain') then e.reason end,
-          ${set}
-      from ${from}
-      where s.request_id = e.request_id
-      returning s.request_id, s.status, s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at, s.lane, s.seq,
-                greatest(s.next_attempt_at, e.ended_at) as retried_at,
-                ${returning}),
-    -- The callbacks.
-    announced as (
-      ${announced}),
+    ${changeState({
+      set: {
+        status: 'e.status',
+        finishedAt: "case when e.status <> 'queued' then e.ended_at end",
+        attempt: `s.attempt - case when e."isUncounted" and e.status = 'queued' then 1 else 0 end`,
+        nextAttemptAt: sqlText`
+          case when e.status = 'queued' and e."keepsDueTime" is not true
+               then e.ended_at + coalesce(e."delayMs", 0) * interval '1 ms'
+               else s.next_attempt_at end`,
+        // The row of a send that is retried loses the attempt, which is moved to send_events.
+        claimedAt: "case when e.status <> 'queued' then s.claimed_at end",
+        attemptRecord: "case when e.status <> 'queued' then e.record end",
+        failure: "case when e.status in ('failed', 'uncertain') then e.reason end",
+        ...set,
+      },
+      from,
+      where: 's.request_id = e.request_id',
+      changes,
+      returning: [
+        's.next_attempt_at, s.accepted_at, s.send_at, s.finished_at',
+        'greatest(s.next_attempt_at, e.ended_at) as retried_at',
+        ...returning,
+      ],
+    })},
     -- The attempts that are no longer in their rows.
     retried as (
       select e.*, null::json as loss, w.retried_at,
@@ -133,7 +117,7 @@ const recording = ({ ended, set, from, returning, announced, result, noResult }:
     select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
            ${tookSeconds('written')},
            ${nextInLane('written')},
-           ${endpointsToWake('written.endpoint_ids')}${result}
+           ${theirEndpoints}${result}
     from written
     union all
     -- The outcomes that were recorded before, but whose answer was lost.
@@ -149,12 +133,12 @@ const recording = ({ ended, set, from, returning, announced, result, noResult }:
 interface Parts {
   /** SQL of CTEs up to `ended`: the sends with their outcomes. */
   ended: string
-  /** SQL of further assignments of the send's row, and of the relation that they use. */
-  set: string
+  /** SQL of further new values of the send's row, and of the relation that all of them use. */
+  set: Partial<NewState>
   from: string
-  /** SQL of further columns of the sends written, of the statement that inserts their callbacks, and of the result. */
-  returning: string
-  announced: string
+  changes: Changes
+  /** SQL of further columns of the sends written, and of the result. */
+  returning: string[]
   result: string
   noResult: string
 }
@@ -177,16 +161,10 @@ const outcomeStatement = prepared<RecordedRow>(
       -- The outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids.
       ended as materialized (
         ${attempts('o.*', 's.pending_receipts is null')})`,
-    set: sqlText`
-      change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end,
-      provider_message_id = e.record->>'providerMessageId'`,
+    set: { providerMessageId: "e.record->>'providerMessageId'" },
     from: 'ended e',
-    returning: callbackColumns({
-      type: typeByStatus(),
-      isChange: "s.status <> 'queued'",
-      providerCode: "e.record->>'providerCode'",
-    }),
-    announced: insertCallbacks('written'),
+    changes: endOnly("e.record->>'providerCode'"),
+    returning: [],
     result: '',
     noResult: '',
   }),
@@ -210,14 +188,13 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
                a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
                case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
         from attempted a left join changes c using (request_id))`,
-    set: sqlText`
-      change_number = s.change_number + case when e.status <> 'queued' then 1 else 0 end
-                      + ${changesByReceipts},
-      provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.new_id end),
-      ${keptChanges}`,
+    set: {
+      providerMessageId: "coalesce(e.record->>'providerMessageId', case when e.settles then c.new_id end)",
+      ...keptChanges,
+    },
     from: 'ended e left join changes c using (request_id)',
-    returning: `e.settles, ${manyCallbackColumns}`,
-    announced: insertManyCallbacks(madeByOutcomes('ended')),
+    changes: endAndReceiptChanges("e.record->>'providerCode'"),
+    returning: ['e.settles'],
     result: `,\n${appliedReceipts('written.request_id', 'settles')} as receipts`,
     noResult: ', null',
   }),

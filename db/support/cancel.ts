@@ -1,25 +1,21 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import type { SendStatus } from '../../src/core/timeline.ts'
 import { scheduledColumnNames } from '../admission/new-send.ts'
-import {
-  callbackColumns,
-  endpointsToWake,
-  insertCallbacks,
-  typeByStatus,
-} from '../callbacks/new-callbacks.ts'
+import { oneChange } from '../callbacks/new-callbacks.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
-import { claimIsLost } from '../delivery/lost-claims.ts'
+import { claimIsLost } from '../delivery/attempt-in-row.ts'
+import { changeState, insertInState, theirEndpoints } from '../delivery/change-state.ts'
 import { prepared, sqlText } from '../statement.ts'
 
-/** What a cancel found: the send's state after it, and whether it was this one that ended the send. */
-export interface Canceled {
-  status: SendStatus
-  isNew: boolean
+/** A send that a cancel has ended. */
+interface Ended {
+  status: 'canceled' | 'uncertain'
   /** The endpoints that get a callback about it, and may be called now. */
   endpointsToWake: string[] | null
 }
 
-type Ended = Omit<Canceled, 'isNew'>
+/** What a cancel found: whether it was this one that ended the send, and the send's state after it. */
+export type Canceled = ({ isNew: true } & Ended) | { isNew: false; status: SendStatus }
 
 const isOwn = '($2::uuid is null or account_id = $2)'
 
@@ -51,22 +47,25 @@ const endStatement = prepared<Ended>(
   'Ends a queued send that nobody wants any more, after lock_to_cancel.',
   sqlText`
     with
-    -- The send's end.
+    -- How it ends.
     ended as (
-      update sends s
-      set status = end_as.status, finished_at = clock_timestamp(), change_number = s.change_number + 1,
-          failure = case when end_as.status = 'uncertain' then '${ownReasons.canceledInDoubt}' end,
-          claimed_at = case when end_as.status = 'uncertain' and ${claimIsLost}
-                            then s.claimed_at end
-      from (select case when ${mayHaveGotThrough} then 'uncertain' else 'canceled' end as status
-            from sends s where s.request_id = $1) end_as
-      where s.request_id = $1 and s.status = 'queued'
-      returning s.request_id, s.status,
-                ${callbackColumns({ type: typeByStatus() })}),
-    -- The callbacks.
-    announced as (
-      ${insertCallbacks('ended')})
-    select status, ${endpointsToWake('endpoint_ids')} from ended`,
+      select case when ${mayHaveGotThrough}
+                  then 'uncertain' else 'canceled' end as status
+      from sends s where s.request_id = $1),
+    ${changeState({
+      set: {
+        status: 'ended.status',
+        finishedAt: 'clock_timestamp()',
+        failure: `case when ended.status = 'uncertain' then '${ownReasons.canceledInDoubt}' end`,
+        claimedAt: sqlText`
+          case when ended.status = 'uncertain' and ${claimIsLost}
+               then s.claimed_at end`,
+      },
+      from: 'ended',
+      where: "s.request_id = $1 and s.status = 'queued'",
+      changes: oneChange(),
+    })}
+    select status, ${theirEndpoints} from written`,
 )
 
 const cancelScheduledStatement = prepared<Ended>(
@@ -74,22 +73,18 @@ const cancelScheduledStatement = prepared<Ended>(
   'Ends a scheduled send that nobody wants any more.',
   sqlText`
     with
+    -- The scheduled send, which leaves its table.
     taken as (
       delete from scheduled_sends
       where request_id = $1 and ${isOwn}
       returning *),
-    ended as (
-      insert into sends (
-        ${scheduledColumnNames}, accepted_at, status, finished_at, change_number)
-      select
-        ${scheduledColumnNames}, accepted_at, 'canceled', clock_timestamp(), 1
-      from taken
-      returning request_id, status,
-                ${callbackColumns({ type: typeByStatus('sends') }, 'sends')}),
-    -- The callbacks.
-    announced as (
-      ${insertCallbacks('ended')})
-    select status, ${endpointsToWake('endpoint_ids')} from ended`,
+    ${insertInState(
+      `${scheduledColumnNames}, accepted_at, status, finished_at`,
+      `${scheduledColumnNames}, accepted_at, 'canceled', clock_timestamp()`,
+      'taken',
+      oneChange(),
+    )}
+    select status, ${theirEndpoints} from written`,
 )
 
 /** More often than a send can move between two looks. */
@@ -111,7 +106,7 @@ export async function cancelSend(
     const found = await inTransaction(db, (transaction) => cancelIn(transaction, requestId, accountId))
     if (found) return found
     const [scheduled] = await cancelScheduledStatement(db, [requestId, accountId])
-    if (scheduled) return { ...scheduled, isNew: true }
+    if (scheduled) return { isNew: true, ...scheduled }
     // It may have moved between the two statements.
   }
   return undefined
@@ -124,7 +119,7 @@ async function cancelIn(
   accountId: string | undefined,
 ): Promise<Canceled | undefined> {
   const [send] = await lockStatement(transaction, [requestId, accountId])
-  if (send?.status !== 'queued') return send && { status: send.status, isNew: false, endpointsToWake: null }
+  if (send?.status !== 'queued') return send && { isNew: false, status: send.status }
   const [ended] = await endStatement(transaction, [requestId])
-  return { status: send.status, endpointsToWake: null, ...ended, isNew: true }
+  return ended && { isNew: true, ...ended }
 }

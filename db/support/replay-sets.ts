@@ -90,16 +90,17 @@ const page = sqlText`
       and s.seq > ${given.after}::bigint and s.seq <= ${given.lastSeq}::bigint
     order by s.seq limit ${pageSize})`
 
-const counted = sqlText`
+/** @param replayed SQL of a relation of those that are replayed, with their `seq`. */
+const counting = (replayed: string) => sqlText`
   -- If the limit is reached, sends after the last replayed one aren't counted.
-  select (select count(*) from replayed)::int as replayed,
+  select (select count(*) from ${replayed})::int as replayed,
          count(*) filter (where is_in_set and is_passed and skipped_as = 'expired')::int as expired,
          count(*) filter (where is_in_set and is_passed and skipped_as = 'refused')::int as refused,
          max(seq) filter (where is_passed)::text as "lastCounted", max(seq)::text as "lastSeq",
          count(*) = ${pageSize} as "isMore"
   from (select page.*,
-               seq <= (select max(seq) from replayed)
-                 or (select count(*) from replayed) < ${given.limit} as is_passed
+               seq <= (select max(seq) from ${replayed})
+                 or (select count(*) from ${replayed}) < ${given.limit} as is_passed
         from page) page`
 
 interface PageResult {
@@ -127,7 +128,7 @@ const replayStatement = prepared<PageResult>(
     with
     ${page},
     ${replaying(toReplay, `${replay.sql.before}::bigint`)}
-    ${counted}`,
+    ${counting('written')}`,
 )
 
 const tryStatement = prepared<PageResult>(
@@ -140,7 +141,7 @@ const tryStatement = prepared<PageResult>(
     -- Those that would be replayed.
     replayed as (
       select seq from page where is_in_set and skipped_as is null order by seq limit ${given.limit})
-    ${counted}`,
+    ${counting('replayed')}`,
 )
 
 /** Queues the sends of a set again, except those that were erased or whose media is no longer kept. */

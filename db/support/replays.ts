@@ -1,8 +1,9 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
-import { callbackColumns, insertCallbacks } from '../callbacks/new-callbacks.ts'
+import { oneChange } from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
-import { claimIsLost } from '../delivery/lost-claims.ts'
-import { attemptsToEvents, endOf, eventOf, fieldsOf } from '../event-sql.ts'
+import { attemptInRow } from '../delivery/attempt-in-row.ts'
+import { changeState } from '../delivery/change-state.ts'
+import { attemptsToEvents, endOf, eventOf } from '../event-sql.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 
 /** The states of sends that may be replayed. */
@@ -28,8 +29,8 @@ export const canBeReplayed = (statuses: string) => sqlText`
 const foundWithinSeconds = 30
 
 /**
- * SQL of CTEs that queue sends again; one of them is `replayed`, with their `seq`. The last attempt of each send moves to
- * send_events, so that the row is free for the next one, which starts a new series of retries.
+ * SQL of CTEs that queue sends again; one of them is `written`, the sends by then. The last attempt of each send moves to
+ * send_events, so that the row is free for the next one, which starts a new series of retries. The reconciler wakes the endpoints.
  *
  * @param chosen SQL of the sends' rows, locked.
  * @param before SQL of the number of sends of the same set replayed so far.
@@ -40,9 +41,9 @@ export const replaying = (chosen: string, before: string) => sqlText`
     ${chosen}),
   -- When each falls due, and its last attempt.
   due as (
-    select s.*, clock_timestamp() as replayed_at, s.finished_at as ended_at, s.attempt_record as record,
-           case when ${claimIsLost}
-                then ${fieldsOf('attempt_lost', { attempt: 's.attempt', reason: 's.failure' })} end as loss,
+    select s.request_id, s.channel_id,
+           ${attemptInRow},
+           clock_timestamp() as replayed_at,
            clock_timestamp() + (${before} + row_number() over (order by seq) - 1)
              / ${replaysPerSecond}::float8 * interval '1 s' as due_at
     from chosen s),
@@ -53,21 +54,28 @@ export const replaying = (chosen: string, before: string) => sqlText`
       endOf('a.ended_at'),
       eventOf('a.replayed_at', 'replayed', { nextAttemptAt: isoText('a.due_at') }),
     )}),
-  -- The sends begin a new series of retries, and expire by their channel's present setting.
-  replayed as (
-    update sends s
-    set status = 'queued', finished_at = null, failure = null, next_attempt_at = due.due_at,
-        attempts_before_replay = s.attempt, losses = 0, claimed_at = null, claim_id = null, worker = null,
-        attempt_record = null, provider_message_id = null, change_number = s.change_number + 1,
-        expires_at = case when channels.expire_after_seconds is not null then
-          due.due_at + greatest(channels.expire_after_seconds, ${foundWithinSeconds}) * interval '1 s' end
-    from due join channels on channels.id = due.channel_id
-    where s.request_id = due.request_id
-    returning s.seq, s.request_id,
-              ${callbackColumns({ type: "'message.replayed'" })}),
-  -- The callbacks. The reconciler wakes them.
-  announced as (
-    ${insertCallbacks('replayed')})`
+  ${changeState({
+    set: {
+      status: `'queued'`,
+      finishedAt: 'null',
+      failure: 'null',
+      nextAttemptAt: 'due.due_at',
+      attemptsBeforeReplay: 's.attempt',
+      losses: '0',
+      claimedAt: 'null',
+      claimId: 'null',
+      worker: 'null',
+      attemptRecord: 'null',
+      providerMessageId: 'null',
+      // By the channel's present setting.
+      expiresAt: sqlText`
+        case when channels.expire_after_seconds is not null then
+          due.due_at + greatest(channels.expire_after_seconds, ${foundWithinSeconds}) * interval '1 s' end`,
+    },
+    from: 'due join channels on channels.id = due.channel_id',
+    where: 's.request_id = due.request_id',
+    changes: oneChange("'message.replayed'"),
+  })}`
 
 // Waits for a concurrent replay of the same send, to see its result.
 const oneToReplay = sqlText`
@@ -81,7 +89,7 @@ const replayOneStatement = prepared<{ seq: string }>(
   sqlText`
     with
     ${replaying(oneToReplay, '0')}
-    select seq from replayed`,
+    select seq from written`,
 )
 
 /**

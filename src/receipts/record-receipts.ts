@@ -11,9 +11,10 @@ import type { ProviderName } from '../core/providers/index.ts'
 import { type Receipt, tidyReceipt } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import type { WakeUp } from '../core/send-job.ts'
-import { type Logger, logEvent, logWarningOnceAMinute } from '../platform/logger.ts'
+import { logEvent, logWarningOnceAMinute } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
+import { noteEnd } from '../platform/send-end.ts'
 import { restoreOnShards } from '../queue/shard.ts'
 import { endpointWaker } from '../queue/wake-endpoints.ts'
 import type { Needs } from '../runtime.ts'
@@ -97,7 +98,7 @@ function note(runtime: Recording, request: Request, recorded: readonly RecordedR
     metrics.receipts.inc({ provider, result })
     // A repeat may come days later, and says nothing of how late receipts are.
     if (result === 'applied') observeLag(metrics, provider, fields?.providerAt, runtime.clock.nowMs())
-    if (settles) logSent(log, metrics, requestId)
+    if (settles) noteEnd(runtime, { requestId, status: 'sent', fields: {} })
     if (effect) noteEffect(runtime, provider, requestId, effect)
   }
   const unknown = rows.find((_row, index) => recorded[index]?.result === 'unknown')
@@ -107,11 +108,6 @@ function note(runtime: Recording, request: Request, recorded: readonly RecordedR
   }
   const wakeUps = recorded.flatMap(({ nextInLane }) => nextInLane ?? [])
   void wakeNext(runtime, wakeUps)
-}
-
-function logSent(log: Logger, metrics: Metrics, requestId: string): void {
-  logEvent(log, requestId, 'sent', {})
-  metrics.ended.inc({ status: 'sent' })
 }
 
 /** Logs and counts the event that a receipt made. */

@@ -9,6 +9,7 @@ import type { AttemptRecord } from '../../src/core/timeline.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import { noteEnd, noteRetry } from '../../src/platform/send-end.ts'
 import { channelMoments } from '../../src/receipts/channel-moments.ts'
 import { noteEffect } from '../../src/receipts/record-receipts.ts'
 import type { Needs } from '../../src/runtime.ts'
@@ -65,11 +66,12 @@ export function outcomeRecorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics
       logEvent(log, requestId, 'channel_held', { reason: verdict.reason, channelId: send.channelId })
     const { receipts, nextAttemptAt, nextInLane } = recorded
     const { status, reason, delayMs } = receipts?.settle ? sentByReceipt : verdict
-    if (status !== 'queued') logEvent(log, requestId, status, { reason })
-    else if (!holdsChannel) logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt })
+    // The wake-ups follow in `nextWaker`.
+    if (status !== 'queued') noteEnd(runtime, { requestId, status, fields: { reason } })
+    else if (!holdsChannel) noteRetry(runtime, requestId, { reason, nextAttemptAt })
     if (status === 'sent' && reportsEach(send)) firstOfChannels.note(send.channelId, new Date(clock.nowMs()))
     for (const effect of receipts?.effects ?? []) noteEffect(runtime, send.provider, requestId, effect)
-    count(metrics, send, { status, holdsChannel }, recorded)
+    if (status === 'sent') observeTime(metrics, send, recorded)
     const endpointsToWake = recorded.endpointsToWake ?? []
     return { send, outcome: timed, isLate: false, delayMs, nextInLane, endpointsToWake }
   }
@@ -86,7 +88,8 @@ function reportsEach({ provider }: EnteredSend): boolean {
  *
  * @returns a function that returns the endpoints to wake.
  */
-function lateRecorder({ db, log, metrics }: Needs<'db' | 'log' | 'metrics'>) {
+function lateRecorder(runtime: Needs<'db' | 'log' | 'metrics'>) {
+  const { db, log } = runtime
   const record = retryUntilAvailable(log, (late: LateOutcome) => recordLateOutcome(db, late))
   return async (
     { requestId, claimId }: EnteredSend,
@@ -96,24 +99,19 @@ function lateRecorder({ db, log, metrics }: Needs<'db' | 'log' | 'metrics'>) {
     const late: AttemptRecord = { ...attemptRecord, late: true }
     const verdict = decideLate(outcome)
     const settled = await record({ requestId, claimId, record: late, verdict })
-    const status = settled?.status
     logEvent(log, requestId, 'attempt_finished', late)
-    if (status) logEvent(log, requestId, status, { reason: late.reason })
-    if (status) metrics.ended.inc({ status })
+    if (settled) noteEnd(runtime, { requestId, status: settled.status, fields: { reason: late.reason } })
     return settled?.endpointsToWake ?? []
   }
 }
 
-function count(
-  { ended, retries, acceptToSent }: Metrics,
+function observeTime(
+  { acceptToSent }: Metrics,
   { provider, attemptsBeforeReplay }: EnteredSend,
-  { status, holdsChannel }: Pick<OutcomeRow, 'status' | 'holdsChannel'>,
   { tookSeconds }: RecordedRow,
 ): void {
   const isReplay = attemptsBeforeReplay > 0
-  if (status !== 'queued') ended.inc({ status })
-  else if (!holdsChannel) retries.inc()
-  if (status === 'sent' && tookSeconds !== null && !isReplay) acceptToSent.observe({ provider }, tookSeconds)
+  if (tookSeconds !== null && !isReplay) acceptToSent.observe({ provider }, tookSeconds)
 }
 
 function recordOf(attempt: number, outcome: AttemptOutcome, durationMs: number): AttemptRecord {

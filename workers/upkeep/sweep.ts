@@ -8,12 +8,13 @@ import { retentionTrims } from '../../db/support/retention.ts'
 import { decideLoss } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
+import { endFollower, noteRetry } from '../../src/platform/send-end.ts'
 import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
 import { noteEffect } from '../../src/receipts/record-receipts.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type RetrySettings, retryDelays } from '../retry-delays.ts'
 import type { Queues } from '../sends/wake-next/wake.ts'
-import { type LaneWaker, laneWaker } from '../sends/wake-next/wake-lane.ts'
+import { laneWaker } from '../sends/wake-next/wake-lane.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
@@ -44,18 +45,15 @@ export function startSweeps(
     callbackDays: settings.CALLBACK_RETENTION_DAYS,
   })
   const { worker } = heartbeat
-  const lanes = laneWaker(runtime)
-  const givingUp = { db, log, metrics, retryDelaysOf: retryDelays(runtime) }
+  const { wakeHeadOf } = laneWaker(runtime)
   const wakeEndpoints = endpointWaker(runtime)
+  const followEnd = endFollower(runtime, wakeEndpoints, wakeHeadOf)
+  const givingUp = { db, log, metrics, retryDelaysOf: retryDelays(runtime), followEnd, wakeHeadOf }
   let looksForOrphansAt = 0
   const failingSweep = (failSome: () => Promise<string[]>, reason: string) =>
     startPeriodicTask({ log, event: 'sweep_failed', pauseMs: sweepEveryMs }, async () => {
       const failed = await failSome()
-      for (const requestId of failed) {
-        logEvent(log, requestId, 'failed', { reason })
-        metrics.ended.inc({ status: 'failed' })
-        void lanes.wakeHeadOf(requestId)
-      }
+      for (const requestId of failed) followEnd({ requestId, status: 'failed', fields: { reason } })
       return failed.length < pageSize ? sweepEveryMs : 0
     })
   const sweeps = [
@@ -65,7 +63,7 @@ export function startSweeps(
       const dead = (await findDeadWorkers(db)).filter((name) => name !== worker)
       // Once a minute, also looks for claims that were orphaned in another way.
       if (dead.length === 0 && performance.now() < looksForOrphansAt) return undefined
-      await giveUpLostClaims(givingUp, { lanes, wakeEndpoints }, sweeper)
+      await giveUpLostClaims(givingUp, sweeper)
       await releaseLostEndpoints(db, wakeEndpoints, sweeper)
       // Otherwise their claims may not have been given up yet.
       if (heartbeat.maySweep()) await forgetDeadWorkers(db, dead)
@@ -91,11 +89,10 @@ export function startSweeps(
   }
 }
 
-type GivingUp = Needs<'db' | 'log' | 'metrics'> & { retryDelaysOf: ReturnType<typeof retryDelays> }
-
-interface Wakers {
-  lanes: Pick<LaneWaker, 'wakeHeadOf'>
-  wakeEndpoints: EndpointWaker
+type GivingUp = Needs<'db' | 'log' | 'metrics'> & {
+  retryDelaysOf: ReturnType<typeof retryDelays>
+  followEnd: ReturnType<typeof endFollower>
+  wakeHeadOf: (requestId: string) => Promise<void>
 }
 
 async function releaseLostEndpoints(
@@ -111,20 +108,16 @@ async function releaseLostEndpoints(
 }
 
 /** It is unknown whether most of these sends' providers were called, so none is blindly sent again (docs/explanation/reliability.md). */
-async function giveUpLostClaims(runtime: GivingUp, wakers: Wakers, sweeper: Sweeper): Promise<void> {
+async function giveUpLostClaims(runtime: GivingUp, sweeper: Sweeper): Promise<void> {
   for (;;) {
     const claims = await findLostClaims(runtime.db, sweeper, pageSize)
     if (claims.length === 0) return
-    await giveUp(runtime, wakers, sweeper, claims)
+    await giveUp(runtime, sweeper, claims)
   }
 }
 
-async function giveUp(
-  { db, log, metrics, retryDelaysOf }: GivingUp,
-  { lanes, wakeEndpoints }: Wakers,
-  sweeper: Sweeper,
-  claims: readonly LostClaim[],
-): Promise<void> {
+async function giveUp(runtime: GivingUp, sweeper: Sweeper, claims: readonly LostClaim[]): Promise<void> {
+  const { db, log, metrics, retryDelaysOf, followEnd, wakeHeadOf } = runtime
   const verdicts = claims.map((claim) => {
     const { requestId, claimId, attempt, onUncertain, mayHaveCalled, provider } = claim
     const verdict = decideLoss(claim, {
@@ -138,17 +131,14 @@ async function giveUp(
   const ours = verdicts.filter(({ requestId }) => givenUp.has(requestId))
   for (const { requestId, attempt, mayHaveCalled, reason, provider, ...verdict } of ours) {
     const { nextAttemptAt, receipts, endpointsToWake } = givenUp.get(requestId) ?? {}
-    wakeEndpoints(endpointsToWake ?? [])
-    const status = receipts?.settle ? 'sent' : verdict.status
     const outcome = mayHaveCalled ? {} : { outcome: 'not_called' as const }
     logEvent(log, requestId, 'attempt_lost', { attempt, ...outcome, reason })
     metrics.lostClaims.inc()
-    if (status === 'queued') metrics.retries.inc()
-    else metrics.ended.inc({ status })
-    if (status === 'queued') logEvent(log, requestId, 'retry_scheduled', { reason, nextAttemptAt })
-    else logEvent(log, requestId, status, status === 'sent' ? {} : { reason })
+    const status = receipts?.settle ? 'sent' : verdict.status
+    if (status === 'queued') {
+      noteRetry(runtime, requestId, { reason, nextAttemptAt })
+      void wakeHeadOf(requestId)
+    } else followEnd({ requestId, status, fields: status === 'sent' ? {} : { reason }, endpointsToWake })
     for (const effect of receipts?.effects ?? []) noteEffect({ log, metrics }, provider, requestId, effect)
   }
-  // Not awaited, because Redis may be down; the reconciler adds missing wake-ups.
-  for (const { requestId } of ours) void lanes.wakeHeadOf(requestId)
 }

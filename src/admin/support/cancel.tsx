@@ -4,7 +4,7 @@ import { maskContact } from '../../core/contact.ts'
 import { mayHaveGotThrough } from '../../core/explanation/explain.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { buildTimeline, type SendRecord, type SendStatus } from '../../core/timeline.ts'
-import { logCanceled } from '../../platform/log-canceled.ts'
+import { cancelEnd, logEnd } from '../../platform/send-end.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
 import { Layout } from '../layout.tsx'
@@ -32,8 +32,8 @@ export function cancel({ db, log }: AdminRuntime): AdminApp {
     const canceled = canBeRecordId(requestId) ? await cancelSend(db, requestId) : undefined
     if (!canceled) throw notFound()
     const { status, isNew } = canceled
-    if (!isNew && status !== 'canceled') throw notCancelable(status)
-    if (isNew) logCanceled(log, requestId, status, { by: 'support page' })
+    if (isNew) logEnd(log, cancelEnd(requestId, canceled, { by: 'support page' }))
+    else if (status !== 'canceled') throw notCancelable(status)
     return c.redirect(`/support/${requestId}`, 303)
   })
   return app

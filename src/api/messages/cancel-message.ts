@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import { cancelSend } from '../../../db/support/cancel.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import type { SendStatus } from '../../core/timeline.ts'
-import { logCanceled } from '../../platform/log-canceled.ts'
+import { cancelEnd, endFollower } from '../../platform/send-end.ts'
 import { endpointWaker } from '../../queue/wake-endpoints.ts'
 import type { Runtime } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
@@ -25,9 +25,8 @@ export function cancelMessage(
   authenticate: MiddlewareHandler<ApiEnv>,
   { refuseDeclaredOversize, readBody }: BodySteps,
 ) {
-  const { db, log, metrics } = runtime
-  const wakeHeadOf = laneHeadWaker(runtime)
-  const wakeEndpoints = endpointWaker(runtime)
+  const { db } = runtime
+  const followEnd = endFollower(runtime, endpointWaker(runtime), laneHeadWaker(runtime))
   const refuseContent = factory.createMiddleware(async (c, next) => {
     const { headers } = c.env.incoming
     const isEmpty = Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined
@@ -52,15 +51,9 @@ export function cancelMessage(
         ? await c.get('deadline').spend(cancelSend(db, requestId, accountId))
         : undefined
       if (!canceled) throw messageNotFound()
-      const { status, isNew, endpointsToWake } = canceled
-      if (!isNew && status !== 'canceled') throw notCancelable(status)
-      if (isNew) {
-        logCanceled(log, requestId, status, { accountId })
-        metrics.ended.inc({ status })
-        // Not awaited, because Redis may be down.
-        void wakeHeadOf(requestId)
-        wakeEndpoints(endpointsToWake ?? [])
-      }
+      const { status, isNew } = canceled
+      if (isNew) followEnd(cancelEnd(requestId, canceled, { accountId }))
+      else if (status !== 'canceled') throw notCancelable(status)
       return answerJson(c, { requestId, status })
     },
   )

@@ -2,7 +2,7 @@ import { allowNextProbe, closeBreaker, failWaiting, openBreaker } from '../../..
 import { leastWaitSeconds } from '../../../src/core/delivery-times.ts'
 import type { AttemptOutcome } from '../../../src/core/outcome.ts'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
-import { logEvent } from '../../../src/platform/logger.ts'
+import { noteEnd } from '../../../src/platform/send-end.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import { FailureStreaks } from '../../failure-streaks.ts'
 import { type RetrySettings, retryDelays } from '../../retry-delays.ts'
@@ -67,8 +67,8 @@ export function channelBreakers(
     const reason = `${ownReasons.providerAway}; its last answer: ${answer ?? 'none'}`
     for (;;) {
       const failed = await fail({ channelId, longerThanSeconds, reason, limit: pageSize })
-      for (const requestId of failed) logEvent(log, requestId, 'failed', { reason })
-      metrics.ended.inc({ status: 'failed' }, failed.length)
+      // Those behind them wait for permits, as all sends of the channel do.
+      for (const requestId of failed) noteEnd(runtime, { requestId, status: 'failed', fields: { reason } })
       if (failed.length < pageSize) return
     }
   }

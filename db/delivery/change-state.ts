@@ -1,0 +1,77 @@
+import { overflowOf } from '../admission/quota.ts'
+import { type Changes, endpointsToWake } from '../callbacks/new-callbacks.ts'
+import { laneOf } from '../lane-rule.ts'
+import { sends } from '../schema.ts'
+import { sqlList, sqlText } from '../statement.ts'
+
+/*
+ * The one place where statements change the state of sends; only claims are elsewhere (db/delivery/claims.ts). Whatever ends a
+ * send, or lets it go on after its end, is counted here, and callbacks are inserted. src/platform/send-end.ts does what follows.
+ */
+
+type Columns = { [Column in Exclude<keyof typeof sends.$inferInsert, 'changeNumber'>]?: string }
+
+/** SQL of new values of columns of a send `s`: at least of those that each change of its state decides. */
+export type NewState = Columns & Record<'status' | 'finishedAt' | 'failure' | 'claimedAt', string>
+
+interface StateChange {
+  set: NewState
+  /** SQL of the relation that the new values use, and of the condition by which its rows are joined to `s`. */
+  from: string
+  where: string
+  changes: Changes
+  /** SQL of further columns of the sends written. */
+  returning?: readonly string[]
+}
+
+/** SQL of CTEs that change the state of sends. One of them is `written`, the sends by then. */
+export const changeState = ({ set, from, where, changes, returning = [] }: StateChange) =>
+  announced(
+    sqlText`
+      update sends s set
+        ${assignments(set)},
+        change_number = s.change_number + ${changes.count}
+      from ${from}
+      where ${where}`,
+    changes,
+    returning,
+  )
+
+/** The same for sends that are inserted in a state after their accept. @param values SQL of the `columns`, from `from`. */
+export const insertInState = (columns: string, values: string, from: string, changes: Changes) =>
+  announced(
+    sqlText`
+      insert into sends as s (
+        ${columns}, change_number)
+      select
+        ${values}, ${changes.count}
+      from ${from}`,
+    changes,
+  )
+
+const announced = (writing: string, changes: Changes, returning: readonly string[] = []) => sqlText`
+  -- The sends' next states, counted.
+  written as (
+    ${writing}
+    returning
+      ${['s.request_id, s.status, s.lane, s.seq', ...returning, changes.columns].join(',\n')}),
+  -- The callbacks.
+  announced as (
+    ${changes.insertCallbacks})`
+
+function assignments(set: Columns): string {
+  const keys = Object.keys(set) as (keyof Columns)[]
+  return sqlList(keys.map((key) => sqlText`${sends[key].name} = ${set[key] ?? ''}`))
+}
+
+/** SQL of the wake-up of the next send in the lane of a send that has ended. */
+export const nextInLane = (s: string) => sqlText`
+  case when ${s}.status <> 'queued' then
+    (select json_build_object('requestId', next.request_id,
+                              'overflowOf', ${overflowOf('next')})
+     from (
+       ${laneOf(s)}) next
+     where next.seq > ${s}.seq limit 1) end as "nextInLane"`
+
+/** SQL of the endpoints of the callbacks about sends of `written`. */
+export const theirEndpoints = endpointsToWake('written.endpoint_ids')
