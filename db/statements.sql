@@ -257,10 +257,8 @@ begun as (
   from taken t where e.id = t.id and t.claim_id is null)
 select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
        case when e.former_until > clock_timestamp() then e.sealed_former_secret end as "sealedFormerSecret",
-       e.failing_since is null
-         and coalesce(e.answered_at > clock_timestamp() - interval '10 minutes', false)
-         as "isAnswering",
-       e.failing_since is not null as "isFailing",
+       (e.failing_since is not null
+        or coalesce(e.answered_at < clock_timestamp() - interval '10 minutes', true)) as "isInSlowStart",
        coalesce(e.answered_at < clock_timestamp() - interval '60 s', true) as "isAnswerOld",
        e.breaker_open_until is not null as "isProbe",
        coalesce((
@@ -281,7 +279,8 @@ select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
                    and earlier.sequence < c.sequence and coalesce(earlier.finished_at, 'infinity') = 'infinity'
                  limit 1), true)
            order by c.next_try_at
-           limit case when e.breaker_open_until is null then e."limit" else 1 end) c
+           limit case when (e.failing_since is not null
+              or coalesce(e.answered_at < clock_timestamp() - interval '10 minutes', true)) then 1 else e."limit" end) c
            left join sends s on s.request_id = c.request_id), '[]') as callbacks
 from taken e;
 
@@ -379,7 +378,9 @@ with recursive waiting as (
   select (select endpoint_id from callbacks where finished_at is null and endpoint_id > waiting.id
           order by endpoint_id limit 1)
   from waiting where waiting.id is not null)
-select e.id as "endpointId", 0 as "inMs"
+select e.id as "endpointId", 0 as "inMs", (e.failing_since is not null
+   or coalesce(e.answered_at < clock_timestamp() - interval '10 minutes', true)) as "isInSlowStart",
+  extract(epoch from clock_timestamp() - e.failing_since)::int as "failingForSeconds"
 from waiting join endpoints e using (id)
 where e.disabled_at is null and e.claim_id is null
   and coalesce(e.breaker_open_until <= clock_timestamp() - $1 * interval '1 ms', true)
@@ -1597,7 +1598,9 @@ order by c.request_id desc, c.sequence desc
 limit $2;
 
 -- next_calls: Finds when endpoints are to be called next.
-select e.id as "endpointId", due."inMs"
+select e.id as "endpointId", due."inMs", (e.failing_since is not null
+   or coalesce(e.answered_at < clock_timestamp() - interval '10 minutes', true)) as "isInSlowStart",
+  extract(epoch from clock_timestamp() - e.failing_since)::int as "failingForSeconds"
 from endpoints e cross join lateral (
   select greatest(0, ceil(1000 * extract(epoch from
            greatest(c.next_try_at, e.breaker_open_until) - clock_timestamp())))::float8 as "inMs"

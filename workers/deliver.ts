@@ -1,4 +1,3 @@
-import type { EndpointWaker } from '../src/queue/wake-endpoints.ts'
 import type { Runtime } from '../src/runtime.ts'
 import { InFlight } from './in-flight.ts'
 import type { Providers } from './providers/index.ts'
@@ -31,13 +30,12 @@ export function deliverer(
   permits: Permits,
   inFlight = new InFlight(),
   times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
-  wakeEndpoints?: EndpointWaker,
 ) {
   const claim = claimer(runtime, heartbeat.worker, permits)
   const closeConversation = conversationCloser(runtime)
   const dispatch = dispatcher(runtime, providers, heartbeat)
   const recordOutcome = outcomeRecorder(runtime)
-  const wakeNext = nextWaker(runtime, permits, times, wakeEndpoints)
+  const wakeNext = nextWaker(runtime, permits, times)
 
   const advance = async (requestId: string, slot: Slot): Promise<Advanced> => {
     const claimed = await claim(requestId, slot)

@@ -25,12 +25,10 @@ export const workerTimes = {
   /** A scheduled send that was accepted since the last look is found within this time. */
   moveDueEveryMs: 500,
 
-  /** How long a worker calls one endpoint before it looks for others; and how long an answering endpoint waits for a slot. */
+  /** How long a worker calls one endpoint before it looks for others; and how long it uses what it has read of it. */
   endpointClaimMs: 2000,
   /** While one call of an endpoint takes long, its worker looks this often for what else is due. */
   lookAgainMs: 200,
-  /** An endpoint for which a worker has no slot comes again after this long or longer, perhaps at another worker. */
-  putOffMs: 1000,
   afterFaultMs: 1000,
 
   /** A permit without a rate is valid this long: for the way through the queue. Permits of a rate are so at most. */

@@ -1,9 +1,7 @@
 import type { Runtime } from '../src/runtime.ts'
 import { callBacker } from './call-back.ts'
-import { CallSlots } from './callbacks/call-slots.ts'
-import { startEndpointQueue } from './callbacks/endpoint-queue.ts'
+import { startEndpointQueues } from './callbacks/endpoint-queues.ts'
 import { startEndpointReconciler } from './callbacks/reconcile-endpoints.ts'
-import { SendsFirst } from './callbacks/sends-first.ts'
 import { deliverer } from './deliver.ts'
 import { InFlight } from './in-flight.ts'
 import { createHttpClient } from './providers/http.ts'
@@ -47,27 +45,26 @@ export function startWorker(
     nowMs: () => runtime.clock.nowMs(),
     maxConnections: runtime.settings.CALLBACK_CONCURRENCY,
   })
-  const slots = new CallSlots(runtime.settings.CALLBACK_CONCURRENCY, times)
-  runtime.metrics.beforeScrape.push(() => runtime.metrics.callbacksInFlight.set(slots.inUse))
-  const callBack = callBacker(runtime, http, heartbeat, slots, times, new SendsFirst(inFlight))
-  const endpointQueue = startEndpointQueue(runtime, callBack, slots, faults, times)
-  const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight, times, endpointQueue.wake)
+  const callBack = callBacker(runtime, http, heartbeat, times)
+  runtime.metrics.beforeScrape.push(() => runtime.metrics.callbacksInFlight.set(callBack.callsInFlight()))
+  const endpointQueues = startEndpointQueues(runtime, callBack, faults, times)
+  const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight, times)
   const queueWorker = startQueueWorker(runtime, deliver, inFlight, faults, times)
   const periodicTasks = [
     startReconciler(runtime, permits, flow, times),
     startMovingDueSends(runtime, times),
-    startEndpointReconciler(runtime, endpointQueue.wakeOverdue, times),
+    startEndpointReconciler(runtime, times),
     startSweeps(runtime, heartbeat, () => [...inFlight.requestIds(), ...callBack.claimIds()], times),
   ]
   return {
-    ready: () => Promise.all([queueWorker.ready(), endpointQueue.ready(), heartbeat.begun]),
+    ready: () => Promise.all([queueWorker.ready(), endpointQueues.ready(), heartbeat.begun]),
     async stop() {
       permits.stop()
       // A fetch and the call after it may take longer than the worker has left.
       stopFetching()
       await Promise.all([
         queueWorker.stop(),
-        endpointQueue.stop(),
+        endpointQueues.stop(),
         ...periodicTasks.map((task) => task.stop()),
       ])
       await heartbeat.stop()

@@ -1,7 +1,12 @@
 import type { EndpointWakeUp } from '../../src/core/callback-job.ts'
 import type { Database } from '../client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
-import { isFirst } from './endpoint-claims.ts'
+import { isFirst, isInSlowStart } from './endpoint-claims.ts'
+
+/** SQL of what a wake-up of an endpoint `e` needs beside its time. */
+const kind = sqlText`
+  ${isInSlowStart} as "isInSlowStart",
+  extract(epoch from clock_timestamp() - e.failing_since)::int as "failingForSeconds"`
 
 /** SQL of the time until an endpoint `e` that nobody is calling can be called with a callback; no row if it has none. */
 const nextCall = sqlText`
@@ -17,7 +22,7 @@ const nextCallsStatement = prepared<EndpointWakeUp>(
   'next_calls',
   'Finds when endpoints are to be called next.',
   sqlText`
-    select e.id as "endpointId", due."inMs"
+    select e.id as "endpointId", due."inMs", ${kind}
     from endpoints e cross join lateral (
       ${nextCall}) due
     where ${isGiven('e.id')} and e.disabled_at is null and e.claim_id is null`,
@@ -42,7 +47,7 @@ const dueEndpointsStatement = prepared<EndpointWakeUp>(
       select (select endpoint_id from callbacks where finished_at is null and endpoint_id > waiting.id
               order by endpoint_id limit 1)
       from waiting where waiting.id is not null)
-    select e.id as "endpointId", 0 as "inMs"
+    select e.id as "endpointId", 0 as "inMs", ${kind}
     from waiting join endpoints e using (id)
     where e.disabled_at is null and e.claim_id is null
       and coalesce(e.breaker_open_until <= clock_timestamp() - $1 * interval '1 ms', true)
@@ -54,7 +59,7 @@ const dueEndpointsStatement = prepared<EndpointWakeUp>(
         limit 1)`,
 )
 
-/** All of them: endpoints that were put off stay due, and may be many. */
+/** All of them: endpoints in slow start stay due while their wake-ups wait, and may be many. */
 export function findDueEndpoints(db: Database, overdueByMs: number): Promise<EndpointWakeUp[]> {
   return dueEndpointsStatement(db, [overdueByMs])
 }

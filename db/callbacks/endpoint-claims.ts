@@ -28,10 +28,8 @@ export interface ClaimedEndpoint {
   sealedSecret: string
   /** Null if there is none, or it doesn't sign any more. */
   sealedFormerSecret: string | null
-  /** Whether a call got a 2xx lately, and none has failed since. */
-  isAnswering: boolean
-  /** Whether its last call failed. */
-  isFailing: boolean
+  /** Whether no call got a 2xx lately, or one has failed since. */
+  isInSlowStart: boolean
   /** Whether its last answer was long enough ago to be noted again. */
   isAnswerOld: boolean
   /** Whether its circuit breaker is open, so that this is a probe. */
@@ -39,8 +37,8 @@ export interface ClaimedEndpoint {
   callbacks: DueCallback[]
 }
 
-/** After this long without a 2xx, an endpoint is called as carefully as a new one. */
-export const answeringForMinutes = 10
+/** An endpoint without a 2xx for this long is in slow start, as a new one is. */
+export const slowStartAfterMinutes = 10
 const answersNotedEverySeconds = 60
 
 /**
@@ -53,6 +51,11 @@ export const isFirst = sqlText`
     where earlier.endpoint_id = c.endpoint_id and earlier.request_id = c.request_id
       and earlier.sequence < c.sequence and ${isUnfinished('earlier')}
     limit 1), true)`
+
+/** SQL that is true for an endpoint `e` in slow start. */
+export const isInSlowStart = sqlText`
+  (e.failing_since is not null
+   or coalesce(e.answered_at < clock_timestamp() - interval '${slowStartAfterMinutes} minutes', true))`
 
 /** SQL that is true for an endpoint `e` that may be called. */
 export const mayBeCalled = sqlText`
@@ -77,7 +80,7 @@ const dueCallbacks = sqlText`
         and c.request_id <> all(e."except")
         and ${isFirst}
       order by c.next_try_at
-      limit case when e.breaker_open_until is null then e."limit" else 1 end) c
+      limit case when ${isInSlowStart} then 1 else e."limit" end) c
       left join sends s on s.request_id = c.request_id), '[]')`
 
 const takeStatement = prepared<ClaimedEndpoint>(
@@ -107,10 +110,7 @@ const takeStatement = prepared<ClaimedEndpoint>(
       from taken t where e.id = t.id and t.claim_id is null)
     select e.id as "endpointId", e.url, e.sealed_secret as "sealedSecret",
            case when e.former_until > clock_timestamp() then e.sealed_former_secret end as "sealedFormerSecret",
-           e.failing_since is null
-             and coalesce(e.answered_at > clock_timestamp() - interval '${answeringForMinutes} minutes', false)
-             as "isAnswering",
-           e.failing_since is not null as "isFailing",
+           ${isInSlowStart} as "isInSlowStart",
            coalesce(e.answered_at < clock_timestamp() - interval '${answersNotedEverySeconds} s', true) as "isAnswerOld",
            e.breaker_open_until is not null as "isProbe",
            ${dueCallbacks} as callbacks

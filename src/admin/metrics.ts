@@ -6,6 +6,7 @@ import { logWarning } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { readyWithin } from '../platform/redis.ts'
 import { scrape } from '../platform/scrape.ts'
+import { queuesOf } from '../queue/shard.ts'
 import { type AdminRuntime, factory } from './context.ts'
 
 /** PostgreSQL and Redis are read at most once in this time, however many scrapes there are. */
@@ -38,18 +39,18 @@ export function metrics(runtime: AdminRuntime) {
         for (const gauge of [gauges.callbacksWaiting, gauges.endpoints]) gauge.reset()
       },
     }),
-    ...[...shards, ...formerShards].map(({ name: shard, redis, queue, overflow, callbacks }) =>
+    ...[...shards, ...formerShards].map((shard) =>
       collector(runtime, {
         name: 'queues',
-        shard,
+        shard: shard.name,
         read: async () => {
-          await readyWithin(redis, connectWithinMs)
-          return await Promise.all([queue, overflow, callbacks].map(countJobs))
+          await readyWithin(shard.redis, connectWithinMs)
+          return await Promise.all(queuesOf(shard).map(countJobs))
         },
-        show: (counts) => showQueues(gauges, shard, counts),
+        show: (counts) => showQueues(gauges, shard.name, counts),
         clear: () => {
-          for (const { name } of [queue, overflow, callbacks])
-            for (const state of states) gauges.queueJobs.remove({ queue: name, state, shard })
+          for (const { name } of queuesOf(shard))
+            for (const state of states) gauges.queueJobs.remove({ queue: name, state, shard: shard.name })
         },
       }),
     ),

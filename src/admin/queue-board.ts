@@ -3,6 +3,7 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { HonoAdapter } from '@bull-board/hono'
 import { serveStatic } from '@hono/node-server/serve-static'
 import { trimTrailingSlash } from 'hono/trailing-slash'
+import { queuesOf } from '../queue/shard.ts'
 import { type AdminRuntime, factory } from './context.ts'
 import { PageError } from './errors.tsx'
 
@@ -22,6 +23,14 @@ const policy = [
   "base-uri 'self'",
 ].join('; ')
 
+/** Of the queues of a shard, in their order. */
+const descriptions = [
+  'Sends within the quota of their account',
+  'Sends beyond the quota of their account',
+  'Endpoints that have callbacks due',
+  'Endpoints in slow start that have callbacks due',
+]
+
 const linkElsewhere = /<link [^>]*href="https?:[^>]*>/g
 
 /** A link to the support page. The board itself has only a menu behind an icon for such links. */
@@ -38,13 +47,11 @@ export function queueBoard({ shards, formerShards }: AdminRuntime) {
   const shown = [...shards, ...formerShards]
   const adapter = new HonoAdapter(serveStatic).setBasePath(basePath)
   createBullBoard({
-    queues: shown.flatMap(({ name, queue, overflow, callbacks }) => {
-      const options = { readOnlyMode: true, prefix: shown.length === 1 ? '' : `${name}-` }
-      return [
-        new BullMQAdapter(queue, { ...options, description: 'Sends within the quota of their account' }),
-        new BullMQAdapter(overflow, { ...options, description: 'Sends beyond the quota of their account' }),
-        new BullMQAdapter(callbacks, { ...options, description: 'Endpoints that have callbacks due' }),
-      ]
+    queues: shown.flatMap((shard) => {
+      const options = { readOnlyMode: true, prefix: shown.length === 1 ? '' : `${shard.name}-` }
+      return queuesOf(shard).map(
+        (queue, index) => new BullMQAdapter(queue, { ...options, description: descriptions[index] ?? '' }),
+      )
     }),
     serverAdapter: adapter,
     options: { uiConfig: { boardTitle: 'Queues' } },

@@ -1,24 +1,25 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
-import {
-  type CallbackJob,
-  callbackJobSchema,
-  type EndpointWakeUp,
-  longestPutOffMs,
-} from '../core/callback-job.ts'
+import { type CallbackJob, callbackJobSchema, type EndpointWakeUp } from '../core/callback-job.ts'
 import { type SendJob, sendJobSchema, type WakeUp } from '../core/send-job.ts'
 import { fairTags } from './fair-order.ts'
 
 export type SendQueue = Queue<SendJob>
 export type CallbackQueue = Queue<CallbackJob>
 
-/** The ordinary queue, the overflow queue for wake-ups beyond an account's quota, and the queue of endpoints. */
+/** The ordinary queue, and the overflow queue for wake-ups beyond an account's quota. */
 export interface SendQueues {
   prefix: string
   redis: Redis
   queue: SendQueue
   overflow: SendQueue
+}
+
+/** The queue of endpoints, and the one for those in slow start. */
+export interface EndpointQueues {
+  redis: Redis
   callbacks: CallbackQueue
+  slowStarts: CallbackQueue
 }
 
 export function createQueue<Job = SendJob>(name: string, prefix: string, connection: Redis): Queue<Job> {
@@ -41,10 +42,7 @@ export function createQueue<Job = SendJob>(name: string, prefix: string, connect
 export const leaveNothing = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } }
 
 /** Adds wake-ups, each keyed by its requestId: adding one that exists already changes nothing. */
-export async function addWakeUps(
-  queues: Omit<SendQueues, 'callbacks'>,
-  wakeUps: readonly WakeUp[],
-): Promise<void> {
+export async function addWakeUps(queues: SendQueues, wakeUps: readonly WakeUp[]): Promise<void> {
   const ordinary = wakeUps.filter(({ overflowOf }) => !overflowOf)
   await addJobs(
     queues.queue,
@@ -93,18 +91,15 @@ function toJob({ requestId, inMs, isBehind }: WakeUp, priority?: number): NewJob
 /** BullMQ's score of a delayed job is its due time in ms, times this. */
 const delayedScale = 4096
 const slackMs = 500
-/** The name of a job whose endpoint is put off. */
-const putOffName = 'put-off'
-/** So it is never promoted: otherwise new callbacks, and each pass of the reconciler, would bring back all endpoints that don't answer. */
-const putOffSlackMs = longestPutOffMs + slackMs
+/** BullMQ takes no larger one. */
+const lastPriority = 2 ** 21
 
-/** For each id: its score and its name if its job is delayed, else 'missing' or 'waiting'. */
+/** For each id: its score if its job is delayed, else 'missing' or 'waiting'. */
 const statesScript = `
   local states = {}
   for i, id in ipairs(ARGV) do
     local score = redis.call('zscore', KEYS[1], id)
-    if score then states[i] = {score, redis.call('hget', KEYS[2] .. id, 'name')}
-    else states[i] = redis.call('exists', KEYS[2] .. id) == 0 and 'missing' or 'waiting' end
+    states[i] = score or (redis.call('exists', KEYS[2] .. id) == 0 and 'missing' or 'waiting')
   end
   return states`
 
@@ -131,21 +126,42 @@ export async function restoreWakeUps(queues: SendQueues, wakeUps: readonly WakeU
   return ordinary + overflowing
 }
 
-/** The same for wake-ups of endpoints. */
+/**
+ * The same for wake-ups of endpoints. One of unknown kind is restored in the queue that has it, so that new callbacks of endpoints
+ * that fail don't bring them to the other queue.
+ */
 export async function restoreEndpointWakeUps(
-  { redis, callbacks: queue }: SendQueues,
+  { redis, callbacks, slowStarts }: EndpointQueues,
   wakeUps: readonly EndpointWakeUp[],
 ): Promise<number> {
   const idOf = ({ endpointId }: EndpointWakeUp) => endpointId
-  const add = (missing: readonly EndpointWakeUp[]) => addJobs(queue, missing.map(toEndpointJob))
-  return await restore({ redis, queue, idOf, add }, wakeUps)
+  const states = await statesOf(redis, slowStarts, wakeUps.map(idOf))
+  const inSlowStart = new Set(
+    wakeUps.filter(({ isInSlowStart }, index) => isInSlowStart ?? states[index] !== 'missing'),
+  )
+  const restoreIn = (queue: CallbackQueue, part: EndpointWakeUp[]) => {
+    const add = (missing: readonly EndpointWakeUp[]) => addJobs(queue, missing.map(toEndpointJob))
+    return restore({ redis, queue, idOf, add }, part)
+  }
+  const [usual, slow] = await Promise.all([
+    restoreIn(
+      callbacks,
+      wakeUps.filter((wakeUp) => !inSlowStart.has(wakeUp)),
+    ),
+    restoreIn(slowStarts, [...inSlowStart]),
+  ])
+  return usual + slow
 }
 
-function toEndpointJob({ endpointId, inMs, isPutOff }: EndpointWakeUp): NewJob<CallbackJob> {
+function toEndpointJob({ endpointId, inMs, failingForSeconds }: EndpointWakeUp): NewJob<CallbackJob> {
   return {
-    name: isPutOff ? putOffName : 'callback',
+    name: 'callback',
     data: callbackJobSchema.parse({ endpointId }),
-    opts: { jobId: endpointId, ...(inMs && { delay: inMs }) },
+    opts: {
+      jobId: endpointId,
+      ...(inMs && { delay: inMs }),
+      ...(failingForSeconds != null && { priority: Math.min(lastPriority, 1 + failingForSeconds) }),
+    },
   }
 }
 
@@ -160,21 +176,13 @@ async function restore<Item extends { inMs?: number }>(
   { redis, queue, idOf, add }: Restoring<Item>,
   wakeUps: readonly Item[],
 ): Promise<number> {
-  if (wakeUps.length === 0) return 0
-  const keys = [queue.toKey('delayed'), queue.toKey('')]
-  const states = (await redis.eval(statesScript, 2, ...keys, ...wakeUps.map(idOf))) as (
-    | string
-    | [score: string, name: string]
-  )[]
+  const states = await statesOf(redis, queue, wakeUps.map(idOf))
   const missing = wakeUps.filter((_wakeUp, index) => states[index] === 'missing')
   if (missing.length > 0) await add(missing)
-  const late = wakeUps.filter(({ inMs = 0 }, index) => {
-    const state = states[index]
-    if (!Array.isArray(state)) return false
-    const [score, name] = state
-    const mayBeLateByMs = name === putOffName ? putOffSlackMs : slackMs
-    return Number(score) / delayedScale > Date.now() + inMs + mayBeLateByMs
-  })
+  // Of one that isn't delayed, the score is no number.
+  const late = wakeUps.filter(
+    ({ inMs = 0 }, index) => Number(states[index]) / delayedScale > Date.now() + inMs + slackMs,
+  )
   // Promoting fails for a job that has become due meanwhile, which is fine.
   const promoted = await Promise.allSettled(
     late.map(async (wakeUp) => {
@@ -183,4 +191,14 @@ async function restore<Item extends { inMs?: number }>(
     }),
   )
   return missing.length + promoted.filter(({ status }) => status === 'fulfilled').length
+}
+
+async function statesOf(
+  redis: Redis,
+  queue: Pick<Queue, 'toKey'>,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (ids.length === 0) return []
+  const keys = [queue.toKey('delayed'), queue.toKey('')]
+  return (await redis.eval(statesScript, keys.length, ...keys, ...ids)) as string[]
 }

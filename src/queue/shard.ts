@@ -1,4 +1,9 @@
-import { type CallbackJob, callbackQueueName, type EndpointWakeUp } from '../core/callback-job.ts'
+import {
+  type CallbackJob,
+  callbackQueueName,
+  type EndpointWakeUp,
+  slowStartQueueName,
+} from '../core/callback-job.ts'
 import { overflowQueueName, queueName, type WakeUp } from '../core/send-job.ts'
 import { childLogger, type Logger } from '../platform/logger.ts'
 import type { Metrics, ProcessKind } from '../platform/metrics.ts'
@@ -7,10 +12,16 @@ import type { RedisAddress } from '../platform/redis-address.ts'
 import { createRedisBreaker, createWaitingBreaker } from '../platform/redis-breaker.ts'
 import type { RedisShard } from '../platform/redis-shard.ts'
 import { shardOfSend, shardPrefixes } from '../platform/shard-names.ts'
-import { createQueue, restoreEndpointWakeUps, restoreWakeUps, type SendQueues } from './queue.ts'
+import {
+  createQueue,
+  type EndpointQueues,
+  restoreEndpointWakeUps,
+  restoreWakeUps,
+  type SendQueues,
+} from './queue.ts'
 
 /** A shard with its part of the queues. */
-export interface Shard extends RedisShard, SendQueues {}
+export interface Shard extends RedisShard, SendQueues, EndpointQueues {}
 
 const connectRedis = { api: connectForRequests, worker: connectForWorkers, admin: connectForAdmin }
 /**
@@ -51,6 +62,7 @@ export function openShards(opening: Opening, count: number, namesBegin = ''): Sh
       queue: createQueue(queueName, prefix, redis),
       overflow: createQueue(overflowQueueName, prefix, redis),
       callbacks: createQueue<CallbackJob>(callbackQueueName, prefix, redis),
+      slowStarts: createQueue<CallbackJob>(slowStartQueueName, prefix, redis),
     }
   })
 }
@@ -58,12 +70,11 @@ export function openShards(opening: Opening, count: number, namesBegin = ''): Sh
 export async function closeShards(shards: readonly Shard[]): Promise<void> {
   // Before closing the queues, which would wait for Redis if it is down.
   for (const { redis } of shards) redis.disconnect()
-  for (const { queue, overflow, callbacks } of shards) {
-    await queue.close()
-    await overflow.close()
-    await callbacks.close()
-  }
+  for (const shard of shards) for (const queue of queuesOf(shard)) await queue.close()
 }
+
+export const queuesOf = ({ queue, overflow, callbacks, slowStarts }: Shard) =>
+  [queue, overflow, callbacks, slowStarts] as const
 
 /** `wait`: its first command connects it. */
 const reachable = ['ready', 'wait']
@@ -96,12 +107,6 @@ export function restoreEndpointsOnShards(
     byShard(shards, wakeUps, ({ endpointId }) => endpointId),
     restoreEndpointWakeUps,
   )
-}
-
-/** Removes the wake-up of an endpoint, if there is one that no worker has taken. */
-export async function removeEndpointWakeUp(shards: readonly Shard[], endpointId: string): Promise<void> {
-  const shard = shards[shardOfSend(endpointId, shards.length)]
-  await shard?.throughBreaker(() => shard.callbacks.remove(endpointId))
 }
 
 type Part<Item> = readonly [Shard, readonly Item[]]

@@ -10,25 +10,17 @@ export type EndpointWaker = (endpointIds: readonly string[]) => void
 /**
  * Wakes each endpoint at most once while a batch is under way, however many callbacks it has got. Failures are only logged, because
  * the reconciler adds missing wake-ups; nothing waits for it, because Redis may be down.
- *
- * @param gatherMs how long to gather endpoints before each batch, where they aren't urgent.
  */
-export function endpointWaker(
-  { log, shards }: { log: Logger; shards: readonly Shard[] },
-  gatherMs?: number,
-): EndpointWaker {
+export function endpointWaker({ log, shards }: { log: Logger; shards: readonly Shard[] }): EndpointWaker {
   const waiting = new Set<string>()
   const batch = new MicroBatch<string, void>({
     maxItems: maxPerBatch,
-    ...(gatherMs !== undefined && { gatherMs }),
     // Otherwise a shard that is away would delay the wake-ups of others.
-    mayOverlap: shards.length > 1 && gatherMs === undefined,
+    mayOverlap: shards.length > 1,
     flush: async (endpointIds) => {
       for (const endpointId of endpointIds) waiting.delete(endpointId)
-      const { failures } = await restoreEndpointsOnShards(
-        shards,
-        endpointIds.map((endpointId) => ({ endpointId })),
-      )
+      const wakeUps = endpointIds.map((endpointId) => ({ endpointId }))
+      const { failures } = await restoreEndpointsOnShards(shards, wakeUps)
       for (const { error } of failures) logWarningOnceAMinute(log, 'endpoints_not_woken', error)
       return endpointIds.map(() => undefined)
     },

@@ -47,7 +47,7 @@ beforeEach(async () => {
   account = await buildAccount(service)
 })
 
-const times = { ...soonReconciled, failingForMs: 600_000, putOffMs: 100 }
+const times = { ...soonReconciled, failingForMs: 600_000 }
 const startWorker = (name?: string) => service.startWorker(name, { times })
 
 const endpointAt = (behaviour: Behaviour) => buildEndpoint(service, account.accountId, receiver.at(behaviour))
@@ -79,22 +79,6 @@ const allFinished = (endpoint: Endpoint) =>
     return all.length > 0 && all.every(({ finishedAt }) => finishedAt !== null) && all
   })
 
-test('the worker that records an outcome calls the endpoint without a wake-up in Redis', async () => {
-  const worker = await service.startWorker('calling at once', { times: neverReconciled })
-  try {
-    const [shard] = service.runtime.shards
-    const added = () => shard?.redis.xlen(shard.callbacks.toKey('events'))
-    const before = await added()
-    const endpoint = await endpointAt(acceptCall)
-    for (let send = 0; send < 5; send++) await accept(service, account, textBody())
-    await callsAt(endpoint, 5)
-    await allFinished(endpoint)
-    expect(await added()).toBe(before)
-  } finally {
-    await worker.stop()
-  }
-})
-
 test('a claim that takes longer than it may last still calls', async () => {
   const worker = await service.startWorker('with short claims', { times: { ...times, endpointClaimMs: 0.2 } })
   try {
@@ -108,8 +92,8 @@ test('a claim that takes longer than it may last still calls', async () => {
 
 test('a new callback doesn’t wait for a slow call of its endpoint', async () => {
   const longMs = 600_000
-  const worker = await service.startWorker('woken while it calls', {
-    times: { ...neverReconciled, endpointClaimMs: longMs, lookAgainMs: longMs },
+  const worker = await service.startWorker('looking while it calls', {
+    times: { ...neverReconciled, endpointClaimMs: longMs },
   })
   const slow = gate()
   const endpoint = await endpointAt(firstly(acceptCall, firstly(slow.behaviour, acceptCall)))

@@ -11,7 +11,7 @@ import { openEndpointBreaker } from '../../db/delivery/breakers.ts'
 import { forgetDeadWorkers } from '../../db/delivery/leases.ts'
 import { callbacks } from '../../db/schema.ts'
 import { retentionTrims } from '../../db/support/retention.ts'
-import { type EndpointWakeUp, longestPutOffMs } from '../../src/core/callback-job.ts'
+import type { EndpointWakeUp } from '../../src/core/callback-job.ts'
 import { restoreEndpointsOnShards } from '../../src/queue/shard.ts'
 import { startEndpointReconciler } from '../../workers/callbacks/reconcile-endpoints.ts'
 import { idleSweeper, lapse } from '../support/attempts.ts'
@@ -79,6 +79,14 @@ const answered = async (url?: string) =>
   noteEndpointAnswers(database(), [{ endpointId: endpoint.endpointId, url: url ?? (await row()).url }])
 
 describe('a claim', () => {
+  beforeEach(() => answered())
+
+  test('of an endpoint in slow start reads one', async () => {
+    await database().$client.query('update endpoints set answered_at = null')
+    for (let count = 0; count < 3; count++) await add(uuidv7(), 1)
+    expect((await take())?.callbacks).toHaveLength(1)
+  })
+
   test('reads what is due, of each send the first', async () => {
     const [a, b] = [uuidv7(), uuidv7()]
     await add(a, 1)
@@ -150,7 +158,7 @@ describe('a claim', () => {
     for (let count = 0; count < 3; count++) await add(uuidv7(), 1)
     await openEndpointBreaker(database(), { endpointId: endpoint.endpointId, isAgain: false })
     expect(await take()).toBeUndefined()
-    await database().$client.query('update endpoints set breaker_open_until = now()')
+    await database().$client.query('update endpoints set breaker_open_until = now(), failing_since = now()')
     const claimed = await take()
     expect(claimed).toMatchObject({ isProbe: true })
     expect(claimed?.callbacks).toHaveLength(1)
@@ -192,6 +200,7 @@ describe('a result', () => {
     expect(other?.nextTryAt.getTime()).toBeLessThanOrEqual(Date.now() + 1000)
     // By a worker that was frozen during its call, after another one's had failed.
     await recordTries(database(), [tryOf(a, 1)])
+    await answered()
     expect(keysOf(await take())).toEqual([`${b} 1`, `${a} 2`])
   })
 
@@ -234,19 +243,19 @@ describe('an endpoint', () => {
     expect(await fail('again')).toBeUndefined()
   })
 
-  test('is answering since its first 2xx, until it fails; failing since then, until its next 2xx', async () => {
+  test('is in slow start until its first 2xx, after a failure until its next one, and ten minutes after the last', async () => {
     const claimId = uuidv7()
-    const expectToBe = async (isAnswering: boolean, isFailing: boolean) =>
-      expect(await take('one', { claimId })).toMatchObject({ isAnswering, isFailing })
-    await expectToBe(false, false)
+    const expectSlowStart = async (isInSlowStart: boolean) =>
+      expect(await take('one', { claimId })).toMatchObject({ isInSlowStart })
+    await expectSlowStart(true)
     await answered()
-    await expectToBe(true, false)
+    await expectSlowStart(false)
     await noteEndpointFailure(database(), { ...endpoint, url: (await row()).url }, undefined)
-    await expectToBe(false, true)
+    await expectSlowStart(true)
     await answered()
-    await expectToBe(true, false)
+    await expectSlowStart(false)
     await database().$client.query(`update endpoints set answered_at = now() - interval '1 hour'`)
-    await expectToBe(false, false)
+    await expectSlowStart(true)
   })
 })
 
@@ -273,7 +282,7 @@ describe('what is due', () => {
 
   test('by the breaker, if that is later', async () => {
     await add(uuidv7(), 1)
-    expect(await findNextCalls(database(), [endpoint.endpointId])).toEqual([
+    expect(await findNextCalls(database(), [endpoint.endpointId])).toMatchObject([
       { endpointId: endpoint.endpointId, inMs: 0 },
     ])
     await openEndpointBreaker(database(), { endpointId: endpoint.endpointId, isAgain: false })
@@ -294,27 +303,33 @@ test('a pass of the reconciler adds wake-ups of all endpoints that are due, howe
     [account.accountId, count],
   )
   const times = { overdueByMs: 0, reconcileEveryMs: 3_600_000 }
-  const task = startEndpointReconciler(service.runtime, () => {}, times)
+  const task = startEndpointReconciler(service.runtime, times)
   onTestFinished(() => task.stop())
   const found = async () => {
-    const jobs = await Promise.all(rows.map(({ id }) => service.runtime.callbacks.getJob(id)))
+    const jobs = await Promise.all(rows.map(({ id }) => service.runtime.slowStarts.getJob(id)))
     return jobs.filter((job) => job !== undefined).length === count
   }
   await eventually('all wake-ups', found)
 })
 
-test('a new callback wakes an endpoint before its retry, but not one that is only put off', async () => {
-  const { shards } = service.runtime
+test('a new callback wakes an endpoint before its retry, in the queue that has it', async () => {
+  const { shards, callbacks: usual, slowStarts } = service.runtime
   const wake = async (endpointId: string, wakeUp: Omit<EndpointWakeUp, 'endpointId'> = {}) => {
     const { restored, failures } = await restoreEndpointsOnShards(shards, [{ endpointId, ...wakeUp }])
     expect(failures).toEqual([])
     return restored
   }
-  const [putOff, retried] = [uuidv7(), uuidv7()]
-  expect(await wake(putOff, { inMs: longestPutOffMs, isPutOff: true })).toBe(1)
-  expect(await wake(putOff)).toBe(0)
-  expect(await wake(retried, { inMs: 5000 })).toBe(1)
-  expect(await wake(retried)).toBe(1)
+  for (const [queue, isInSlowStart] of [
+    [usual, false],
+    [slowStarts, true],
+  ] as const) {
+    const id = uuidv7()
+    expect(await wake(id, { inMs: 60_000, isInSlowStart })).toBe(1)
+    expect(await wake(id)).toBe(1)
+    expect(await wake(id)).toBe(0)
+    expect(await (await queue.getJob(id))?.getState()).not.toBe('delayed')
+    expect([await usual.getJob(id), await slowStarts.getJob(id)].filter(Boolean)).toHaveLength(1)
+  }
 })
 
 describe('a resend', () => {

@@ -3,7 +3,6 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { disableEndpoint, rotateSecret } from '../../db/callbacks/endpoints.ts'
 import { mintWebhookSecret } from '../../src/core/callback.ts'
-import { longestPutOffMs } from '../../src/core/callback-job.ts'
 import { sealConfig } from '../../src/core/sealed-config.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
 import { buildEndpoint, callbacksOf, type Endpoint, endpointRow } from '../support/endpoints.ts'
@@ -11,7 +10,6 @@ import { neverReconciled, soonReconciled, startTestService, type TestService } f
 import { eventually } from '../support/wait.ts'
 import {
   accept as acceptCall,
-  answer,
   type Behaviour,
   firstly,
   gate,
@@ -60,7 +58,7 @@ const delivered = (endpoint: Endpoint, count: number) =>
 
 /** Its claims end soon, so that those with a slow call are longer. */
 const startWorker = async (name: string, endpointClaimMs = 50) => {
-  await service.startWorker(name, { times: { ...soonReconciled, endpointClaimMs, putOffMs: 200 } })
+  await service.startWorker(name, { times: { ...soonReconciled, endpointClaimMs } })
   onTestFinished(async () => {
     // Calls without an answer would be waited for.
     for (const socket of receiver.open) socket.destroy()
@@ -83,8 +81,8 @@ async function takeSlot(narrow: TestService) {
   const slow = gate()
   const holder = await buildAccount(narrow)
   await endpointAt(slow.behaviour, holder)
-  await accept(narrow, holder, textBody())
-  await eventually('the slot is taken', async () => slow.waiting === 1)
+  for (let send = 0; send < 2; send++) await accept(narrow, holder, textBody())
+  await eventually('both slots are taken', async () => slow.waiting === 2)
   return slow
 }
 
@@ -112,7 +110,7 @@ test.each([
   await delivered(endpoint, 12)
 })
 
-test('99 endpoints that never answer take three eighths of the calls, and delay neither another one nor sends', async () => {
+test('99 endpoints that never answer take half of the calls, and delay neither another one nor sends', async () => {
   await startWorker('isolating')
   const good = await endpointAt(acceptCall)
   await accept(service, account, textBody())
@@ -126,98 +124,89 @@ test('99 endpoints that never answer take three eighths of the calls, and delay 
   }
   const { pathname: goodPath } = new URL((await endpointRow(service, good)).url)
   const toSilent = () => receiver.calls.slice(before).filter(({ path }) => path !== goodPath)
-  await eventually('silent ones are called', async () => toSilent().length === concurrency * 0.375)
+  await eventually('silent ones are called', async () => toSilent().length === concurrency / 2)
   for (let send = 0; send < 20; send++) await accept(service, account, textBody())
   await delivered(good, 21)
-  expect(toSilent()).toHaveLength(concurrency * 0.375)
-  expect(new Set(toSilent().map(({ path }) => path)).size).toBe(concurrency * 0.375)
+  expect(toSilent()).toHaveLength(concurrency / 2)
+  expect(new Set(toSilent().map(({ path }) => path)).size).toBe(concurrency / 2)
 })
 
-test('a new endpoint is called at once, however many that have failed never answer', async () => {
-  await startWorker('calling a new one')
-  let hanging = 0
-  const hang: Behaviour = () => void hanging++
-  for (let count = 0; count < concurrency; count += ofAccount) {
-    const other = await buildAccount(service)
-    for (let of = 0; of < ofAccount; of++) await endpointAt(firstly(answer(503), hang), other)
-    await accept(service, other, textBody())
-  }
-  await eventually('those that have failed hang', async () => hanging === concurrency * 0.375)
-
-  const fresh = await endpointAt(acceptCall)
-  await accept(service, account, textBody())
-  // Within less than a time-out.
-  await delivered(fresh, 1)
-  expect(hanging).toBe(concurrency * 0.375)
-})
-
-test('many new endpoints that answer share few slots, and none waits until it was put off', async () => {
+test('of the endpoints in slow start, new ones are called first, and those that have failed for the longest time last', async () => {
   const narrow = await openNarrow()
-  const longMs = 600_000
-  await narrow.startWorker('with a slot for new ones', {
-    times: { ...neverReconciled, putOffMs: longMs },
-  })
+  await narrow.startWorker('with a slot for those in slow start', { times: neverReconciled })
+  const slow = await takeSlot(narrow)
+  const order: string[] = []
+  const endpointNamed = (name: string) =>
+    endpointAt((request, response) => {
+      order.push(name)
+      return acceptCall(request, response)
+    })
+  const waitsInSlowStart = ({ endpointId }: Endpoint) =>
+    eventually('a wake-up', async () => Boolean(await narrow.runtime.slowStarts.getJob(endpointId)))
+  const endpoints: Endpoint[] = []
+  for (const [name, failingFor] of [
+    ['long', '1 hour'],
+    ['short', '1 minute'],
+    ['new', null],
+  ] as const) {
+    account = await buildAccount(narrow)
+    const endpoint = await endpointNamed(name)
+    endpoints.push(endpoint)
+    const since = 'update endpoints set failing_since = now() - $2::interval where id = $1'
+    if (failingFor) await narrow.runtime.db.$client.query(since, [endpoint.endpointId, failingFor])
+    await accept(narrow, account, textBody())
+    await waitsInSlowStart(endpoint)
+  }
+  slow.open()
+  for (const endpoint of endpoints) await delivered(endpoint, 1)
+  expect(order).toEqual(['new', 'short', 'long'])
+})
+
+test('many new endpoints that answer share one slot', async () => {
+  const narrow = await openNarrow()
+  await narrow.startWorker('with a slot for new ones', { times: neverReconciled })
   const endpoints = await Promise.all(Array.from({ length: ofAccount }, () => endpointAt(acceptCall)))
   await accept(narrow, account, textBody())
   for (const endpoint of endpoints) await delivered(endpoint, 1)
 })
 
-test('an endpoint without a slot has one wake-up, later than it is due; a new callback leaves it as it is, a slot removes it', async () => {
+test('an endpoint that waits for a slot of those in slow start has one wake-up, however many callbacks it gets; a worker with a free slot takes it', async () => {
   const narrow = await openNarrow()
-  await narrow.startWorker('without a slot for it', {
-    times: { ...soonReconciled, putOffMs: longestPutOffMs },
-  })
+  const times = { ...soonReconciled, overdueByMs: 0 }
+  await narrow.startWorker('whose slot is taken', { times })
   const slow = await takeSlot(narrow)
-
   const other = await endpointAt(acceptCall)
-  const wakeUp = async () => {
-    const job = await narrow.runtime.callbacks.getJob(other.endpointId)
-    return job?.name === 'put-off' && { dueAt: job.timestamp + job.delay, addedAt: job.timestamp }
-  }
+  const wakeUps = () =>
+    Promise.all(
+      [narrow.runtime.callbacks, narrow.runtime.slowStarts].map(async (queue) =>
+        Boolean(await queue.getJob(other.endpointId)),
+      ),
+    )
   await accept(narrow, account, textBody())
-  const first = await eventually('the wake-up', wakeUp)
-  expect(first.dueAt - first.addedAt).toBe(longestPutOffMs)
+  await eventually('it waits', async () => (await wakeUps())[1])
   await accept(narrow, account, textBody())
   await eventually('both', async () => (await callbacksOf(narrow, other)).length === 2)
   // Some passes of the reconciler.
   await sleep(5 * reconcileEveryMs)
-  expect(await wakeUp()).toEqual(first)
+  expect(await wakeUps()).toEqual([false, true])
+  expect((await callbacksOf(narrow, other)).map(({ tries }) => tries)).toEqual([[], []])
 
-  slow.open()
-  await delivered(other, 2)
-  await eventually('no wake-up', async () => !(await wakeUp()), 3000)
-})
-
-test('an endpoint in line of a worker is called by another one that has a slot, although it is put off', async () => {
-  const narrow = await openNarrow()
-  const times = { ...soonReconciled, putOffMs: longestPutOffMs }
-  await narrow.startWorker('whose slot is taken', { times })
-  const slow = await takeSlot(narrow)
-  const other = await endpointAt(acceptCall)
-  await accept(narrow, account, textBody())
-  const wakeUp = async () => (await narrow.runtime.callbacks.getJob(other.endpointId))?.name
-  await eventually('it is put off', async () => (await wakeUp()) === 'put-off')
   await narrow.startWorker('with a slot', { times })
-  await eventually('the call', async () => (await callbacksOf(narrow, other))[0]?.finishedAt, 5000)
-  await eventually('it is put off no more', async () => (await wakeUp()) === undefined, 2000)
+  await delivered(other, 2)
   slow.open()
 })
 
-test('an endpoint counts as answering from its first 2xx on, although new ones take the slot of that call', async () => {
+test('an endpoint has left slow start with its first 2xx, although others take the slot of that call', async () => {
   const narrow = await openNarrow()
-  await narrow.startWorker('with a slot of each kind', {
-    times: { ...neverReconciled, putOffMs: 600_000 },
-  })
-  const [first, slow] = [gate(), gate()]
+  await narrow.startWorker('with a slot of each kind', { times: neverReconciled })
+  const first = gate()
   const endpoint = await endpointAt(firstly(first.behaviour, acceptCall))
-  const other = await buildAccount(narrow)
-  const hanging = await endpointAt(slow.behaviour, other)
   for (let send = 0; send < 4; send++) await accept(narrow, account, textBody())
   await eventually('its first call', async () => first.waiting === 1)
+  const slow = gate()
+  const other = await buildAccount(narrow)
+  await endpointAt(slow.behaviour, other)
   await accept(narrow, other, textBody())
-  await eventually('the other one is left', async () =>
-    Boolean(await narrow.runtime.callbacks.getJob(hanging.endpointId)),
-  )
   first.open()
   await delivered(endpoint, 4)
   await eventually('the other one has the slot', async () => slow.waiting === 1)
@@ -228,7 +217,7 @@ test('a worker without a free slot leaves its endpoints to others', async () => 
   const settings = { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' }
   const narrow = await startTestService(settings, service.stores)
   onTestFinished(() => narrow.stop())
-  const times = { ...soonReconciled, endpointClaimMs: 50, putOffMs: 200 }
+  const times = { ...soonReconciled, endpointClaimMs: 50 }
   const slow = gate()
   const holder = await buildAccount(narrow)
   const [holding, other] = [
@@ -238,13 +227,13 @@ test('a worker without a free slot leaves its endpoints to others', async () => 
   await narrow.startWorker('full', { times })
   for (const each of [holder, account]) await accept(narrow, each, textBody())
   for (const endpoint of [holding, other]) await delivered(endpoint, 1)
-  await accept(narrow, holder, textBody())
-  await eventually('the slot is taken', async () => slow.waiting === 1)
+  for (let send = 0; send < 2; send++) await accept(narrow, holder, textBody())
+  await eventually('both slots are taken', async () => slow.waiting === 2)
   await accept(narrow, account, textBody())
   await narrow.startWorker('idle', { times })
   await delivered(other, 2)
-  // The slot is still taken.
-  expect((await callbacksOf(narrow, holding)).at(-1)?.tries).toEqual([])
+  // The slots are still taken.
+  expect((await callbacksOf(narrow, holding)).filter(({ finishedAt }) => finishedAt === null)).toHaveLength(2)
   slow.open()
 })
 
@@ -254,7 +243,7 @@ test('an endpoint that waited long for a slot is called as it is by then: with i
     service.stores,
   )
   const endpointClaimMs = 50
-  await narrow.startWorker('with one slot', { times: { ...soonReconciled, endpointClaimMs } })
+  await narrow.startWorker('with two slots', { times: { ...soonReconciled, endpointClaimMs } })
   onTestFinished(() => narrow.stop())
   const slow = gate()
   const holder = await buildAccount(narrow)
@@ -263,13 +252,10 @@ test('an endpoint that waited long for a slot is called as it is by then: with i
   for (const each of [holder, account]) await accept(narrow, each, textBody())
   for (const endpoint of [holding, rotated, disabled]) await delivered(endpoint, 1)
 
-  await accept(narrow, holder, textBody())
-  await eventually('the slot is taken', async () => slow.waiting === 1)
+  for (let send = 0; send < 2; send++) await accept(narrow, holder, textBody())
+  await eventually('both slots are taken', async () => slow.waiting === 2)
   await accept(narrow, account, textBody())
-  await eventually('the others wait for it', async () => {
-    const rows = await Promise.all([rotated, disabled].map((endpoint) => endpointRow(narrow, endpoint)))
-    return rows.every(({ claimId }) => claimId !== null)
-  })
+  await eventually('the others wait for it', async () => (await callbacksOf(narrow, rotated)).length === 2)
   const { db, settings } = narrow.runtime
   const secret = mintWebhookSecret()
   const id = rotated.endpointId

@@ -127,7 +127,7 @@ const reports = (ids: readonly string[]) => ids.map((id) => buildReceipt(id, acc
 describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => {
   test('made for an empty table, the statements of a worker read few of many', async () => {
     await service.runtime.db.$client.query('truncate callbacks')
-    await service.runtime.db.$client.query('update endpoints set claim_id = null')
+    await service.runtime.db.$client.query('update endpoints set claim_id = null, answered_at = now()')
     const db = connect(mode)
     const ids = endpoints.map(({ endpointId }) => endpointId)
     const [first] = endpoints as [Endpoint]

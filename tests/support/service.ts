@@ -4,7 +4,7 @@ import { connectDatabase } from '../../db/client.ts'
 import { createApp } from '../../src/api/app.ts'
 import { timeouts as production } from '../../src/api/client-timeouts.ts'
 import { listen, portOf, stopListening } from '../../src/api/listen.ts'
-import { type CallbackJob, callbackQueueName } from '../../src/core/callback-job.ts'
+import { type CallbackJob, callbackQueueName, slowStartQueueName } from '../../src/core/callback-job.ts'
 import { overflowQueueName, queueName } from '../../src/core/send-job.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import { createLogger, type Logger } from '../../src/platform/logger.ts'
@@ -219,6 +219,7 @@ function openPatientStores({ databaseUrl, redisUrl }: Stores, shardCount: number
       queue: createQueue(queueName, prefix, redis),
       overflow: createQueue(overflowQueueName, prefix, redis),
       callbacks: createQueue<CallbackJob>(callbackQueueName, prefix, redis),
+      slowStarts: createQueue<CallbackJob>(slowStartQueueName, prefix, redis),
     }
   })
   return {

@@ -7,7 +7,6 @@ import type { Needs } from '../../src/runtime.ts'
 import { FailureStreaks } from '../failure-streaks.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { WorkerTimes } from '../worker-times.ts'
-import { removePutOff } from './remove-put-off.ts'
 
 const maxAnswersPerFlush = 200
 const goneReason = 'the endpoint answered 410: it wants no more callbacks'
@@ -17,7 +16,7 @@ const goneReason = 'the endpoint answered 410: it wants no more callbacks'
  * wants no more, or has to be left alone for a while. A circuit breaker follows the same rules as that of a channel.
  */
 export function healthNoter(
-  runtime: Needs<'db' | 'log' | 'metrics' | 'shards', 'CALLBACK_RETRY_DELAYS_SECONDS'>,
+  runtime: Needs<'db' | 'log' | 'metrics', 'CALLBACK_RETRY_DELAYS_SECONDS'>,
   times: Pick<WorkerTimes, 'failingForMs'>,
 ) {
   const { db, log, metrics, settings } = runtime
@@ -52,11 +51,10 @@ export function healthNoter(
     return verdict
 
     async function answered(): Promise<void> {
-      const { isAnswering, isAnswerOld } = claimed
+      const { isInSlowStart, isAnswerOld } = claimed
       streaks.end(endpointId)
-      if ((isAnswering && !isAnswerOld) || noted.has(claimed)) return
+      if ((!isInSlowStart && !isAnswerOld) || noted.has(claimed)) return
       noted.add(claimed)
-      if (!isAnswering) void removePutOff(runtime, endpointId)
       if (await answers.add(claimed)) log.info({ event: 'breaker_closed', endpointId })
     }
   }

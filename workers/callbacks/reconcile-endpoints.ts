@@ -1,6 +1,5 @@
 import { findDueEndpoints } from '../../db/callbacks/due-endpoints.ts'
 import { restoreEndpointsOnShards } from '../../src/queue/shard.ts'
-import type { EndpointWaker } from '../../src/queue/wake-endpoints.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type PeriodicTask, startPeriodicTask } from '../upkeep/periodic-task.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
@@ -9,20 +8,15 @@ const endpointsAtOnce = 1000
 
 /**
  * Adds wake-ups for endpoints that have callbacks due but no wake-up, or too late a one: because Redis was down or lost
- * its data, or because nobody wakes them, as after an expiry or a replay. Those that are put off keep their wake-ups: they wait
- * for a slot of another worker.
- *
- * @param wakeOverdue calls those for which this worker has a slot.
+ * its data, or because nobody wakes them, as after an expiry or a replay.
  */
 export function startEndpointReconciler(
   { db, log, metrics, shards }: Needs<'db' | 'log' | 'metrics' | 'shards'>,
-  wakeOverdue: EndpointWaker,
   times: Pick<WorkerTimes, 'reconcileEveryMs' | 'overdueByMs'> = workerTimes,
 ): PeriodicTask {
   const pauseMs = times.reconcileEveryMs
   return startPeriodicTask({ log, event: 'reconcile_failed', pauseMs }, async () => {
     const due = await findDueEndpoints(db, times.overdueByMs)
-    wakeOverdue(due.map(({ endpointId }) => endpointId))
     const failures: unknown[] = []
     for (let first = 0; first < due.length; first += endpointsAtOnce) {
       const page = await restoreEndpointsOnShards(shards, due.slice(first, first + endpointsAtOnce))

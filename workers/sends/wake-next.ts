@@ -1,5 +1,5 @@
 import { logFault } from '../../src/platform/logger.ts'
-import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
+import { endpointWaker } from '../../src/queue/wake-endpoints.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { RetrySettings } from '../retry-delays.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
@@ -18,10 +18,10 @@ export function nextWaker(
   runtime: Queues & Needs<'db' | 'log' | 'metrics', RetrySettings>,
   permits: Pick<Permits, 'grant'>,
   times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
-  wakeEndpoints: EndpointWaker = endpointWaker(runtime),
 ) {
   const { log } = runtime
   const lanes = laneWaker(runtime)
+  const wakeEndpoints = endpointWaker(runtime)
   const updateBreaker = channelBreakers(runtime, times)
 
   const wakeNext = async (recorded: RecordedOutcome) => {

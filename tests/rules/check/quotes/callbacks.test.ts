@@ -1,8 +1,8 @@
-import { answeringForMinutes } from '../../../../db/callbacks/endpoint-claims.ts'
+import { slowStartAfterMinutes } from '../../../../db/callbacks/endpoint-claims.ts'
 import { disabledAfterDays } from '../../../../db/callbacks/endpoint-health.ts'
 import { maxEndpointsOfAccount } from '../../../../src/core/callback.ts'
 import { longestCallbackRetryAfterMs } from '../../../../src/core/callback-outcome.ts'
-import { callsAtATime } from '../../../../workers/callbacks/calls-of-claim.ts'
+import { callsAtATime } from '../../../../workers/call-back.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import { callbackDelays, figures, seconds, settings } from './quote.ts'
 
@@ -11,10 +11,10 @@ const hours = (ms: number) => `${ms / 3_600_000} hours`
 
 figures('reference/callbacks', {
   '': [`${maxEndpointsOfAccount}`],
-  Promises: [
+  'Slow start': [
     `\`CALLBACK_CONCURRENCY\` (${CALLBACK_CONCURRENCY})`,
-    `${answeringForMinutes} minutes`,
-    `${callsAtATime}`,
+    `${slowStartAfterMinutes} minutes`,
+    `at most ${callsAtATime} calls`,
     `${CALLBACK_TIMEOUT_SECONDS} s`,
     seconds(workerTimes.endpointClaimMs),
   ],
