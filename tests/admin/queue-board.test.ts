@@ -33,6 +33,7 @@ test('it shows all queues, read-only, and nothing of a job but its requestId', a
     { name: 'sends', readOnlyMode: true, allowRetries: false, counts: { waiting: 1 } },
     { name: 'sends-overflow', readOnlyMode: true, allowRetries: false },
     { name: 'callbacks', readOnlyMode: true, allowRetries: false },
+    { name: 'callbacks-slow-start', readOnlyMode: true, allowRetries: false },
   ])
   const jobs = queues[0]?.jobs as { id: string; data: unknown }[]
   expect(jobs).toMatchObject([{ id: waiting, data: { requestId: waiting } }])
