@@ -8,14 +8,14 @@ import { freshStores } from '../support/stores.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { eventually } from '../support/wait.ts'
 
-/** How far off PostgreSQL's clock is; where `search_path` has `moved` before what is PostgreSQL's own. */
+/** How far off PostgreSQL's clock is; where `search_path` has `public` before what is PostgreSQL's own. */
 const movable = `
   create schema moved;
   create table moved.clock (off interval not null);
   insert into moved.clock values ('0');
-  create function moved.clock_timestamp() returns timestamptz language sql volatile as
+  create function public.clock_timestamp() returns timestamptz language sql volatile as
     'select pg_catalog.clock_timestamp() + (select off from moved.clock)'`
-const throughMovable = `options=${encodeURIComponent('-c search_path=moved,pg_catalog,public')}`
+const throughMovable = `options=${encodeURIComponent('-c search_path=public,pg_catalog')}`
 
 const service = await serviceOfFile({}, await freshStores())
 const account = await buildAccount(service)

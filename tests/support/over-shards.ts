@@ -1,5 +1,6 @@
 import type { TestContext } from 'vitest'
 import { expect } from 'vitest'
+import { queuesOf } from '../../src/queue/shard.ts'
 import { startTestAdmin } from './admin.ts'
 import { accept, buildAccount, newContact, post, textBody } from './builders.ts'
 import { scrapeAt } from './scrape.ts'
@@ -40,7 +41,7 @@ export async function expectTheSameOverShards(
   const board = await fetch(`${admin.url}/queues/api/queues`)
   const { queues } = (await board.json()) as { queues: { name: string }[] }
   expect(queues.map(({ name }) => name)).toEqual(
-    shards.flatMap(({ name }) => [`${name}-sends`, `${name}-sends-overflow`, `${name}-callbacks`]),
+    shards.flatMap((shard) => queuesOf(shard).map(({ name }) => `${shard.name}-${name}`)),
   )
 
   await traffic.startWorkers('one', 'two')
