@@ -65,7 +65,7 @@ const startWorker = async (name: string, endpointClaimMs = 50) => {
   })
 }
 
-/** Its workers have one slot for endpoints that answer, and one for the others. */
+/** Its workers have two slots, one of them for endpoints in slow start. */
 async function openNarrow(): Promise<TestService> {
   const narrow = await startTestService(
     { ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8', CALLBACK_CONCURRENCY: '2' },
@@ -75,13 +75,13 @@ async function openNarrow(): Promise<TestService> {
   return narrow
 }
 
-/** The slot for endpoints that don't answer, until the gate is opened. */
+/** The slot for endpoints in slow start, until the gate is opened. */
 async function takeSlot(narrow: TestService) {
   const slow = gate()
   const holder = await buildAccount(narrow)
   await endpointAt(slow.behaviour, holder)
-  for (let send = 0; send < 2; send++) await accept(narrow, holder, textBody())
-  await eventually('both slots are taken', async () => slow.waiting === 2)
+  await accept(narrow, holder, textBody())
+  await eventually('the slot is taken', async () => slow.waiting === 1)
   return slow
 }
 
