@@ -10,6 +10,7 @@ import { aCheckout, checkout } from '../../support/checkout.ts'
 import { eventually } from '../../support/wait.ts'
 
 const withinMs = 200_000
+const queueNames = ['sends', 'sends-overflow', 'callbacks', 'callbacks-slow-start']
 const { DATABASE_URL: _database, REDIS_URL: _redis, ...environment } = process.env
 const env = { ...environment, NODE_OPTIONS: '' }
 
@@ -117,7 +118,7 @@ test('dev runs on a Redis Cluster with --cluster, and starts again with its data
     const board = (await dev.printed(/^Queues: (\S+)$/m)) ?? ''
     const { queues } = (await (await fetch(`${board}/api/queues`)).json()) as { queues: { name: string }[] }
     expect(queues.map(({ name }) => name)).toEqual(
-      [0, 1, 2].flatMap((shard) => [`${shard}-sends`, `${shard}-sends-overflow`, `${shard}-callbacks`]),
+      [0, 1, 2].flatMap((shard) => queueNames.map((name) => `${shard}-${name}`)),
     )
     await dev.stop()
   }
