@@ -8,6 +8,7 @@ import { endpointClaimer } from './callbacks/claim-endpoint.ts'
 import { DueCallbacks } from './callbacks/due-callbacks.ts'
 import { healthNoter } from './callbacks/note-health.ts'
 import { tryRecorder } from './callbacks/record-try.ts'
+import type { SendsFirst } from './callbacks/sends-first.ts'
 import type { HttpClient } from './providers/http.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
@@ -34,9 +35,10 @@ export function callBacker(
   runtime: Runtime,
   http: HttpClient,
   heartbeat: Pick<Heartbeat, 'worker' | 'holdsLease'>,
+  sendsFirst: SendsFirst,
   times: Pick<WorkerTimes, 'endpointClaimMs' | 'lookAgainMs' | 'failingForMs'> = workerTimes,
 ): CallBack {
-  const { claim, release } = endpointClaimer(runtime, heartbeat.worker)
+  const { claim, release } = endpointClaimer(runtime, heartbeat.worker, sendsFirst)
   const callEndpoint = endpointCaller(runtime, http)
   const noteHealth = healthNoter(runtime, times)
   const recordTry = tryRecorder(runtime)

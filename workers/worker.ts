@@ -2,6 +2,7 @@ import type { Runtime } from '../src/runtime.ts'
 import { callBacker } from './call-back.ts'
 import { startEndpointQueues } from './callbacks/endpoint-queues.ts'
 import { startEndpointReconciler } from './callbacks/reconcile-endpoints.ts'
+import { SendsFirst } from './callbacks/sends-first.ts'
 import { deliverer } from './deliver.ts'
 import { InFlight } from './in-flight.ts'
 import { createHttpClient } from './providers/http.ts'
@@ -45,7 +46,7 @@ export function startWorker(
     nowMs: () => runtime.clock.nowMs(),
     maxConnections: runtime.settings.CALLBACK_CONCURRENCY,
   })
-  const callBack = callBacker(runtime, http, heartbeat, times)
+  const callBack = callBacker(runtime, http, heartbeat, new SendsFirst(inFlight), times)
   runtime.metrics.beforeScrape.push(() => runtime.metrics.callbacksInFlight.set(callBack.callsInFlight()))
   const endpointQueues = startEndpointQueues(runtime, callBack, faults, times)
   const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight, times)

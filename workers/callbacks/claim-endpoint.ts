@@ -8,18 +8,21 @@ import { isRowFault } from '../../db/errors.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { retryUntilAvailable } from '../retry-until-available.ts'
+import type { SendsFirst } from './sends-first.ts'
 
 const maxClaimsPerFlush = 100
 
 type EndedClaim = Pick<ClaimRequest, 'endpointId' | 'claimId'>
 
 /** Claims and releases endpoints, many of them in one statement. */
-export function endpointClaimer({ db, log }: Needs<'db' | 'log'>, worker: string) {
+export function endpointClaimer({ db, log }: Needs<'db' | 'log'>, worker: string, sendsFirst: SendsFirst) {
   const takes = new MicroBatch<ClaimRequest, ClaimedEndpoint | undefined>({
     maxItems: maxClaimsPerFlush,
+    gatherMs: () => sendsFirst.gatherMs(),
     isItemsFault: isRowFault,
     flush: retryUntilAvailable(log, async (requests) => {
       const claimed = await claimEndpoints(db, requests, worker)
+      sendsFirst.noteClaimed(claimed.reduce((count, { callbacks }) => count + callbacks.length, 0))
       const claims = new Map(claimed.map((one) => [one.endpointId, one]))
       return requests.map(({ endpointId }) => claims.get(endpointId))
     }),
