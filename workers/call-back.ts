@@ -77,9 +77,9 @@ export function callBacker(
         while (await due.hasNext()) await callNext()
       }
       try {
-        if (isInSlowStart) await callNext()
-        else await Promise.all(Array.from({ length: callsAtATime }, callAll))
-        await due.allRecorded()
+        const calls = isInSlowStart ? [callNext()] : Array.from({ length: callsAtATime }, callAll)
+        // Also after a fault: the endpoint isn't left to others while it is being called.
+        await Promise.all(calls).finally(() => due.allRecorded())
       } finally {
         await release({ endpointId, claimId }).finally(() => claimIds.delete(claimId))
       }

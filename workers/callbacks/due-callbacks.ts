@@ -70,8 +70,9 @@ export class DueCallbacks {
     this.#hasEnded = true
   }
 
-  /** @throws what kept a callback from being called or recorded. */
+  /** Lets no further call begin, and waits. @throws what kept a callback from being called or recorded. */
   async allRecorded(): Promise<void> {
+    this.end()
     await Promise.all(this.#unrecorded.values())
     if (this.#fault !== undefined) throw this.#fault
   }
