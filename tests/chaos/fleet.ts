@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Reaper } from '../../src/dev/embedded/index.ts'
 import { type ServiceProcess, startService } from '../../src/dev/service-process.ts'
@@ -11,6 +12,8 @@ export interface Member {
   pid: number
   /** A worker's name, as in claims. */
   name: string
+  /** Of its connections to PostgreSQL. */
+  applicationName: string
   /** The address of an API. */
   url: string
   service: ServiceProcess
@@ -118,12 +121,15 @@ async function retire(member: Member | undefined): Promise<number | null> {
 }
 
 async function startMember(role: Role, { onLine, ...options }: Omit<FleetOptions, 'size'>): Promise<Member> {
-  const service = await startService({ ...entries[role], ...options, ...(onLine && { onLine }) })
+  const applicationName = `chaos-${randomUUID()}`
+  const environment = { ...options.environment, PGAPPNAME: applicationName }
+  const service = await startService({ ...entries[role], ...options, environment, ...(onLine && { onLine }) })
   const { worker, port } = service.ready
   return {
     role,
     pid: service.child.pid as number,
     name: String(worker),
+    applicationName,
     url: `http://127.0.0.1:${port}`,
     service,
     isRetired: false,

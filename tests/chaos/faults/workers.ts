@@ -173,15 +173,21 @@ function slowRecovery({ slowestRecoveryMs = 0 }: Findings): string[] {
   )
 }
 
-/** Kills a worker, and notes its sends in flight. It is stopped first, so that its sends don't change before it is killed. */
+/**
+ * Kills a worker, and notes its sends in flight once PostgreSQL has run all that the worker had sent: on a busy machine a
+ * claim is committed long after its worker is dead. The other workers take those sends only when its lease ends.
+ */
 export async function killWorker(phase: Phase, worker: Member): Promise<void> {
-  process.kill(worker.pid, 'SIGSTOP')
-  await sleep(statementEndsMs)
-  const inFlight = await sendsInFlight(phase.world, worker)
+  const { fleet, db } = phase.world
+  await fleet.kill(worker)
   const killedAt = Date.now()
+  await eventually('PostgreSQL has run all statements of the killed worker', async () => {
+    const open = 'select from pg_stat_activity where application_name = $1'
+    return (await db.$client.query(open, [worker.applicationName])).rowCount === 0
+  })
+  const inFlight = await sendsInFlight(phase.world, worker)
   phase.inFlightAtKills.push(...inFlight.map((requestId) => ({ requestId, killedAt })))
   phase.faultsOver.push(killedAt)
-  await phase.world.fleet.kill(worker)
 }
 
 /** Ends the slow start of all channels, which would allow only few calls of an account's flood. */
