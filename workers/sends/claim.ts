@@ -4,11 +4,12 @@ import { findRefusals, type Refusal } from '../../db/delivery/refusals.ts'
 import { isRowFault } from '../../db/errors.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch, type MicroBatchOptions } from '../../src/platform/micro-batch.ts'
+import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../src/runtime.ts'
-import { retryUntilAvailable } from '../retry-until-available.ts'
-import { type QueueKind, type Slot, unlimitedSlot } from '../slots.ts'
+import type { NextWakeUp } from '../queue/queue-worker.ts'
+import { type QueueKind, type Slot, unlimitedSlot } from '../queue/slots.ts'
 import type { Permits } from './claim/permits.ts'
-import type { NextWakeUp, OwnSend } from './send-states.ts'
+import type { OwnSend } from './send-states.ts'
 
 const maxSendsPerClaim = 200
 
