@@ -8,7 +8,7 @@ import { retentionTrims } from '../../db/upkeep/retention.ts'
 import { decideLoss } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
-import { endFollower, noteRetry } from '../../src/platform/send-end.ts'
+import { endFollower, noteRetry, type SendEnd } from '../../src/platform/send-end.ts'
 import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
 import { noteEffect } from '../../src/receipts/record-receipts.ts'
 import type { Needs } from '../../src/runtime.ts'
@@ -90,8 +90,8 @@ export function startSweeps(
 }
 
 type GivingUp = Needs<'db' | 'log' | 'metrics'> & {
-  retryDelaysOf: ReturnType<typeof retryDelays>
-  followEnd: ReturnType<typeof endFollower>
+  retryDelaysOf: (claim: LostClaim) => readonly number[]
+  followEnd: (end: SendEnd) => void
   wakeHeadOf: (requestId: string) => Promise<void>
 }
 
