@@ -3,6 +3,7 @@ import { overflowQueueName, queueName, type SendJob, sendJobSchema } from '../..
 import { logFault } from '../../src/platform/logger.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import type { Shard } from '../../src/queue/shard.ts'
+import { laneWaker } from '../../src/queue/wake-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { closeWorkers, concurrencyOf, type QueueWorker, queueWorkerOptions } from './close-workers.ts'
@@ -10,8 +11,6 @@ import type { InFlight } from './in-flight.ts'
 import type { QueueFaults } from './queue-faults.ts'
 import { type QueueKind, type Slot, Slots } from './slots.ts'
 import { SteadyWorker } from './steady-worker.ts'
-import type { Queues } from './wake.ts'
-import { laneWaker } from './wake-lane.ts'
 
 const wakeAfterFaultMs = 1_000
 
@@ -35,7 +34,7 @@ interface QueueWorkerParts {
  * or whose processing failed, is delayed and stays under the same id.
  */
 export function startQueueWorker(
-  runtime: Queues & Needs<'db' | 'log' | 'metrics', 'WORKER_CONCURRENCY'>,
+  runtime: Needs<'db' | 'log' | 'metrics' | 'shards', 'WORKER_CONCURRENCY'>,
   deliver: (requestId: string, slot: Slot) => Promise<NextWakeUp>,
   { inFlight, faults, times = workerTimes }: QueueWorkerParts,
 ): QueueWorker {
