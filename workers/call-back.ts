@@ -12,10 +12,18 @@ import type { SendsFirst } from './callbacks/sends-first.ts'
 import type { HttpClient } from './providers/http.ts'
 import type { CallBack } from './queue/endpoint-queues.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
-import { type WorkerTimes, workerTimes } from './worker-times.ts'
+import type { WorkerTimes } from './worker-times.ts'
 
 /** Calls at a time of an endpoint that isn't in slow start. */
 export const callsAtATime = 4
+
+/** The parts of a worker that callbacks use. */
+interface CallBackParts {
+  http: HttpClient
+  heartbeat: Pick<Heartbeat, 'worker' | 'holdsLease'>
+  sendsFirst: SendsFirst
+  times: Pick<WorkerTimes, 'endpointClaimMs' | 'lookAgainMs' | 'failingForMs'>
+}
 
 /**
  * Calls endpoints with the callbacks that are due. The order is a promise (docs/reference/callbacks.md): the claim is committed before the first call,
@@ -23,10 +31,7 @@ export const callsAtATime = 4
  */
 export function callBacker(
   runtime: Runtime,
-  http: HttpClient,
-  heartbeat: Pick<Heartbeat, 'worker' | 'holdsLease'>,
-  sendsFirst: SendsFirst,
-  times: Pick<WorkerTimes, 'endpointClaimMs' | 'lookAgainMs' | 'failingForMs'> = workerTimes,
+  { http, heartbeat, sendsFirst, times }: CallBackParts,
 ): CallBack {
   const { claim, release } = endpointClaimer(runtime, heartbeat.worker, sendsFirst)
   const callEndpoint = endpointCaller(runtime, http)

@@ -14,6 +14,15 @@ import { nextWaker } from './sends/wake-next.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
+/** The parts of a worker that a delivery uses. */
+export interface DeliveryParts {
+  providers: Providers
+  heartbeat: Pick<Heartbeat, 'worker' | 'holdsLease'>
+  permits: Pick<Permits, 'request' | 'grant'>
+  inFlight?: InFlight
+  times?: Pick<WorkerTimes, 'failingForMs'>
+}
+
 interface Advanced {
   next: NextWakeUp
   recorded?: RecordedOutcome
@@ -26,12 +35,8 @@ interface Advanced {
  */
 export function deliverer(
   runtime: Runtime,
-  providers: Providers,
-  heartbeat: Heartbeat,
-  permits: Permits,
-  inFlight = new InFlight(),
-  times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
-) {
+  { providers, heartbeat, permits, inFlight = new InFlight(), times = workerTimes }: DeliveryParts,
+): (requestId: string, slot?: Slot) => Promise<NextWakeUp> {
   const claim = claimer(runtime, heartbeat.worker, permits)
   const closeConversation = conversationCloser(runtime)
   const dispatch = dispatcher(runtime, providers, heartbeat)
@@ -51,7 +56,7 @@ export function deliverer(
     })
   }
 
-  return async (requestId: string, slot: Slot = unlimitedSlot): Promise<NextWakeUp> => {
+  return async (requestId, slot = unlimitedSlot) => {
     const { next, recorded } = await inFlight.track(requestId, advance(requestId, slot))
     if (recorded) await wakeNext(recorded)
     return next

@@ -46,11 +46,11 @@ export function startWorker(
     nowMs: () => runtime.clock.nowMs(),
     maxConnections: runtime.settings.CALLBACK_CONCURRENCY,
   })
-  const callBack = callBacker(runtime, http, heartbeat, new SendsFirst(inFlight), times)
+  const callBack = callBacker(runtime, { http, heartbeat, sendsFirst: new SendsFirst(inFlight), times })
   runtime.metrics.beforeScrape.push(() => runtime.metrics.callbacksInFlight.set(callBack.callsInFlight()))
   const endpointQueues = startEndpointQueues(runtime, callBack, faults, times)
-  const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight, times)
-  const queueWorker = startQueueWorker(runtime, deliver, inFlight, faults, times)
+  const deliver = deliverer(runtime, { providers, heartbeat, permits, inFlight, times })
+  const queueWorker = startQueueWorker(runtime, deliver, { inFlight, faults, times })
   const periodicTasks = [
     startReconciler(runtime, permits, flow, times),
     startMovingDueSends(runtime, times),

@@ -14,10 +14,12 @@ const pageSize = 1000
 const failWaitingStatement = failQueued(
   'fail_waiting_of_deleted',
   'Fails the waiting sends of deleted channels.',
-  `'${ownReasons.channelDeleted}'`,
-  sqlText`
-    channel_id = any(array(
-      select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))`,
+  {
+    failure: `'${ownReasons.channelDeleted}'`,
+    which: sqlText`
+      channel_id = any(array(
+        select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))`,
+  },
 )
 
 /**

@@ -167,27 +167,6 @@ const recordedInTime = sqlText`
   where given.idempotency is null
      or ${orTooLate('clock_timestamp() < given."recordBy" and recorded.accepted_at is not null')}`
 
-const insertKeyedStatement = prepared<RecordedSend>(
-  'insert_keyed_sends',
-  'Accepts sends with and without an Idempotency-Key.',
-  sqlText`
-    with
-    ${recording}
-    ${recordedInTime}`,
-)
-
-const insertWithMediaStatement = prepared<RecordedSend>(
-  'insert_send_with_media',
-  'Accepts a single send with its media.',
-  sqlText`
-    with
-    ${recording},
-    -- $2 is the content of the media.
-    stored as (
-      insert into media (request_id, content) select "requestId", $2 from recorded)
-    ${recordedInTime}`,
-)
-
 const recordingScheduled = sqlText`
   ${given},
   ${admitted},
@@ -201,25 +180,42 @@ const recordingScheduled = sqlText`
     order by ordinality
     returning request_id as "requestId", null::uuid as "overflowOf", false as "isBehind", accepted_at)`
 
-const scheduleStatement = prepared<RecordedSend>(
+/** @param recording SQL of the CTEs up to `recorded`. */
+const recordStatement = (name: string, purpose: string, recording: string) =>
+  prepared<RecordedSend>(
+    name,
+    purpose,
+    sqlText`
+      with
+      ${recording}
+      ${recordedInTime}`,
+  )
+
+const andMedia = sqlText`
+  ,
+  -- $2 is the content of the media.
+  stored as (
+    insert into media (request_id, content) select "requestId", $2 from recorded)`
+
+const insertKeyedStatement = recordStatement(
+  'insert_keyed_sends',
+  'Accepts sends with and without an Idempotency-Key.',
+  recording,
+)
+const insertWithMediaStatement = recordStatement(
+  'insert_send_with_media',
+  'Accepts a single send with its media.',
+  recording + andMedia,
+)
+const scheduleStatement = recordStatement(
   'schedule_sends',
   'Accepts sends that are to be sent later.',
-  sqlText`
-    with
-    ${recordingScheduled}
-    ${recordedInTime}`,
+  recordingScheduled,
 )
-
-const scheduleWithMediaStatement = prepared<RecordedSend>(
+const scheduleWithMediaStatement = recordStatement(
   'schedule_send_with_media',
   'Accepts a single send with its media that is to be sent later.',
-  sqlText`
-    with
-    ${recordingScheduled},
-    -- $2 is the content of the media.
-    stored as (
-      insert into media (request_id, content) select "requestId", $2 from recorded)
-    ${recordedInTime}`,
+  recordingScheduled + andMedia,
 )
 
 /**

@@ -1,5 +1,6 @@
 import type { CallbackContent } from '../../src/core/callback.ts'
 import type { Database } from '../client.ts'
+import { isOrphaned, type Sweeper } from '../delivery/leases.ts'
 import { isUnfinished } from '../lane-rule.ts'
 import { isoText, prepared, sqlText } from '../statement.ts'
 
@@ -83,7 +84,7 @@ const dueCallbacks = sqlText`
       limit case when ${isInSlowStart} then 1 else e."limit" end) c
       left join sends s on s.request_id = c.request_id), '[]')`
 
-const takeStatement = prepared<ClaimedEndpoint>(
+const claimStatement = prepared<ClaimedEndpoint>(
   'claim_endpoints',
   'Claims endpoints, or continues to hold them, and reads the callbacks that are due.',
   sqlText`
@@ -123,10 +124,12 @@ export function claimEndpoints(
   requests: readonly ClaimRequest[],
   worker: string,
 ): Promise<ClaimedEndpoint[]> {
-  return takeStatement(db, [JSON.stringify(requests), worker])
+  return claimStatement(db, [JSON.stringify(requests), worker])
 }
 
-const endStatement = prepared(
+const unclaimed = 'worker = null, claim_id = null, claimed_at = null'
+
+const releaseStatement = prepared(
   'release_endpoints',
   'Ends claims of endpoints.',
   sqlText`
@@ -137,12 +140,42 @@ const endStatement = prepared(
         join endpoints e on e.id = given."endpointId" and e.claim_id = given."claimId"
       order by e.id
       for no key update of e)
-    update endpoints e set worker = null, claim_id = null, claimed_at = null from ended where e.id = ended.id`,
+    update endpoints e set ${unclaimed} from ended where e.id = ended.id`,
 )
 
 export async function releaseEndpoints(
   db: Database,
   claims: readonly Pick<ClaimRequest, 'endpointId' | 'claimId'>[],
 ): Promise<void> {
-  await endStatement(db, [JSON.stringify(claims)])
+  await releaseStatement(db, [JSON.stringify(claims)])
+}
+
+const releaseLostStatement = prepared<{ endpointId: string }>(
+  'release_lost_endpoints',
+  'Ends claims of endpoints that no worker will end, because their worker is dead or has dropped them.',
+  sqlText`
+    -- $1: how many; $2: the sweeping worker; $3: its claims; $4: until when it may sweep.
+    update endpoints e set ${unclaimed}
+    from (
+      select h.id
+      from endpoints h left join workers w on w.name = h.worker
+      where h.claim_id is not null
+        and ${isOrphaned({ worker: 'h.worker', id: 'h.claim_id', since: 'h.claimed_at' })}
+      order by h.id
+      limit $1
+      for no key update of h skip locked) lost
+    where e.id = lost.id
+    returning e.id as "endpointId"`,
+)
+
+/**
+ * Ends the claims of dead workers. Their callbacks are called again: at least once, with the same `webhook-id`.
+ *
+ * @param sweeper.inFlight the claims of the sweeping worker.
+ * @returns their endpoints.
+ */
+export async function releaseLostClaims(db: Database, sweeper: Sweeper, limit: number): Promise<string[]> {
+  const { worker, inFlight, sweepsUntil } = sweeper
+  const rows = await releaseLostStatement(db, [limit, worker, inFlight, sweepsUntil])
+  return rows.map(({ endpointId }) => endpointId)
 }

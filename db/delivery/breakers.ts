@@ -77,12 +77,14 @@ export async function allowNextProbe(db: Database, channelId: string): Promise<v
 const failWaitingStatement = failQueued(
   'fail_waiting',
   'Fails sends of a channel that have been due for too long while its provider kept failing.',
-  '$4',
-  sqlText`
-    channel_id = $2
-    and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
-    and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)`,
-  '; $2: the channel; $3: how many seconds are too long; $4: the reason',
+  {
+    failure: '$4',
+    which: sqlText`
+      channel_id = $2
+      and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
+      and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)`,
+    parameters: '; $2: the channel; $3: how many seconds are too long; $4: the reason',
+  },
 )
 
 /** Fails those of a channel's sends that have been due for longer than this, if its breaker has been open for longer too. */

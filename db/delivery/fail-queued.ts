@@ -3,16 +3,22 @@ import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 import { changeState } from './change-state.ts'
 
+interface Failing {
+  /** SQL of the reason. */
+  failure: string
+  /** SQL condition on the unfinished sends. */
+  which: string
+  /** What the parameters besides `$1` are. */
+  parameters?: string
+}
+
 /**
  * Creates a statement that fails queued sends, up to `$1` at a time. It removes the claim from the row, from which the timeline
  * would otherwise derive the last attempt a second time. The reconciler wakes the endpoints.
  *
  * @param purpose one sentence, for db/statements.sql.
- * @param failure SQL of the reason.
- * @param which SQL condition on the unfinished sends.
- * @param parameters what its parameters are, if it has some.
  */
-export function failQueued(name: string, purpose: string, failure: string, which: string, parameters = '') {
+export function failQueued(name: string, purpose: string, { failure, which, parameters = '' }: Failing) {
   const statement = prepared<{ requestId: string }>(
     name,
     purpose,

@@ -53,3 +53,35 @@ const forgetStatement = prepared(
 export async function forgetDeadWorkers(db: Database, names: readonly string[]): Promise<void> {
   await forgetStatement(db, [names])
 }
+
+/**
+ * For claims that no lease covers: of a worker without a row, or of one that has dropped the send by a bug. An attempt with large
+ * content may take longer, but then its worker has a row, and the send in flight.
+ */
+const longestClaimMinutes = 1
+
+const isOlder = (since: string) => `${since} < clock_timestamp() - interval '${longestClaimMinutes} minutes'`
+
+/**
+ * SQL that is true for a claim that no worker will end: its worker is dead or has no row, or it is a claim of the sweeping worker
+ * $2 that is not among those in flight $3. (A dead worker's send may be in flight here too, while its repeated wake-up is
+ * being refused.)
+ *
+ * @param claim SQL of its worker, of what $3 lists, and of when it was made. Its worker's row, if any, is `w`.
+ */
+export const isOrphaned = ({ worker, id, since }: { worker: string; id: string; since: string }) => sqlText`
+  ((${worker} <> $2 and w.alive_until < clock_timestamp() and clock_timestamp() < $4) or
+   (${worker} <> $2 and w.name is null and ${isOlder(since)}) or
+   (${worker} = $2 and ${id} <> all($3::uuid[]) and ${isOlder(since)}))`
+
+/** The worker that searches for lost claims. */
+export interface Sweeper {
+  worker: string
+  /** Its sends in flight, and its claims of endpoints. */
+  inFlight: readonly string[]
+  /**
+   * By PostgreSQL's clock. A statement that runs later, because PostgreSQL was down, considers no worker dead: the outage may have
+   * prevented their heartbeats too.
+   */
+  sweepsUntil: Date
+}

@@ -57,7 +57,7 @@ const tookSeconds = (s: string) =>
  * Fenced by the claim: the outcome of a claim that no longer holds changes nothing. An outcome that was recorded before, but whose
  * answer was lost, is found again. Rows are locked in the order of their ids; otherwise two batches could deadlock.
  */
-const recording = ({ ended, set, from, changes, returning, result, noResult }: Parts) => sqlText`
+const recording = ({ ended, set, from, changes, receipts }: Parts) => sqlText`
     with
     -- The given outcomes and verdicts.
     outcomes as materialized (
@@ -86,7 +86,7 @@ const recording = ({ ended, set, from, changes, returning, result, noResult }: P
       returning: [
         's.next_attempt_at, s.accepted_at, s.send_at, s.finished_at',
         'greatest(s.next_attempt_at, e.ended_at) as retried_at',
-        ...returning,
+        ...(receipts ? ['e.settles'] : []),
       ],
     })},
     -- The attempts that are no longer in their rows.
@@ -117,13 +117,13 @@ const recording = ({ ended, set, from, changes, returning, result, noResult }: P
     select request_id as "requestId", case when status = 'queued' then retried_at end as "nextAttemptAt",
            ${tookSeconds('written')},
            ${nextInLane('written')},
-           ${theirEndpoints}${result}
+           ${theirEndpoints}${receipts ? `,\n${receipts} as receipts` : ''}
     from written
     union all
     -- The outcomes that were recorded before, but whose answer was lost.
     select s.request_id, case when s.status = 'queued' then s.next_attempt_at end,
            ${tookSeconds('s')},
-           ${nextInLane('s')}, null${noResult}
+           ${nextInLane('s')}, null${receipts ? ', null' : ''}
     from sends s join outcomes o on o."requestId" = s.request_id
     where ${isOneOf('s.request_id', 'outcomes')}
       and s.status <> 'sending' and s.claim_id = o."claimId"
@@ -137,10 +137,8 @@ interface Parts {
   set: Partial<NewState>
   from: string
   changes: Changes
-  /** SQL of further columns of the sends written, and of the result. */
-  returning: string[]
-  result: string
-  noResult: string
+  /** SQL of what became of the receipts. */
+  receipts?: string
 }
 
 /** SQL of the outcomes whose claim holds, with the attempt from the send's row. Locked in the order of ids. */
@@ -164,9 +162,6 @@ const outcomeStatement = prepared<RecordedRow>(
     set: { providerMessageId: "e.record->>'providerMessageId'" },
     from: 'ended e',
     changes: endOnly("e.record->>'providerCode'"),
-    returning: [],
-    result: '',
-    noResult: '',
   }),
 )
 
@@ -194,9 +189,7 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
     },
     from: 'ended e left join changes c using (request_id)',
     changes: endAndReceiptChanges("e.record->>'providerCode'"),
-    returning: ['e.settles'],
-    result: `,\n${appliedReceipts('written.request_id', 'settles')} as receipts`,
-    noResult: ', null',
+    receipts: appliedReceipts('written.request_id', 'settles'),
   }),
 )
 

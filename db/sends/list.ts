@@ -175,7 +175,7 @@ function pageStatement(
     { table: 'sends', columns: recordOfSend, source: sends },
     ...(scheduled ? [{ table: 'scheduled_sends', columns: recordOfScheduled, source: scheduled }] : []),
   ]
-  const parts = sources.map(({ table, columns, source }) => pagePart(table, columns, source, lookedAt, limit))
+  const parts = sources.map((part) => pagePart(part, lookedAt, limit))
   const ends = sources
     .filter(({ source }) => !source.isNarrow)
     .map(
@@ -208,7 +208,11 @@ const noEnd = '(select null::timestamptz as accepted_at, null::uuid as request_i
  * The limit is a subquery, so that the planner doesn't know it: for so many sends that it takes for all, it might sort them instead
  * of reading them in order.
  */
-function pagePart(table: string, columns: string, source: Source, lookedAt: number, limit: number): string {
+function pagePart(
+  { table, columns, source }: { table: string; columns: string; source: Source },
+  lookedAt: number,
+  limit: number,
+): string {
   const rows = source.isNarrow
     ? sqlText`
         select * from ${table} s

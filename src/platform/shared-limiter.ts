@@ -1,9 +1,4 @@
-import {
-  type RateLimiterAbstract,
-  RateLimiterMemory,
-  RateLimiterRedis,
-  RateLimiterRes,
-} from 'rate-limiter-flexible'
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { Clients } from './clients.ts'
 import { MicroBatch } from './micro-batch.ts'
 import { ofKey, type RedisShard } from './redis-shard.ts'
@@ -18,11 +13,22 @@ export interface Count {
   resetSeconds: number
 }
 
-/** The arguments that rate-limiter-flexible passes to its client; `limit` is the points of a whole window. */
-type Use = [key: string, points: string, seconds: string, limit: string, ...rest: string[]]
+interface Limit {
+  points: number
+  seconds: number
+}
+
+interface Use {
+  key: string
+  /** Positive to count uses, negative to take some back. */
+  change: number
+  limit: Limit
+}
+
+type Counted = [consumed: number, ttlMs: number]
 
 /**
- * Like the library's script, but for many keys in one call. A refused use isn't counted, and a point refunded after its
+ * Counts for many keys in one call. A refused use isn't counted, and a point refunded after its
  * window has ended isn't credited to the next window: a refund must free exactly one use.
  */
 const countScript = `
@@ -43,7 +49,7 @@ const countScript = `
 
 declare module 'ioredis' {
   interface Redis {
-    countUses(keyCount: number, ...keysAndArguments: string[]): Promise<[consumed: number, ttlMs: number][]>
+    countUses(keyCount: number, ...keysAndArguments: string[]): Promise<Counted[]>
   }
 }
 
@@ -63,57 +69,48 @@ export interface SharedLimiter {
  * @returns a function that creates a limiter; its name prefixes its keys in Redis.
  */
 export function sharedLimiters({ shards }: Pick<Clients, 'shards'>) {
-  const uses = shards.map(usesOn)
-  /** In place of the library's Redis client, which would send one command per key. */
-  const storeClient = { defineCommand() {}, rlflxIncr: (use: Use) => ofKey(uses, use[0]).add(use) }
-
-  return (name: string, limit: { points: number; seconds: number }): SharedLimiter => {
-    const options = { points: limit.points, duration: limit.seconds }
-    const shared = new RateLimiterRedis({ ...options, storeClient, keyPrefix: name })
-    const local = new RateLimiterMemory({
-      ...options,
-      duration: Math.min(limit.seconds, longestTimerSeconds),
-    })
-    const count = async (
-      by: (limiter: RateLimiterAbstract) => Promise<RateLimiterRes>,
-      uses = 0,
-    ): Promise<Count> => {
+  const counters = shards.map(counterOn)
+  return (name: string, limit: Limit): SharedLimiter => {
+    const duration = Math.min(limit.seconds, longestTimerSeconds)
+    const local = new RateLimiterMemory({ points: limit.points, duration })
+    const count = async (key: string, change: number): Promise<Count> => {
+      const use = { key: `${name}:${key}`, change, limit }
       try {
-        return toCount(await by(shared), limit, uses)
+        return toCount(use, await ofKey(counters, use.key).add(use))
       } catch {
-        return notBeyond(limit.seconds, toCount(await by(local), limit, uses))
+        const { consumedPoints, msBeforeNext } = await countLocally(local, key, change)
+        return notBeyond(limit.seconds, toCount(use, [consumedPoints, msBeforeNext]))
       }
     }
     return {
-      useUp: (key, uses = 1) => count((limiter) => consume(limiter, key, uses), uses),
-      refund: (key, uses = 1) => count((limiter) => limiter.reward(key, uses)),
-      read: (key) => count((limiter) => limiter.reward(key, 0)),
+      useUp: (key, uses = 1) => count(key, uses),
+      refund: (key, uses = 1) => count(key, -uses),
+      read: (key) => count(key, 0),
     }
   }
 }
 
-function usesOn({ prefix, redis, throughBreaker }: RedisShard) {
+function counterOn({ prefix, redis, throughBreaker }: RedisShard) {
   redis.defineCommand('countUses', { lua: countScript })
-  return new MicroBatch<Use, [consumed: number, ttlMs: number]>({
+  return new MicroBatch<Use, Counted>({
     maxItems: maxUsesPerFlush,
     mayOverlap: true,
-    flush: (batch) => {
-      const keys = batch.map(([key]) => `${prefix}:${key}`)
-      const rest = batch.flatMap(([, points, seconds, limit]) => [points, seconds, limit])
-      return throughBreaker(() => redis.countUses(batch.length, ...keys, ...rest))
+    flush: (uses) => {
+      const keys = uses.map(({ key }) => `${prefix}:${key}`)
+      const rest = uses.flatMap(({ change, limit }) => [change, limit.seconds, limit.points].map(String))
+      return throughBreaker(() => redis.countUses(uses.length, ...keys, ...rest))
     },
   })
 }
 
-/** The library throws the count when the limit is reached, and an error when the store fails. */
-async function consume(limiter: RateLimiterAbstract, key: string, uses: number): Promise<RateLimiterRes> {
+/** Refused uses aren't counted here either. The library throws the count that they would have reached. */
+async function countLocally(local: RateLimiterMemory, key: string, change: number): Promise<RateLimiterRes> {
+  if (change <= 0) return await local.reward(key, -change)
   try {
-    return await limiter.consume(key, uses)
+    return await local.consume(key, change)
   } catch (error) {
-    if (!(error instanceof RateLimiterRes)) throw error
-    // The local one has counted them.
-    if (limiter instanceof RateLimiterMemory) await limiter.reward(key, uses)
-    return error
+    await local.reward(key, change)
+    return error as RateLimiterRes
   }
 }
 
@@ -122,17 +119,13 @@ function notBeyond(seconds: number, count: Count): Count {
   return { ...count, resetSeconds: Math.min(count.resetSeconds, seconds) }
 }
 
-/** @param uses those that were to be counted now; if they are beyond the limit, none was. */
-function toCount(
-  { consumedPoints, msBeforeNext }: RateLimiterRes,
-  { points }: { points: number },
-  uses: number,
-): Count {
-  const left = points - consumedPoints
+/** Uses beyond the limit were not counted. */
+function toCount({ change, limit }: Use, [consumed, ttlMs]: Counted): Count {
+  const left = limit.points - consumed
   const isOver = left < 0
   return {
     isOver,
-    remaining: Math.max(isOver ? left + uses : left, 0),
-    resetSeconds: Math.ceil(msBeforeNext / 1000),
+    remaining: Math.max(isOver ? left + Math.max(change, 0) : left, 0),
+    resetSeconds: Math.ceil(ttlMs / 1000),
   }
 }

@@ -10,13 +10,12 @@ import {
 import type { ProviderName } from '../core/providers/index.ts'
 import { type Receipt, tidyReceipt } from '../core/receipt.ts'
 import { canBeRecordId } from '../core/record-id.ts'
-import type { WakeUp } from '../core/send-job.ts'
-import { logEvent, logWarningOnceAMinute } from '../platform/logger.ts'
+import { logEvent } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { MicroBatch } from '../platform/micro-batch.ts'
 import { noteEnd } from '../platform/send-end.ts'
-import { restoreOnShards } from '../queue/shard.ts'
 import { endpointWaker } from '../queue/wake-endpoints.ts'
+import { tolerantWaker } from '../queue/wake-sends.ts'
 import type { Needs } from '../runtime.ts'
 import { channelMoments } from './channel-moments.ts'
 
@@ -43,6 +42,7 @@ export type ReceiptRecorder = ReturnType<typeof receiptRecorder>
 export function receiptRecorder(runtime: Recording) {
   const { db, clock, log, metrics, shards = [] } = runtime
   const wakeEndpoints = endpointWaker({ log, shards })
+  const wake = tolerantWaker({ log, shards }, 'lane_not_woken')
   const lastOfChannels = channelMoments(log, 'last', (moments) => noteReceipts(db, moments))
   const record = async (batch: readonly Request[]): Promise<RecordedReceipt[][]> => {
     const recorded = await recordReceipts(
@@ -50,6 +50,8 @@ export function receiptRecorder(runtime: Recording) {
       batch.flatMap(({ rows }) => rows),
     )
     wakeEndpoints(recorded.flatMap(({ endpointsToWake }) => endpointsToWake ?? []))
+    // Not awaited, because receipts don't need Redis: a worker adds missing wake-ups.
+    void wake(recorded.flatMap(({ nextInLane }) => nextInLane ?? []))
     const now = new Date(clock.nowMs())
     for (const { channelId } of recorded) if (channelId !== null) lastOfChannels.note(channelId, now)
     let taken = 0
@@ -106,8 +108,6 @@ function note(runtime: Recording, request: Request, recorded: readonly RecordedR
     const count = recorded.filter(({ result }) => result === 'unknown').length
     log.warn({ event: 'receipts_unknown', channelId, count, firstId: unknown.requestId })
   }
-  const wakeUps = recorded.flatMap(({ nextInLane }) => nextInLane ?? [])
-  void wakeNext(runtime, wakeUps)
 }
 
 /** Logs and counts the event that a receipt made. */
@@ -129,11 +129,4 @@ function observeLag(
 ): void {
   const at = Date.parse(providerAt ?? '')
   if (!Number.isNaN(at)) receiptLag.observe({ provider }, Math.max(0, nowMs - at) / 1000)
-}
-
-/** Not awaited, because receipts don't need Redis: a worker adds missing wake-ups. */
-async function wakeNext({ log, shards }: Recording, wakeUps: readonly WakeUp[]): Promise<void> {
-  if (wakeUps.length === 0 || !shards) return
-  const { failures } = await restoreOnShards(shards, wakeUps)
-  for (const { error } of failures) logWarningOnceAMinute(log, 'lane_not_woken', error)
 }

@@ -7,5 +7,5 @@ import type { TestService } from './service.ts'
 /** How a living worker of this name follows a wake-up: the whole way of a send, by the send's id. */
 export async function deliverAs(service: TestService, worker: string, providers: Providers) {
   const heartbeat = await livingWorker(service, worker)
-  return deliverer(service.runtime, providers, heartbeat, permitGranter(service.runtime))
+  return deliverer(service.runtime, { providers, heartbeat, permits: permitGranter(service.runtime) })
 }

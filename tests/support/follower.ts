@@ -24,8 +24,8 @@ export async function startFollower(
   const { providers, close } = openProviders(runtime)
   const permits = permitGranter(runtime)
   const inFlight = new InFlight()
-  const deliver = deliverer(runtime, providers, heartbeat, permits, inFlight)
-  const worker = startQueueWorker(runtime, deliver, inFlight, faultsOfShards(runtime.shards))
+  const deliver = deliverer(runtime, { providers, heartbeat, permits, inFlight })
+  const worker = startQueueWorker(runtime, deliver, { inFlight, faults: faultsOfShards(runtime.shards) })
   test.onTestFinished(async () => {
     permits.stop()
     await worker.stop()

@@ -9,13 +9,13 @@ import { recordOutcomes } from '../../db/delivery/outcomes.ts'
 import { findRefusals } from '../../db/delivery/refusals.ts'
 import { sandboxMessages, sends } from '../../db/schema.ts'
 import type { AttemptRecord } from '../../src/core/timeline.ts'
-import { deliverer } from '../../workers/deliver.ts'
 import { openProviders, type Providers } from '../../workers/providers/index.ts'
 import { type Slot, unlimitedSlot } from '../../workers/queue/slots.ts'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
 import { claimer } from '../../workers/sends/claim.ts'
 import { lapse } from '../support/attempts.ts'
 import { type Account, accept, buildAccount, textBody } from '../support/builders.ts'
+import { deliverAs } from '../support/deliver-as.ts'
 import { livingWorker } from '../support/living-worker.ts'
 import { alikeProviders } from '../support/providers.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -189,24 +189,15 @@ test.each([60_000, 2_592_000_000])(
     await claimSends(db, [requestId], claim)
     const later = { status: 'queued', record, reason: 'later', delayMs } as const
     await recordOutcomes(db, [{ requestId, claimId: claim.id, ...later }])
-    const { wakeInMs } = await deliverer(
-      service.runtime,
-      providers,
-      await livingWorker(service, 'b'),
-      permitGranter(service.runtime),
-    )(requestId)
+    const deliver = await deliverAs(service, 'b', providers)
+    const { wakeInMs } = await deliver(requestId)
     expect(wakeInMs).toBeGreaterThan(delayMs - 1000)
     expect(wakeInMs).toBeLessThanOrEqual(delayMs)
   },
 )
 
 test('ten wake-ups of one send call the provider once', async () => {
-  const deliver = deliverer(
-    service.runtime,
-    providers,
-    await livingWorker(service, 'a'),
-    permitGranter(service.runtime),
-  )
+  const deliver = await deliverAs(service, 'a', providers)
   const requestId = await acceptText()
   await Promise.all(Array.from({ length: 10 }, () => deliver(requestId)))
   expect(await callsFor(requestId)).toHaveLength(1)
@@ -241,8 +232,7 @@ test('a slot learns for which account its send is claimed, and is paused during 
       return { outcome: 'sent' }
     },
   })
-  const permits = permitGranter(service.runtime)
-  const deliver = deliverer(service.runtime, provider, await livingWorker(service, 'a'), permits)
+  const deliver = await deliverAs(service, 'a', provider)
   const requestId = await acceptText()
   await deliver(requestId, slot)
   await deliver(requestId, slot)

@@ -36,7 +36,7 @@ afterAll(() => service.stop())
 
 const acceptText = () => accept(service, account, textBody())
 const deliverAs = (heartbeat: Heartbeat) =>
-  deliverer(service.runtime, providers, heartbeat, permitGranter(service.runtime))
+  deliverer(service.runtime, { providers, heartbeat, permits: permitGranter(service.runtime) })
 const lostClaims = async () =>
   (await findLostClaims(service.runtime.db, idleSweeper, 1000)).map(({ requestId }) => requestId)
 const knownWorkers = async () =>

@@ -1,3 +1,4 @@
+import type { EventLoopUtilization } from 'node:perf_hooks'
 import type { InFlight } from '../queue/in-flight.ts'
 
 const lookEveryMs = 1000
@@ -20,7 +21,7 @@ export class SendsFirst {
     atMs: number
     endedCount: number
     claimedTotal: number
-    used: ReturnType<typeof performance.eventLoopUtilization>
+    used: EventLoopUtilization
   }
   #wasBusy = false
   /** Of the last second; undefined unless they have kept the process busy for two seconds: a short burst delays no callback. */

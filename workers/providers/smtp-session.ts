@@ -24,8 +24,8 @@ export type SmtpResult =
 
 type SmtpError = SMTPConnection.SMTPError
 
-/** What a mail needs besides its channel's config. */
-export interface SessionOptions {
+export interface Session {
+  config: SmtpConfig
   /** Further TLS options, such as additional trusted CAs. */
   tls: ConnectionOptions
   connections: SmtpConnections
@@ -40,19 +40,19 @@ export interface SessionOptions {
  */
 export async function sendMail(
   mail: Mail,
-  config: SmtpConfig,
-  options: SessionOptions,
+  session: Session,
   signal: AbortSignal,
   moved: Moved = () => {},
 ): Promise<SmtpResult> {
-  const kept = signal.aborted ? undefined : options.connections.take(config)
+  const { config, tls, connections } = session
+  const kept = signal.aborted ? undefined : connections.take(config)
   if (kept) {
-    const { result, reached } = await sendOver(kept, mail, config, options.connections, signal, moved)
+    const { result, reached } = await sendOver(kept, { mail, session, signal, moved })
     if (!isOfConnection(result, reached) || signal.aborted) return result
   }
   const watcher = { onError: () => {}, onEnd: () => {} }
-  const fresh = { connection: new SMTPConnection(optionsOf(config, options.tls)), mails: 0, watcher }
-  return (await sendOver(fresh, mail, config, options.connections, signal, moved)).result
+  const fresh = { connection: new SMTPConnection(optionsOf(config, tls)), mails: 0, watcher }
+  return (await sendOver(fresh, { mail, session, signal, moved })).result
 }
 
 /** Whether a failure on a kept connection may be the connection's, while the server surely has nothing of the mail. */
@@ -65,14 +65,11 @@ function isOfConnection(result: SmtpResult, reached: Reached): boolean {
 /** Sends the mail over the connection, which is opened first if it is new, and kept if the server accepts the mail. */
 function sendOver(
   open: OpenConnection,
-  mail: Mail,
-  config: SmtpConfig,
-  connections: SmtpConnections,
-  signal: AbortSignal,
-  moved: Moved,
+  { mail, session, signal, moved }: { mail: Mail; session: Session; signal: AbortSignal; moved: Moved },
 ): Promise<{ result: SmtpResult; reached: Reached }> {
   return new Promise((resolve) => {
     const { connection } = open
+    const { config, connections } = session
     let isOver = false
     let reached: Reached = 'connection'
 

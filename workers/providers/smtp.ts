@@ -29,7 +29,7 @@ export function smtp(
     async send(delivery, signal, moved): Promise<Outcome> {
       const mail = composed(delivery)
       if ('outcome' in mail) return mail
-      const result = await sendMail(mail, delivery.config, { tls, connections }, signal, moved)
+      const result = await sendMail(mail, { config: delivery.config, tls, connections }, signal, moved)
       return outcomeOf(result, mail.messageId, delivery.config)
     },
   }

@@ -3,12 +3,11 @@ import type { MediaDescription, Message, TemplateMessage } from '../../src/core/
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import { filledTemplate } from '../../src/core/providers/whatsapp-cloud-template.ts'
-import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
+import { type HttpAnswer, type HttpClient, type HttpRequest, type HttpResult, unanswered } from './http.ts'
 import { jsonFieldsOf } from './json-fields.ts'
 import { multipartForm } from './multipart.ts'
 import type { Delivery, Provider } from './provider.ts'
 import { isSuccess } from './status-failures.ts'
-import type { Moved } from './time-limit.ts'
 import { refusal } from './whatsapp-cloud-errors.ts'
 
 type WhatsAppDelivery = Delivery<WhatsAppCloudConfig>
@@ -20,7 +19,9 @@ export function whatsappCloud(http: HttpClient): Provider<WhatsAppCloudConfig> {
       const { message, mediaContent, config } = delivery
       let mediaId: string | undefined
       if (message.type === 'media' && mediaContent) {
-        const upload = await uploaded(http, message.media, mediaContent, config, signal, moved)
+        const upload = await uploaded(message.media, mediaContent, config, (request) =>
+          http.post(request, signal, moved),
+        )
         if ('outcome' in upload) return upload
         mediaId = upload.id
       }
@@ -72,17 +73,15 @@ function templateOf(given: TemplateMessage, config: WhatsAppCloudConfig) {
 
 /** Uploads media and returns its id. A failed upload is never uncertain, since no message was sent yet. */
 async function uploaded(
-  http: HttpClient,
   { mediaType, mimetype = 'application/octet-stream', filename = 'media' }: MediaDescription,
   content: Buffer,
   config: WhatsAppCloudConfig,
-  signal: AbortSignal,
-  moved: Moved | undefined,
+  post: (request: HttpRequest) => Promise<HttpResult>,
 ): Promise<{ id: string } | Outcome> {
   const type = contentTypeAs(mediaType, mimetype)
   const file = { name: 'file', filename, contentType: type, content }
   const form = multipartForm({ messaging_product: 'whatsapp', type }, file)
-  const result = await http.post(requestTo('media', config, form.contentType, form.body), signal, moved)
+  const result = await post(requestTo('media', config, form.contentType, form.body))
   const failed = 'the media could not be uploaded:'
   if (result.kind !== 'answer') {
     const outcome = unanswered(result)

@@ -3,6 +3,7 @@ import { overflowQueueName, queueName, type SendJob, sendJobSchema } from '../..
 import { logFault } from '../../src/platform/logger.ts'
 import type { Metrics } from '../../src/platform/metrics.ts'
 import type { Shard } from '../../src/queue/shard.ts'
+import { laneWaker } from '../../src/queue/wake-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { closeWorkers, concurrencyOf, type QueueWorker, queueWorkerOptions } from './close-workers.ts'
@@ -10,8 +11,6 @@ import type { InFlight } from './in-flight.ts'
 import type { QueueFaults } from './queue-faults.ts'
 import { type QueueKind, type Slot, Slots } from './slots.ts'
 import { SteadyWorker } from './steady-worker.ts'
-import type { Queues } from './wake.ts'
-import { laneWaker } from './wake-lane.ts'
 
 const wakeAfterFaultMs = 1_000
 
@@ -23,16 +22,21 @@ export interface NextWakeUp {
   wakesLaneHead?: boolean
 }
 
+interface QueueWorkerParts {
+  inFlight: InFlight
+  /** Of each shard. */
+  faults: ReadonlyMap<Shard, QueueFaults>
+  times?: WorkerTimes
+}
+
 /**
  * Processes wake-ups of both queues of all shards, which share the worker's slots. A wake-up whose send has to be tried later,
  * or whose processing failed, is delayed and stays under the same id.
  */
 export function startQueueWorker(
-  runtime: Queues & Needs<'db' | 'log' | 'metrics', 'WORKER_CONCURRENCY'>,
+  runtime: Needs<'db' | 'log' | 'metrics' | 'shards', 'WORKER_CONCURRENCY'>,
   deliver: (requestId: string, slot: Slot) => Promise<NextWakeUp>,
-  inFlight: InFlight,
-  faults: ReadonlyMap<Shard, QueueFaults>,
-  times: WorkerTimes = workerTimes,
+  { inFlight, faults, times = workerTimes }: QueueWorkerParts,
 ): QueueWorker {
   const { log, metrics, settings } = runtime
   const shards = [...faults.keys()]
@@ -40,6 +44,10 @@ export function startQueueWorker(
   const maxInFlight = settings.WORKER_CONCURRENCY
   const slots = new Slots(maxInFlight)
   showSlots(metrics, slots, maxInFlight)
+  const queues = {
+    ordinary: [queueName, maxInFlight],
+    overflow: [overflowQueueName, slots.maxOverflow],
+  } as const
   let isStopping = false
   const advance = async (requestId: string, slot: Slot): Promise<NextWakeUp> => {
     // It waited for a slot until now. Leave it to another worker.
@@ -49,7 +57,8 @@ export function startQueueWorker(
       return { wakeInMs: wakeAfterFaultMs }
     })
   }
-  const start = (shard: Shard, faultsOf: QueueFaults, name: string, kind: QueueKind, most: number) => {
+  const start = (kind: QueueKind, shard: Shard, faultsOf: QueueFaults) => {
+    const [name, most] = queues[kind]
     const { redis } = shard
     const options = { ...queueWorkerOptions(shard, times), concurrency: concurrencyOf(most, shards.length) }
     const process = async (job: Job<SendJob>, token?: string) => {
@@ -74,15 +83,8 @@ export function startQueueWorker(
       if (wakesLaneHead) void lanes.wakeHeadOf(data.requestId)
     })
   }
-  const ofShards = [...faults].flatMap(
-    ([shard, faultsOf]) =>
-      [
-        { kind: 'ordinary', worker: start(shard, faultsOf, queueName, 'ordinary', maxInFlight) },
-        {
-          kind: 'overflow',
-          worker: start(shard, faultsOf, overflowQueueName, 'overflow', slots.maxOverflow),
-        },
-      ] as const,
+  const ofShards = [...faults].flatMap(([shard, faultsOf]) =>
+    (['ordinary', 'overflow'] as const).map((kind) => ({ kind, worker: start(kind, shard, faultsOf) })),
   )
   const workers = ofShards.map(({ worker }) => worker)
   /** A worker whose slots are taken by slow calls leaves the other wake-ups to other workers. */

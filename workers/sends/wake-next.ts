@@ -1,9 +1,8 @@
 import { logFault } from '../../src/platform/logger.ts'
 import { endpointWaker } from '../../src/queue/wake-endpoints.ts'
+import { laneWaker } from '../../src/queue/wake-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { RetrySettings } from '../providers/retry-delays.ts'
-import type { Queues } from '../queue/wake.ts'
-import { laneWaker } from '../queue/wake-lane.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { Permits } from './claim/permits.ts'
 import type { RecordedOutcome } from './send-states.ts'
@@ -15,7 +14,7 @@ import { channelBreakers } from './wake-next/breaker.ts'
  * the lane is woken then.
  */
 export function nextWaker(
-  runtime: Queues & Needs<'db' | 'log' | 'metrics', RetrySettings>,
+  runtime: Needs<'db' | 'log' | 'metrics' | 'shards', RetrySettings>,
   permits: Pick<Permits, 'grant'>,
   times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {

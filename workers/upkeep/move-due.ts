@@ -1,8 +1,7 @@
 import type { RecordedSend } from '../../db/admission/accepts.ts'
 import { moveDueSends, nextDueInMs } from '../../db/admission/scheduled-sends.ts'
+import { laneWaker, tolerantWaker } from '../../src/queue/wake-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
-import { type Queues, tolerantWaker } from '../queue/wake.ts'
-import { laneWaker } from '../queue/wake-lane.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
@@ -14,7 +13,7 @@ const pageSize = 500
  * time. If their wake-ups can't be added, the reconciler adds them.
  */
 export function startMovingDueSends(
-  runtime: Queues & Needs<'db' | 'log'>,
+  runtime: Needs<'db' | 'log' | 'shards'>,
   { moveDueEveryMs: pauseMs }: Pick<WorkerTimes, 'moveDueEveryMs'> = workerTimes,
 ): PeriodicTask {
   const { db, log } = runtime

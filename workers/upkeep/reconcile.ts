@@ -8,7 +8,6 @@ import type { WakeUp } from '../../src/core/send-job.ts'
 import { logWarningOnceAMinute } from '../../src/platform/logger.ts'
 import { restoreOnShards, type Shard } from '../../src/queue/shard.ts'
 import type { Needs } from '../../src/runtime.ts'
-import type { Queues } from '../queue/wake.ts'
 import { WakeUpFlow } from '../queue/wake-up-flow.ts'
 import type { Permits } from '../sends/claim/permits.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
@@ -29,7 +28,7 @@ const channelsAtOnce = 20
  * wake-up again changes nothing.
  */
 export function startReconciler(
-  runtime: Queues & Needs<'db' | 'log' | 'metrics'>,
+  runtime: Needs<'db' | 'log' | 'metrics' | 'shards'>,
   permits: Pick<Permits, 'grant'>,
   flow = new WakeUpFlow(runtime.metrics, runtime.shards),
   times: WorkerTimes = workerTimes,
@@ -81,7 +80,7 @@ export function startReconciler(
  *
  * @returns `restore` throws when all shards have failed; `hasFailed` whether any has.
  */
-function restorer({ shards }: Queues) {
+function restorer({ shards }: Needs<'shards'>) {
   const failed = new Set<Shard>()
   const restore = async (wakeUps: readonly WakeUp[]): Promise<number> => {
     const { restored, failures } = await restoreOnShards(shards, wakeUps)

@@ -1,20 +1,19 @@
 import { failSendsOfDeletedChannels } from '../../db/accounts/deleted-channels.ts'
-import { releaseLostClaims } from '../../db/callbacks/lost-endpoint-claims.ts'
+import { releaseLostClaims } from '../../db/callbacks/endpoint-claims.ts'
 import type { Database } from '../../db/client.ts'
 import { expireSends } from '../../db/delivery/expiry.ts'
-import { findDeadWorkers, forgetDeadWorkers } from '../../db/delivery/leases.ts'
-import { findLostClaims, giveUpClaims, type LostClaim, type Sweeper } from '../../db/delivery/lost-claims.ts'
+import { findDeadWorkers, forgetDeadWorkers, type Sweeper } from '../../db/delivery/leases.ts'
+import { findLostClaims, giveUpClaims, type LostClaim } from '../../db/delivery/lost-claims.ts'
 import { retentionTrims } from '../../db/upkeep/retention.ts'
 import { decideLoss } from '../../src/core/outcome.ts'
 import { ownReasons } from '../../src/core/own-reasons.ts'
 import { logEvent } from '../../src/platform/logger.ts'
-import { endFollower, noteRetry } from '../../src/platform/send-end.ts'
+import { endFollower, noteRetry, type SendEnd } from '../../src/platform/send-end.ts'
 import { type EndpointWaker, endpointWaker } from '../../src/queue/wake-endpoints.ts'
+import { laneWaker } from '../../src/queue/wake-sends.ts'
 import { noteEffect } from '../../src/receipts/record-receipts.ts'
 import type { Needs } from '../../src/runtime.ts'
 import { type RetrySettings, retryDelays } from '../providers/retry-delays.ts'
-import type { Queues } from '../queue/wake.ts'
-import { laneWaker } from '../queue/wake-lane.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
@@ -29,11 +28,10 @@ export const pageSize = 500
  * @param inFlight the sends that this worker is processing, and its claims of endpoints.
  */
 export function startSweeps(
-  runtime: Queues &
-    Needs<
-      'db' | 'log' | 'metrics',
-      RetrySettings | 'RETENTION_DAYS' | 'MEDIA_RETENTION_HOURS' | 'CALLBACK_RETENTION_DAYS'
-    >,
+  runtime: Needs<
+    'db' | 'log' | 'metrics' | 'shards',
+    RetrySettings | 'RETENTION_DAYS' | 'MEDIA_RETENTION_HOURS' | 'CALLBACK_RETENTION_DAYS'
+  >,
   heartbeat: Pick<Heartbeat, 'worker' | 'maySweep' | 'sweepsUntil'>,
   inFlight: () => string[],
   { sweepEveryMs }: Pick<WorkerTimes, 'sweepEveryMs'> = workerTimes,
@@ -90,8 +88,8 @@ export function startSweeps(
 }
 
 type GivingUp = Needs<'db' | 'log' | 'metrics'> & {
-  retryDelaysOf: ReturnType<typeof retryDelays>
-  followEnd: ReturnType<typeof endFollower>
+  retryDelaysOf: (claim: LostClaim) => readonly number[]
+  followEnd: (end: SendEnd) => void
   wakeHeadOf: (requestId: string) => Promise<void>
 }
 

@@ -1,18 +1,25 @@
+import type { MiddlewareHandler } from 'hono'
 import { sendRequestSchemas } from '../../core/send-request.ts'
 import type { Settings } from '../../platform/settings.ts'
 import type { ClientTimeouts } from '../client-timeouts.ts'
+import type { ApiEnv } from '../context.ts'
 import { openLargeBodies } from './large/large-bodies.ts'
 import type { BodyForm } from './parse-body.ts'
 import { readBody, refuseDeclaredOversize } from './read-body.ts'
 import { validate } from './validate.ts'
 
-export type BodySteps = ReturnType<typeof bodySteps>
+/** The steps from the declared length of a body to the request in it; each is a middleware. */
+export interface BodySteps {
+  refuseDeclaredOversize: MiddlewareHandler<ApiEnv>
+  readBody: MiddlewareHandler<ApiEnv>
+  validate(form: BodyForm): MiddlewareHandler<ApiEnv>
+}
 
-/** Creates the steps from the declared length of a body to the request in it. They share what limits large bodies. */
+/** Creates the steps. They share what limits large bodies. */
 export function bodySteps(
   settings: Pick<Settings, 'MAX_BODY_BYTES' | 'ALLOWED_PRIVATE_NETWORKS'>,
   timeouts: ClientTimeouts,
-) {
+): BodySteps {
   const { MAX_BODY_BYTES: maxBytes, ALLOWED_PRIVATE_NETWORKS: allowedPrivateNetworks } = settings
   const schemas = sendRequestSchemas(allowedPrivateNetworks)
   const large = openLargeBodies(settings, timeouts)

@@ -4,6 +4,7 @@ import { canBeRecordId } from '../../core/record-id.ts'
 import type { SendStatus } from '../../core/timeline.ts'
 import { cancelEnd, endFollower } from '../../platform/send-end.ts'
 import { endpointWaker } from '../../queue/wake-endpoints.ts'
+import { laneWaker } from '../../queue/wake-sends.ts'
 import type { Runtime } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
 import { authorize } from '../authenticate.ts'
@@ -11,7 +12,6 @@ import type { BodySteps } from '../body/body-steps.ts'
 import { joined } from '../body/pieces.ts'
 import { type ApiEnv, factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
-import { laneHeadWaker } from '../send/enqueue.ts'
 import { messageNotFound } from './get-message.ts'
 
 export const notCancelable = (status: SendStatus) =>
@@ -26,7 +26,7 @@ export function cancelMessage(
   { refuseDeclaredOversize, readBody }: BodySteps,
 ) {
   const { db } = runtime
-  const followEnd = endFollower(runtime, endpointWaker(runtime), laneHeadWaker(runtime))
+  const followEnd = endFollower(runtime, endpointWaker(runtime), laneWaker(runtime).wakeHeadOf)
   const refuseContent = factory.createMiddleware(async (c, next) => {
     const { headers } = c.env.incoming
     const isEmpty = Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined

@@ -4,12 +4,12 @@ import type { Needs } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
 import { type ApiEnv, stateOf } from '../context.ts'
 import { type EarlierSend, keyUsedBefore } from './find-earlier.ts'
-import type { rateLimiter } from './rate-limit.ts'
+import type { RateLimiter } from './rate-limit.ts'
 
 /** A repeat gets the answer of the first request with its key, and doesn't count for the rate limit. */
 export function repeatAnswerer(
   { log, metrics }: Needs<'log' | 'metrics'>,
-  { refundRateLimit, showRateLimit }: ReturnType<typeof rateLimiter>,
+  { refundRateLimit, showRateLimit }: RateLimiter,
 ) {
   /** @param isCounted whether the rate limit has counted it, with how many messages. */
   return async (

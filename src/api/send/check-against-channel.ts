@@ -8,7 +8,7 @@ import type { RequestState } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { channelRules } from './channel-rules.ts'
 
-type CheckedRequest = SendRequest & { contentType?: string | undefined }
+export type CheckedRequest = SendRequest & { contentType?: string | undefined }
 
 export const flowNotFound = () => new ApiError(400, 'flowId: no such flow')
 

@@ -1,10 +1,9 @@
-import { findReadyHeads } from '../../../db/delivery/due-sends.ts'
 import type { WakeUp } from '../../core/send-job.ts'
-import { logWarning, logWarningOnceAMinute } from '../../platform/logger.ts'
+import { logWarning } from '../../platform/logger.ts'
 import { MicroBatch } from '../../platform/micro-batch.ts'
 import { ofSend } from '../../platform/redis-shard.ts'
 import { addWakeUps } from '../../queue/queue.ts'
-import { restoreOnShards } from '../../queue/shard.ts'
+import { laneWaker } from '../../queue/wake-sends.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 
@@ -16,7 +15,7 @@ const maxJobsPerAdd = 100
  */
 export function enqueuer(runtime: Needs<'db' | 'shards' | 'log' | 'metrics'>) {
   const { shards, log, metrics } = runtime
-  const wakeHeadOf = laneHeadWaker(runtime)
+  const { wakeHeadOf } = laneWaker(runtime)
   const adds = shards.map(
     (shard) =>
       new MicroBatch<WakeUp, void>({
@@ -24,6 +23,7 @@ export function enqueuer(runtime: Needs<'db' | 'shards' | 'log' | 'metrics'>) {
         mayOverlap: true,
         flush: async (wakeUps) => {
           await shard.throughBreaker(() => addWakeUps(shard, wakeUps))
+          // The earlier send may have ended before this was added, and so could not promote it.
           for (const { requestId, isBehind } of wakeUps) if (isBehind) void wakeHeadOf(requestId)
           return wakeUps.map(() => undefined)
         },
@@ -50,28 +50,4 @@ export function enqueuer(runtime: Needs<'db' | 'shards' | 'log' | 'metrics'>) {
       waiting.clear()
     }
   }
-}
-
-/**
- * Wakes the head of a send's lane if it may go: after a cancel, or because an earlier send of the lane ended before the wake-ups
- * behind it were added, and so could not promote them. Failures are only logged, since the reconciler adds missing wake-ups.
- */
-export function laneHeadWaker({
-  db,
-  shards,
-  log,
-}: Needs<'db' | 'shards' | 'log'>): (requestId: string) => Promise<void> {
-  const heads = new MicroBatch<string, void>({
-    maxItems: maxJobsPerAdd,
-    flush: async (requestIds) => {
-      try {
-        const { failures } = await restoreOnShards(shards, await findReadyHeads(db, requestIds))
-        if (failures[0]) throw failures[0].error
-      } catch (error) {
-        logWarningOnceAMinute(log, 'lane_not_woken', error)
-      }
-      return requestIds.map(() => undefined)
-    },
-  })
-  return (requestId) => heads.add(requestId)
 }

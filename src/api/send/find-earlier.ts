@@ -57,7 +57,12 @@ export interface EarlierSend {
 }
 
 /** Finds the send that was accepted with the same key before, if there is one. */
-export function earlierSendFinder({ db }: Needs<'db'>) {
+export type EarlierSendFinder = (
+  state: Pick<RequestState, 'deadline'>,
+  idempotency: Idempotency | undefined,
+) => Promise<EarlierSend | undefined>
+
+export function earlierSendFinder({ db }: Needs<'db'>): EarlierSendFinder {
   const lookups = new MicroBatch<string, KeptKey | undefined>({
     maxItems: maxKeysPerLookup,
     flush: async (hashes) => {
@@ -65,10 +70,7 @@ export function earlierSendFinder({ db }: Needs<'db'>) {
       return hashes.map((hash) => kept.get(hash))
     },
   })
-  return async (
-    { deadline }: Pick<RequestState, 'deadline'>,
-    idempotency: Idempotency | undefined,
-  ): Promise<EarlierSend | undefined> => {
+  return async ({ deadline }, idempotency) => {
     if (!idempotency) return undefined
     const kept = await deadline.spend(lookups.add(idempotency.hash))
     if (!kept) return undefined

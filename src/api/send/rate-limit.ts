@@ -18,9 +18,21 @@ export const beyondWholeLimit = (limit: RateLimit) =>
 type Limited = Pick<RequestState, 'caller' | 'deadline' | 'headers'>
 
 /** Counts requests for the rate limit of their account (docs/reference/api.md#rate-limit). */
+export interface RateLimiter {
+  /**
+   * @param messages how many the request has.
+   * @throws ApiError 429 if the limit is exceeded, 400 if they are more than it ever allows.
+   */
+  rateLimit(state: Limited, messages?: number): Promise<void>
+  /** For a request that was counted, but turned out to be a repeat. */
+  refundRateLimit(state: Limited, messages?: number): Promise<void>
+  /** Sets the headers for a request that isn't counted. */
+  showRateLimit(state: Limited): Promise<void>
+}
+
 export function rateLimiter(
   runtime: Needs<'shards' | 'metrics', 'RATE_LIMIT_POINTS' | 'RATE_LIMIT_WINDOW_SECONDS'>,
-) {
+): RateLimiter {
   const { settings, metrics } = runtime
   const defaultLimit = { points: settings.RATE_LIMIT_POINTS, seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
   const createLimiter = sharedLimiters(runtime)
@@ -42,11 +54,7 @@ export function rateLimiter(
   }
 
   return {
-    /**
-     * @param messages how many the request has.
-     * @throws ApiError 429 if the limit is exceeded, 400 if they are more than it ever allows.
-     */
-    async rateLimit({ caller, deadline, headers }: Limited, messages = 1): Promise<void> {
+    async rateLimit({ caller, deadline, headers }, messages = 1) {
       const limit = caller.rateLimit ?? defaultLimit
       if (messages > limit.points) throw beyondWholeLimit(limit)
       const count = await deadline.spend(limiterFor(limit).useUp(caller.accountId, messages))
@@ -56,14 +64,12 @@ export function rateLimiter(
       throw tooManyRequests(limit, count)
     },
 
-    /** For a request that was counted, but turned out to be a repeat. */
-    async refundRateLimit({ caller, deadline, headers }: Limited, messages = 1): Promise<void> {
+    async refundRateLimit({ caller, deadline, headers }, messages = 1) {
       const limit = caller.rateLimit ?? defaultLimit
       setHeaders(headers, limit, await deadline.spend(limiterFor(limit).refund(caller.accountId, messages)))
     },
 
-    /** Sets the headers for a request that isn't counted. */
-    async showRateLimit({ caller, deadline, headers }: Limited): Promise<void> {
+    async showRateLimit({ caller, deadline, headers }) {
       const limit = caller.rateLimit ?? defaultLimit
       setHeaders(headers, limit, await deadline.spend(limiterFor(limit).read(caller.accountId)))
     },

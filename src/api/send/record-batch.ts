@@ -6,12 +6,12 @@ import type { WakeUp } from '../../core/send-job.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 import { unavailable } from '../errors.ts'
-import type { EarlierSend, earlierSendFinder, Idempotency } from './find-earlier.ts'
+import type { EarlierSend, EarlierSendFinder, Idempotency } from './find-earlier.ts'
 import { type AcceptedSend, type CheckedSend, inDatabaseTime, logAccepted, rowOf } from './record.ts'
 import { traceRecord } from './trace-record.ts'
 
 /** The ids of the sends in their order, and the wake-ups of those that are to be sent now; or an earlier batch with the same key. */
-type Recorded = { requestIds: string[]; wakeUps: WakeUp[] } | { earlier: EarlierSend }
+export type RecordedBatch = { requestIds: string[]; wakeUps: WakeUp[] } | { earlier: EarlierSend }
 
 /**
  * Commits all sends of a batch in PostgreSQL, or none.
@@ -20,14 +20,14 @@ type Recorded = { requestIds: string[]; wakeUps: WakeUp[] } | { earlier: Earlier
  */
 export function batchRecorder(
   runtime: Needs<'db' | 'clock' | 'log' | 'metrics'>,
-  findEarlier: ReturnType<typeof earlierSendFinder>,
+  findEarlier: EarlierSendFinder,
 ) {
   const { db, clock, metrics } = runtime
   const record = async (
     state: Pick<RequestState, 'requestId' | 'caller' | 'deadline'>,
     sends: readonly CheckedSend[],
     idempotency: Idempotency | undefined,
-  ): Promise<Recorded> => {
+  ): Promise<RecordedBatch> => {
     const { requestId, deadline } = state
     const rows = sends.map((send) => rowOf({ ...state, requestId: newId() }, send, undefined))
     // Each has left time for its own media. They are stored one after the other.
@@ -54,7 +54,7 @@ export function batchRecorder(
       wakeUps: inOrder(rows, recorded).filter((wakeUp) => !later.has(wakeUp.requestId)),
     }
   }
-  return (...args: Parameters<typeof record>): Promise<Recorded> =>
+  return (...args: Parameters<typeof record>): Promise<RecordedBatch> =>
     traceRecord(args[0].requestId, () => record(...args))
 }
 

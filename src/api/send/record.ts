@@ -17,7 +17,7 @@ import { MicroBatch } from '../../platform/micro-batch.ts'
 import type { Needs } from '../../runtime.ts'
 import type { RequestState } from '../context.ts'
 import { unavailable } from '../errors.ts'
-import type { EarlierSend, earlierSendFinder, Idempotency } from './find-earlier.ts'
+import type { EarlierSend, EarlierSendFinder, Idempotency } from './find-earlier.ts'
 import { traceparentOf, traceRecord } from './trace-record.ts'
 
 const maxRowsPerInsert = 200
@@ -39,17 +39,14 @@ export interface CheckedSend {
 }
 
 /** The send's wake-up, or an earlier send with the same Idempotency-Key. */
-type Recorded = { wakeUp: WakeUp } | { earlier: EarlierSend }
+export type Recorded = { wakeUp: WakeUp } | { earlier: EarlierSend }
 
 /**
  * Commits the send in PostgreSQL.
  *
  * @throws ApiError 503 if it was too late to commit it (docs/reference/errors.md).
  */
-export function recorder(
-  runtime: Needs<'db' | 'clock' | 'log' | 'metrics'>,
-  findEarlier: ReturnType<typeof earlierSendFinder>,
-) {
+export function recorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics'>, findEarlier: EarlierSendFinder) {
   const { clock } = runtime
   const insert = inserter(runtime)
   const record = async (

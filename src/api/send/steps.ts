@@ -1,31 +1,64 @@
+import type { Context } from 'hono'
+import type { Channel } from '../../../db/accounts/channels.ts'
+import type { Message } from '../../core/message.ts'
+import type { WakeUp } from '../../core/send-job.ts'
 import type { Runtime } from '../../runtime.ts'
+import type { ApiEnv, RequestState } from '../context.ts'
 import { repeatAnswerer } from './answer-repeat.ts'
 import { templateApplier } from './apply-template.ts'
-import { channelChecker } from './check-against-channel.ts'
-import { sendAtChecker } from './check-send-at.ts'
+import { type CheckedRequest, channelChecker } from './check-against-channel.ts'
+import { type Schedule, sendAtChecker } from './check-send-at.ts'
 import { enqueuer } from './enqueue.ts'
-import { earlierSendFinder } from './find-earlier.ts'
+import {
+  type EarlierSend,
+  type EarlierSendFinder,
+  earlierSendFinder,
+  type Idempotency,
+} from './find-earlier.ts'
 import { ownChannelFinder } from './find-own-channel.ts'
-import { rateLimiter } from './rate-limit.ts'
-import { recorder } from './record.ts'
-import { batchRecorder } from './record-batch.ts'
+import { type RateLimiter, rateLimiter } from './rate-limit.ts'
+import { type CheckedSend, type Recorded, recorder } from './record.ts'
+import { batchRecorder, type RecordedBatch } from './record-batch.ts'
 
-/** The steps that all sends take, single or in a batch. Made once, because some of them share statements and caches. */
-export function sendSteps(runtime: Runtime) {
+type State<Part extends keyof RequestState> = Pick<RequestState, Part | 'deadline'>
+type RecordingState = State<'requestId' | 'caller'>
+
+/** The steps that all sends take, single or in a batch; each in the file of its name. */
+export interface SendSteps {
+  findOwnChannel(state: State<'caller'>, channelId: string | undefined): Promise<Channel>
+  checkAgainstChannel(state: State<'caller'>, request: CheckedRequest, channel: Channel): Promise<void>
+  checkSendAt(state: State<never>, sendAt: Date): Promise<Schedule>
+  applyTemplate(state: State<never>, message: Message, channel: Channel): Promise<Message>
+  findEarlier: EarlierSendFinder
+  answerRepeat(
+    c: Context<ApiEnv>,
+    earlier: EarlierSend,
+    request: { isCounted: boolean; messages?: number },
+  ): Promise<Response>
+  limiter: RateLimiter
+  record(state: RecordingState, send: CheckedSend, idempotency: Idempotency | undefined): Promise<Recorded>
+  recordBatch(
+    state: RecordingState,
+    sends: readonly CheckedSend[],
+    idempotency: Idempotency | undefined,
+  ): Promise<RecordedBatch>
+  enqueue(state: State<never>, wakeUps: readonly WakeUp[]): Promise<void>
+}
+
+/** Makes the steps once, because some of them share statements and caches. */
+export function sendSteps(runtime: Runtime): SendSteps {
   const limiter = rateLimiter(runtime)
   const findEarlier = earlierSendFinder(runtime)
   return {
-    limiter,
-    findEarlier,
     findOwnChannel: ownChannelFinder(runtime),
     checkAgainstChannel: channelChecker(runtime),
     checkSendAt: sendAtChecker(runtime),
     applyTemplate: templateApplier(runtime),
+    findEarlier,
     answerRepeat: repeatAnswerer(runtime, limiter),
+    limiter,
     record: recorder(runtime, findEarlier),
     recordBatch: batchRecorder(runtime, findEarlier),
     enqueue: enqueuer(runtime),
   }
 }
-
-export type SendSteps = ReturnType<typeof sendSteps>

@@ -21,8 +21,7 @@ const bounce = {
  * @param more fields of this type of event.
  */
 export function eventReport(
-  url: string,
-  secret: string,
+  { url, secret }: { url: string; secret: string },
   type: string,
   { id, mail: { from, to, subject, tags } }: TakenMail,
   more: object = {},
@@ -61,10 +60,10 @@ export function usualEvents(
 ): { afterMs: number; report: Report }[] {
   const isBounced = /^bounced@/.test(String(taken.mail.to))
   const end = isBounced
-    ? eventReport(url, secret, 'email.bounced', taken, { bounce })
-    : eventReport(url, secret, 'email.delivered', taken)
+    ? eventReport({ url, secret }, 'email.bounced', taken, { bounce })
+    : eventReport({ url, secret }, 'email.delivered', taken)
   return [
     { afterMs: 100, report: end },
-    { afterMs: 200, report: eventReport(url, secret, 'email.sent', taken) },
+    { afterMs: 200, report: eventReport({ url, secret }, 'email.sent', taken) },
   ]
 }

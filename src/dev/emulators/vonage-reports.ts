@@ -15,8 +15,7 @@ export interface TakenMessage {
  * @param more fields of this status.
  */
 export function statusReport(
-  url: string,
-  signatureSecret: string,
+  { url, signatureSecret }: { url: string; signatureSecret: string },
   status: string,
   { id, message: { to, from, channel, client_ref } }: TakenMessage,
   more: object = {},
@@ -49,7 +48,7 @@ export function usualStatuses(
   signatureSecret: string,
   taken: TakenMessage,
 ): { afterMs: number; report: Report }[] {
-  const about = (status: string) => statusReport(url, signatureSecret, status, taken)
+  const about = (status: string) => statusReport({ url, signatureSecret }, status, taken)
   const usual = [
     { afterMs: 100, report: about('delivered') },
     { afterMs: 200, report: about('submitted') },

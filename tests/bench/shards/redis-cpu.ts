@@ -49,7 +49,10 @@ export async function redisMicros(
     ends.delete(requestId)
     return {}
   }
-  const queueWorker = startQueueWorker(worker, follow, new InFlight(), faultsOfShards(worker.shards))
+  const queueWorker = startQueueWorker(worker, follow, {
+    inFlight: new InFlight(),
+    faults: faultsOfShards(worker.shards),
+  })
   const sendAll = (count: number) => {
     let begun = 0
     const sendSome = async () => {

@@ -30,10 +30,9 @@ describe('docs/explanation/design.md', () => {
 })
 
 test('docs/explanation/wake-ups.md names each file that wakes sends or endpoints', () => {
-  const ways =
-    /\b(?:addWakeUps|restore(?:Endpoints)?OnShards|(?:tolerant|lane|laneHead|endpoint)Waker|wake)\(\w/
+  const ways = /\b(?:addWakeUps|restore(?:Endpoints)?OnShards|(?:tolerant|lane|endpoint)Waker|wake)\(\w/
   /** By which the others do it. */
-  const means = /^src\/queue\/|^workers\/queue\/wake(-lane)?\./
+  const means = /^src\/queue\//
   const waking = ['src', 'workers']
     .flatMap(sourcesOf)
     .filter(({ path, source }) => ways.test(source) && !means.test(path))

@@ -37,7 +37,7 @@ function signed(body: string, atMs = nowMs): ReceiptRequest {
 /** As Resend writes it, but for the signature. */
 function eventOf(requestId: string, type: string, more: object = {}): string {
   const taken = { ...mail, mail: { ...mail.mail, tags: [{ name: 'requestId', value: requestId }] } }
-  return eventReport('', webhookSecret, type, taken, more).body
+  return eventReport({ url: '', secret: webhookSecret }, type, taken, more).body
 }
 
 const bounce = { message: `${contactMail} is unknown`, subType: 'General', type: 'Permanent' }
@@ -92,7 +92,10 @@ test('a bounce has its type, the time of the event, and no words of the server',
 })
 
 test('an event of a mail that was not sent by this service has no requestId', async () => {
-  for (const body of [eventReport('', webhookSecret, 'email.sent', mail).body, '{"type":"email.sent"}']) {
+  for (const body of [
+    eventReport({ url: '', secret: webhookSecret }, 'email.sent', mail).body,
+    '{"type":"email.sent"}',
+  ]) {
     const read = await resendReceipts.read(signed(body), parsedConfig)
     expect(read).toMatchObject({ receipts: [{ requestId: '' }] })
   }

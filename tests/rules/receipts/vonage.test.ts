@@ -58,8 +58,7 @@ const error = (type: string, title: unknown) => ({
 const codePage = 'https://developer.vonage.com/api-errors/messages'
 const statusOf = (requestId: string, status: string, more: object = {}) =>
   statusReport(
-    '',
-    signatureSecret,
+    { url: '', signatureSecret },
     status,
     { ...taken, message: { ...message, client_ref: requestId } },
     more,

@@ -4,8 +4,8 @@ import { headStartMs, noPermitsForMs, probeMarginSeconds } from '../../../src/co
 import { logFault } from '../../../src/platform/logger.ts'
 import { MicroBatch } from '../../../src/platform/micro-batch.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
+import { tolerantWaker } from '../../../src/queue/wake-sends.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import { type Queues, tolerantWaker } from '../../queue/wake.ts'
 import { type WorkerTimes, workerTimes } from '../../worker-times.ts'
 import { besideAway, isOneAway } from './beside-away.ts'
 import { ChannelTimers } from './channel-timers.ts'
@@ -38,7 +38,7 @@ interface Granted {
 }
 
 export function permitGranter(
-  runtime: Queues & Needs<'db' | 'log', 'PROVIDER_TIMEOUT_SECONDS'>,
+  runtime: Needs<'db' | 'log' | 'shards', 'PROVIDER_TIMEOUT_SECONDS'>,
   { permitValidMs }: Pick<WorkerTimes, 'permitValidMs'> = workerTimes,
 ): Permits {
   const { db, log, settings, shards } = runtime

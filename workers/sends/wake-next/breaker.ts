@@ -7,7 +7,6 @@ import { noteEnd } from '../../../src/platform/send-end.ts'
 import type { Needs } from '../../../src/runtime.ts'
 import { FailureStreaks } from '../../providers/failure-streaks.ts'
 import { type RetrySettings, retryDelays } from '../../providers/retry-delays.ts'
-import type { Queues } from '../../queue/wake.ts'
 import { type WorkerTimes, workerTimes } from '../../worker-times.ts'
 import type { EnteredSend, TimedOutcome } from '../send-states.ts'
 import { slowStartEnder } from './slow-start.ts'
@@ -21,7 +20,7 @@ const pageSize = 1000
  * @returns a function to call with the outcome of each attempt.
  */
 export function channelBreakers(
-  runtime: Queues & Needs<'db' | 'log' | 'metrics', RetrySettings>,
+  runtime: Needs<'db' | 'log' | 'metrics' | 'shards', RetrySettings>,
   times: Pick<WorkerTimes, 'failingForMs'> = workerTimes,
 ) {
   const { db, log, metrics } = runtime

@@ -3,8 +3,8 @@ import { findWaitingOverflow, noteAnswer } from '../../../db/delivery/slow-start
 import { answersNotedEveryMs } from '../../../src/core/delivery-times.ts'
 import { logWarning } from '../../../src/platform/logger.ts'
 import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
+import { restoreOnShards } from '../../../src/queue/shard.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import { type Queues, wake } from '../../queue/wake.ts'
 
 const watchedChannels = 10_000
 /** Limit of the sends woken at the end of a slow start. The reconciler finds the others. */
@@ -16,8 +16,8 @@ const maxWoken = 1000
  *
  * @returns a function to call with the channel of each answer to a send of the overflow.
  */
-export function slowStartEnder(runtime: Queues & Needs<'db' | 'log'>) {
-  const { db, log } = runtime
+export function slowStartEnder(runtime: Needs<'db' | 'log' | 'shards'>) {
+  const { db, log, shards } = runtime
   const noted = new LRUCache<string, true>({ max: watchedChannels, ttl: answersNotedEveryMs })
   const note = retryUntilAvailable(log, (channelId: string) => noteAnswer(db, channelId))
 
@@ -26,7 +26,9 @@ export function slowStartEnder(runtime: Queues & Needs<'db' | 'log'>) {
     noted.set(channelId, true)
     if (!(await note(channelId))) return
     try {
-      await wake(runtime, await findWaitingOverflow(db, channelId, maxWoken))
+      const waiting = await findWaitingOverflow(db, channelId, maxWoken)
+      const { failures } = await restoreOnShards(shards, waiting)
+      if (failures[0]) throw failures[0].error
     } catch (error) {
       logWarning(log, 'overflow_not_woken', error)
     }

@@ -1,9 +1,26 @@
+import type { Database } from '../../db/client.ts'
 import { findReadyHeads } from '../../db/delivery/due-sends.ts'
-import type { WakeUp } from '../../src/core/send-job.ts'
-import { logWarningOnceAMinute } from '../../src/platform/logger.ts'
-import { MicroBatch } from '../../src/platform/micro-batch.ts'
-import type { Needs } from '../../src/runtime.ts'
-import { type Queues, tolerantWaker } from './wake.ts'
+import type { WakeUp } from '../core/send-job.ts'
+import { type Logger, logWarningOnceAMinute } from '../platform/logger.ts'
+import { MicroBatch } from '../platform/micro-batch.ts'
+import { restoreOnShards, type Shard } from './shard.ts'
+
+interface Queues {
+  log: Logger
+  shards: readonly Shard[]
+}
+
+/**
+ * Adds or promotes wake-ups of sends that have none, or too late a one. Failures are only logged, because the reconciler adds
+ * missing wake-ups. While Redis is away, each limited channel is tried several times a second, so that a log line for each try
+ * would flood the log.
+ */
+export function tolerantWaker({ log, shards }: Queues, event: string) {
+  return async (wakeUps: readonly WakeUp[]): Promise<void> => {
+    const { failures } = await restoreOnShards(shards, wakeUps)
+    for (const { error } of failures) logWarningOnceAMinute(log, event, error)
+  }
+}
 
 const maxSendsPerBatch = 200
 /** Heads are looked up as a precaution and rarely found, so the look-ups are gathered into few statements. */
@@ -19,7 +36,7 @@ export interface LaneWaker {
 }
 
 /** Failures are only logged, because the reconciler adds missing wake-ups. */
-export function laneWaker(runtime: Queues & Needs<'db' | 'log'>): LaneWaker {
+export function laneWaker(runtime: Queues & { db: Database }): LaneWaker {
   const { db, log, shards } = runtime
   const wake = tolerantWaker(runtime, 'lane_not_woken')
   const batch = <Item>(
