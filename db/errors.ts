@@ -14,6 +14,8 @@ const tooLate = 'LATE0'
 const lockTimeout = '55P03'
 /** Reachable, but not set up: no such database, no access, not migrated, or no longer the primary. */
 const notSetUpCodes = ['3D000', '28000', '28P01', '42P01', readOnly]
+/** No such table, column or function. */
+const missingCodes = ['42P01', '42703', '42883']
 const insufficientPrivilege = '42501'
 /** PostgreSQL ended an idle transaction and its connection, because this process was blocked. */
 const idleInTransaction = '25P03'
@@ -74,6 +76,9 @@ export function isNotConnected(error: unknown): boolean {
 export function lacksPrivilege(error: unknown): error is Error {
   return sqlState(error) === insufficientPrivilege
 }
+
+/** Whether the statement needs something that a migration of this release creates. */
+export const lacksMigration = (error: unknown): boolean => missingCodes.includes(sqlState(error))
 
 /** Whether PostgreSQL didn't answer the statement in time, so that its connection may hang. */
 export function isTimeOut(error: unknown): boolean {

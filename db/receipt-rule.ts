@@ -20,7 +20,7 @@ export const maxReceipts = 50
 
 const list = (kinds: readonly string[]) => `'{${kinds.join(',')}}'::text[]`
 
-/** SQL of the kinds of receipts after which a send is sent: any of them, or those that show that the contact got the message. */
+/** SQL of the kinds of receipts after which a send is sent: any that says something of the message, or those that show that the contact got the message. */
 export const anyReceipt = list(receiptKinds)
 export const arrival = list(['delivered', 'read'])
 export const noReceipt = list([])

@@ -8,7 +8,8 @@ export type DeliveryState = (typeof deliveryStates)[number]
 
 /** What a receipt says about a message: the provider has it, the contact got it, read it, or won't get it. */
 export const receiptKinds = ['accepted', ...deliveryStates] as const
-export type ReceiptKind = (typeof receiptKinds)[number]
+/** `told` says nothing of that: it is recorded, and changes nothing. */
+export type ReceiptKind = (typeof receiptKinds)[number] | 'told'
 
 /**
  * The delivery states of each kind of contact, the lowest first: a state changes only to a higher one. A phone may be one of

@@ -1,13 +1,18 @@
 import { isMigrated } from '../../db/migrations.ts'
 import type { Clients } from './clients.ts'
 
-const logged = new WeakSet<Clients['db']>()
+const logged = new WeakSet<Clients['log']>()
 
 /** Whether the database has all migrations of this release. If not, logs that, once. */
 export async function checkMigrated({ db, log }: Pick<Clients, 'db' | 'log'>): Promise<boolean> {
   if (await isMigrated(db)) return true
-  if (!logged.has(db))
-    log.error({ event: 'not_migrated', reason: 'PostgreSQL lacks migrations of this release: run migrate' })
-  logged.add(db)
+  logNotMigrated(log)
   return false
+}
+
+/** Logs once in a process that migrations are missing, whichever part of it meets that first. */
+export function logNotMigrated(log: Clients['log']): void {
+  if (!logged.has(log))
+    log.error({ event: 'not_migrated', reason: 'PostgreSQL lacks migrations of this release: run migrate' })
+  logged.add(log)
 }

@@ -62,6 +62,22 @@ const receiptsOf = ({ events }: Timeline) =>
     ['delivered', 'read', 'undelivered', 'receipt'].includes(event.event) ? [event.providerStatus] : [],
   )
 
+const sampleOf = (name: string, requestId: string) =>
+  readFileSync(`tests/rules/receipts/reports/${name}.eml`, 'utf8').replaceAll('REQUEST_ID', requestId)
+
+/** Passes a mail on, as the pipe of a mail server does. */
+async function pipe(mail: string): Promise<number> {
+  const { status } = await fetch(`${service.url}/receipts/${channels.smtp}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'message/rfc822',
+      authorization: `Bearer ${emulators.smtp.config.bounceToken}`,
+    },
+    body: mail,
+  })
+  return status
+}
+
 describe('an emulator reports as its vendor does, and the timeline has each report once', () => {
   test('WhatsApp: batched, out of order, and one of them twice', async () => {
     const requestId = await accept(service, by('whatsapp-cloud'), textBody())
@@ -110,19 +126,23 @@ describe('an emulator reports as its vendor does, and the timeline has each repo
   ])('a mail server by its pipe, another id beside ours: %s', async (name) => {
     const requestId = await accept(service, by('smtp'), textBody('Hello', 'ann@example.com'))
     await reported(requestId, 'delivered')
-    const report = readFileSync(`tests/rules/receipts/reports/${name}.eml`, 'utf8')
     // It could be one of ours, but is of no send.
     const foreign = 'Delivered-To: 0197f3c2-0000-7abc-8def-0123456789ab@bounces.example.net\n'
-    const response = await fetch(`${service.url}/receipts/${channels.smtp}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'message/rfc822',
-        authorization: `Bearer ${emulators.smtp.config.bounceToken}`,
-      },
-      body: foreign + report.replaceAll('REQUEST_ID', requestId),
-    })
-    expect(response.status).toBe(200)
+    expect(await pipe(foreign + sampleOf(name, requestId))).toBe(200)
     expect(await timelineOf(service, requestId)).toMatchObject({ status: 'sent', delivery: 'undelivered' })
+  })
+
+  test('a mail server by its pipe: an automatic reply is in the timeline once, and changes nothing', async () => {
+    const requestId = await accept(service, by('smtp'), textBody('Hello', 'ann@example.com'))
+    const before = await reported(requestId, 'delivered')
+    for (const _ of ['first', 'repeat']) expect(await pipe(sampleOf('out-of-office', requestId))).toBe(200)
+    const { events, ...after } = await timelineOf(service, requestId)
+    expect({ ...after, events: events.slice(0, -1) }).toEqual(before)
+    expect(events.at(-1)).toMatchObject({
+      event: 'receipt',
+      providerStatus: 'auto-replied',
+      providerAt: '2026-11-23T14:00:08.000Z',
+    })
   })
 
   test('Vonage: delivered before submitted, then read', async () => {

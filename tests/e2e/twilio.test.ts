@@ -94,7 +94,7 @@ test("refused credentials hold the channel, with Twilio's words in the timeline,
     const channels = await listChannels(service.runtime.db, account.accountId)
     return channels.find(({ channelId, heldAt }) => channelId === owner.channelId && heldAt !== null)
   })
-  const reason = "Twilio: it refuses the channel's credentials: Authenticate"
+  const reason = "Twilio: the channel's credentials are not accepted: Authenticate"
   expect(held.heldReason).toBe(reason)
   const timeline: Timeline = await eventually('the hold is in the timeline', async () => {
     const headers = { Authorization: `Bearer ${account.apiKey}` }

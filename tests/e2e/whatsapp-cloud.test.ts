@@ -99,7 +99,7 @@ test("a refused token holds the channel, with the provider's reason, until the c
     return channels.find((one) => one.channelId === channelId && one.heldAt)
   })
   const reason =
-    'WhatsApp refuses the channel (code 190): Invalid OAuth access token - Cannot parse access token'
+    'WhatsApp answered 401 with its code 190: Invalid OAuth access token - Cannot parse access token'
   expect(channel.heldReason).toBe(reason)
   const { status, events } = await cli('trace', requestId)
   expect(status).toBe('queued')

@@ -9,6 +9,7 @@ import { retentionTrims } from '../../db/upkeep/retention.ts'
 import { accept, buildAccount, post, request, textBody } from '../support/builders.ts'
 import { finishedTimeline, startTestService } from '../support/service.ts'
 import { freshDatabase, freshStores } from '../support/stores.ts'
+import { eventually } from '../support/wait.ts'
 
 async function query(url: string, ...statements: string[]): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url })
@@ -255,6 +256,30 @@ test.each([
     expect(await ready()).toBe(200)
     const account = await buildAccount(service)
     expect((await post(service, account, textBody())).status).toBe(202)
+  } finally {
+    await service.stop()
+  }
+})
+
+test('a worker on a database without migrations says so once, not once for each of its tasks', async () => {
+  const stores = await freshStores()
+  await query(
+    stores.databaseUrl,
+    'drop schema drizzle cascade',
+    'drop schema public cascade',
+    'create schema public',
+  )
+  const service = await startTestService({}, stores)
+  try {
+    // It is ready only on a migrated database.
+    void service.startWorker().catch(() => {})
+    const ofMigrations = () =>
+      service.logs.filter(
+        ({ event, reason = '' }) => event === 'not_migrated' || /does not exist/.test(String(reason)),
+      )
+    await eventually('the line', async () => ofMigrations().length > 0)
+    await sleep(3000)
+    expect(ofMigrations()).toEqual([expect.objectContaining({ event: 'not_migrated' })])
   } finally {
     await service.stop()
   }

@@ -5,7 +5,7 @@ import { cancelSend } from '../../db/sends/cancel.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { eraseSends } from '../../db/upkeep/erase.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
-import type { ReceiptKind } from '../../src/core/receipt.ts'
+import { type ReceiptKind, receiptKinds } from '../../src/core/receipt.ts'
 import {
   attemptedSend,
   beginAttempt,
@@ -75,7 +75,8 @@ async function stateOf(requestId: string) {
   return { status, delivery }
 }
 
-const kinds: ReceiptKind[] = ['accepted', 'delivered', 'read', 'undelivered']
+const kinds: ReceiptKind[] = [...receiptKinds, 'told']
+const isOfDelivery = (kind: ReceiptKind) => kind !== 'accepted' && kind !== 'told'
 
 /** What a receipt of each kind does to a send in a state: its status and delivery afterwards, and the result. */
 const table: Record<
@@ -89,6 +90,7 @@ const table: Record<
       delivered: ['queued', null, 'unexpected'],
       read: ['queued', null, 'unexpected'],
       undelivered: ['queued', null, 'unexpected'],
+      told: ['queued', null, 'unexpected'],
     },
   },
   'queued, attempted': {
@@ -98,6 +100,7 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['sent', 'undelivered', 'applied'],
+      told: ['queued', null, 'told'],
     },
   },
   'queued by replay': {
@@ -111,6 +114,7 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['queued', null, 'told'],
+      told: ['queued', null, 'told'],
     },
   },
   sent: {
@@ -120,6 +124,7 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['sent', 'undelivered', 'applied'],
+      told: ['sent', null, 'told'],
     },
   },
   uncertain: {
@@ -129,6 +134,7 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['sent', 'undelivered', 'applied'],
+      told: ['uncertain', null, 'told'],
     },
   },
   failed: {
@@ -138,6 +144,7 @@ const table: Record<
       delivered: ['sent', 'delivered', 'applied'],
       read: ['sent', 'read', 'applied'],
       undelivered: ['failed', null, 'told'],
+      told: ['failed', null, 'told'],
     },
   },
   scheduled: {
@@ -147,6 +154,7 @@ const table: Record<
       delivered: ['queued', null, 'unexpected'],
       read: ['queued', null, 'unexpected'],
       undelivered: ['queued', null, 'unexpected'],
+      told: ['queued', null, 'unexpected'],
     },
   },
   canceled: {
@@ -160,6 +168,7 @@ const table: Record<
       delivered: ['canceled', null, 'told'],
       read: ['canceled', null, 'told'],
       undelivered: ['canceled', null, 'told'],
+      told: ['canceled', null, 'told'],
     },
   },
 }
@@ -183,13 +192,16 @@ describe.each(Object.entries(table))('a send that is %s', (_, { make, after }) =
 
 /** What a receipt during the call does: the status afterwards, for a receipt that says only that it was accepted, and else. */
 const duringCall: [AttemptOutcome, Record<ReceiptKind, string>][] = [
-  [sent, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent' }],
-  [unsure, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent' }],
-  [busy, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent' }],
-  [rejected, { accepted: 'failed', delivered: 'sent', read: 'sent', undelivered: 'failed' }],
-  [refused, { accepted: 'queued', delivered: 'sent', read: 'sent', undelivered: 'queued' }],
+  [sent, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent', told: 'sent' }],
+  [unsure, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent', told: 'uncertain' }],
+  [busy, { accepted: 'sent', delivered: 'sent', read: 'sent', undelivered: 'sent', told: 'queued' }],
+  [rejected, { accepted: 'failed', delivered: 'sent', read: 'sent', undelivered: 'failed', told: 'failed' }],
+  [refused, { accepted: 'queued', delivered: 'sent', read: 'sent', undelivered: 'queued', told: 'queued' }],
   // It was never called, so that no receipt can be about it: it still has to be sent.
-  [notCalled, { accepted: 'queued', delivered: 'queued', read: 'queued', undelivered: 'queued' }],
+  [
+    notCalled,
+    { accepted: 'queued', delivered: 'queued', read: 'queued', undelivered: 'queued', told: 'queued' },
+  ],
 ]
 const casesDuringCall = duringCall.flatMap(([outcome, after]) =>
   kinds.map((kind) => [outcome.outcome, kind, outcome, after[kind]] as const),
@@ -203,7 +215,7 @@ describe('a receipt that comes during the call is kept until its outcome is reco
     expect(await report(requestId, [kind])).toEqual(['duplicate'])
     expect(await stateOf(requestId)).toEqual({ status: 'sending', delivery: null })
     const { wakeInMs } = await endAttempt(service, send, outcome)
-    const delivery = status === 'sent' && kind !== 'accepted' ? kind : null
+    const delivery = status === 'sent' && isOfDelivery(kind) ? kind : null
     expect(await stateOf(requestId)).toEqual({ status, delivery })
     expect(wakeInMs !== undefined).toBe(status === 'queued')
     expect((await rowOf(service, requestId)).pendingReceipts).toBeNull()
@@ -212,20 +224,21 @@ describe('a receipt that comes during the call is kept until its outcome is reco
     expect(namesOf(timeline).filter((name) => name === (delivery ?? 'receipt'))).toHaveLength(told)
     expect(namesOf(timeline).filter((name) => name === 'sent')).toHaveLength(status === 'sent' ? 1 : 0)
     // An attempt that isn't counted leaves a send that was never attempted.
-    expect(await report(requestId, [kind])).toEqual([status === 'queued' ? 'unexpected' : 'duplicate'])
+    const isAttempted = status !== 'queued' || outcome === busy
+    expect(await report(requestId, [kind])).toEqual([isAttempted ? 'duplicate' : 'unexpected'])
     const logged = service.logsOf(requestId).map(({ event }) => event)
     expect(logged.filter((event) => event === (delivery ?? 'receipt'))).toHaveLength(told)
     if (status === 'sent') expect(logged.at(-2)).toBe('sent')
   })
 
   test('of an attempt whose worker is lost, too: it is sent, and no late outcome changes that', async () => {
-    for (const kind of kinds) {
+    for (const kind of receiptKinds) {
       const requestId = await accept(service, account, textBody())
       const send = await beginAttempt(service, requestId, `dies-${kind}`)
       await report(requestId, [kind])
       await lapse(service, `dies-${kind}`)
       await sweepOnce(service)
-      const delivery = kind === 'accepted' ? null : kind
+      const delivery = isOfDelivery(kind) ? kind : null
       expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery })
       const names = ['accepted', 'attempt_started', 'attempt_lost', 'sent', delivery ?? 'receipt']
       expect(namesOf(await timelineOf(service, requestId))).toEqual(names)
@@ -233,6 +246,17 @@ describe('a receipt that comes during the call is kept until its outcome is reco
       expect(await stateOf(requestId)).toEqual({ status: 'sent', delivery })
       expect(namesOf(await timelineOf(service, requestId))).toEqual([...names, 'attempt_finished'])
     }
+  })
+
+  test('of an attempt whose worker is lost, one that says nothing of the message leaves it uncertain', async () => {
+    const requestId = await accept(service, account, textBody())
+    await beginAttempt(service, requestId, 'dies-told')
+    await report(requestId, ['told'])
+    await lapse(service, 'dies-told')
+    await sweepOnce(service)
+    expect(await stateOf(requestId)).toEqual({ status: 'uncertain', delivery: null })
+    const names = ['accepted', 'attempt_started', 'attempt_lost', 'uncertain', 'receipt']
+    expect(namesOf(await timelineOf(service, requestId))).toEqual(names)
   })
 
   test('of an attempt without a call, it is of the message that was sent before the replay', async () => {

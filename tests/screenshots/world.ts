@@ -11,7 +11,7 @@ const overloaded = {
   outcome: 'retry_later',
   providerStatus: 503,
   providerCode: '131016',
-  reason: "WhatsApp can't take it now (code 131016): Service unavailable",
+  reason: "WhatsApp answered 503 with its code 131016: Service unavailable",
 } as const
 
 const accepted = (id: string) => ({ outcome: 'sent', providerStatus: 200, providerMessageId: id }) as const
@@ -68,7 +68,7 @@ export async function keepWorld(db: Database, picture: Buffer): Promise<World> {
           outcome: 'rejected',
           providerStatus: 400,
           providerCode: '131026',
-          reason: 'WhatsApp refuses it (code 131026): Message undeliverable',
+          reason: 'WhatsApp answered 400 with its code 131026: Message undeliverable',
         },
       },
     ],

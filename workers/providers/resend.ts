@@ -1,4 +1,3 @@
-import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import { knownCode } from '../../src/core/providers/code-table.ts'
 import { headersOfMail } from '../../src/core/providers/mail-fields.ts'
@@ -7,6 +6,7 @@ import { resendCodes } from '../../src/core/providers/resend-codes.ts'
 import { renderMail } from '../../src/core/providers/smtp-template.ts'
 import { attachedAs } from './attachment-name.ts'
 import { type EncodedBody, withBase64 } from './body-pieces.ts'
+import { reasonOf, wordsOnChannel } from './distinct-texts.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { jsonFieldsOf } from './json-fields.ts'
 import { subjectOf } from './mail-subject.ts'
@@ -104,22 +104,17 @@ function outcomeOf(answer: HttpAnswer, config: ResendConfig): Outcome {
   if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: id, providerStatus }
   const known = knownCode(resendCodes, name)
   const details = { providerStatus, providerCode: name, retryAfterMs: retryWaitMs(answer, known?.wait) }
+  const wordsOn = (failure: Failure) => wordsOnChannel(failure, message, [config.apiKey])
   if (known) {
     const { meaning, wait: _, ...failure } = known
-    const reason = `Resend: ${meaning}${wordsOn(failure, message, config)}`
+    const reason = reasonOf('Resend', [meaning, wordsOn(failure)])
     if (name === otherContent) return { outcome: 'uncertain', fault: 'message', reason, ...details }
     return { ...failure, reason, ...details }
   }
   const own = { 403: { outcome: 'channel_refused', fault: 'sender' } } as const
   const failure = name ? failureOfStatus(answer, own) : failureWithoutCode(answer, own)
-  const reason = `Resend answered ${providerStatus}${name ? ` (${name})` : ''}`
-  return { ...failure, reason: `${reason}${wordsOn(failure, message, config)}`, ...details }
-}
-
-/** Resend's message, only if it is about the channel: otherwise it may repeat content or contact. */
-function wordsOn({ outcome }: Failure, message: string, { apiKey }: ResendConfig): string {
-  const words = outcome === 'channel_refused' && maskText(message, [apiKey])
-  return words ? `: ${words}` : ''
+  const lead = `Resend answered ${providerStatus}${name ? ` (${name})` : ''}`
+  return { ...failure, reason: reasonOf(lead, [wordsOn(failure)]), ...details }
 }
 
 /** Reads `{"id":"49a3…"}` or `{"statusCode":403,"name":"invalid_api_key","message":"API key is invalid"}`. */

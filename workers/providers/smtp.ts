@@ -3,7 +3,7 @@ import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { senderReplyOf } from '../../src/core/providers/smtp-sender-replies.ts'
-import { distinctTexts } from './distinct-texts.ts'
+import { distinctTexts, reasonOf } from './distinct-texts.ts'
 import type { MediaFetcher } from './media-fetcher.ts'
 import type { Delivery, Provider } from './provider.ts'
 import { openSmtpConnections } from './smtp-connections.ts'
@@ -80,13 +80,13 @@ function refusalOf(step: Step, reply: string, config: SmtpConfig): Outcome {
     const { meaning, waitMs: retryAfterMs, ...failure } = ofSender
     return {
       ...failure,
-      reason: `${reasonOf(step, failure, reply, config)}: ${meaning}`,
+      reason: reasonAt(step, failure, reply, config, meaning),
       retryAfterMs,
       ...details,
     }
   }
   const failure = failureOfReply(step, providerStatus, providerCode)
-  return { ...failure, reason: reasonOf(step, failure, reply, config), ...details }
+  return { ...failure, reason: reasonAt(step, failure, reply, config), ...details }
 }
 
 function codeOf(reply: string): number {
@@ -103,10 +103,10 @@ const refused: Record<Step, string> = {
 }
 
 /** From RCPT TO on, the server's reply may repeat the contact, and later the content, so its text is left out. */
-function reasonOf(step: Step, { fault }: Failure, reply: string, config: SmtpConfig): string {
-  if (step === 'recipient' || step === 'content') return refused[fault === 'sender' ? 'sender' : step]
-  const words = maskText(wordsOf(reply), secretsOf(config))
-  return words ? `${refused[step]}: ${words}` : refused[step]
+function reasonAt(step: Step, { fault }: Failure, reply: string, config: SmtpConfig, meaning = ''): string {
+  if (step === 'recipient' || step === 'content')
+    return reasonOf(refused[fault === 'sender' ? 'sender' : step], [meaning])
+  return reasonOf(refused[step], [maskText(wordsOf(reply), secretsOf(config)), meaning])
 }
 
 /** User and pass, alone and as AUTH PLAIN combines them: replies often repeat them. */

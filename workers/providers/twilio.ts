@@ -1,9 +1,10 @@
-import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
+import { knownCode } from '../../src/core/providers/code-table.ts'
 import { contentOf, isByWhatsApp, type TwilioConfig } from '../../src/core/providers/twilio.ts'
 import { twilioCodes } from '../../src/core/providers/twilio-codes.ts'
 import { twilioAuthorization } from '../../src/core/providers/twilio-login.ts'
 import { wordOf } from '../../src/core/receipt-request.ts'
+import { reasonOf, wordsOnChannel } from './distinct-texts.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { jsonFieldsOf } from './json-fields.ts'
 import type { Delivery, Provider } from './provider.ts'
@@ -95,33 +96,25 @@ function outcomeOf(answer: HttpAnswer, config: TwilioConfig): Outcome {
   const { status: providerStatus } = answer
   const { sid, code, message } = read(answer.body)
   if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: sid, providerStatus }
-  const known = code === undefined ? undefined : twilioCodes[code]
+  const known = knownCode(twilioCodes, code)
   const details = { providerStatus, providerCode: code, retryAfterMs: retryWaitMs(answer, known?.wait) }
+  const { authToken = '', apiKeySecret = '' } = config
+  const wordsOn = (failure: Failure) => wordsOnChannel(failure, message, [authToken, apiKeySecret])
   if (known) {
     const { meaning, wait: _, ...failure } = known
-    return { ...failure, reason: `Twilio: ${meaning}${wordsOn(failure, message, config)}`, ...details }
+    return { ...failure, reason: reasonOf('Twilio', [meaning, wordsOn(failure)]), ...details }
   }
   const failure = code ? failureOfStatus(answer) : failureWithoutCode(answer)
-  const reason = `Twilio answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
-  return { ...failure, reason: `${reason}${wordsOn(failure, message, config)}`, ...details }
-}
-
-/** Twilio's message, only if it is about the channel: otherwise it may repeat content or contact. */
-function wordsOn(
-  { outcome }: Failure,
-  message = '',
-  { authToken = '', apiKeySecret = '' }: TwilioConfig,
-): string {
-  const words = outcome === 'channel_refused' && maskText(message, [authToken, apiKeySecret])
-  return words ? `: ${words}` : ''
+  const lead = `Twilio answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
+  return { ...failure, reason: reasonOf(lead, [wordsOn(failure)]), ...details }
 }
 
 /** Reads `{"sid":"SM…","status":"queued"}` or `{"code":20003,"message":"Authenticate","status":401}`. */
-function read(body: string): { sid?: string; code?: string; message?: string } {
+function read(body: string): { sid?: string; code?: string; message: string } {
   const { sid, code, message } = jsonFieldsOf(body)
   return {
     ...(typeof sid === 'string' && sid !== '' && { sid }),
     ...(/^\d{1,6}$/.test(wordOf(code)) && { code: wordOf(code) }),
-    ...(typeof message === 'string' && { message }),
+    message: typeof message === 'string' ? message : '',
   }
 }

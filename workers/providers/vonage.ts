@@ -1,8 +1,8 @@
-import { maskText } from '../../src/core/mask-text.ts'
 import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import { knownCode } from '../../src/core/providers/code-table.ts'
 import { parametersOf, type VonageConfig } from '../../src/core/providers/vonage.ts'
 import { vonageCodeOf, vonageCodes } from '../../src/core/providers/vonage-codes.ts'
+import { reasonOf, wordsOnChannel } from './distinct-texts.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { jsonFieldsOf } from './json-fields.ts'
 import type { Delivery, Provider } from './provider.ts'
@@ -91,19 +91,15 @@ function outcomeOf(answer: HttpAnswer, config: VonageConfig): Outcome {
   if (isSuccess(providerStatus)) return { outcome: 'sent', providerMessageId: id, providerStatus }
   const known = knownCode(vonageCodes, code)
   const details = { providerStatus, providerCode: code, retryAfterMs: retryWaitMs(answer, known?.wait) }
+  const { apiKey = '', apiSecret = '' } = config
+  const wordsOn = (failure: Failure) => wordsOnChannel(failure, title, [apiKey, apiSecret])
   if (known) {
     const { meaning, wait: _, ...failure } = known
-    return { ...failure, reason: `Vonage: ${meaning}${wordsOn(failure, title, config)}`, ...details }
+    return { ...failure, reason: reasonOf('Vonage', [meaning, wordsOn(failure)]), ...details }
   }
   const failure = code ? failureOfStatus(answer, own) : failureWithoutCode(answer, own)
-  const reason = `Vonage answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
-  return { ...failure, reason: `${reason}${wordsOn(failure, title, config)}`, ...details }
-}
-
-/** Vonage's title, only if it is about the channel: otherwise it may repeat content or contact. */
-function wordsOn({ outcome }: Failure, title: string, { apiKey = '', apiSecret = '' }: VonageConfig): string {
-  const words = outcome === 'channel_refused' && maskText(title, [apiKey, apiSecret])
-  return words ? `: ${words}` : ''
+  const lead = `Vonage answered ${providerStatus}${code ? ` with its code ${code}` : ''}`
+  return { ...failure, reason: reasonOf(lead, [wordsOn(failure)]), ...details }
 }
 
 /** Reads `{"message_uuid":"aaaa…"}` or `{"type":"https://developer.vonage.com/api-errors/messages#1120","title":"…",…}`. */

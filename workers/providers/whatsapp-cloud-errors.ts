@@ -3,7 +3,7 @@ import type { Failure, Outcome } from '../../src/core/outcome.ts'
 import type { KnownCode } from '../../src/core/providers/code-table.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import { whatsAppCode } from '../../src/core/providers/whatsapp-cloud-codes.ts'
-import { distinctTexts } from './distinct-texts.ts'
+import { distinctTexts, reasonOf } from './distinct-texts.ts'
 import type { HttpAnswer } from './http.ts'
 import { jsonFieldsOf } from './json-fields.ts'
 import { retryWaitMs } from './retry-wait.ts'
@@ -26,7 +26,7 @@ export function refusal(answer: HttpAnswer, config: WhatsAppCloudConfig): Refusa
   const reason =
     failure.outcome === 'rejected' && status < 400
       ? redirected(status)
-      : `WhatsApp ${verbs[failure.outcome]} (${code === undefined ? status : `code ${code}`})${words}`
+      : reasonOf(`WhatsApp answered ${status}${code === undefined ? '' : ` with its code ${code}`}`, [words])
   return {
     ...failure,
     reason,
@@ -34,12 +34,6 @@ export function refusal(answer: HttpAnswer, config: WhatsAppCloudConfig): Refusa
     providerStatus: status,
     providerCode: code?.toString(),
   }
-}
-
-const verbs: Record<Failure['outcome'], string> = {
-  rejected: 'refuses it',
-  channel_refused: 'refuses the channel',
-  retry_later: "can't take it now",
 }
 
 function failureOf(
@@ -77,10 +71,8 @@ function errorOf(body: string) {
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
 /** Masks the access token, which Meta repeats if it is malformed. */
-function masked(texts: string[], { accessToken }: WhatsAppCloudConfig): string {
-  const words = maskText(distinctTexts(texts).join('; '), [accessToken])
-  return words && `: ${words}`
-}
+const masked = (texts: string[], { accessToken }: WhatsAppCloudConfig): string =>
+  maskText(distinctTexts(texts).join('; '), [accessToken])
 
 const redirected = (status: number) =>
   `the answer is a redirect (${status}), which is not followed: set the channel's baseUrl to the API's new address`

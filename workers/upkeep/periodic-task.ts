@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { lacksMigration } from '../../db/errors.ts'
 import { type Logger, logWarning } from '../../src/platform/logger.ts'
+import { logNotMigrated } from '../../src/platform/migrated.ts'
 import { safeError } from '../../src/platform/safe-error.ts'
 
 export interface PeriodicTask {
@@ -12,7 +14,7 @@ const logAgainAfterMs = 60_000
 
 /**
  * Runs some work repeatedly, with a pause in between. A failed run is logged as `event`, unless the run before failed for the
- * same reason, and the task goes on.
+ * same reason, and the task goes on. Missing migrations are logged once in a process, as they stop every task.
  *
  * @param work returns the pause before the next run, in ms; undefined for `pauseMs`.
  */
@@ -24,6 +26,10 @@ export function startPeriodicTask(
   const stopping = new AbortController()
   let logged = { reason: '', untilMs: 0 }
   const fail = (error: unknown) => {
+    if (lacksMigration(error)) {
+      logNotMigrated(log)
+      return undefined
+    }
     const { message: reason } = safeError(error)
     if (reason === logged.reason && performance.now() < logged.untilMs) return undefined
     logged = { reason, untilMs: performance.now() + logAgainAfterMs }

@@ -6,7 +6,7 @@ import {
   testType,
 } from '../../core/callback.ts'
 import { messageTypes } from '../../core/message.ts'
-import { receiptKinds } from '../../core/receipt.ts'
+import { deliveryStates } from '../../core/receipt.ts'
 import { exampleIds } from './examples.ts'
 import { type JsonSchema, ref } from './json-schema.ts'
 import { open } from './operation.ts'
@@ -123,7 +123,7 @@ export const callbackSchemas: Record<string, JsonSchema> = {
       status: string('The state of the send.', { enum: statuses }),
       delivery: {
         type: ['string', 'null'],
-        enum: [null, ...receiptKinds.filter((kind) => kind !== 'accepted')],
+        enum: [null, ...deliveryStates],
         description: 'What the provider reported after it accepted the message.',
       },
       channelId: string('The channel that sends it.'),

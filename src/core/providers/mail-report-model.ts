@@ -8,7 +8,7 @@ export interface MailReport {
 }
 
 export interface RecipientReport {
-  /** The word of the report in lower case, such as `failed`. */
+  /** The word of the report in lower case, such as `failed`; `auto-replied` for an automatic reply. */
   action: string
   /** The enhanced status code: `Status`, or that of `Diagnostic-Code` if it says more. */
   code: string | null

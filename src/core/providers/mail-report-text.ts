@@ -38,6 +38,10 @@ export function readReportText(mail: Email): Omit<RecipientReport, 'at'> | undef
   return isDeliveryReport(mail) && quoted && !quotesPassing(text) ? failed : undefined
 }
 
+/** Says that somebody's mail system answered by itself, such as with a notice of absence (RFC 3834, 5). Parameters may follow. */
+export const isAutomaticReply = (mail: Email): boolean =>
+  /^auto-replied(?![\w-])/i.test(headerOf(mail, 'auto-submitted').trim())
+
 /** Other reports tell that a mail was read, or that it was complained about. */
 function isDeliveryReport(mail: Email): boolean {
   const type = headerOf(mail, 'content-type')

@@ -1,6 +1,6 @@
 import type { Email } from 'postal-mime'
 import type { MailReport, RecipientReport } from './mail-report-model.ts'
-import { readReportText } from './mail-report-text.ts'
+import { isAutomaticReply, readReportText } from './mail-report-text.ts'
 import { type Fields, headersIn, statusFieldsIn } from './mail-status-fields.ts'
 
 /** Our mails have one; behind its address may be a list. Anyone may write a report of thousands. */
@@ -28,9 +28,12 @@ export function readMailReport(mail: Email): MailReport | undefined {
 
 /** A text proves less than fields, so only the return path says what it is about. */
 function reportByText(mail: Email, requestIds: string[]): MailReport | undefined {
-  const failed = requestIds.length > 0 ? readReportText(mail) : undefined
-  return failed && { requestIds, recipients: [{ ...failed, at: momentOf(mail.date) }], unreadable: 0 }
+  if (requestIds.length === 0) return undefined
+  const read = readReportText(mail) ?? (isAutomaticReply(mail) ? automaticReply : undefined)
+  return read && { requestIds, recipients: [{ ...read, at: momentOf(mail.date) }], unreadable: 0 }
 }
+
+const automaticReply = { action: 'auto-replied', code: null, reply: null }
 
 /** The actions that are known (smtp-receipts.ts has their meanings). */
 const action = /^\s*(delivered|expanded|failed|expired|delayed|relayed)\b/i

@@ -10,7 +10,7 @@ interface SmtpReceiptConfig {
   bounceToken?: string | undefined
 }
 
-/** https://www.rfc-editor.org/rfc/rfc3464#section-2.3.3, and `expired` of some systems. */
+/** https://www.rfc-editor.org/rfc/rfc3464#section-2.3.3, and `expired` of some systems; `auto-replied` of mails that are no report. */
 const kinds: Record<string, ReceiptKind> = {
   delivered: 'delivered',
   expanded: 'delivered',
@@ -18,6 +18,7 @@ const kinds: Record<string, ReceiptKind> = {
   expired: 'undelivered',
   delayed: 'accepted',
   relayed: 'accepted',
+  'auto-replied': 'told',
 }
 
 /**

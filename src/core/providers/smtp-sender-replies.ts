@@ -30,6 +30,8 @@ const tooManyToContact: SenderReply = {
   waitMs: hourMs,
 }
 
+const notAsFrom = refused("the channel's user may not send as this from")
+
 /** Enhanced codes that mean the same in every reply. */
 const codes: Record<string, SenderReply> = {
   // https://support.google.com/a/answer/3726730
@@ -41,8 +43,12 @@ const codes: Record<string, SenderReply> = {
   '5.1.90': daily,
   '5.2.121': tooManyToContact,
   '5.2.122': limited('the account has reached its hourly limit of mails', 1),
-  '5.2.252': refused("the channel's user may not send as this from"),
-  '5.7.60': refused("the channel's user may not send as this from"),
+  '5.2.252': notAsFrom,
+  '5.7.57': refused("the server requires a login: check the channel's user and pass"),
+  '5.7.60': notAsFrom,
+  '5.7.64': refused(
+    "the server's connector does not know the client: check its certificate and the address that it connects from",
+  ),
   '5.7.232': daily,
   '5.7.233': daily,
   '5.7.236': daily,
@@ -67,7 +73,8 @@ const codes: Record<string, SenderReply> = {
  *   `550 The from address does not match a verified Sender Identity. …`, `550 Unauthenticated senders not allowed`,
  *   `451 Authentication failed: Maximum credits exceeded`, `451 You have exceeded your messaging limits`
  * - Google's relay: `550 5.7.1 Daily SMTP relay limit exceeded for customer`, `450 4.2.1 Peak SMTP relay limit exceeded`
- * - Microsoft: `554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException`
+ * - Microsoft: `554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException`,
+ *   `550 5.7.1 Client does not have permissions to send as this sender`
  * - Mailgun: `420 Domain example.org is not allowed to send: Free accounts are for test purposes only`,
  *   `421 Domain example.org is probationary and limited to 100 messages / hour`
  * - Zoho: `550 5.4.6 Unusual sending activity detected`
@@ -82,7 +89,9 @@ const isRefused = [
   /\bemail address(?:es)? (?:is|are) not verified\b/i,
   /\b(?:sender|from|sending domain|identity)\b[^.;]{0,60}\bnot (?:been |yet )*(?:verified|validated|confirmed|activated)\b/i,
   /\bverified sender identity\b|\bunauthenticated senders not allowed\b|\bunconfigured sending domain\b/i,
-  /\bsender signature\b|SendAsDenied/i,
+  /\bsender signature\b|SendAsDenied|\bpermissions? to send as\b/i,
+  // Not TenantInboundAttribution: that is of the contact's organisation.
+  /\bclient (?:was |is )?not authenticated\b|\bTenantAttribution\b/i,
   // With "to", it is about one recipient, such as a closed list.
   /\bnot (?:authori[sz]ed|allowed|permitted) to send(?: (?:from|as)\b|(?: (?:mails?|e-?mails?|messages?)\b)(?! to\b)| ?[:.;,]|$)/i,
   // Not any account: the contact's may be suspended, too.
@@ -94,6 +103,9 @@ const isOfPeriod =
 const isOfDay = /\b(?:daily|monthly|credits)\b|(?:\b(?:per|a|each) |\/ ?)(?:day|month)\b|\b24 ?h/i
 const isOfSending =
   /\b(?:sending|sender|send|submission|outgoing|outbound|relay|messaging|e-?mail)s?(?: \w+){0,2}[ -]?(?:limit|quota|rate|overlimit)|SubmissionQuota|policy rejection.{0,3}quota|\bcredits exceeded/i
+/** The same without a doubt: not `Sending failed: quota exceeded`. */
+const isOfSendingAlone =
+  /\b(?:sending|sender|submission|outgoing|outbound)(?:'s)?(?: (?:daily|hourly|monthly|e-?mail|mail|message)s?){0,2} (?:limit|quota)|\b(?:limit|quota) (?:of|for|on) (?:sending|outgoing|outbound)\b|\b(?:mail|message)s? (?:that )?(?:you|the account) (?:can|may) send\b|SubmissionQuota/i
 const isTooFast =
   /\btoo (?:many|much) (?:e-?mails?|mails?|messages|connections|recipients) (?:from|per|in)\b(?! (?:\w+ )?(?:e-?mail|mail|message|thread)\b)|\brate[ -]?limit|\bthrottling failure|\bunusual (?:rate|sending|amount|volume)/i
 /** A limit of the contact's mailbox, or a delay of mails to it. */
@@ -128,7 +140,8 @@ function replyFor(enhanced = '', words: string): SenderReply | undefined {
   if (isOfRecipient.test(words)) return ofMailbox.includes(enhanced) ? tooManyToContact : known
   if (known) return known
   // A full mailbox may come with words such as "quota exceeded".
-  if (/\.2\.2$/.test(enhanced) || isOfMail.test(words)) return undefined
+  if (/\.2\.2$/.test(enhanced) && !isOfSendingAlone.test(words)) return undefined
+  if (isOfMail.test(words)) return undefined
   // Google's relay has 4.2.1 for its own limit, too.
   if (isOfContact.test(enhanced) && !isOfSending.test(words)) return undefined
   if (isRefused.some((pattern) => pattern.test(words)))

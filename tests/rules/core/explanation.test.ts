@@ -304,10 +304,10 @@ describe('the summary of a send that', () => {
       'waits for its channel, whatever else it waits for',
       {
         facts: { ahead: { count: 1, first: { requestId: earlier, status: 'queued' } } },
-        channel: { heldAt: at(50), heldReason: "Twilio: it refuses the channel's credentials." },
+        channel: { heldAt: at(50), heldReason: "Twilio: the channel's credentials are not accepted." },
       },
       'waiting',
-      "Waiting: the channel SMS has been held since 14:00:50 UTC. Twilio: it refuses the channel's credentials.",
+      "Waiting: the channel SMS has been held since 14:00:50 UTC. Twilio: the channel's credentials are not accepted.",
     ],
     [
       'is held by an operator',

@@ -66,6 +66,14 @@ describe("a limit of the sending account is the sender's, at every step, and is 
     ['421 4.7.0 Domain mg.example.org is probationary and limited to 100 messages / hour', 1],
     ['421 4.7.0 Domain mg.example.org is limited to 100 messages / day', 4],
     ['550 5.7.236 x', 4],
+    ['552 5.2.2 Daily sending quota exceeded', 4],
+    ["552 5.2.2 You have exceeded your account's daily sending limit", 4],
+    ['552 5.2.2 Outgoing message quota exceeded, 500 mails per 24 hours', 4],
+    ['552 5.2.2 The daily limit for sending mails is reached', 4],
+    ['552 5.2.2 You have exceeded the number of e-mails you may send per day', 4],
+    ["452 4.2.2 sender's hourly quota exceeded", 1],
+    ['550 5.2.2 STOREDRV.Submission.Exception:SubmissionQuotaExceededException; Failed to process', 1],
+    ['550 5.2.2 Submission quota exceeded', 1],
   ])('%s', async (reply, hours) => {
     for (const at of steps) {
       const outcome = await send({ at, reply })
@@ -94,6 +102,12 @@ describe('a sending account that is blocked or not verified holds the channel, a
     '550 5.4.6 Outgoing mail is blocked for this account',
     '550 5.7.1 Domain example.org is not allowed to send: Free accounts are for test purposes only.',
     '550 5.7.1 Your account has been suspended',
+    '550 5.7.64 TenantAttribution; Relay Access Denied [SN1NAM02FT012.example.net]',
+    '550 5.7.1 TenantAttribution; Relay Access Denied',
+    '550 5.7.57 SMTP; Client was not authenticated to send anonymous mail during MAIL FROM',
+    '530 5.7.57 Client not authenticated to send mail. Error: 535 5.7.139',
+    '550 5.7.1 Client was not authenticated',
+    '550 5.7.1 Client does not have permissions to send as this sender',
   ])('%s', async (reply) => {
     for (const at of steps) {
       expect(await send({ at, reply }), at).toMatchObject({ outcome: 'channel_refused', fault: 'sender' })
@@ -130,6 +144,17 @@ test.each([
     'retry_later',
     'recipient',
   ],
+  ['RCPT', '552 5.2.2 quota exceeded', 'rejected', 'recipient'],
+  ['RCPT', '552 5.2.2 Sending failed: quota exceeded', 'rejected', 'recipient'],
+  ['RCPT', '552 5.2.2 sending this message exceeds the quota of the mailbox', 'rejected', 'recipient'],
+  ['RCPT', '552 5.2.2 <sending-quota@example.com> daily quota exceeded', 'rejected', 'recipient'],
+  ['RCPT', '552 5.2.2 Quota exceeded. Messages can be sent again in a day', 'rejected', 'recipient'],
+  ['RCPT', '552 5.2.2 e-mail quota exceeded', 'rejected', 'recipient'],
+  ['RCPT', '552 5.2.2 The recipient is over quota. See the sending limits', 'rejected', 'recipient'],
+  ['RCPT', '452 4.2.2 Mailbox is full, or its daily limit is reached', 'retry_later', 'recipient'],
+  ['end', '552 5.2.2 user quota exceeded, the sender may try later', 'rejected', 'recipient'],
+  ['RCPT', '554 5.7.1 Relay access denied', 'rejected', 'recipient'],
+  ['RCPT', '550 5.7.68 TenantInboundAttribution; a partner connector matched', 'rejected', 'recipient'],
   ['RCPT', '550 5.1.1 no such user', 'rejected', 'recipient'],
   ['RCPT', '550 5.2.1 The email account that you tried to reach is suspended.', 'rejected', 'recipient'],
   ['RCPT', '550 5.2.1 <ann@example.com>: this account has been suspended', 'rejected', 'recipient'],

@@ -529,7 +529,7 @@ test("a refusal of the credentials has Twilio's words, without what may be a num
 
 test('credentials that Twilio does not know are refused', async () => {
   const { outcome } = await send({}, { authToken: 'another' })
-  const reason = "Twilio: it refuses the channel's credentials: Authenticate"
+  const reason = "Twilio: the channel's credentials are not accepted: Authenticate"
   expect(outcome).toEqual({
     outcome: 'channel_refused',
     fault: 'sender',

@@ -697,20 +697,22 @@ describe('the reason', () => {
 
   test('has the title of the code, without the details, which may repeat the message', async () => {
     const answer = error(400, 132012, 'Parameter format does not match', 'body: "Ann" does not match')
-    expect(await reasonOf(answer)).toBe('WhatsApp refuses it (code 132012): Parameter format does not match')
+    expect(await reasonOf(answer)).toBe(
+      'WhatsApp answered 400 with its code 132012: Parameter format does not match',
+    )
   })
 
   test("returns the provider's own words where it refuses the channel", async () => {
     const title = 'Error validating access token: Session has expired on Friday, 02-Feb-24 10:00:00 PST.'
     expect(await reasonOf(graphError(401, 190, title))).toBe(
-      `WhatsApp refuses the channel (code 190): ${title}`,
+      `WhatsApp answered 401 with its code 190: ${title}`,
     )
     const details = 'There was an error related to your payment method.'
     expect(await reasonOf(error(400, 131042, 'Business eligibility payment issue', details))).toBe(
-      `WhatsApp refuses the channel (code 131042): Business eligibility payment issue; ${details}`,
+      `WhatsApp answered 400 with its code 131042: Business eligibility payment issue; ${details}`,
     )
     expect(await reasonOf(error(400, 131031, 'Business Account locked', 'Business account locked.'))).toBe(
-      'WhatsApp refuses the channel (code 131031): Business Account locked',
+      'WhatsApp answered 400 with its code 131031: Business Account locked',
     )
   })
 

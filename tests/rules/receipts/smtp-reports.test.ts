@@ -52,10 +52,43 @@ test.each([
   }
 })
 
-test.each(['google-delay', 'quoted-passing-reply', 'quoted-in-forward', 'read-report', 'out-of-office'])(
+test.each(['google-delay', 'quoted-passing-reply', 'quoted-in-forward', 'read-report'])(
   'in doubt nothing is read: %s',
   async (name) => {
     expect(await read(sample(name))).toEqual({ receipts: [], unexpected: 1, unreadable: 0 })
+  },
+)
+
+test.each([
+  'auto-replied',
+  'Auto-Replied',
+  ' auto-replied; owner-email="ann.example@example.com"',
+  'auto-replied (vacation)',
+])('an automatic reply to the return path is only told: %j', async (word) => {
+  for (const name of ['out-of-office', 'google-delay', 'quoted-passing-reply', 'read-report']) {
+    const mail = sample(name)
+      .replace(/Auto-Submitted: .*\r\n/, '')
+      .replace('From:', `Auto-Submitted: ${word}\r\nFrom:`)
+    const { receipts, ...others } = await read(mail)
+    expect(others, name).toEqual({ unexpected: 0, unreadable: 0 })
+    expect(receipts).toEqual([
+      {
+        requestId: aRequestId,
+        kind: 'told',
+        providerStatus: 'auto-replied',
+        providerAt: expect.stringMatching(/^2026-11-23T/),
+        providerCode: null,
+        providerMessageId: null,
+      },
+    ])
+  }
+})
+
+test.each(['no', 'auto-generated', 'auto-replied-not', 'not auto-replied', ''])(
+  'nor is a mail read that is no automatic reply: Auto-Submitted: %s',
+  async (word) => {
+    const mail = sample('out-of-office').replace('auto-replied', word)
+    expect(await read(mail)).toEqual({ receipts: [], unexpected: 1, unreadable: 0 })
   },
 )
 
@@ -69,7 +102,7 @@ test.each(['said: 451 try again later', '421 closing', '(reason: 450 4.2.0 busy)
   },
 )
 
-test.each(['exim-no-part', 'google-no-part', 'qmail', 'yahoo', 'quoted-reply'])(
+test.each(['exim-no-part', 'google-no-part', 'qmail', 'yahoo', 'quoted-reply', 'out-of-office'])(
   'a text counts only if the return path names the send: %s',
   async (name) => {
     const mail = sample(name).replaceAll(`bounce+${aRequestId}@`, 'bounces@')

@@ -52,7 +52,7 @@ describeReceipts('smtp', {
   },
   request: async (requestId, action) => posted(reportOn(requestId, action)),
   unexpected: {
-    'an automatic reply': async () => posted(sample('out-of-office')),
+    'a report that it was read': async () => posted(sample('read-report')),
     'a mail with an attachment': async () =>
       posted(
         'From: a@example.com\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: image/png\r\n\r\nx\r\n--b--\r\n',
