@@ -11,7 +11,7 @@ const overloaded = {
   outcome: 'retry_later',
   providerStatus: 503,
   providerCode: '131016',
-  reason: "WhatsApp answered 503 with its code 131016: Service unavailable",
+  reason: 'WhatsApp answered 503 with its code 131016: Service unavailable',
 } as const
 
 const accepted = (id: string) => ({ outcome: 'sent', providerStatus: 200, providerMessageId: id }) as const

@@ -80,13 +80,13 @@ function refusalOf(step: Step, reply: string, config: SmtpConfig): Outcome {
     const { meaning, waitMs: retryAfterMs, ...failure } = ofSender
     return {
       ...failure,
-      reason: reasonAt(step, failure, reply, config, meaning),
+      reason: reasonAt({ step, failure, config }, reply, meaning),
       retryAfterMs,
       ...details,
     }
   }
   const failure = failureOfReply(step, providerStatus, providerCode)
-  return { ...failure, reason: reasonAt(step, failure, reply, config), ...details }
+  return { ...failure, reason: reasonAt({ step, failure, config }, reply), ...details }
 }
 
 function codeOf(reply: string): number {
@@ -103,9 +103,13 @@ const refused: Record<Step, string> = {
 }
 
 /** From RCPT TO on, the server's reply may repeat the contact, and later the content, so its text is left out. */
-function reasonAt(step: Step, { fault }: Failure, reply: string, config: SmtpConfig, meaning = ''): string {
+function reasonAt(
+  { step, failure, config }: { step: Step; failure: Failure; config: SmtpConfig },
+  reply: string,
+  meaning = '',
+): string {
   if (step === 'recipient' || step === 'content')
-    return reasonOf(refused[fault === 'sender' ? 'sender' : step], [meaning])
+    return reasonOf(refused[failure.fault === 'sender' ? 'sender' : step], [meaning])
   return reasonOf(refused[step], [maskText(wordsOf(reply), secretsOf(config)), meaning])
 }
 

@@ -3,7 +3,11 @@ import type { CodeTable } from './code-table.ts'
 /** Meanings in our own words, because Twilio's repeat the contact. Each code has a page: https://www.twilio.com/docs/api/errors/<code> */
 export const twilioCodes: CodeTable = {
   14107: { outcome: 'retry_later', fault: 'sender', meaning: 'it accepts no more messages now' },
-  20003: { outcome: 'channel_refused', fault: 'sender', meaning: "the channel's credentials are not accepted" },
+  20003: {
+    outcome: 'channel_refused',
+    fault: 'sender',
+    meaning: "the channel's credentials are not accepted",
+  },
   20005: {
     outcome: 'channel_refused',
     fault: 'sender',

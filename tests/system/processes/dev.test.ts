@@ -14,10 +14,15 @@ const queueNames = ['sends', 'sends-overflow', 'callbacks', 'callbacks-slow-star
 const { DATABASE_URL: _database, REDIS_URL: _redis, ...environment } = process.env
 const env = { ...environment, NODE_OPTIONS: '' }
 
-function startDev(path: string, port: number, ...options: string[]) {
+interface DevOptions {
+  options?: string[]
+  settings?: Record<string, string>
+}
+
+function startDev(path: string, port: number, { options = [], settings = {} }: DevOptions = {}) {
   const child = spawn(process.execPath, ['--import', 'tsx', 'src/dev/dev.ts', ...options], {
     cwd: path,
-    env: { ...env, PORT: String(port), ADMIN_PORT: '0' },
+    env: { ...env, PORT: String(port), ADMIN_PORT: '0', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(child, 'exit')
@@ -79,7 +84,7 @@ test('the CLI can use dev as soon as /readyz is 200; dev prints its addresses, a
   await first.printed(/(npm run dev -- --reset)/)
   expect((await fetch((await first.printed(/^Read and try the API: (\S+)$/m)) ?? '')).status).toBe(200)
 
-  const early = startDev(path, port, '--reset')
+  const early = startDev(path, port, { options: ['--reset'] })
   expect(await early.ended).toEqual([1, null])
   expect(early.output()).toMatch(/npm run dev is running here, as process \d+: stop it/)
   await first.stop()
@@ -87,8 +92,12 @@ test('the CLI can use dev as soon as /readyz is 200; dev prints its addresses, a
     'DATABASE_URL is not set, and npm run dev is not running here: set DATABASE_URL, or start npm run dev\n',
   )
 
-  const second = startDev(path, port, '--reset')
+  const metricsPort = await freePort()
+  const settings = { METRICS_PORT: String(metricsPort) }
+  const second = startDev(path, port, { options: ['--reset'], settings })
   await second.printed(/(npm run dev -- --reset)/)
+  const metrics = await fetch(`http://127.0.0.1:${metricsPort}/metrics`)
+  expect(await metrics.text(), 'METRICS_PORT is the port of one process, the API').toMatch(/^# TYPE outbound_sends_accepted_total /m)
   expect(await second.printed(/--account (\S+)/)).not.toBe(accountId)
   await second.stop()
 })
@@ -99,7 +108,7 @@ test('dev runs on a Redis Cluster with --cluster, and starts again with its data
   const url = `http://127.0.0.1:${port}`
   let requestId = ''
   for (const start of ['first', 'again']) {
-    const dev = startDev(path, port, '--cluster')
+    const dev = startDev(path, port, { options: ['--cluster'] })
     const data = (await dev.printed(/^Data, kept for the next start: (.+)$/m)) ?? ''
     if (start === 'first')
       onTestFinished(() => rm(dirname(data), { recursive: true, force: true, maxRetries: 5 }))
@@ -125,7 +134,7 @@ test('dev runs on a Redis Cluster with --cluster, and starts again with its data
 })
 
 test('an unknown option of dev is named', async () => {
-  const dev = startDev(checkout, 0, '--rest')
+  const dev = startDev(checkout, 0, { options: ['--rest'] })
   expect(await dev.ended).toEqual([1, null])
   expect(dev.output()).toBe(
     'Unknown option --rest: npm run dev takes only --reset, which removes its data and starts anew, and --cluster, ' +
