@@ -690,13 +690,17 @@ from (
     s.attempt as "attempt", s.worker as "worker", s.claimed_at as "claimedAt",
     s.attempt_record as "attemptRecord",
     s.provider_message_id as "providerMessageId", s.failure as "failure",
-    s.delivery as "delivery", s.delivery_at as "deliveryAt", s.send_at as "sendAt",
-    s.reference as "reference"
+    s.delivery as "delivery", s.delivery_at as "deliveryAt",
+    case when s.delivery = 'undelivered' then
+      (select e.fields from send_events e
+       where e.request_id = s.request_id and e.event = 'undelivered'
+       order by e.at desc limit 1) end as "undelivered",
+    s.send_at as "sendAt", s.reference as "reference"
   from sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)
   union all
   select s.request_id, 'queued', s.channel_id, s.contact_type, s.contact_value,
     s.contact_name, s.message_type, s.flow_id, null, s.accepted_at, null, 0, null,
-    null, null, null, null, null, null, s.send_at, s.reference
+    null, null, null, null, null, null, null, s.send_at, s.reference
   from scheduled_sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)) found
   left join send_events e on e.request_id = found."requestId"
 order by e.id;

@@ -139,6 +139,7 @@ describe.each([
     ['of a channel', { channelId: 'own' }, 100],
     // Rare ones: all of the account, once more to find where they end.
     ['canceled', { status: 'canceled' }, 2 * sparse],
+    ['of a code', { providerCode: '131026' }, 2 * sparse],
   ]
   test.each(pages)('a page of a list reads few of the sends: %s', async (_, query, most) => {
     const own = 'channelId' in query ? { channelId: account.channelId } : query

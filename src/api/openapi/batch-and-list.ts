@@ -141,6 +141,7 @@ const schemas: Record<keyof typeof listParameters, JsonSchema> = {
   flowId: { type: 'string' },
   contact: { type: 'string', examples: [byDefault.example] },
   reference: { type: 'string' },
+  providerCode: { type: 'string' },
   acceptedFrom: time,
   acceptedTo: time,
 }
