@@ -38,6 +38,8 @@ const parsed = <Value>(parse: (text: string) => Value | undefined, wanted: strin
     return z.NEVER
   })
 
+/** The place of a page, as clients get it. */
+export const cursor = parsed(readCursor, 'has to be the `next` of an earlier answer')
 const time = parsed(parseSendAt, 'has to be a time with its offset, such as 2026-11-24T08:00:00Z')
 /** Opaque: one that no record can have is that of none. */
 const id = z.string()
@@ -53,7 +55,7 @@ export const listParameters = {
     what: 'How many sends a page has at most.',
   },
   after: {
-    schema: parsed(readCursor, 'has to be the `next` of a page'),
+    schema: cursor,
     what: 'The `next` of the page before.',
   },
   status: {

@@ -28,6 +28,15 @@ export function cancel(
   return request(service, `/v1/messages/${requestId}/cancel`, init)
 }
 
+/** Cancels all that waits with a reference or in a flow. */
+export function cancelAll(service: Api, by: Pick<Account, 'apiKey'>, body: unknown): Promise<Answer> {
+  return request(service, '/v1/messages/cancel', {
+    method: 'POST',
+    headers: headersOf(by),
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+}
+
 /** Posts a batch; each message to the account's channel, unless it names another. */
 export function postBatch(
   service: Api,

@@ -1,7 +1,7 @@
 import { sendRequestSchemas } from '../../core/send-request.ts'
 import type { Settings } from '../../platform/settings.ts'
 import type { ClientTimeouts } from '../client-timeouts.ts'
-import { openLargeBodies } from './large/large-bodies.ts'
+import { openLargeBodies, smallBytes } from './large/large-bodies.ts'
 import type { BodyForm } from './parse-body.ts'
 import { readBody, refuseDeclaredOversize } from './read-body.ts'
 import { validate } from './validate.ts'
@@ -19,6 +19,8 @@ export function bodySteps(
   return {
     refuseDeclaredOversize: refuseDeclaredOversize(maxBytes),
     readBody: readBody(maxBytes, timeouts, large),
+    /** For a route other than a send's, whose body has a few fields. */
+    readSmallBody: readBody(Math.min(smallBytes, maxBytes), timeouts, large),
     validate: (form: BodyForm) => validate(form, schemas, large),
   }
 }

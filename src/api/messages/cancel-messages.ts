@@ -1,0 +1,62 @@
+import type { MiddlewareHandler } from 'hono'
+import { cancelWaiting } from '../../../db/support/cancel-sets.ts'
+import { cancelRequest } from '../../core/change-requests.ts'
+import { writeCursor } from '../../core/list-query.ts'
+import { Deadline } from '../../platform/deadline.ts'
+import { cancelEnd, noteEnd } from '../../platform/send-end.ts'
+import { endpointWaker } from '../../queue/wake-endpoints.ts'
+import type { Runtime } from '../../runtime.ts'
+import { answerJson } from '../answer.ts'
+import { authorize } from '../authenticate.ts'
+import type { BodySteps } from '../body/body-steps.ts'
+import { parseSmall } from '../body/validate.ts'
+import { type ApiEnv, answerWithinMs, factory } from '../context.ts'
+import { laneHeadWaker } from '../send/enqueue.ts'
+import type { Connections } from './connections.ts'
+
+/** Cancels all that waits with a reference, or in a flow (docs/reference/api.md#cancel-many). */
+export function cancelMessages(
+  runtime: Runtime,
+  authenticate: MiddlewareHandler<ApiEnv>,
+  { refuseDeclaredOversize, readSmallBody }: BodySteps,
+  connections: Connections,
+) {
+  const { db } = runtime
+  const wakeEndpoints = endpointWaker(runtime)
+  const wakeHeadOf = laneHeadWaker(runtime)
+  return factory.createHandlers(
+    refuseDeclaredOversize,
+    authenticate,
+    authorize('messages:send'),
+    readSmallBody,
+    async (c) => {
+      const { by, after } = parseSmall(c, cancelRequest)
+      const { accountId } = c.get('caller')
+      const ended: string[] = []
+      const cancel = () =>
+        cancelWaiting(
+          db,
+          { accountId, by, after },
+          {
+            // The whole takes longer than one request may wait for PostgreSQL.
+            spend: (step) => new Deadline(answerWithinMs).spend(step),
+            onEnded: (sends) => {
+              for (const { requestId, ...end } of sends) {
+                noteEnd(runtime, cancelEnd(requestId, end, { accountId }))
+                wakeEndpoints(end.endpointsToWake ?? [])
+                ended.push(requestId)
+              }
+            },
+          },
+        )
+      try {
+        const { next, ...counts } = await connections.use(c.var, cancel)
+        const { requestId } = c.var
+        return answerJson(c, { requestId, ...counts, next: next ? writeCursor(next) : null })
+      } finally {
+        // In the end, since the next send of a contact may be among those to be canceled.
+        for (const requestId of ended) void wakeHeadOf(requestId)
+      }
+    },
+  )
+}
