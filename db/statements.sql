@@ -699,9 +699,14 @@ from (
     s.send_at as "sendAt", s.reference as "reference"
   from sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)
   union all
-  select s.request_id, 'queued', s.channel_id, s.contact_type, s.contact_value,
-    s.contact_name, s.message_type, s.flow_id, null, s.accepted_at, null, 0, null,
-    null, null, null, null, null, null, null, s.send_at, s.reference
+  select s.request_id as "requestId", 'queued' as "status", s.channel_id as "channelId",
+    s.contact_type as "contactType", s.contact_value as "contactValue",
+    s.contact_name as "contactName", s.message_type as "messageType",
+    s.flow_id as "flowId", null as "conversationId", s.accepted_at as "acceptedAt",
+    null as "finishedAt", 0 as "attempt", null as "worker", null as "claimedAt",
+    null as "attemptRecord", null as "providerMessageId", null as "failure",
+    null as "delivery", null as "deliveryAt", null as "undelivered",
+    s.send_at as "sendAt", s.reference as "reference"
   from scheduled_sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)) found
   left join send_events e on e.request_id = found."requestId"
 order by e.id;
@@ -1454,6 +1459,12 @@ select request_id as "requestId", status from sends
 where request_id = any((select $1::uuid[])::uuid[]) and ($2::uuid is null or account_id = $2)
 order by request_id
 for no key update;
+
+-- lock_to_reschedule: Locks a scheduled send that is not yet due.
+-- $1: the send; $2: its account.
+select true as "isFound" from scheduled_sends
+where request_id = $1 and account_id = $2 and send_at > clock_timestamp()
+for update;
 
 -- media_content: Reads the content of media.
 select content from media where request_id = $1;
@@ -2793,6 +2804,35 @@ from (select page.*,
              seq <= (select max(seq) from written)
                or (select count(*) from written) < $12 as is_passed
       from page) page;
+
+-- reschedule_send: Gives a scheduled send another time, after lock_to_reschedule.
+with
+-- As it was.
+former as materialized (
+  select * from scheduled_sends where request_id = $1),
+-- As it is now.
+s as (
+  update scheduled_sends set send_at = $2 where request_id = $1
+  returning *),
+-- The event of its accept, unless it was moved before, and that of now.
+events as (
+  insert into send_events (request_id, at, event, fields)
+  select f.request_id, f.accepted_at, 'scheduled', json_build_object(
+      'sendAt', to_char(f.send_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+  from former f
+  where not exists (select from send_events e where e.request_id = f.request_id and e.event = 'scheduled')
+  union all
+  select s.request_id, clock_timestamp(), 'scheduled', json_build_object(
+      'sendAt', to_char(s.send_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+  from s)
+select s.request_id as "requestId", 'queued' as "status", s.channel_id as "channelId",
+  s.contact_type as "contactType", s.contact_value as "contactValue",
+  s.contact_name as "contactName", s.message_type as "messageType",
+  s.flow_id as "flowId", null as "conversationId", s.accepted_at as "acceptedAt",
+  null as "finishedAt", 0 as "attempt", null as "worker", null as "claimedAt",
+  null as "attemptRecord", null as "providerMessageId", null as "failure",
+  null as "delivery", null as "deliveryAt", null as "undelivered",
+  s.send_at as "sendAt", s.reference as "reference" from s;
 
 -- resend_callbacks_of_endpoint: Makes a page of the callbacks of an endpoint wait again.
 -- $1: the endpoint; $2: since when; $3: whether only those that were given up; $4: after this send; $5: and number;

@@ -45,8 +45,10 @@ const named = Object.entries(columns)
 /** SQL of the columns of a `SendRecord`, from a row `s` of `sends`. */
 export const recordOfSend = sqlList(named.map(([name, [ofSend]]) => `${ofSend} as "${name}"`))
 
-/** The same from a row `s` of `scheduled_sends`; for a `union all` after `recordOfSend`, from which it takes its names and types. */
-export const recordOfScheduled = sqlList(named.map(([, [ofSend, ofScheduled = ofSend]]) => ofScheduled))
+/** The same from a row `s` of `scheduled_sends`. In a `union all` after `recordOfSend`, it takes its types from there. */
+export const recordOfScheduled = sqlList(
+  named.map(([name, [ofSend, ofScheduled = ofSend]]) => `${ofScheduled} as "${name}"`),
+)
 
 /** SQL of the records that meet a condition on a row `s` of either table. One statement, since a send moves from one to the other. */
 export const recordsWhere = (condition: string) => sqlText`

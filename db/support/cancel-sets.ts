@@ -27,7 +27,7 @@ export interface CanceledSet {
 /** Limit of the sends of one call. */
 export const maxCanceled = 10_000
 /** Sends canceled by one transaction, which has to end within the deadline of a request. */
-const pageSize = 500
+const pageSize = 200
 
 const inOrder = (limit: string) => `order by s.accepted_at, s.request_id limit ${limit}`
 
@@ -75,8 +75,8 @@ async function findWaiting(db: Database, { accountId, by, after }: WaitingSet): 
 
 /** How the steps of a cancel are taken. */
 interface Steps {
-  /** Bounds the time of each. */
-  spend: <Result>(step: Promise<Result>) => Promise<Result>
+  /** Takes one. */
+  take: <Result>(step: () => Promise<Result>) => Promise<Result>
   /** Called with the sends that each has ended. */
   onEnded: (ended: CanceledSend[]) => void
 }
@@ -88,9 +88,9 @@ interface Steps {
 export async function cancelWaiting(
   db: Database,
   set: WaitingSet,
-  { spend, onEnded }: Steps = { spend: (step) => step, onEnded: () => {} },
+  { take, onEnded }: Steps = { take: (step) => step(), onEnded: () => {} },
 ): Promise<CanceledSet> {
-  const found = await spend(findWaiting(db, set))
+  const found = await take(() => findWaiting(db, set))
   const chosen = found.slice(0, maxCanceled)
   const total = { canceled: 0, uncertain: 0, tooLate: 0 }
   for (let first = 0; first < chosen.length; first += pageSize) {
@@ -100,7 +100,7 @@ export async function cancelWaiting(
       onEnded(found.ended)
       return found
     }
-    const { ended, others } = await spend(cancelPage())
+    const { ended, others } = await take(cancelPage)
     for (const { status } of ended) total[status]++
     total.tooLate += others.filter(({ status }) => status === 'sending').length
   }

@@ -21,6 +21,7 @@ import { limitedConnections } from './messages/connections.ts'
 import { getMedia } from './messages/get-media.ts'
 import { getMessage } from './messages/get-message.ts'
 import { listMessages } from './messages/list-messages.ts'
+import { moveMessage } from './messages/move-message.ts'
 import { sendBatch } from './messages/send-batch.ts'
 import { openApiRoutes } from './openapi/routes.ts'
 import { receiveReceipt } from './receive-receipt.ts'
@@ -53,6 +54,7 @@ export function createApp(
   app.post('/v1/messages/cancel', ...cancelMessages(runtime, authenticate, body, connections))
   app.get('/v1/messages', ...listMessages(runtime, authenticate, connections))
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
+  app.patch('/v1/messages/:requestId', ...moveMessage(runtime, authenticate, body, steps))
   app.post('/v1/messages/:requestId/cancel', ...cancelMessage(runtime, authenticate, body))
 
   app.post('/receipts/:channelId', ...receipts.post)

@@ -127,7 +127,7 @@ export function buildTimeline(
 ): Timeline {
   // The sort is stable: of the same moment, receipts come after what they are about.
   const [receipts, others] = divide(stored, isOfReceipt)
-  const events = [...accept(send), ...others, ...latestAttempt(send, stored), ...receipts].sort(
+  const events = [...accept(send, others), ...others, ...latestAttempt(send, stored), ...receipts].sort(
     (a, b) => a.at.getTime() - b.at.getTime(),
   )
   return {
@@ -186,9 +186,11 @@ function divide<Item>(items: readonly Item[], isFirst: (item: Item) => boolean):
 /** Whether an event was made by a receipt. */
 export const isOfReceipt = ({ event }: { event: string }): boolean => receiptEvents.has(event)
 
-function accept({ acceptedAt, sendAt }: SendRecord): StoredEvent[] {
+function accept({ acceptedAt, sendAt }: SendRecord, stored: readonly StoredEvent[]): StoredEvent[] {
   const accepted = eventOfRow(acceptedAt, 'accepted', {})
-  if (!sendAt || sendAt <= acceptedAt) return [accepted]
+  // If it was moved to another time, the time of its accept is stored (db/support/reschedule.ts).
+  const isStored = stored.some(({ event }) => event === ('scheduled' satisfies TimelineEventName))
+  if (isStored || !sendAt || sendAt <= acceptedAt) return [accepted]
   return [accepted, eventOfRow(acceptedAt, 'scheduled', { sendAt: sendAt.toISOString() })]
 }
 

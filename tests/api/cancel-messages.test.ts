@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eq, inArray } from 'drizzle-orm'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { callbacks, sandboxMessages, sends } from '../../db/schema.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { attemptedSend, beginAttempt, namesOf, received, rowOf, timelineOf } from '../support/attempts.ts'
@@ -26,6 +26,7 @@ import {
   makeDue,
   moveDue,
   scheduledOf,
+  taken,
 } from '../support/later.ts'
 import { loseWakeUp } from '../support/queue.ts'
 import { finishedTimeline, neverReconciled, serviceOfFile } from '../support/service.ts'
@@ -204,15 +205,20 @@ test('while workers send, what the cancel has counted is never called, and all e
   const reference = 'racing'
   const marked: BatchedSend[] = Array.from({ length: 2000 }, () => ({ ...by, reference }))
   const workers = [await service.startWorker('r1'), await service.startWorker('r2')]
+  onTestFinished(async () => void (await Promise.all(workers.map((worker) => worker.stop()))))
   const ids: string[] = []
   for (let first = 0; first < marked.length; first += 500)
     ids.push(...(await acceptBatch(service, marked.slice(first, first + 500))))
   const total = { canceled: 0, uncertain: 0, tooLate: 0 }
+  let asked = 0
   // Several clients at once, while the sends go out.
   const answers = await Promise.all(
     Array.from({ length: 4 }, async (_, client) => {
       await sleep(client * 30)
-      return await cancelAll(service, by, { reference })
+      return await taken(() => {
+        asked++
+        return cancelAll(service, by, { reference })
+      })
     }),
   )
   const { db } = service.runtime
@@ -222,11 +228,12 @@ test('while workers send, what the cancel has counted is never called, and all e
     expect(status).toBe(200)
     for (const name of ['canceled', 'uncertain', 'tooLate'] as const) total[name] += body[name]
   }
-  expect(total.canceled).toBe(canceled.length)
+  // What a 503 has canceled is in no answer.
+  expect(total.canceled).toBeLessThanOrEqual(canceled.length)
+  if (asked === answers.length) expect(total.canceled).toBe(canceled.length)
   expect(total.uncertain).toBe(0)
   const ended = async () => (await listAll(service, by, { limit: '100', status: 'sent' })).length
   await eventually('all others are sent', async () => (await ended()) === ids.length - canceled.length)
-  await Promise.all(workers.map((worker) => worker.stop()))
   const messages = await db.select().from(sandboxMessages).where(eq(sandboxMessages.channelId, by.channelId))
   const calledIds = messages.map(({ requestId }) => requestId)
   expect(new Set(calledIds).size).toBe(calledIds.length)

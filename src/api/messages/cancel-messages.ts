@@ -1,4 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
+import type { CanceledSend } from '../../../db/support/cancel.ts'
 import { cancelWaiting } from '../../../db/support/cancel-sets.ts'
 import { cancelRequest } from '../../core/change-requests.ts'
 import { writeCursor } from '../../core/list-query.ts'
@@ -31,27 +32,22 @@ export function cancelMessages(
     readSmallBody,
     async (c) => {
       const { by, after } = parseSmall(c, cancelRequest)
-      const { accountId } = c.get('caller')
+      const { caller, requestId } = c.var
+      const { accountId } = caller
       const ended: string[] = []
-      const cancel = () =>
-        cancelWaiting(
-          db,
-          { accountId, by, after },
-          {
-            // The whole takes longer than one request may wait for PostgreSQL.
-            spend: (step) => new Deadline(answerWithinMs).spend(step),
-            onEnded: (sends) => {
-              for (const { requestId, ...end } of sends) {
-                noteEnd(runtime, cancelEnd(requestId, end, { accountId }))
-                wakeEndpoints(end.endpointsToWake ?? [])
-                ended.push(requestId)
-              }
-            },
-          },
-        )
+      const follow = ({ requestId, ...end }: CanceledSend) => {
+        noteEnd(runtime, cancelEnd(requestId, end, { accountId }))
+        wakeEndpoints(end.endpointsToWake ?? [])
+        ended.push(requestId)
+      }
+      // Each step has a deadline of its own: the whole takes longer than one request may wait for PostgreSQL.
+      const take = <Result>(step: () => Promise<Result>) => {
+        const deadline = new Deadline(answerWithinMs)
+        return deadline.spend(connections.use({ caller, deadline }, step))
+      }
+      const onEnded = (sends: readonly CanceledSend[]) => sends.forEach(follow)
       try {
-        const { next, ...counts } = await connections.use(c.var, cancel)
-        const { requestId } = c.var
+        const { next, ...counts } = await cancelWaiting(db, { accountId, by, after }, { take, onEnded })
         return answerJson(c, { requestId, ...counts, next: next ? writeCursor(next) : null })
       } finally {
         // In the end, since the next send of a contact may be among those to be canceled.

@@ -256,6 +256,18 @@ test('a send for later says so, with its time, until it is canceled', () => {
   expect(canceled.slice(1)).toEqual([scheduled, { at: '2026-01-01T12:00:09.000Z', event: 'canceled' }])
 })
 
+test('a send that was moved to another time has each of its times', () => {
+  const stored: StoredEvent[] = [
+    { at: at(0), event: 'scheduled', fields: { sendAt: '2026-01-01T12:00:30.000Z' } },
+    { at: at(9), event: 'scheduled', fields: { sendAt: '2026-01-01T12:00:50.000Z' } },
+  ]
+  expect(eventsOf({ ...queued, sendAt: at(50) }, stored)).toEqual([
+    { at: '2026-01-01T12:00:00.000Z', event: 'accepted' },
+    { at: '2026-01-01T12:00:00.000Z', event: 'scheduled', sendAt: '2026-01-01T12:00:30.000Z' },
+    { at: '2026-01-01T12:00:09.000Z', event: 'scheduled', sendAt: '2026-01-01T12:00:50.000Z' },
+  ])
+})
+
 test('a sendAt that was past when the send was accepted is no event', () => {
   expect(eventsOf({ ...queued, sendAt: new Date(at(0).getTime() - 1000) }).map(({ event }) => event)).toEqual(
     ['accepted'],
