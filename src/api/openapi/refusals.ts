@@ -126,7 +126,7 @@ export const refusalsOfCancel = (): Refusals => ({
 const withBody = (): Refusals => ({
   ...withKey('messages:send'),
   notJson: { summary: 'The body is not JSON', error: new ApiError(400, notJson.issue) },
-  tooLarge: { summary: 'The body is too large', error: tooLarge(smallBytes) },
+  tooLargeChange: { summary: 'The body is too large', error: tooLarge(smallBytes) },
 })
 
 export const refusalsOfCancelMany = (): Refusals => ({
