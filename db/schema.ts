@@ -251,6 +251,12 @@ export const sends = pgTable(
     index('sends_of_reference')
       .on(table.reference, table.accountId, table.acceptedAt, table.requestId)
       .where(sql`reference is not null`),
+    index('sends_waiting_of_reference')
+      .on(table.reference, table.acceptedAt, table.requestId)
+      .where(sql`coalesce(finished_at, 'infinity') = 'infinity' and reference is not null`),
+    index('sends_waiting_of_flow')
+      .on(table.flowId, table.acceptedAt, table.requestId)
+      .where(sql`coalesce(finished_at, 'infinity') = 'infinity' and flow_id is not null`),
     ...sendChecks,
   ],
 )
@@ -286,6 +292,9 @@ export const scheduledSends = pgTable(
     index('scheduled_sends_of_reference')
       .on(table.reference, table.accountId, table.acceptedAt, table.requestId)
       .where(sql`reference is not null`),
+    index('scheduled_sends_of_flow')
+      .on(table.flowId, table.acceptedAt, table.requestId)
+      .where(sql`flow_id is not null`),
   ],
 )
 

@@ -128,22 +128,23 @@ from sends s join endpoints e on e.account_id = s.account_id
 where s.request_id = $1
 order by e.id, c.sequence;
 
--- cancel_queued: Ends a queued send that nobody wants any more, after lock_to_cancel.
+-- cancel_queued: Ends queued sends that nobody wants any more, after lock_to_cancel.
 with
--- How it ends.
+-- How each ends.
 ended as (
-  select case when exists (
-      select from send_events e
-      where e.request_id = s.request_id
-        and (e.event = 'attempt_lost' and e.fields->>'outcome' is distinct from 'not_called'
-             or e.event = 'attempt_finished' and e.fields->>'outcome' in ('uncertain', 'sent'))
-        and not exists (
-          select from send_events later
-          where later.request_id = e.request_id and later.id > e.id and later.event = 'attempt_finished'
-            and later.fields->>'attempt' = e.fields->>'attempt'
-            and later.fields->>'outcome' not in ('uncertain', 'sent')))
+  select s.request_id,
+         case when exists (
+             select from send_events e
+             where e.request_id = s.request_id
+               and (e.event = 'attempt_lost' and e.fields->>'outcome' is distinct from 'not_called'
+                    or e.event = 'attempt_finished' and e.fields->>'outcome' in ('uncertain', 'sent'))
+               and not exists (
+                 select from send_events later
+                 where later.request_id = e.request_id and later.id > e.id and later.event = 'attempt_finished'
+                   and later.fields->>'attempt' = e.fields->>'attempt'
+                   and later.fields->>'outcome' not in ('uncertain', 'sent')))
               then 'uncertain' else 'canceled' end as status
-  from sends s where s.request_id = $1),
+  from sends s where s.request_id = any((select $1::uuid[])::uuid[])),
 -- The sends' next states, counted.
 written as (
   update sends s set
@@ -153,7 +154,7 @@ written as (
            then s.claimed_at end,
     change_number = s.change_number + 1
   from ended
-  where s.request_id = $1 and s.status = 'queued'
+  where s.request_id = ended.request_id and s.request_id = any((select $1::uuid[])::uuid[]) and s.status = 'queued'
   returning
     s.request_id, s.status, s.lane, s.seq,
     s.change_number, s.attempt as attempts, s.conversation_id,
@@ -174,17 +175,17 @@ announced as (
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select status, case when written.endpoint_ids is not null then
+select request_id as "requestId", status, case when written.endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
      where e.id = any(written.endpoint_ids) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written;
 
--- cancel_scheduled: Ends a scheduled send that nobody wants any more.
+-- cancel_scheduled: Ends scheduled sends that nobody wants any more.
 with
--- The scheduled send, which leaves its table.
+-- The scheduled sends, which leave their table.
 taken as (
   delete from scheduled_sends
-  where request_id = $1 and ($2::uuid is null or account_id = $2)
+  where request_id = any((select $1::uuid[])::uuid[]) and ($2::uuid is null or account_id = $2)
   returning *),
 -- The sends' next states, counted.
 written as (
@@ -217,7 +218,7 @@ announced as (
               and coalesce(earlier.finished_at, 'infinity') = 'infinity') end)
   from written w cross join lateral unnest(w.endpoint_ids) e (endpoint_id)
   where (select exists (select from endpoints)))
-select status, case when written.endpoint_ids is not null then
+select request_id as "requestId", status, case when written.endpoint_ids is not null then
     (select array_agg(e.id) from endpoints e
      where e.id = any(written.endpoint_ids) and e.disabled_at is null
        and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake" from written;
@@ -690,13 +691,22 @@ from (
     s.attempt as "attempt", s.worker as "worker", s.claimed_at as "claimedAt",
     s.attempt_record as "attemptRecord",
     s.provider_message_id as "providerMessageId", s.failure as "failure",
-    s.delivery as "delivery", s.delivery_at as "deliveryAt", s.send_at as "sendAt",
-    s.reference as "reference"
+    s.delivery as "delivery", s.delivery_at as "deliveryAt",
+    case when s.delivery = 'undelivered' then
+      (select e.fields from send_events e
+       where e.request_id = s.request_id and e.event = 'undelivered'
+       order by e.at desc limit 1) end as "undelivered",
+    s.send_at as "sendAt", s.reference as "reference"
   from sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)
   union all
-  select s.request_id, 'queued', s.channel_id, s.contact_type, s.contact_value,
-    s.contact_name, s.message_type, s.flow_id, null, s.accepted_at, null, 0, null,
-    null, null, null, null, null, null, s.send_at, s.reference
+  select s.request_id as "requestId", 'queued' as "status", s.channel_id as "channelId",
+    s.contact_type as "contactType", s.contact_value as "contactValue",
+    s.contact_name as "contactName", s.message_type as "messageType",
+    s.flow_id as "flowId", null as "conversationId", s.accepted_at as "acceptedAt",
+    null as "finishedAt", 0 as "attempt", null as "worker", null as "claimedAt",
+    null as "attemptRecord", null as "providerMessageId", null as "failure",
+    null as "delivery", null as "deliveryAt", null as "undelivered",
+    s.send_at as "sendAt", s.reference as "reference"
   from scheduled_sends s where s.request_id = $1 and ($2::uuid is null or s.account_id = $2)) found
   left join send_events e on e.request_id = found."requestId"
 order by e.id;
@@ -1444,10 +1454,17 @@ select from channels where id = any((select $1::uuid[])::uuid[]) order by id for
 -- lock_moving: Lets one process at a time move scheduled sends.
 select pg_try_advisory_xact_lock(7091500212) as "isFree";
 
--- lock_to_cancel: Locks a send that is to be canceled.
-select status from sends
-where request_id = $1 and ($2::uuid is null or account_id = $2)
+-- lock_to_cancel: Locks sends that are to be canceled.
+select request_id as "requestId", status from sends
+where request_id = any((select $1::uuid[])::uuid[]) and ($2::uuid is null or account_id = $2)
+order by request_id
 for no key update;
+
+-- lock_to_reschedule: Locks a scheduled send that is not yet due.
+-- $1: the send; $2: its account.
+select true as "isFound" from scheduled_sends
+where request_id = $1 and account_id = $2 and send_at > clock_timestamp()
+for update;
 
 -- media_content: Reads the content of media.
 select content from media where request_id = $1;
@@ -2788,6 +2805,35 @@ from (select page.*,
                or (select count(*) from written) < $12 as is_passed
       from page) page;
 
+-- reschedule_send: Gives a scheduled send another time, after lock_to_reschedule.
+with
+-- As it was.
+former as materialized (
+  select * from scheduled_sends where request_id = $1),
+-- As it is now.
+s as (
+  update scheduled_sends set send_at = $2 where request_id = $1
+  returning *),
+-- The event of its accept, unless it was moved before, and that of now.
+events as (
+  insert into send_events (request_id, at, event, fields)
+  select f.request_id, f.accepted_at, 'scheduled', json_build_object(
+      'sendAt', to_char(f.send_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+  from former f
+  where not exists (select from send_events e where e.request_id = f.request_id and e.event = 'scheduled')
+  union all
+  select s.request_id, clock_timestamp(), 'scheduled', json_build_object(
+      'sendAt', to_char(s.send_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+  from s)
+select s.request_id as "requestId", 'queued' as "status", s.channel_id as "channelId",
+  s.contact_type as "contactType", s.contact_value as "contactValue",
+  s.contact_name as "contactName", s.message_type as "messageType",
+  s.flow_id as "flowId", null as "conversationId", s.accepted_at as "acceptedAt",
+  null as "finishedAt", 0 as "attempt", null as "worker", null as "claimedAt",
+  null as "attemptRecord", null as "providerMessageId", null as "failure",
+  null as "delivery", null as "deliveryAt", null as "undelivered",
+  s.send_at as "sendAt", s.reference as "reference" from s;
+
 -- resend_callbacks_of_endpoint: Makes a page of the callbacks of an endpoint wait again.
 -- $1: the endpoint; $2: since when; $3: whether only those that were given up; $4: after this send; $5: and number;
 -- $6: how many to look at.
@@ -3095,6 +3141,42 @@ where s.request_id >= (lpad(to_hex(greatest(extract(epoch from $2::timestamptz) 
   and s.channel_id = $1 and s.status = 'sent' and s.delivery is null and s.provider_message_id is not null
 order by s.request_id
 limit $4;
+
+-- waiting_of_flow: Finds the oldest sends of an account that have not ended, by their flow.
+-- $1: the account; $2: its reference or flow; $3: after this time, in microseconds; $4: and this send; $5: how many.
+select (extract(epoch from s.accepted_at) * 1000000)::bigint::text as "acceptedAtMicros",
+       s.request_id as "requestId"
+from (
+  (select s.accepted_at, s.request_id
+   from sends s
+   where s.flow_id = $2 and s.account_id = $1 and coalesce(s.finished_at, 'infinity') = 'infinity'
+     and (s.accepted_at, s.request_id) > (timestamptz 'epoch' + $3::float8 * interval '1 microsecond', $4::uuid)
+   order by s.accepted_at, s.request_id limit $5)
+  union all
+  (select s.accepted_at, s.request_id
+   from scheduled_sends s
+   where s.flow_id = $2 and s.account_id = $1 and true
+     and (s.accepted_at, s.request_id) > (timestamptz 'epoch' + $3::float8 * interval '1 microsecond', $4::uuid)
+   order by s.accepted_at, s.request_id limit $5)) s
+order by s.accepted_at, s.request_id limit $5;
+
+-- waiting_of_reference: Finds the oldest sends of an account that have not ended, by their reference.
+-- $1: the account; $2: its reference or flow; $3: after this time, in microseconds; $4: and this send; $5: how many.
+select (extract(epoch from s.accepted_at) * 1000000)::bigint::text as "acceptedAtMicros",
+       s.request_id as "requestId"
+from (
+  (select s.accepted_at, s.request_id
+   from sends s
+   where s.reference = $2 and s.account_id = $1 and coalesce(s.finished_at, 'infinity') = 'infinity'
+     and (s.accepted_at, s.request_id) > (timestamptz 'epoch' + $3::float8 * interval '1 microsecond', $4::uuid)
+   order by s.accepted_at, s.request_id limit $5)
+  union all
+  (select s.accepted_at, s.request_id
+   from scheduled_sends s
+   where s.reference = $2 and s.account_id = $1 and true
+     and (s.accepted_at, s.request_id) > (timestamptz 'epoch' + $3::float8 * interval '1 microsecond', $4::uuid)
+   order by s.accepted_at, s.request_id limit $5)) s
+order by s.accepted_at, s.request_id limit $5;
 
 -- waiting_overflow: Lists the due sends of a channel’s overflow.
 select s.request_id as "requestId", case when s.overflow then s.channel_id end as "overflowOf"

@@ -1,6 +1,19 @@
 import type { SendRecord } from '../../src/core/timeline.ts'
 import { sqlList, sqlText } from '../statement.ts'
 
+/** SQL of the fields of the event that reported a send `s` as undelivered; null unless that is its delivery state. */
+const undelivered = sqlText`
+  case when s.delivery = 'undelivered' then
+    (select e.fields from send_events e
+     where e.request_id = s.request_id and e.event = 'undelivered'
+     order by e.at desc limit 1) end`
+
+/** SQL of the code that the timeline of a row `s` of `sends` has (`causeOf` in src/core/timeline.ts). */
+export const providerCodeOfSend = sqlText`
+  coalesce(
+    ${undelivered},
+    s.attempt_record)->>'providerCode'`
+
 /** The columns of a `SendRecord`: of a row `s` of `sends`, and of one of `scheduled_sends`, if that lacks the column. */
 const columns: Record<keyof SendRecord, [ofSend: string, ofScheduled?: string]> = {
   requestId: ['s.request_id'],
@@ -22,6 +35,7 @@ const columns: Record<keyof SendRecord, [ofSend: string, ofScheduled?: string]> 
   failure: ['s.failure', 'null'],
   delivery: ['s.delivery', 'null'],
   deliveryAt: ['s.delivery_at', 'null'],
+  undelivered: [undelivered, 'null'],
   sendAt: ['s.send_at'],
   reference: ['s.reference'],
 }
@@ -31,8 +45,10 @@ const named = Object.entries(columns)
 /** SQL of the columns of a `SendRecord`, from a row `s` of `sends`. */
 export const recordOfSend = sqlList(named.map(([name, [ofSend]]) => `${ofSend} as "${name}"`))
 
-/** The same from a row `s` of `scheduled_sends`; for a `union all` after `recordOfSend`, from which it takes its names and types. */
-export const recordOfScheduled = sqlList(named.map(([, [ofSend, ofScheduled = ofSend]]) => ofScheduled))
+/** The same from a row `s` of `scheduled_sends`. In a `union all` after `recordOfSend`, it takes its types from there. */
+export const recordOfScheduled = sqlList(
+  named.map(([name, [ofSend, ofScheduled = ofSend]]) => `${ofScheduled} as "${name}"`),
+)
 
 /** SQL of the records that meet a condition on a row `s` of either table. One statement, since a send moves from one to the other. */
 export const recordsWhere = (condition: string) => sqlText`

@@ -5,26 +5,32 @@ import { oneChange } from '../callbacks/new-callbacks.ts'
 import { type Database, inTransaction, type Transaction } from '../client.ts'
 import { claimIsLost } from '../delivery/attempt-in-row.ts'
 import { changeState, insertInState, theirEndpoints } from '../delivery/change-state.ts'
-import { prepared, sqlText } from '../statement.ts'
+import { isGiven, prepared, sqlText } from '../statement.ts'
 
 /** A send that a cancel has ended. */
-interface Ended {
+export interface CanceledSend {
+  requestId: string
   status: 'canceled' | 'uncertain'
   /** The endpoints that get a callback about it, and may be called now. */
   endpointsToWake: string[] | null
 }
 
-/** What a cancel found: whether it was this one that ended the send, and the send's state after it. */
-export type Canceled = ({ isNew: true } & Ended) | { isNew: false; status: SendStatus }
+/** What a cancel found: the sends that it has ended, and the states of those that didn't wait. */
+export interface CanceledSends {
+  ended: CanceledSend[]
+  others: { requestId: string; status: SendStatus }[]
+}
 
 const isOwn = '($2::uuid is null or account_id = $2)'
 
-const lockStatement = prepared<{ status: SendStatus }>(
+/** In the order of their ids, as outcomes and receipts lock sends. */
+const lockStatement = prepared<{ requestId: string; status: SendStatus }>(
   'lock_to_cancel',
-  'Locks a send that is to be canceled.',
+  'Locks sends that are to be canceled.',
   sqlText`
-    select status from sends
-    where request_id = $1 and ${isOwn}
+    select request_id as "requestId", status from sends
+    where ${isGiven('request_id')} and ${isOwn}
+    order by request_id
     for no key update`,
 )
 
@@ -42,16 +48,17 @@ const mayHaveGotThrough = sqlText`
           and later.fields->>'outcome' not in ('uncertain', 'sent')))`
 
 /** A lost claim stays in the row, so that its late outcome can settle the send. Its events are stored already. */
-const endStatement = prepared<Ended>(
+const endStatement = prepared<CanceledSend>(
   'cancel_queued',
-  'Ends a queued send that nobody wants any more, after lock_to_cancel.',
+  'Ends queued sends that nobody wants any more, after lock_to_cancel.',
   sqlText`
     with
-    -- How it ends.
+    -- How each ends.
     ended as (
-      select case when ${mayHaveGotThrough}
+      select s.request_id,
+             case when ${mayHaveGotThrough}
                   then 'uncertain' else 'canceled' end as status
-      from sends s where s.request_id = $1),
+      from sends s where ${isGiven('s.request_id')}),
     ${changeState({
       set: {
         status: 'ended.status',
@@ -62,21 +69,21 @@ const endStatement = prepared<Ended>(
                then s.claimed_at end`,
       },
       from: 'ended',
-      where: "s.request_id = $1 and s.status = 'queued'",
+      where: `s.request_id = ended.request_id and ${isGiven('s.request_id')} and s.status = 'queued'`,
       changes: oneChange(),
     })}
-    select status, ${theirEndpoints} from written`,
+    select request_id as "requestId", status, ${theirEndpoints} from written`,
 )
 
-const cancelScheduledStatement = prepared<Ended>(
+const cancelScheduledStatement = prepared<CanceledSend>(
   'cancel_scheduled',
-  'Ends a scheduled send that nobody wants any more.',
+  'Ends scheduled sends that nobody wants any more.',
   sqlText`
     with
-    -- The scheduled send, which leaves its table.
+    -- The scheduled sends, which leave their table.
     taken as (
       delete from scheduled_sends
-      where request_id = $1 and ${isOwn}
+      where ${isGiven('request_id')} and ${isOwn}
       returning *),
     ${insertInState(
       `${scheduledColumnNames}, accepted_at, status, finished_at`,
@@ -84,42 +91,63 @@ const cancelScheduledStatement = prepared<Ended>(
       'taken',
       oneChange(),
     )}
-    select status, ${theirEndpoints} from written`,
+    select request_id as "requestId", status, ${theirEndpoints} from written`,
 )
 
 /** More often than a send can move between two looks. */
 const maxLooks = 3
 
 /**
- * Ends a send that hasn't begun its next attempt: `canceled`, or `uncertain` if an earlier attempt may have got through. Its row's
- * lock decides between this and a claim, so that no worker calls the provider after this has committed.
+ * Ends sends that haven't begun their next attempt: `canceled`, or `uncertain` if an earlier attempt may have got through. The lock
+ * of each row decides between this and a claim, so that no worker calls the provider after this has committed.
  *
  * @param accountId undefined for an operator, who may cancel any.
- * @returns undefined if there is no such send.
+ * @returns nothing about a send that doesn't exist.
  */
+export async function cancelSends(
+  db: Database,
+  requestIds: readonly string[],
+  accountId?: string,
+): Promise<CanceledSends> {
+  const found: CanceledSends = { ended: [], others: [] }
+  let left = requestIds
+  const note = (ended: CanceledSend[], others: CanceledSends['others'] = []) => {
+    found.ended.push(...ended)
+    found.others.push(...others)
+    const known = new Set([...ended, ...others].map(({ requestId }) => requestId))
+    left = left.filter((requestId) => !known.has(requestId))
+  }
+  for (let look = 0; look < maxLooks && left.length > 0; look++) {
+    const { ended, others } = await inTransaction(db, (transaction) => cancelIn(transaction, left, accountId))
+    note(ended, others)
+    // Those that are still left may have moved between the two statements.
+    if (left.length > 0) note(await cancelScheduledStatement(db, [left, accountId]))
+  }
+  return found
+}
+
+/** What a cancel found: whether it was this one that ended the send, and the send's state after it. */
+export type Canceled = ({ isNew: true } & CanceledSend) | { isNew: false; status: SendStatus }
+
+/** Cancels one send, as `cancelSends` does. @returns undefined if there is no such send. */
 export async function cancelSend(
   db: Database,
   requestId: string,
   accountId?: string,
 ): Promise<Canceled | undefined> {
-  for (let look = 0; look < maxLooks; look++) {
-    const found = await inTransaction(db, (transaction) => cancelIn(transaction, requestId, accountId))
-    if (found) return found
-    const [scheduled] = await cancelScheduledStatement(db, [requestId, accountId])
-    if (scheduled) return { isNew: true, ...scheduled }
-    // It may have moved between the two statements.
-  }
-  return undefined
+  const { ended, others } = await cancelSends(db, [requestId], accountId)
+  if (ended[0]) return { isNew: true, ...ended[0] }
+  return others[0] && { isNew: false, status: others[0].status }
 }
 
 /** The second statement sees everything that the transactions wrote for which the first one waited. */
 async function cancelIn(
   transaction: Transaction,
-  requestId: string,
+  requestIds: readonly string[],
   accountId: string | undefined,
-): Promise<Canceled | undefined> {
-  const [send] = await lockStatement(transaction, [requestId, accountId])
-  if (send?.status !== 'queued') return send && { isNew: false, status: send.status }
-  const [ended] = await endStatement(transaction, [requestId])
-  return ended && { isNew: true, ...ended }
+): Promise<CanceledSends> {
+  const locked = await lockStatement(transaction, [requestIds, accountId])
+  const others = locked.filter(({ status }) => status !== 'queued')
+  const queued = locked.filter(({ status }) => status === 'queued').map(({ requestId }) => requestId)
+  return { ended: queued.length > 0 ? await endStatement(transaction, [queued]) : [], others }
 }

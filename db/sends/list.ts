@@ -3,7 +3,7 @@ import { canBeRecordId } from '../../src/core/record-id.ts'
 import type { SendRecord } from '../../src/core/timeline.ts'
 import type { Database } from '../client.ts'
 import { sqlText } from '../statement.ts'
-import { recordOfScheduled, recordOfSend } from './both-tables.ts'
+import { providerCodeOfSend, recordOfScheduled, recordOfSend } from './both-tables.ts'
 
 export interface ListPage {
   sends: SendRecord[]
@@ -88,8 +88,9 @@ async function sourcesOf(
   const conditions = filtersOf(query, values)
   const place = placeOf(query, values)
   const inOrder = [`s.account_id = ${account}`, ...place]
-  const { contact, status, delivery, reference } = query
-  const scheduled = (status === undefined || status === 'queued') && delivery === undefined
+  const { contact, status, delivery, reference, providerCode } = query
+  const scheduled =
+    (status === undefined || status === 'queued') && delivery === undefined && providerCode === undefined
   const source = (found: readonly string[], checked: readonly string[], isNarrow: boolean): Source => ({
     found: found.join(' and '),
     checked: checked.join(' and ') || 'true',
@@ -135,9 +136,9 @@ async function hasFew(db: Database, matching: string, values: unknown[]): Promis
   return (rows[0]?.count ?? 0) <= few
 }
 
-/** Conditions on a send of either table; and, with status and delivery, on one of `sends`. */
+/** Conditions on a send of either table; and, with what only a send of `sends` has, on one of those. */
 function filtersOf(query: ListQuery, values: Values): { both: string[]; ofSends: string[] } {
-  const { status, delivery, channelId, flowId, contact } = query
+  const { status, delivery, channelId, flowId, contact, providerCode } = query
   const both = [
     channelId !== undefined && `s.channel_id = ${values.add(channelId)}::uuid`,
     flowId !== undefined && `s.flow_id = ${values.add(flowId)}::uuid`,
@@ -147,6 +148,7 @@ function filtersOf(query: ListQuery, values: Values): { both: string[]; ofSends:
   const ofSends = [
     status !== undefined && `s.status = ${values.add(status)}`,
     delivery !== undefined && `s.delivery = ${values.add(delivery)}`,
+    providerCode !== undefined && `${providerCodeOfSend} = ${values.add(providerCode)}`,
   ].filter((condition) => condition !== false)
   return { both, ofSends: [...both, ...ofSends] }
 }

@@ -12,22 +12,22 @@ import { authenticator } from './authenticate.ts'
 import { bodySteps } from './body/body-steps.ts'
 import { unknownProxyWarner } from './client-address.ts'
 import { timeouts as defaultClientTimeouts } from './client-timeouts.ts'
-import { type ApiEnv, factory } from './context.ts'
+import { type ApiEnv, answerWithinMs, factory } from './context.ts'
 import { answerError, answerNotReady, routeNotFound, wrongMethod } from './errors.ts'
 import { index } from './index-route.ts'
 import { cancelMessage } from './messages/cancel-message.ts'
+import { cancelMessages } from './messages/cancel-messages.ts'
+import { limitedConnections } from './messages/connections.ts'
 import { getMedia } from './messages/get-media.ts'
 import { getMessage } from './messages/get-message.ts'
 import { listMessages } from './messages/list-messages.ts'
+import { moveMessage } from './messages/move-message.ts'
 import { sendBatch } from './messages/send-batch.ts'
 import { openApiRoutes } from './openapi/routes.ts'
 import { receiveReceipt } from './receive-receipt.ts'
 import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
 import { traceRequest } from './trace-request.ts'
-
-/** How long one request may wait for PostgreSQL and Redis; less than the 1.5 s within which every answer is due. */
-export const answerWithinMs = 1100
 
 export type ApiApp = Hono<ApiEnv>
 
@@ -43,6 +43,7 @@ export function createApp(
   const body = bodySteps(runtime.settings, timeouts)
   const steps = sendSteps(runtime)
   const send = sendMessage(authenticate, body, steps)
+  const connections = limitedConnections(runtime.settings)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use('/v1/*', traceRequest)
@@ -50,8 +51,10 @@ export function createApp(
   app.post('/v1/messages', ...send.channelInBody)
   app.post('/v1/channels/:channelId/messages', ...send.channelInPath)
   app.post('/v1/messages/batch', ...sendBatch(authenticate, body, steps))
-  app.get('/v1/messages', ...listMessages(runtime, authenticate))
+  app.post('/v1/messages/cancel', ...cancelMessages(runtime, authenticate, body, connections))
+  app.get('/v1/messages', ...listMessages(runtime, authenticate, connections))
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
+  app.patch('/v1/messages/:requestId', ...moveMessage(runtime, authenticate, body, steps))
   app.post('/v1/messages/:requestId/cancel', ...cancelMessage(runtime, authenticate, body))
 
   app.post('/receipts/:channelId', ...receipts.post)

@@ -7,6 +7,8 @@ export const index = {
   readiness: '/readyz',
   send: ['POST /v1/messages', 'POST /v1/channels/{channelId}/messages', 'POST /v1/messages/batch'],
   cancel: 'POST /v1/messages/{requestId}/cancel',
+  cancelMany: 'POST /v1/messages/cancel',
+  move: 'PATCH /v1/messages/{requestId}',
   read: 'GET /v1/messages/{requestId}',
   list: 'GET /v1/messages',
 } as const

@@ -1,16 +1,31 @@
 import type { Command } from 'commander'
 import type { Database } from '../../db/client.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
+import { type CanceledSet, cancelWaiting, type WaitingSet } from '../../db/sends/cancel-sets.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { type Answerer, CliError } from './answer.ts'
+import { existingAccount } from './arguments.ts'
+
+interface SetOptions {
+  account?: string
+  reference?: string
+  flow?: string
+}
 
 export function cancelCommand(program: Command, answer: Answerer): void {
   program
     .command('cancel')
-    .description('cancel a send that waits: its provider is not called any more')
-    .argument('<requestId>')
-    .action((requestId: string, _options: object, command: Command) =>
-      answer(command, ({ db }) => cancelOne(db, requestId)),
+    .description('cancel a send that waits, or a set of them: their providers are not called any more')
+    .argument('[requestId]', 'one send')
+    .option('--account <id>', 'a set of sends: those of this account')
+    .option('--reference <reference>', 'only sends with this reference')
+    .option('--flow <id>', 'only sends in this flow')
+    .action((requestId: string | undefined, options: SetOptions, command: Command) =>
+      answer<object>(command, ({ db }) =>
+        requestId !== undefined && Object.keys(options).length === 0
+          ? cancelOne(db, requestId)
+          : cancelSet(db, requestId, options),
+      ),
     )
 }
 
@@ -20,4 +35,26 @@ async function cancelOne(db: Database, requestId: string) {
   const { status, isNew } = canceled
   if (isNew || status === 'canceled') return { requestId, status }
   throw new CliError(`${requestId} is ${status}: only a send that waits can be canceled`)
+}
+
+async function cancelSet(db: Database, requestId: string | undefined, options: SetOptions) {
+  const by = setOf(options)
+  if (requestId !== undefined || options.account === undefined || !by)
+    throw new CliError(
+      'Give one requestId, or --account and either --reference or --flow for a set; see: cancel --help',
+    )
+  const accountId = await existingAccount(db, options.account)
+  const total = { canceled: 0, uncertain: 0, tooLate: 0 }
+  let after: CanceledSet['next']
+  do {
+    const { next, ...counts } = await cancelWaiting(db, { accountId, by, after })
+    for (const name of ['canceled', 'uncertain', 'tooLate'] as const) total[name] += counts[name]
+    after = next
+  } while (after)
+  return total
+}
+
+function setOf({ reference, flow }: SetOptions): WaitingSet['by'] | undefined {
+  if ((reference === undefined) === (flow === undefined)) return undefined
+  return reference === undefined ? { flowId: flow ?? '' } : { reference }
 }

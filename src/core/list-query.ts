@@ -23,6 +23,7 @@ export interface ListQuery {
   flowId?: string | undefined
   contact?: NonNullable<ReturnType<typeof parseContact>> | undefined
   reference?: string | undefined
+  providerCode?: string | undefined
   acceptedFrom?: Date | undefined
   acceptedTo?: Date | undefined
 }
@@ -37,10 +38,12 @@ const parsed = <Value>(parse: (text: string) => Value | undefined, wanted: strin
     return z.NEVER
   })
 
+/** The place of a page, as clients get it. */
+export const cursor = parsed(readCursor, 'has to be the `next` of an earlier answer')
 const time = parsed(parseSendAt, 'has to be a time with its offset, such as 2026-11-24T08:00:00Z')
 /** Opaque: one that no record can have is that of none. */
 const id = z.string()
-const reference = z.string().refine(isStorable, 'contains NUL or half a surrogate pair')
+const storable = z.string().refine(isStorable, 'contains NUL or half a surrogate pair')
 
 /** Each parameter: its form, and what it says. OpenAPI is made of this table. */
 export const listParameters = {
@@ -52,7 +55,7 @@ export const listParameters = {
     what: 'How many sends a page has at most.',
   },
   after: {
-    schema: parsed(readCursor, 'has to be the `next` of a page'),
+    schema: cursor,
     what: 'The `next` of the page before.',
   },
   status: {
@@ -69,7 +72,8 @@ export const listParameters = {
     schema: parsed(parseContact, `has to be ${anyContact}`),
     what: 'Only sends to this contact. It is normalised as in a send. A `+` has to be written as `%2B`, or left out where no `(0)` follows.',
   },
-  reference: { schema: reference, what: 'Only sends with this `reference`.' },
+  reference: { schema: storable, what: 'Only sends with this `reference`.' },
+  providerCode: { schema: storable, what: 'Only sends with this `providerCode`.' },
   acceptedFrom: { schema: time, what: 'Only sends accepted at this time or later.' },
   acceptedTo: { schema: time, what: 'Only sends accepted before this time.' },
 }

@@ -66,7 +66,7 @@ const contact = z
 
 const channelId = string.describe('The channel that sends the message.')
 
-const sendAt = z
+export const sendAt = z
   .string()
   .meta({
     format: 'date-time',
@@ -80,7 +80,7 @@ const sendAt = z
     return z.NEVER
   })
 
-const reference = singleLine(1, 256).describe(
+export const reference = singleLine(1, 256).describe(
   'An id of your own, such as that of an order. It is returned with the send, and found by `GET /v1/messages`. Any number of sends may have the same.',
 )
 

@@ -59,6 +59,22 @@ export const timelineFields = {
     .string()
     .nullable()
     .describe('Your own id of the send. Null if the request gave none, or after the contact was erased.'),
+  reason: z
+    .string()
+    .nullable()
+    .describe(
+      'Why it ended `failed` or `uncertain`, or why it was `undelivered`, as its event says. For people. Null if there is none, or after the contact was erased.',
+    ),
+  providerCode: z
+    .string()
+    .nullable()
+    .describe(
+      "The provider's own code of how it ended, or of why it was `undelivered`. Null if the provider gave none.",
+    ),
+  sentThrough: z
+    .string()
+    .nullable()
+    .describe('The channel that has it now, if another than `channelId`. Null if it is that one.'),
   events: z.array(z.custom<TimelineEvent>()).describe('The events so far, oldest first.'),
 }
 
@@ -85,6 +101,8 @@ export interface SendRecord {
   failure: string | null
   delivery: DeliveryState | null
   deliveryAt: Date | null
+  /** The fields of the event that reported it as undelivered; null unless that is its delivery state. */
+  undelivered: (Pick<Timeline, 'providerCode'> & Partial<Pick<Timeline, 'reason'>>) | null
   sendAt: Date | null
   reference: string | null
 }
@@ -109,7 +127,7 @@ export function buildTimeline(
 ): Timeline {
   // The sort is stable: of the same moment, receipts come after what they are about.
   const [receipts, others] = divide(stored, isOfReceipt)
-  const events = [...accept(send), ...others, ...latestAttempt(send, stored), ...receipts].sort(
+  const events = [...accept(send, others), ...others, ...latestAttempt(send, stored), ...receipts].sort(
     (a, b) => a.at.getTime() - b.at.getTime(),
   )
   return {
@@ -138,7 +156,19 @@ export function summaryOf(send: SendRecord, contact: 'whole' | 'masked'): Omit<T
     deliveryAt: send.deliveryAt?.toISOString() ?? null,
     sendAt: send.sendAt?.toISOString() ?? null,
     reference: send.reference,
+    ...causeOf(send),
+    sentThrough: null,
   }
+}
+
+/** Why the send was not delivered, or ended otherwise than sent. */
+function causeOf({
+  undelivered,
+  failure,
+  attemptRecord,
+}: SendRecord): Pick<Timeline, 'reason' | 'providerCode'> {
+  if (undelivered) return { reason: undelivered.reason ?? null, providerCode: undelivered.providerCode }
+  return { reason: failure, providerCode: attemptRecord?.providerCode ?? null }
 }
 
 /** The events that receipts make. */
@@ -156,9 +186,11 @@ function divide<Item>(items: readonly Item[], isFirst: (item: Item) => boolean):
 /** Whether an event was made by a receipt. */
 export const isOfReceipt = ({ event }: { event: string }): boolean => receiptEvents.has(event)
 
-function accept({ acceptedAt, sendAt }: SendRecord): StoredEvent[] {
+function accept({ acceptedAt, sendAt }: SendRecord, stored: readonly StoredEvent[]): StoredEvent[] {
   const accepted = eventOfRow(acceptedAt, 'accepted', {})
-  if (!sendAt || sendAt <= acceptedAt) return [accepted]
+  // If it was moved to another time, the time of its accept is stored (db/sends/reschedule.ts).
+  const isStored = stored.some(({ event }) => event === ('scheduled' satisfies TimelineEventName))
+  if (isStored || !sendAt || sendAt <= acceptedAt) return [accepted]
   return [accepted, eventOfRow(acceptedAt, 'scheduled', { sendAt: sendAt.toISOString() })]
 }
 

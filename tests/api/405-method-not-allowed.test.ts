@@ -29,10 +29,10 @@ const cases: [string, string, string[]][] = [
     `/v1/channels/${absentId}/messages`,
     ['POST'],
   ]),
-  ...others('GET').map((method): [string, string, string[]] => [
+  ...others('GET', 'PATCH').map((method): [string, string, string[]] => [
     method,
     `/v1/messages/${absentId}`,
-    ['GET', 'HEAD'],
+    ['GET', 'HEAD', 'PATCH'],
   ]),
 ]
 

@@ -38,6 +38,9 @@ test('the owner of a queued send gets its whole timeline, with its accept as the
     deliveryAt: null,
     sendAt: null,
     reference: null,
+    reason: null,
+    providerCode: null,
+    sentThrough: null,
     events: [{ at: body.acceptedAt, event: 'accepted' }],
   })
   expect(Math.abs(Date.parse(body.acceptedAt) - Date.now())).toBeLessThan(10_000)

@@ -135,6 +135,27 @@ test('a cancel of a send of another account, scheduled or not, answers as one of
   }
 })
 
+test('a move of a send of another account answers as one of an absent send, and changes nothing', async () => {
+  const moveOf = (id: string) => answerTo('PATCH', `/v1/messages/${id}`, { sendAt: inSeconds(60) })
+  const absent = await moveOf(absentId)
+  expect(absent).toMatch(/^HTTP\/1\.1 404 .*"message":"Message not found"/s)
+  const sendAt = inSeconds(3600)
+  const scheduled = await accept(service, stranger, { ...sameBody(), sendAt })
+  for (const id of [scheduled, stranger.requestId]) expect(await moveOf(id)).toBe(absent)
+  expect((await timelineOf(service, scheduled)).sendAt).toBe(sendAt)
+})
+
+test('a cancel of many by a reference or a flow of another account answers as one by an absent one, and changes nothing', async () => {
+  const marks = { reference: 'of a stranger', flowId: stranger.flowId, sendAt: inSeconds(3600) }
+  const scheduled = await accept(service, stranger, { ...sameBody(), ...marks })
+  const cancelOf = (set: object) => answerTo('POST', '/v1/messages/cancel', set)
+  const none = await cancelOf({ flowId: absentId })
+  expect(none).toMatch(/^HTTP\/1\.1 200 .*"canceled":0/s)
+  expect(await cancelOf({ flowId: stranger.flowId })).toBe(none)
+  expect(await cancelOf({ reference: marks.reference })).toBe(none)
+  expect((await timelineOf(service, scheduled)).status).toBe('queued')
+})
+
 test('in a batch a channel and a flow of another account answer as absent ones', async () => {
   const batchOf = (fields: object) =>
     answerTo('POST', '/v1/messages/batch', {

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
 import { expect, test } from 'vitest'
+import { recordReceipts } from '../../db/receipts.ts'
 import { sends } from '../../db/schema.ts'
 import { listSends } from '../../db/sends/list.ts'
+import { eraseSends } from '../../db/upkeep/erase.ts'
 import type { ListCursor } from '../../src/core/list-query.ts'
 import { newId } from '../../src/core/new-id.ts'
-import { timelineOf } from '../support/attempts.ts'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
+import { attemptedSend, timelineOf } from '../support/attempts.ts'
 import { acceptBatch, manyOf } from '../support/batches.ts'
 import {
   type Account,
@@ -28,6 +31,7 @@ import {
   moveDue,
   postBatch,
 } from '../support/later.ts'
+import { buildReceipt } from '../support/receipts.ts'
 import { serviceOfFile } from '../support/service.ts'
 import { timed, unlessStoodStill } from '../support/standstill.ts'
 
@@ -114,6 +118,56 @@ test('each filter lists what it names, in both tables', async () => {
     ['contact', '+4915100000000'],
   ] as const)
     expect(await of({ [name]: value }), name).toEqual([])
+})
+
+test('it says why each send ended, or was not delivered, as its timeline does, and filters by the code', async () => {
+  const account = await buildAccount(service)
+  const ended = async (outcome: AttemptOutcome) => await attemptedSend(service, account, outcome)
+  const waits = await accept(service, account, textBody())
+  await accept(service, account, { ...textBody(), sendAt: inSeconds(3600) })
+  const refused: AttemptOutcome = { outcome: 'rejected', fault: 'recipient', reason: 'refused' }
+  const failed = await ended({ ...refused, providerCode: '131026' })
+  const withoutCode = await ended(refused)
+  const held = await ended({ outcome: 'sent', providerMessageId: 'm', providerCode: 'held_for_quality' })
+  const reported = await ended({ outcome: 'sent', providerMessageId: 'm' })
+  const arrived = await ended({ outcome: 'sent', providerMessageId: 'm', providerCode: '131026' })
+  const report = { providerMessageId: 'm', providerCode: '131026', reason: 'no such number' }
+  const { db } = service.runtime
+  await recordReceipts(db, [buildReceipt(reported, account.channelId, 'undelivered', report)])
+  await recordReceipts(db, [buildReceipt(arrived, account.channelId, 'undelivered', report)])
+  await recordReceipts(db, [buildReceipt(arrived, account.channelId, 'delivered', report)])
+  const { body } = await list(service, account)
+  const found = new Map(body.messages.map((send: { requestId: string }) => [send.requestId, send]))
+  const none = { reason: null, providerCode: null, sentThrough: null }
+  for (const [id, expected] of [
+    [waits, none],
+    [failed, { reason: 'refused', providerCode: '131026' }],
+    [withoutCode, { reason: 'refused', providerCode: null }],
+    [held, { reason: null, providerCode: 'held_for_quality' }],
+    [reported, { reason: 'no such number', providerCode: '131026' }],
+    [arrived, { reason: null, providerCode: '131026' }],
+  ] as const) {
+    expect(found.get(id), id).toMatchObject(expected)
+    const { events, ...timeline } = await timelineOf(service, id)
+    expect(found.get(id)).toStrictEqual(JSON.parse(JSON.stringify(timeline)))
+    const reasons = events.map((event) => ('reason' in event ? event.reason : null))
+    if (expected.reason) expect(reasons).toContain(expected.reason)
+  }
+  const of = async (query: Record<string, string>) => await listAll(service, account, query)
+  expect(await of({ providerCode: '131026' })).toEqual([arrived, reported, failed])
+  expect(await of({ providerCode: '131026', delivery: 'undelivered' })).toEqual([reported])
+  expect(await of({ providerCode: '131026', status: 'failed', limit: '1' })).toEqual([failed])
+  expect(await of({ providerCode: '131026', status: 'queued' })).toEqual([])
+  expect(await of({ providerCode: 'held_for_quality' })).toEqual([held])
+  for (const unknown of ['131027', '13102', "'", '💥', 'null']) {
+    expect((await list(service, account, { providerCode: unknown })).body.messages, unknown).toEqual([])
+  }
+  await eraseSends(db, [failed, reported])
+  const erased = (await list(service, account, { providerCode: '131026' })).body.messages
+  expect(erased.slice(1)).toMatchObject([
+    { requestId: reported, reason: null },
+    { requestId: failed, reason: null },
+  ])
 })
 
 test('an account sees its own sends only, whatever it filters by', async () => {

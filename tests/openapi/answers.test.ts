@@ -5,6 +5,7 @@ import { setTemplate } from '../../db/accounts/templates.ts'
 import { replaySend } from '../../db/sends/replays.ts'
 import { eraseSends } from '../../db/upkeep/erase.ts'
 import { createApp } from '../../src/api/app.ts'
+import { smallBytes } from '../../src/api/body/large/large-bodies.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
 import { exampleBodies, exampleIds } from '../../src/api/openapi/examples.ts'
 import { faultyBody, incompatibleBody } from '../../src/api/openapi/refusals.ts'
@@ -21,6 +22,7 @@ import {
   sameBody,
   textBody,
 } from '../support/builders.ts'
+import { inSeconds } from '../support/later.ts'
 import { documentSettings, faultBy, validateAnswer } from '../support/openapi.ts'
 import { buildProviderChannel } from '../support/provider-channel.ts'
 import { rawBytes, rawRequest } from '../support/raw-http.ts'
@@ -149,6 +151,15 @@ test('a media link answers as documented', async () => {
   }
 })
 
+test('a move, and a cancel of many, answer as documented', async () => {
+  const { value } = exampleBodies.later
+  const requestId = await accept(service, account, { ...value, flowId: account.flowId })
+  const moved = await ask(service, 'PATCH', `/v1/messages/${requestId}`, { body: { sendAt: value.sendAt } })
+  expect(moved.body).toMatchObject({ requestId, sendAt: new Date(value.sendAt).toISOString() })
+  for (const body of [{ flowId: account.flowId }, { reference: 'of none', after: null }])
+    expect((await ask(service, 'POST', '/v1/messages/cancel', { body })).body.next).toBeNull()
+})
+
 test('a batch, its repeat, a cancel and pages of a list answer as documented', async () => {
   const bodies = [exampleBodies.text.value, exampleBodies.later.value]
   const headers = { 'Idempotency-Key': 'a batch' }
@@ -247,21 +258,35 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     const { db } = service.runtime
     await db.execute(sql`alter table sends rename column flow_id to elsewhere`)
     const answer =
-      method === 'GET' ? ask(service, 'GET', `/v1/messages/${absentId}`) : send(template, textBody())
+      template === '/v1/messages/cancel'
+        ? ask(service, 'POST', template, { body: { flowId: absentId } })
+        : method === 'POST'
+          ? send(template, textBody())
+          : ask(service, 'GET', `/v1/messages/${absentId}`)
     return await answer.finally(() => db.execute(sql`alter table sends rename column elsewhere to flow_id`))
   },
-  missing: (template) => ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: {} }),
+  missing: (template, method) =>
+    ask(service, method, template.replace(/\{\w+\}/, account.channelId), { body: {} }),
   faulty(template, method) {
     if (method === 'GET') return ask(service, 'GET', '/v1/messages?limit=1000&contact=nobody&page=2')
     if (template === '/v1/messages/batch')
       return ask(service, 'POST', template, {
         body: { messages: [{ ...faultyBody, contact: { value: '12' } }] },
       })
-    return ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: faultyBody })
+    const changes: Record<string, object> = {
+      '/v1/messages/cancel': { reference: '', flow: '' },
+      '/v1/messages/{requestId}': { sendAt: 'tomorrow', reference: 'x' },
+    }
+    const body = changes[template] ?? faultyBody
+    return ask(service, method, template.replace(/\{\w+\}/, account.channelId), { body })
   },
   incompatible: (template) =>
     ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: incompatibleBody }),
-  notJson: (template) => ask(service, 'POST', template.replace(/\{\w+\}/, account.channelId), { body: '{' }),
+  notJson: (template, method) =>
+    ask(service, method, template.replace(/\{\w+\}/, account.channelId), { body: '{' }),
+  tooLargeChange: (template, method) =>
+    ask(service, method, template.replace(/\{\w+\}/, absentId), { body: ' '.repeat(smallBytes + 1) }),
+  neither: (template) => ask(service, 'POST', template, { body: {} }),
   tooLarge: (template) =>
     rawRequest(service, {
       path: template.replace(/\{\w+\}/, account.channelId),
@@ -331,7 +356,14 @@ const refusals: Record<string, (template: string, method: string) => Answer | Pr
     )
     return await ask(service, 'POST', template.replace(/\{\w+\}/, requestId))
   },
-  messageNotFound: (template, method) => ask(service, method, template.replace(/\{\w+\}/, absentId)),
+  async notMovable(template) {
+    const path = template.replace(/\{\w+\}/, await accept(service, account, textBody()))
+    return await ask(service, 'PATCH', path, { body: { sendAt: inSeconds(60) } })
+  },
+  messageNotFound: (template, method) =>
+    ask(service, method, template.replace(/\{\w+\}/, absentId), {
+      ...(method === 'PATCH' && { body: { sendAt: inSeconds(60) } }),
+    }),
   mediaNotFound: (_template, method) => ask(service, method, '/media/x'),
   noDatabase: () => ask(cutOff, 'GET', '/readyz'),
   draining: async () => {

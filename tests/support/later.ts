@@ -4,6 +4,7 @@ import { scheduledSends } from '../../db/schema.ts'
 import { type Account, type Answer, type Api, request } from './builders.ts'
 import { inTime } from './expect-error.ts'
 import type { TestService } from './service.ts'
+import { eventually } from './wait.ts'
 
 const headersOf = ({ apiKey }: Pick<Account, 'apiKey'>, more: Record<string, string> = {}) => ({
   Authorization: `Bearer ${apiKey}`,
@@ -26,6 +27,36 @@ export function cancel(
 ): Promise<Answer> {
   const init = { method: 'POST', headers: headersOf(by), ...(body !== undefined && { body }) }
   return request(service, `/v1/messages/${requestId}/cancel`, init)
+}
+
+/** The answer to a request that may be repeated; again where it waited too long, as it may on a slow machine. */
+export const taken = (ask: () => Promise<Answer>): Promise<Answer> =>
+  eventually('an answer in time', async () => {
+    const answer = await ask()
+    return answer.status !== 503 && answer
+  })
+
+/** Cancels all that waits with a reference or in a flow. */
+export function cancelAll(service: Api, by: Pick<Account, 'apiKey'>, body: unknown): Promise<Answer> {
+  return request(service, '/v1/messages/cancel', {
+    method: 'POST',
+    headers: headersOf(by),
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+}
+
+/** Moves a scheduled send to another time. */
+export function move(
+  service: Api,
+  by: Pick<Account, 'apiKey'>,
+  requestId: string,
+  body: unknown,
+): Promise<Answer> {
+  return request(service, `/v1/messages/${requestId}`, {
+    method: 'PATCH',
+    headers: headersOf(by),
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
 }
 
 /** Posts a batch; each message to the account's channel, unless it names another. */

@@ -21,6 +21,7 @@ export const queuedRecord: SendRecord = {
   failure: null,
   delivery: null,
   deliveryAt: null,
+  undelivered: null,
   sendAt: null,
   reference: null,
 }

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createFlow } from '../../db/accounts/flows.ts'
 import { insertSends } from '../../db/admission/accepts.ts'
 import { moveDueSends, moveSendsOfDeleted, nextDueInMs } from '../../db/admission/scheduled-sends.ts'
 import { connectDatabase, type Database } from '../../db/client.ts'
 import { readBacklog } from '../../db/sends/backlog.ts'
 import { cancelSend } from '../../db/sends/cancel.ts'
+import { cancelWaiting } from '../../db/sends/cancel-sets.ts'
 import { listSends } from '../../db/sends/list.ts'
 import { type SendSearch, searchSends } from '../../db/sends/search.ts'
 import { findSend } from '../../db/sends/sends.ts'
@@ -139,11 +141,31 @@ describe.each([
     ['of a channel', { channelId: 'own' }, 100],
     // Rare ones: all of the account, once more to find where they end.
     ['canceled', { status: 'canceled' }, 2 * sparse],
+    ['of a code', { providerCode: '131026' }, 2 * sparse],
   ]
   test.each(pages)('a page of a list reads few of the sends: %s', async (_, query, most) => {
     const own = 'channelId' in query ? { channelId: account.channelId } : query
     await reads('sends', () => listSends(db, account.accountId, { ...page, ...own }), most)
     await reads('scheduled_sends', () => listSends(db, account.accountId, { ...page, ...own }), 100)
+  })
+
+  test('what waits with a reference or in a flow is found among all that has ended', async () => {
+    const flowId = await createFlow(db, account.accountId, 'Test')
+    const marks = { reference: 'r2', flowId }
+    await insertSends(db, [{ ...account, ...marks }, other, account].map(buildNewSend))
+    await db.$client.query(
+      `update scheduled_sends set reference = 'r2', flow_id = $1
+       where request_id = any(array(select request_id from scheduled_sends limit 1))`,
+      [flowId],
+    )
+    await db.$client.query('update sends set flow_id = $1 where finished_at is not null', [flowId])
+    for (const by of [{ flowId }, { reference: 'r2' }]) {
+      const set = { accountId: account.accountId, by }
+      const cancel = async () => void (await cancelWaiting(db, set))
+      await reads('sends', cancel, 10)
+      await reads('scheduled_sends', cancel, 10)
+      await insertSends(db, [{ ...account, ...marks }].map(buildNewSend))
+    }
   })
 
   test('the search of the support page looks at a limited number of them', async () => {

@@ -1,4 +1,5 @@
 import { isAscii } from 'node:buffer'
+import type { z } from 'zod'
 import { describeIssue, describeIssues } from '../../core/issues.ts'
 import { limitJson, maxDepth, maxFields, maxFieldsOfBatch } from '../../core/json-limits.ts'
 import type { Network } from '../../core/public-address.ts'
@@ -22,9 +23,11 @@ export const notJson = { issue: 'body: not valid JSON' }
 export const tooDeep = { issue: `body: nested deeper than ${maxDepth}` }
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
+/** How many fields and items a body has at most. */
+export const maxFieldsOf = (form: BodyForm) => (form === 'batch' ? maxFieldsOfBatch : maxFields)
+
 /** The text of a body. If it is nested too deep, its fields are checked first, because their issues are more specific. */
-export function textOf(bytes: Buffer, form: BodyForm): { text: string; isTooDeep: boolean } | BodyIssue {
-  const limit = form === 'batch' ? maxFieldsOfBatch : maxFields
+export function textOf(bytes: Buffer, limit: number): { text: string; isTooDeep: boolean } | BodyIssue {
   const limited = limitJson(bytes, limit)
   if (!limited) return { issue: `body: more than ${limit} fields and items` }
   const text = decode(limited.json)
@@ -45,15 +48,26 @@ export function issueOf({ issues }: { issues: Parameters<typeof describeIssues>[
 export function bodyParser(allowedPrivateNetworks: readonly Network[]) {
   const schemas = sendRequestSchemas(allowedPrivateNetworks)
   return (bytes: Buffer, form: BodyForm): Parsed => {
-    const body = textOf(bytes, form)
-    if ('issue' in body) return body
-    const json = parse(body.text)
-    if (!json) return notJson
-    const { success, data, error } = parseBody(schemas[form], json.value)
-    if (!success) return issueOf(error)
-    if (body.isTooDeep) return tooDeep
+    const parsed = parseBytes<SendRequest | SendRequest[]>(bytes, schemas[form], maxFieldsOf(form))
+    if ('issue' in parsed) return parsed
+    const { data } = parsed
     return Array.isArray(data) ? { requests: data } : { request: data }
   }
+}
+
+/** Parses a body by a schema, and names every issue of its form and fields. */
+export function parseBytes<Data>(
+  bytes: Buffer,
+  schema: z.ZodType<Data>,
+  limit = maxFields,
+): { data: Data } | BodyIssue {
+  const body = textOf(bytes, limit)
+  if ('issue' in body) return body
+  const json = parse(body.text)
+  if (!json) return notJson
+  const { success, data, error } = schema.safeParse(json.value, { error: describeIssue })
+  if (!success) return issueOf(error)
+  return body.isTooDeep ? tooDeep : { data }
 }
 
 function decode(bytes: Buffer): string | undefined {

@@ -5,14 +5,14 @@ import { maxMessages } from '../../core/send-request.ts'
 import { sendStatuses } from '../../core/timeline.ts'
 import { exampleBodies, exampleIds, exampleTimeline } from './examples.ts'
 import { type JsonSchema, ref } from './json-schema.ts'
-import { idempotencyKey, inPath, type Operation, type PathSettings, traceparent } from './operation.ts'
-import { refusalsOfBatch, refusalsOfCancel, refusalsOfList } from './refusals.ts'
+import { idempotencyKey, type Operation, type PathSettings, traceparent } from './operation.ts'
+import { refusalsOfBatch, refusalsOfList } from './refusals.ts'
 import { answer, rateLimitHeaders, refused } from './responses.ts'
 import { timelineSchemas } from './timeline.ts'
 
 const requestId = { type: 'string', format: 'uuid' }
 
-/** The schemas of a batch, of a cancel and of a list, by name. */
+/** The schemas of a batch and of a list, by name. */
 export function batchAndListSchemas(): Record<string, JsonSchema> {
   const { events: _, ...fields } = timelineSchemas().Timeline?.properties ?? {}
   return {
@@ -43,19 +43,6 @@ export function batchAndListSchemas(): Record<string, JsonSchema> {
       },
       required: ['requestId', 'messages'],
       additionalProperties: false,
-    },
-    CanceledSend: {
-      type: 'object',
-      properties: {
-        requestId: { ...requestId, description: 'The id of the send.' },
-        status: {
-          type: 'string',
-          enum: ['canceled', 'uncertain'],
-          description:
-            '`uncertain` if an earlier attempt may have got through. In both cases nothing more is sent.',
-        },
-      },
-      required: ['requestId', 'status'],
     },
     SendList: {
       type: 'object',
@@ -112,23 +99,6 @@ export function batch(settings: PathSettings): Operation {
   }
 }
 
-export const cancel: Operation = {
-  operationId: 'cancelMessage',
-  tags: ['Messages'],
-  summary: 'Cancel a send that waits',
-  description:
-    'A scheduled send, or one that is `queued`. After a 200, its provider is not called any more. A repeat gets the same answer, unless the send is `uncertain`.',
-  security: [{ apiKey: ['messages:send'] }],
-  parameters: [inPath('requestId', "The `requestId` of the send's 202.", exampleIds.requestId)],
-  responses: {
-    200: answer('Nothing more is sent.', 'CanceledSend', {
-      requestId: exampleIds.requestId,
-      status: 'canceled',
-    }),
-    ...refused(refusalsOfCancel()),
-  },
-}
-
 const byDefault = contactKinds[defaultContactType]
 const time = { type: 'string', format: 'date-time' }
 /** The schemas of the parameters of a list, as JSON Schema has words for them. */
@@ -141,6 +111,7 @@ const schemas: Record<keyof typeof listParameters, JsonSchema> = {
   flowId: { type: 'string' },
   contact: { type: 'string', examples: [byDefault.example] },
   reference: { type: 'string' },
+  providerCode: { type: 'string' },
   acceptedFrom: time,
   acceptedTo: time,
 }

@@ -2,6 +2,7 @@ import { webhookReceipt } from '../../core/providers/webhook-receipts.ts'
 import type { Settings } from '../../platform/settings.ts'
 import { index } from '../index-route.ts'
 import { batchAndListSchemas } from './batch-and-list.ts'
+import { changeSchemas } from './changes.ts'
 import { inputSchema } from './json-schema.ts'
 import { paths } from './paths.ts'
 import { bodySchemas } from './request-body.ts'
@@ -38,7 +39,8 @@ export function openApiDocument(settings: DocumentSettings) {
     tags: [
       {
         name: 'Messages',
-        description: 'Send messages now or later, cancel them, list them, and read their state and timeline.',
+        description:
+          'Send messages now or later, move and cancel them, list them, and read their state and timeline.',
       },
       { name: 'Callbacks', description: 'Calls to the endpoints of an account.' },
       { name: 'Receipts', description: 'What providers report after they have accepted a message.' },
@@ -65,6 +67,7 @@ export function openApiDocument(settings: DocumentSettings) {
         ...timelineSchemas(),
         WebhookReceipt: inputSchema(webhookReceipt),
         ...batchAndListSchemas(),
+        ...changeSchemas(),
         ...callbackSchemas,
         Index: indexSchema,
         Health: health,
@@ -94,6 +97,11 @@ const indexSchema = {
     readiness: { type: 'string', description: 'Whether the process takes requests.' },
     send: { type: 'array', items: { type: 'string' }, description: 'The routes that send messages.' },
     cancel: { type: 'string', description: 'The route that cancels a send.' },
+    cancelMany: {
+      type: 'string',
+      description: 'The route that cancels all that waits with a reference, or in a flow.',
+    },
+    move: { type: 'string', description: 'The route that moves a scheduled send to another time.' },
     read: { type: 'string', description: "The route for a send's state and timeline." },
     list: { type: 'string', description: 'The route that lists sends.' },
   },

@@ -105,6 +105,9 @@ export const exampleTimeline = {
   deliveryAt: null,
   sendAt: null,
   reference: 'order-4711',
+  reason: null,
+  providerCode: null,
+  sentThrough: null,
   events: [
     { at: '2026-11-21T11:43:07.640Z', event: 'accepted' },
     { at: '2026-11-21T11:43:07.654Z', event: 'conversation_closed', conversationId: null },

@@ -1,6 +1,7 @@
 import { maxPerRequest } from '../../core/providers/webhook-receipts.ts'
 import { index } from '../index-route.ts'
-import { batch, cancel, list } from './batch-and-list.ts'
+import { batch, list } from './batch-and-list.ts'
+import { cancel, cancelMany, move } from './changes.ts'
 import { exampleBodies, exampleIds, exampleReceipt, exampleTimeline } from './examples.ts'
 import { mapValues, ref } from './json-schema.ts'
 import { idempotencyKey, inPath, type Operation, open, type PathSettings, traceparent } from './operation.ts'
@@ -16,7 +17,7 @@ import {
 } from './refusals.ts'
 import { answer, headerRefs, rateLimitHeaders, refused } from './responses.ts'
 
-export type Paths = Record<string, Partial<Record<'get' | 'head' | 'post', Operation>>>
+export type Paths = Record<string, Partial<Record<'get' | 'head' | 'patch' | 'post', Operation>>>
 
 /** Each route of the API (src/api/app.ts), with all its answers. */
 export function paths(settings: PathSettings): Paths {
@@ -24,7 +25,8 @@ export function paths(settings: PathSettings): Paths {
     '/v1/messages': { post: send('channelInBody', settings), get: list() },
     '/v1/messages/batch': { post: batch(settings) },
     '/v1/channels/{channelId}/messages': { post: send('channelInPath', settings) },
-    '/v1/messages/{requestId}': { get: read },
+    '/v1/messages/cancel': { post: cancelMany() },
+    '/v1/messages/{requestId}': { get: read, patch: move() },
     '/v1/messages/{requestId}/cancel': { post: cancel },
     '/receipts/{channelId}': { post: receipts, get: checkReceipts },
     ...(settings.PUBLIC_BASE_URL !== undefined && {

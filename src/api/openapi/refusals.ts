@@ -1,3 +1,5 @@
+import type { z } from 'zod'
+import { cancelRequest, moveRequest } from '../../core/change-requests.ts'
 import { describeIssue, describeIssues } from '../../core/issues.ts'
 import { readListQuery } from '../../core/list-query.ts'
 import { providerRules } from '../../core/providers/index.ts'
@@ -7,12 +9,14 @@ import { variableIssues } from '../../core/template.ts'
 import { notReadyReasons } from '../../platform/readiness.ts'
 import type { Settings } from '../../platform/settings.ts'
 import { forbidden, tooManyFaultyKeys, unauthorized } from '../authenticate.ts'
+import { smallBytes } from '../body/large/large-bodies.ts'
 import { notJson } from '../body/parse-body.ts'
 import { tooLarge } from '../body/receive.ts'
 import { ApiError, asApiError, notHttp, notReady, unavailable, wrongMethod } from '../errors.ts'
 import { notCancelable, wantsNoBody } from '../messages/cancel-message.ts'
 import { mediaNotFound } from '../messages/get-media.ts'
 import { messageNotFound } from '../messages/get-message.ts'
+import { notMovable } from '../messages/move-message.ts'
 import { withPaths } from '../messages/send-batch.ts'
 import { notProven, tooManyUnproven } from '../receipts/check-proof.ts'
 import { maxReceiptBytes } from '../receipts/read-request.ts'
@@ -107,7 +111,7 @@ export function refusalsOfBatch(
       summary: 'The rate limit of the account is exceeded; none was accepted',
       error: tooManyRequests(limit, { resetSeconds: 42 }),
     },
-    ...refusalsOfAny('POST', 'GET', 'HEAD'),
+    ...refusalsOfAny('POST', 'GET', 'HEAD', 'PATCH'),
   }
 }
 
@@ -119,6 +123,34 @@ export const refusalsOfCancel = (): Refusals => ({
   ...refusalsOfAny('POST'),
 })
 
+const withBody = (): Refusals => ({
+  ...withKey('messages:send'),
+  notJson: { summary: 'The body is not JSON', error: new ApiError(400, notJson.issue) },
+  tooLargeChange: { summary: 'The body is too large', error: tooLarge(smallBytes) },
+})
+
+export const refusalsOfCancelMany = (): Refusals => ({
+  ...withBody(),
+  neither: { summary: 'Neither a reference nor a flow', error: issuesOfChange(cancelRequest, {}) },
+  faulty: {
+    summary: 'Fields are invalid or unknown',
+    error: issuesOfChange(cancelRequest, { reference: '', flow: '' }),
+  },
+  ...refusalsOfAny('POST', 'GET', 'HEAD', 'PATCH'),
+})
+
+export const refusalsOfMove = (): Refusals => ({
+  ...withBody(),
+  missing: { summary: 'The new time is missing', error: issuesOfChange(moveRequest, {}) },
+  faulty: {
+    summary: 'Fields are invalid or unknown',
+    error: issuesOfChange(moveRequest, { sendAt: 'tomorrow', reference: 'x' }),
+  },
+  messageNotFound: { summary: 'No send of the account has this id', error: messageNotFound() },
+  notMovable: { summary: 'Its time has come, or it has ended', error: notMovable('queued') },
+  ...refusalsOfAny('GET', 'HEAD', 'PATCH'),
+})
+
 export const refusalsOfList = (): Refusals => ({
   ...withKey('messages:read'),
   faulty: { summary: 'Parameters are unknown, repeated or unreadable', error: faultyQuery() },
@@ -128,7 +160,7 @@ export const refusalsOfList = (): Refusals => ({
 export const refusalsOfRead = (): Refusals => ({
   ...withKey('messages:read'),
   messageNotFound: { summary: 'No send of the account has this id', error: messageNotFound() },
-  ...refusalsOfAny('GET', 'HEAD'),
+  ...refusalsOfAny('GET', 'HEAD', 'PATCH'),
 })
 
 export const refusalsOfMedia = (): Refusals => ({
@@ -183,6 +215,12 @@ export const incompatibleBody = {
 
 function issuesOf(endpoint: 'channelInBody' | 'channelInPath', body: object): ApiError {
   const { success, error } = sendRequestSchemas([])[endpoint].safeParse(body, { error: describeIssue })
+  if (success) throw new Error('The example of a faulty body has no issue')
+  return new ApiError(400, describeIssues(error.issues))
+}
+
+function issuesOfChange(schema: z.ZodType, body: object): ApiError {
+  const { success, error } = schema.safeParse(body, { error: describeIssue })
   if (success) throw new Error('The example of a faulty body has no issue')
   return new ApiError(400, describeIssues(error.issues))
 }

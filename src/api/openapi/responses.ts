@@ -53,7 +53,7 @@ const meanings: Record<number, string> = {
   403: 'The key lacks the permission, or the signature is wrong.',
   404: 'It does not exist, or belongs to another account.',
   405: 'The path does not support this method. `Allow` lists the supported ones.',
-  409: 'The send no longer waits, so that it cannot be canceled.',
+  409: 'The send no longer waits, so that it cannot be canceled or moved.',
   422: 'The Idempotency-Key was used for another request. Nothing was accepted.',
   429: 'Too many requests. Nothing was accepted; wait for `Retry-After`.',
   500: 'A fault of the service. Quote the `requestId` when you ask for help.',

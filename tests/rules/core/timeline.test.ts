@@ -4,6 +4,7 @@ import {
   buildTimeline,
   type SendRecord,
   type StoredEvent,
+  type Timeline,
 } from '../../../src/core/timeline.ts'
 import { queuedRecord } from '../../support/send-record.ts'
 
@@ -44,6 +45,9 @@ test('a queued send has its accept, and null for all that is not yet known', () 
     deliveryAt: null,
     sendAt: null,
     reference: null,
+    reason: null,
+    providerCode: null,
+    sentThrough: null,
     events: [{ at: '2026-01-01T12:00:00.000Z', event: 'accepted' }],
   })
 })
@@ -65,6 +69,9 @@ test('the fields are in the documented order', () => {
     'deliveryAt',
     'sendAt',
     'reference',
+    'reason',
+    'providerCode',
+    'sentThrough',
     'events',
   ])
 })
@@ -249,8 +256,53 @@ test('a send for later says so, with its time, until it is canceled', () => {
   expect(canceled.slice(1)).toEqual([scheduled, { at: '2026-01-01T12:00:09.000Z', event: 'canceled' }])
 })
 
+test('a send that was moved to another time has each of its times', () => {
+  const stored: StoredEvent[] = [
+    { at: at(0), event: 'scheduled', fields: { sendAt: '2026-01-01T12:00:30.000Z' } },
+    { at: at(9), event: 'scheduled', fields: { sendAt: '2026-01-01T12:00:50.000Z' } },
+  ]
+  expect(eventsOf({ ...queued, sendAt: at(50) }, stored)).toEqual([
+    { at: '2026-01-01T12:00:00.000Z', event: 'accepted' },
+    { at: '2026-01-01T12:00:00.000Z', event: 'scheduled', sendAt: '2026-01-01T12:00:30.000Z' },
+    { at: '2026-01-01T12:00:09.000Z', event: 'scheduled', sendAt: '2026-01-01T12:00:50.000Z' },
+  ])
+})
+
 test('a sendAt that was past when the send was accepted is no event', () => {
   expect(eventsOf({ ...queued, sendAt: new Date(at(0).getTime() - 1000) }).map(({ event }) => event)).toEqual(
     ['accepted'],
   )
+})
+
+const reported = { reason: 'no such number', providerCode: '30003' }
+
+test.each<[string, Partial<SendRecord>, Pick<Timeline, 'reason' | 'providerCode'>]>([
+  ['waits', {}, { reason: null, providerCode: null }],
+  [
+    'failed',
+    { ...ended, status: 'failed', failure: 'refused', attemptRecord: { ...record, providerCode: '131026' } },
+    { reason: 'refused', providerCode: '131026' },
+  ],
+  [
+    'failed without an attempt',
+    { status: 'failed', failure: 'expired', finishedAt: at(9) },
+    { reason: 'expired', providerCode: null },
+  ],
+  [
+    'was accepted, and is held back',
+    { ...ended, status: 'sent', attemptRecord: { ...record, providerCode: 'held_for_quality_assessment' } },
+    { reason: null, providerCode: 'held_for_quality_assessment' },
+  ],
+  ['was canceled', { status: 'canceled', finishedAt: at(9) }, { reason: null, providerCode: null }],
+  ['was reported as undelivered', { ...ended, status: 'sent', undelivered: reported }, reported],
+  [
+    'was reported as undelivered, and erased since',
+    { ...ended, status: 'sent', undelivered: { providerCode: '30003' } },
+    { reason: null, providerCode: '30003' },
+  ],
+])('a send that %s says why, with the code of the provider', (_, changes, expected) => {
+  expect(buildTimeline({ ...queued, ...changes }, [], 'masked')).toMatchObject({
+    ...expected,
+    sentThrough: null,
+  })
 })

@@ -97,7 +97,9 @@ test('the CLI can use dev as soon as /readyz is 200; dev prints its addresses, a
   const second = startDev(path, port, { options: ['--reset'], settings })
   await second.printed(/(npm run dev -- --reset)/)
   const metrics = await fetch(`http://127.0.0.1:${metricsPort}/metrics`)
-  expect(await metrics.text(), 'METRICS_PORT is the port of one process, the API').toMatch(/^# TYPE outbound_sends_accepted_total /m)
+  expect(await metrics.text(), 'METRICS_PORT is the port of one process, the API').toMatch(
+    /^# TYPE outbound_sends_accepted_total /m,
+  )
   expect(await second.printed(/--account (\S+)/)).not.toBe(accountId)
   await second.stop()
 })

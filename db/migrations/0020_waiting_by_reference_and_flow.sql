@@ -1,0 +1,3 @@
+CREATE INDEX IF NOT EXISTS "scheduled_sends_of_flow" ON "scheduled_sends" USING btree ("flow_id","accepted_at","request_id") WHERE flow_id is not null;--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "sends_waiting_of_reference" ON "sends" USING btree ("reference","accepted_at","request_id") WHERE coalesce(finished_at, 'infinity') = 'infinity' and reference is not null;--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "sends_waiting_of_flow" ON "sends" USING btree ("flow_id","accepted_at","request_id") WHERE coalesce(finished_at, 'infinity') = 'infinity' and flow_id is not null;

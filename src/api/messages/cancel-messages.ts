@@ -1,0 +1,58 @@
+import type { MiddlewareHandler } from 'hono'
+import type { CanceledSend } from '../../../db/sends/cancel.ts'
+import { cancelWaiting } from '../../../db/sends/cancel-sets.ts'
+import { cancelRequest } from '../../core/change-requests.ts'
+import { writeCursor } from '../../core/list-query.ts'
+import { Deadline } from '../../platform/deadline.ts'
+import { cancelEnd, noteEnd } from '../../platform/send-end.ts'
+import { endpointWaker } from '../../queue/wake-endpoints.ts'
+import { laneWaker } from '../../queue/wake-sends.ts'
+import type { Runtime } from '../../runtime.ts'
+import { answerJson } from '../answer.ts'
+import { authorize } from '../authenticate.ts'
+import type { BodySteps } from '../body/body-steps.ts'
+import { parseSmall } from '../body/validate.ts'
+import { type ApiEnv, answerWithinMs, factory } from '../context.ts'
+import type { Connections } from './connections.ts'
+
+/** Cancels all that waits with a reference, or in a flow (docs/reference/api.md#cancel-many). */
+export function cancelMessages(
+  runtime: Runtime,
+  authenticate: MiddlewareHandler<ApiEnv>,
+  { refuseDeclaredOversize, readSmallBody }: BodySteps,
+  connections: Connections,
+) {
+  const { db } = runtime
+  const wakeEndpoints = endpointWaker(runtime)
+  const { wakeHeadOf } = laneWaker(runtime)
+  return factory.createHandlers(
+    refuseDeclaredOversize,
+    authenticate,
+    authorize('messages:send'),
+    readSmallBody,
+    async (c) => {
+      const { by, after } = parseSmall(c, cancelRequest)
+      const { caller, requestId } = c.var
+      const { accountId } = caller
+      const ended: string[] = []
+      const follow = ({ requestId, ...end }: CanceledSend) => {
+        noteEnd(runtime, cancelEnd(requestId, end, { accountId }))
+        wakeEndpoints(end.endpointsToWake ?? [])
+        ended.push(requestId)
+      }
+      // Each step has a deadline of its own: the whole takes longer than one request may wait for PostgreSQL.
+      const take = <Result>(step: () => Promise<Result>) => {
+        const deadline = new Deadline(answerWithinMs)
+        return deadline.spend(connections.use({ caller, deadline }, step))
+      }
+      const onEnded = (sends: readonly CanceledSend[]) => sends.forEach(follow)
+      try {
+        const { next, ...counts } = await cancelWaiting(db, { accountId, by, after }, { take, onEnded })
+        return answerJson(c, { requestId, ...counts, next: next ? writeCursor(next) : null })
+      } finally {
+        // In the end, since the next send of a contact may be among those to be canceled.
+        for (const requestId of ended) void wakeHeadOf(requestId)
+      }
+    },
+  )
+}

@@ -1,0 +1,53 @@
+import type { MiddlewareHandler } from 'hono'
+import { rescheduleSend } from '../../../db/sends/reschedule.ts'
+import { findSend } from '../../../db/sends/sends.ts'
+import { moveRequest } from '../../core/change-requests.ts'
+import { canBeRecordId } from '../../core/record-id.ts'
+import { type SendStatus, summaryOf } from '../../core/timeline.ts'
+import { logEvent } from '../../platform/logger.ts'
+import type { Needs } from '../../runtime.ts'
+import { answerJson } from '../answer.ts'
+import { authorize } from '../authenticate.ts'
+import type { BodySteps } from '../body/body-steps.ts'
+import { parseSmall } from '../body/validate.ts'
+import { type ApiEnv, factory } from '../context.ts'
+import { ApiError } from '../errors.ts'
+import type { SendSteps } from '../send/steps.ts'
+import { messageNotFound } from './get-message.ts'
+
+export const notMovable = (status: SendStatus) =>
+  new ApiError(
+    409,
+    `The send is ${status === 'queued' ? 'due' : status}: only one that waits for its time can be moved.`,
+  )
+
+/** Moves a scheduled send to another time, before its time has come (docs/reference/api.md#move). */
+export function moveMessage(
+  { db, log }: Needs<'db' | 'log'>,
+  authenticate: MiddlewareHandler<ApiEnv>,
+  { refuseDeclaredOversize, readSmallBody }: BodySteps,
+  { checkSendAt }: SendSteps,
+) {
+  return factory.createHandlers(
+    refuseDeclaredOversize,
+    authenticate,
+    authorize('messages:send'),
+    readSmallBody,
+    async (c) => {
+      const { caller, deadline } = c.var
+      const { accountId } = caller
+      const { sendAt } = parseSmall(c, moveRequest)
+      const { issue } = await checkSendAt({ deadline }, sendAt)
+      if (issue) throw new ApiError(400, issue)
+      const requestId = c.req.param('requestId') ?? ''
+      if (!canBeRecordId(requestId)) throw messageNotFound()
+      const moved = await deadline.spend(rescheduleSend(db, { requestId, accountId, sendAt }))
+      if (!moved) {
+        const found = await deadline.spend(findSend(db, requestId, accountId))
+        throw found ? notMovable(found.send.status) : messageNotFound()
+      }
+      logEvent(log, requestId, 'scheduled', { sendAt: sendAt.toISOString() })
+      return answerJson(c, summaryOf(moved, 'whole'))
+    },
+  )
+}
