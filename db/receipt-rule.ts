@@ -48,7 +48,7 @@ export const receiptKey = (fields: string) => sqlText`
  * SQL of CTEs that decide what receipts change. The last two are `effects`, with what becomes of each receipt, and `changes`, with
  * what they change together, one row for each send. Without joins: the planner doesn't know how many there are.
  *
- * The relation before them is `heard`, one row for each receipt and its send: `request_id`, `ord` (the order of receipts), `at`,
+ * The relation before them is `received`, one row for each receipt and its send: `request_id`, `ord` (the order of receipts), `at`,
  * `kind`, `fields`, `key`, `known_keys` (of the receipts recorded before), `is_pending` (it waits for an outcome), `sent_by` (the
  * kinds that make the send sent; null if none can be about it), `was_sent`, `rank`, `known_rank`, `known_id` (the recorded id of
  * the message). Both have all its columns.
@@ -58,7 +58,7 @@ export const decidingReceipts = sqlText`
   compared as (
     select *, sent_by is not null and key <> all(known_keys)
                 and row_number() over (partition by request_id, key order by ord) = 1 as is_new
-    from heard),
+    from received),
   -- Its number among the send's receipts.
   counted as (
     select *, cardinality(known_keys)
@@ -81,13 +81,13 @@ export const decidingReceipts = sqlText`
     from followed),
   -- What each one changes: it makes the send sent, or raises its delivery state.
   judged as (
-    select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as settles,
+    select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as confirms,
            coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
     from ranked
     window before as (partition by request_id order by ord rows between unbounded preceding and 1 preceding)),
   -- With what all of a send's receipts change together.
   effects as materialized (
-    select *, bool_or(settles) over every as settled,
+    select *, bool_or(confirms) over every as confirmed,
            array_agg(key) filter (where is_recorded) over every as new_keys,
            array_agg(kind) filter (where raises) over every as new_states,
            array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,

@@ -47,7 +47,7 @@ export interface RecordedReceipt {
   /** Null if it isn't in the timeline, or not yet. */
   effect: ReceiptEffect | null
   /** Whether the send is sent since this receipt. */
-  settles: boolean
+  confirms: boolean
   /** The next send in its lane, which may go now that this one has ended. */
   nextInLane: WakeUp | null
   /** The endpoints that get callbacks for changes by any of the receipts, and may be called now; in the row of the first one found. */
@@ -78,7 +78,7 @@ const recordStatement = prepared<RecordedReceipt>(
     moment as materialized (
       select clock_timestamp() as at from (select count(*) from locked) counted),
     -- What the decision needs. Of an erased send, redacted fields are recorded; keys are of the given ones, as before.
-    heard as materialized (
+    received as materialized (
       select s.ord, s.kind, known.fields, s.request_id, s.channel_id, moment.at,
              s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,
              s.delivery, s.delivery_at, s.provider_message_id as known_id,
@@ -114,20 +114,20 @@ const recordStatement = prepared<RecordedReceipt>(
       select s.request_id,
              ${attemptInRow}
       from changes s
-      where s.settled and s.status in ('uncertain', 'failed')),
+      where s.confirmed and s.status in ('uncertain', 'failed')),
     -- Their events.
     ends as (
       ${attemptsToEvents('ended', endOf('a.ended_at'))}),
     ${changeState({
       // All from the locked rows: PostgreSQL checks constraints first with the row as it was when the statement began.
       set: {
-        status: "case when c.settled then 'sent' else c.status end",
-        finishedAt: 'case when c.settled then c.at else c.finished_at end',
-        failure: 'case when not c.settled then c.failure end',
-        claimedAt: 'case when not c.settled then c.claimed_at end',
-        claimId: 'case when not c.settled then c.claim_id end',
-        attemptRecord: 'case when not c.settled then c.attempt_record end',
-        providerMessageId: 'case when c.settled then coalesce(c.known_id, c.new_id) else c.known_id end',
+        status: "case when c.confirmed then 'sent' else c.status end",
+        finishedAt: 'case when c.confirmed then c.at else c.finished_at end',
+        failure: 'case when not c.confirmed then c.failure end',
+        claimedAt: 'case when not c.confirmed then c.claimed_at end',
+        claimId: 'case when not c.confirmed then c.claim_id end',
+        attemptRecord: 'case when not c.confirmed then c.attempt_record end',
+        providerMessageId: 'case when c.confirmed then coalesce(c.known_id, c.new_id) else c.known_id end',
         delivery: 'coalesce(c.new_state, c.delivery)',
         deliveryAt: 'case when c.new_state is not null then c.at else c.delivery_at end',
         receiptKeys: newKeys,
@@ -136,8 +136,8 @@ const recordStatement = prepared<RecordedReceipt>(
       where: `s.request_id = c.request_id and ${isOneOf('s.request_id', 'given')}`,
       changes: receiptChanges,
       returning: [
-        "c.settled and c.status = 'queued' as ends_now",
-        'c.settled or c.new_state is not null as is_changed',
+        "c.confirmed and c.status = 'queued' as ends_now",
+        'c.confirmed or c.new_state is not null as is_changed',
       ],
     })},
     -- The endpoints that get callbacks. Gathered once: to find the send of each receipt here would compare each with all.
@@ -156,12 +156,12 @@ const recordStatement = prepared<RecordedReceipt>(
                 when not r.is_new then 'duplicate'
                 when r.number > ${maxReceipts} then 'over_cap'
                 when r.is_pending then 'early'
-                when r.settles or r.raises then 'applied'
+                when r.confirms or r.raises then 'applied'
                 else 'told' end as result,
            case when r.is_recorded then
              ${effect} end as effect,
-           r.settles,
-           case when r.settles and r.status = 'queued' then
+           r.confirms,
+           case when r.confirms and r.status = 'queued' then
              (select n."nextInLane" from next n where n.request_id = r.request_id) end as "nextInLane",
            case when r.ord = (select min(ord) from effects) then
              (select ${endpointsToWake('endpoint_ids')}
@@ -181,7 +181,7 @@ const scheduledStatement = prepared<{ requestId: string; channelId: string }>(
 const notFound: Omit<RecordedReceipt, 'ord' | 'result'> = {
   channelId: null,
   effect: null,
-  settles: false,
+  confirms: false,
   nextInLane: null,
   endpointsToWake: null,
 }

@@ -734,7 +734,7 @@ attempted as materialized (
   order by s.request_id
   for no key update of s),
 -- Each receipt that came during the call, with its send.
-heard as materialized (
+received as materialized (
   select p.ord, p.receipt->>'kind' as kind, (p.receipt->'fields')::json as fields, p.receipt->>'key' as key,
          s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as known_keys,
          false as is_pending,
@@ -752,7 +752,7 @@ heard as materialized (
 compared as (
   select *, sent_by is not null and key <> all(known_keys)
               and row_number() over (partition by request_id, key order by ord) = 1 as is_new
-  from heard),
+  from received),
 -- Its number among the send's receipts.
 counted as (
   select *, cardinality(known_keys)
@@ -775,13 +775,13 @@ ranked as (
   from followed),
 -- What each one changes: it makes the send sent, or raises its delivery state.
 judged as (
-  select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as settles,
+  select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as confirms,
          coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
   from ranked
   window before as (partition by request_id order by ord rows between unbounded preceding and 1 preceding)),
 -- With what all of a send's receipts change together.
 effects as materialized (
-  select *, bool_or(settles) over every as settled,
+  select *, bool_or(confirms) over every as confirmed,
          array_agg(key) filter (where is_recorded) over every as new_keys,
          array_agg(kind) filter (where raises) over every as new_states,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
@@ -807,8 +807,8 @@ receipt_events as (
 -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
 ended as materialized (
   select a.request_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.reason, a."delayMs",
-         a."mayHaveCalled" and c.settled is not true as "staysInRow", a."mayHaveCalled",
-         case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
+         a."mayHaveCalled" and c.confirmed is not true as "staysInRow", a."mayHaveCalled",
+         case when c.confirmed then 'sent' else a.status end as status, coalesce(c.confirmed, false) as confirms
   from attempted a left join changes c using (request_id)),
 -- The sends' next states, counted.
 written as (
@@ -821,7 +821,7 @@ written as (
     next_attempt_at = case when e.status = 'queued' then e.ended_at + e."delayMs" * interval '1 ms'
            else s.next_attempt_at end,
     failure = case when e.status in ('failed', 'uncertain') then e.reason end,
-    provider_message_id = case when e.settles then c.new_id else s.provider_message_id end,
+    provider_message_id = case when e.confirms then c.new_id else s.provider_message_id end,
     pending_receipts = null, delivery = c.new_state,
     delivery_at = case when c.new_state is not null then c.at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
@@ -831,7 +831,7 @@ written as (
   where s.request_id = e.request_id
   returning
     s.request_id, s.status, s.lane, s.seq,
-    s.next_attempt_at, e.settles,
+    s.next_attempt_at, e.confirms,
     s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
@@ -852,12 +852,12 @@ announced as (
       select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
              r.fields->>'providerCode' as provider_code
       from effects r cross join lateral (values
-        (1, case when r.settles then 'message.sent' end),
+        (1, case when r.confirms then 'message.sent' end),
         (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
       where made.type is not null
       union all
       select e.request_id, 0, 0, 'message.' || e.status, null, null
-      from ended e where e.status <> 'queued' and not e.settles) made using (request_id)
+      from ended e where e.status <> 'queued' and not e.confirms) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
 -- The attempts that are no longer in their rows.
@@ -886,7 +886,7 @@ events as (
   order by a.request_id, e.position)
 select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
        json_build_object(
-         'settle', settles,
+         'confirm', confirms,
          'effects',
          coalesce((
            select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
@@ -913,7 +913,7 @@ limited as materialized (
     and (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
          or coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))),
 -- How many permits each limit leaves free.
-left_by as materialized (
+free_by as materialized (
   select limited.*,
          case when rate_calls is not null then least(200, greatest(
            0, 1 + floor((1 - extract(epoch from first_at - at)) / spacing))) end as by_rate,
@@ -928,9 +928,9 @@ left_by as materialized (
             and p.valid_until > clock_timestamp() - interval '1 s')) now),
 -- The strictest limit counts. is_trial: the state of the provider is unknown, and the calls should show it.
 available as materialized (
-  select left_by.*, greatest(0, least(200, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
+  select free_by.*, greatest(0, least(200, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
          coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
-  from left_by),
+  from free_by),
 -- The sends that get a permit, in the order in which they fell due, and the time of each call.
 chosen as materialized (
   select available.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
@@ -1015,7 +1015,7 @@ limited as materialized (
     and (num_nonnulls(channels.rate_calls, channels.max_in_flight, channels.breaker_open_until) > 0
          or coalesce(channels.answered_at < clock_timestamp() - interval '10 s', true))),
 -- How many permits each limit leaves free.
-left_by as materialized (
+free_by as materialized (
   select limited.*,
          case when rate_calls is not null then least(200, greatest(
            0, 1 + floor((1 - extract(epoch from first_at - at)) / spacing))) end as by_rate,
@@ -1030,9 +1030,9 @@ left_by as materialized (
             and p.valid_until > clock_timestamp() - interval '1 s')) now),
 -- The strictest limit counts. is_trial: the state of the provider is unknown, and the calls should show it.
 available as materialized (
-  select left_by.*, greatest(0, least(200, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
+  select free_by.*, greatest(0, least(200, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
          coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
-  from left_by),
+  from free_by),
 -- The sends that get a permit, in the order in which they fell due, and the time of each call.
 chosen as materialized (
   select available.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,
@@ -2053,7 +2053,7 @@ attempted as materialized (
   order by s.request_id
   for no key update of s),
 -- Each receipt that came during the call, with its send.
-heard as materialized (
+received as materialized (
   select p.ord, p.receipt->>'kind' as kind, (p.receipt->'fields')::json as fields, p.receipt->>'key' as key,
          s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as known_keys,
          false as is_pending,
@@ -2075,7 +2075,7 @@ heard as materialized (
 compared as (
   select *, sent_by is not null and key <> all(known_keys)
               and row_number() over (partition by request_id, key order by ord) = 1 as is_new
-  from heard),
+  from received),
 -- Its number among the send's receipts.
 counted as (
   select *, cardinality(known_keys)
@@ -2098,13 +2098,13 @@ ranked as (
   from followed),
 -- What each one changes: it makes the send sent, or raises its delivery state.
 judged as (
-  select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as settles,
+  select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as confirms,
          coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
   from ranked
   window before as (partition by request_id order by ord rows between unbounded preceding and 1 preceding)),
 -- With what all of a send's receipts change together.
 effects as materialized (
-  select *, bool_or(settles) over every as settled,
+  select *, bool_or(confirms) over every as confirmed,
          array_agg(key) filter (where is_recorded) over every as new_keys,
          array_agg(kind) filter (where raises) over every as new_states,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
@@ -2131,7 +2131,7 @@ receipt_events as (
 ended as materialized (
   select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.record, a.reason, a."delayMs",
          a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
-         case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
+         case when c.confirmed then 'sent' else a.status end as status, coalesce(c.confirmed, false) as confirms
   from attempted a left join changes c using (request_id)),
 -- The sends' next states, counted.
 written as (
@@ -2145,7 +2145,7 @@ written as (
     claimed_at = case when e.status <> 'queued' then s.claimed_at end,
     attempt_record = case when e.status <> 'queued' then e.record end,
     failure = case when e.status in ('failed', 'uncertain') then e.reason end,
-    provider_message_id = coalesce(e.record->>'providerMessageId', case when e.settles then c.new_id end),
+    provider_message_id = coalesce(e.record->>'providerMessageId', case when e.confirms then c.new_id end),
     pending_receipts = null, delivery = c.new_state,
     delivery_at = case when c.new_state is not null then c.at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
@@ -2157,7 +2157,7 @@ written as (
     s.request_id, s.status, s.lane, s.seq,
     s.next_attempt_at, s.accepted_at, s.send_at, s.finished_at,
     greatest(s.next_attempt_at, e.ended_at) as retried_at,
-    e.settles,
+    e.confirms,
     s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
@@ -2178,12 +2178,12 @@ announced as (
       select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
              r.fields->>'providerCode' as provider_code
       from effects r cross join lateral (values
-        (1, case when r.settles then 'message.sent' end),
+        (1, case when r.confirms then 'message.sent' end),
         (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
       where made.type is not null
       union all
       select e.request_id, 0, 0, 'message.' || e.status, null, e.record->>'providerCode'
-      from ended e where e.status <> 'queued' and not e.settles) made using (request_id)
+      from ended e where e.status <> 'queued' and not e.confirms) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
   join endpoints e on e.id = any(m.endpoint_ids) and (e.events is null or m.type = any(e.events))),
 -- The attempts that are no longer in their rows.
@@ -2232,7 +2232,7 @@ select request_id as "requestId", case when status = 'queued' then retried_at en
           where e.id = any(written.endpoint_ids) and e.disabled_at is null
             and coalesce(e.breaker_open_until <= clock_timestamp(), true)) end as "endpointsToWake",
               json_build_object(
-                'settle', settles,
+                'confirm', confirms,
                 'effects',
                 coalesce((
                   select json_agg(json_build_object('event', case when r.raises then r.kind else 'receipt' end,
@@ -2274,7 +2274,7 @@ locked as materialized (
 moment as materialized (
   select clock_timestamp() as at from (select count(*) from locked) counted),
 -- What the decision needs. Of an erased send, redacted fields are recorded; keys are of the given ones, as before.
-heard as materialized (
+received as materialized (
   select s.ord, s.kind, known.fields, s.request_id, s.channel_id, moment.at,
          s.status, s.attempt, s.worker, s.claimed_at, s.claim_id, s.finished_at, s.attempt_record, s.failure,
          s.delivery, s.delivery_at, s.provider_message_id as known_id,
@@ -2310,7 +2310,7 @@ heard as materialized (
 compared as (
   select *, sent_by is not null and key <> all(known_keys)
               and row_number() over (partition by request_id, key order by ord) = 1 as is_new
-  from heard),
+  from received),
 -- Its number among the send's receipts.
 counted as (
   select *, cardinality(known_keys)
@@ -2333,13 +2333,13 @@ ranked as (
   from followed),
 -- What each one changes: it makes the send sent, or raises its delivery state.
 judged as (
-  select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as settles,
+  select *, is_sent and not was_sent and not coalesce(bool_or(is_sent) over before, false) as confirms,
          coalesce(counted_rank > greatest(known_rank, max(counted_rank) over before), false) as raises
   from ranked
   window before as (partition by request_id order by ord rows between unbounded preceding and 1 preceding)),
 -- With what all of a send's receipts change together.
 effects as materialized (
-  select *, bool_or(settles) over every as settled,
+  select *, bool_or(confirms) over every as confirmed,
          array_agg(key) filter (where is_recorded) over every as new_keys,
          array_agg(kind) filter (where raises) over every as new_states,
          array_agg(fields->>'providerMessageId') filter (where is_sent) over every as new_ids,
@@ -2387,7 +2387,7 @@ ended as (
               then json_build_object('attempt', s.attempt, 'reason', s.failure) end as loss,
          s.status, s.failure
   from changes s
-  where s.settled and s.status in ('uncertain', 'failed')),
+  where s.confirmed and s.status in ('uncertain', 'failed')),
 -- Their events.
 ends as (
   insert into send_events (request_id, at, event, fields)
@@ -2403,24 +2403,24 @@ ends as (
 -- The sends' next states, counted.
 written as (
   update sends s set
-    status = case when c.settled then 'sent' else c.status end,
-    finished_at = case when c.settled then c.at else c.finished_at end,
-    failure = case when not c.settled then c.failure end,
-    claimed_at = case when not c.settled then c.claimed_at end,
-    claim_id = case when not c.settled then c.claim_id end,
-    attempt_record = case when not c.settled then c.attempt_record end,
-    provider_message_id = case when c.settled then coalesce(c.known_id, c.new_id) else c.known_id end,
+    status = case when c.confirmed then 'sent' else c.status end,
+    finished_at = case when c.confirmed then c.at else c.finished_at end,
+    failure = case when not c.confirmed then c.failure end,
+    claimed_at = case when not c.confirmed then c.claimed_at end,
+    claim_id = case when not c.confirmed then c.claim_id end,
+    attempt_record = case when not c.confirmed then c.attempt_record end,
+    provider_message_id = case when c.confirmed then coalesce(c.known_id, c.new_id) else c.known_id end,
     delivery = coalesce(c.new_state, c.delivery),
     delivery_at = case when c.new_state is not null then c.at else c.delivery_at end,
     receipt_keys = coalesce(s.receipt_keys, '{}') || coalesce(c.new_keys, '{}'),
-    change_number = s.change_number + case when c.settled then 1 else 0 end
+    change_number = s.change_number + case when c.confirmed then 1 else 0 end
         + coalesce(cardinality(c.new_states), 0)
   from changes c
   where s.request_id = c.request_id and s.request_id = any(array(select "requestId" from given))
   returning
     s.request_id, s.status, s.lane, s.seq,
-    c.settled and c.status = 'queued' as ends_now,
-    c.settled or c.new_state is not null as is_changed,
+    c.confirmed and c.status = 'queued' as ends_now,
+    c.confirmed or c.new_state is not null as is_changed,
     s.change_number, s.attempt as attempts, s.conversation_id,
     case when (select exists (select from endpoints)) then
       (select array_agg(e.id) from endpoints e where e.account_id = s.account_id) end as endpoint_ids),
@@ -2441,7 +2441,7 @@ announced as (
       select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
              r.fields->>'providerCode' as provider_code
       from effects r cross join lateral (values
-        (1, case when r.settles then 'message.sent' end),
+        (1, case when r.confirms then 'message.sent' end),
         (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
       where made.type is not null) made using (request_id)
     where w.endpoint_ids is not null and (select exists (select from endpoints))) m
@@ -2469,13 +2469,13 @@ select r.ord, r.channel_id as "channelId",
             when not r.is_new then 'duplicate'
             when r.number > 50 then 'over_cap'
             when r.is_pending then 'early'
-            when r.settles or r.raises then 'applied'
+            when r.confirms or r.raises then 'applied'
             else 'told' end as result,
        case when r.is_recorded then
          json_build_object('event', case when r.raises then r.kind else 'receipt' end,
                            'isRaised', r.raises, 'fields', r.fields) end as effect,
-       r.settles,
-       case when r.settles and r.status = 'queued' then
+       r.confirms,
+       case when r.confirms and r.status = 'queued' then
          (select n."nextInLane" from next n where n.request_id = r.request_id) end as "nextInLane",
        case when r.ord = (select min(ord) from effects) then
          (select case when endpoint_ids is not null then

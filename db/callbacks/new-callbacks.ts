@@ -72,7 +72,7 @@ const madeByReceipts = sqlText`
   select r.request_id, r.ord, made.part, made.type, r.fields->>'providerAt' as provider_at,
          r.fields->>'providerCode' as provider_code
   from effects r cross join lateral (values
-    (1, case when r.settles then 'message.sent' end),
+    (1, case when r.confirms then 'message.sent' end),
     (2, case when r.raises then 'message.' || r.kind end)) made (part, type)
   where made.type is not null`
 
@@ -97,12 +97,12 @@ const receiptCount = (own: string) => sqlText`
 
 /** What receipts changed, by the sends' `changes` `c` (db/receipt-rule.ts). */
 export const receiptChanges: Changes = {
-  count: receiptCount('c.settled'),
+  count: receiptCount('c.confirmed'),
   columns: columnsOfMany,
   insertCallbacks: insertMany(madeByReceipts),
 }
 
-/** The ends of sends of `ended` `e`, which receipts may have settled, and what receipts changed besides. */
+/** The ends of sends of `ended` `e`, which receipts may have confirmed, and what receipts changed besides. */
 export const endAndReceiptChanges = (providerCode: string): Changes => ({
   count: receiptCount(isEnd('e.status')),
   columns: columnsOfMany,
@@ -110,7 +110,7 @@ export const endAndReceiptChanges = (providerCode: string): Changes => ({
     madeByReceipts,
     sqlText`
       select e.request_id, 0, 0, 'message.' || e.status, null, ${providerCode}
-      from ended e where ${isEnd('e.status')} and not e.settles`,
+      from ended e where ${isEnd('e.status')} and not e.confirms`,
   ),
 })
 

@@ -14,7 +14,7 @@ import { sqlText } from '../statement.ts'
 export interface AppliedReceipts {
   effects: ReceiptEffect[]
   /** Whether the send is sent because of them, whatever the outcome. */
-  settle: boolean
+  confirm: boolean
 }
 
 /**
@@ -26,7 +26,7 @@ export interface AppliedReceipts {
  */
 export const applyingReceipts = (sentBy: string, messageId: string) => sqlText`
   -- Each receipt that came during the call, with its send.
-  heard as materialized (
+  received as materialized (
     select p.ord, p.receipt->>'kind' as kind, (p.receipt->'fields')::json as fields, p.receipt->>'key' as key,
            s.request_id, s.ended_at as at, coalesce(s.receipt_keys, '{}') as known_keys,
            false as is_pending,
@@ -50,9 +50,9 @@ export const keptChanges = {
 }
 
 /** SQL of what the receipts changed, of a send that is written. */
-export const appliedReceipts = (requestId: string, settles: string) => sqlText`
+export const appliedReceipts = (requestId: string, confirms: string) => sqlText`
   json_build_object(
-    'settle', ${settles},
+    'confirm', ${confirms},
     'effects',
     ${effectsOn(requestId)})`
 

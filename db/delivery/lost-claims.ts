@@ -104,8 +104,8 @@ const giveUpStatement = prepared<GivenUpRow>(
     -- As decided, unless a receipt says that the provider has it: then nothing of the attempt stays in the row.
     ended as materialized (
       select a.request_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.reason, a."delayMs",
-             a."mayHaveCalled" and c.settled is not true as "staysInRow", a."mayHaveCalled",
-             case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
+             a."mayHaveCalled" and c.confirmed is not true as "staysInRow", a."mayHaveCalled",
+             case when c.confirmed then 'sent' else a.status end as status, coalesce(c.confirmed, false) as confirms
       from attempted a left join changes c using (request_id)),
     ${changeState({
       set: {
@@ -120,13 +120,13 @@ const giveUpStatement = prepared<GivenUpRow>(
           case when e.status = 'queued' then e.ended_at + e."delayMs" * interval '1 ms'
                else s.next_attempt_at end`,
         failure: "case when e.status in ('failed', 'uncertain') then e.reason end",
-        providerMessageId: 'case when e.settles then c.new_id else s.provider_message_id end',
+        providerMessageId: 'case when e.confirms then c.new_id else s.provider_message_id end',
         ...keptChanges,
       },
       from: 'ended e left join changes c using (request_id)',
       where: 's.request_id = e.request_id',
       changes: endAndReceiptChanges('null'),
-      returning: ['s.next_attempt_at, e.settles'],
+      returning: ['s.next_attempt_at, e.confirms'],
     })},
     -- The attempts that are no longer in their rows.
     removed as (
@@ -147,7 +147,7 @@ const giveUpStatement = prepared<GivenUpRow>(
         }),
       )})
     select request_id as "requestId", case when status = 'queued' then next_attempt_at end as "nextAttemptAt",
-           ${appliedReceipts('written.request_id', 'settles')} as receipts,
+           ${appliedReceipts('written.request_id', 'confirms')} as receipts,
            ${theirEndpoints}
     from written`,
 )

@@ -86,7 +86,7 @@ const recording = ({ ended, set, from, changes, receipts }: Parts) => sqlText`
       returning: [
         's.next_attempt_at, s.accepted_at, s.send_at, s.finished_at',
         'greatest(s.next_attempt_at, e.ended_at) as retried_at',
-        ...(receipts ? ['e.settles'] : []),
+        ...(receipts ? ['e.confirms'] : []),
       ],
     })},
     -- The attempts that are no longer in their rows.
@@ -181,15 +181,15 @@ const outcomeWithReceiptsStatement = prepared<RecordedRow>(
       ended as materialized (
         select a.request_id, a.channel_id, a.attempt, a.worker, a.claimed_at, a.ended_at, a.record, a.reason, a."delayMs",
                a."holdsChannel", a."isUncounted", a."keepsDueTime", a."sealedConfig",
-               case when c.settled then 'sent' else a.status end as status, coalesce(c.settled, false) as settles
+               case when c.confirmed then 'sent' else a.status end as status, coalesce(c.confirmed, false) as confirms
         from attempted a left join changes c using (request_id))`,
     set: {
-      providerMessageId: "coalesce(e.record->>'providerMessageId', case when e.settles then c.new_id end)",
+      providerMessageId: "coalesce(e.record->>'providerMessageId', case when e.confirms then c.new_id end)",
       ...keptChanges,
     },
     from: 'ended e left join changes c using (request_id)',
     changes: endAndReceiptChanges("e.record->>'providerCode'"),
-    receipts: appliedReceipts('written.request_id', 'settles'),
+    receipts: appliedReceipts('written.request_id', 'confirms'),
   }),
 )
 

@@ -89,7 +89,7 @@ const grantStatement = (name: string, purpose: string, dueSends: string) =>
           and (${hasLimits()}
                or ${isInSlowStart()})),
       -- How many permits each limit leaves free.
-      left_by as materialized (
+      free_by as materialized (
         select limited.*,
                case when rate_calls is not null then least(${maxPermitsAtOnce}, greatest(
                  0, 1 + floor((${grantAheadSeconds} - extract(epoch from first_at - at)) / spacing))) end as by_rate,
@@ -102,9 +102,9 @@ const grantStatement = (name: string, purpose: string, dueSends: string) =>
             and ${isLive}) now),
       -- The strictest limit counts. is_trial: the state of the provider is unknown, and the calls should show it.
       available as materialized (
-        select left_by.*, greatest(0, least(${maxPermitsAtOnce}, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
+        select free_by.*, greatest(0, least(${maxPermitsAtOnce}, by_rate, by_flight, by_slow_start, by_breaker)::int) as permits,
                coalesce(by_breaker = 1, by_slow_start is not null) as is_trial
-        from left_by),
+        from free_by),
       -- The sends that get a permit, in the order in which they fell due, and the time of each call.
       chosen as materialized (
         select available.*, s.request_id, s.attempt, case when not are_few then s.overflow_of end as overflow_of,

@@ -47,7 +47,7 @@ const mayHaveGotThrough = sqlText`
           and later.fields->>'attempt' = e.fields->>'attempt'
           and later.fields->>'outcome' not in ('uncertain', 'sent')))`
 
-/** A lost claim stays in the row, so that its late outcome can settle the send. Its events are stored already. */
+/** A lost claim stays in the row, so that its late outcome can still decide the send's state. Its events are stored already. */
 const endStatement = prepared<CanceledSend>(
   'cancel_queued',
   'Ends queued sends that nobody wants any more, after lock_to_cancel.',

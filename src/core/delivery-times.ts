@@ -32,7 +32,7 @@ export const probeMarginSeconds = 15
 /** Sends aren't failed for a provider that stays away before they have waited for this long, however short their retries are. */
 export const leastWaitSeconds = 600
 
-/** How long a send waits in its slot for a permit to fetch media, before it goes back to the queue. */
+/** How long a send waits in its slot until it may fetch media, before it goes back to the queue. */
 export const waitInSlotMs = 200
 /** How long a send waits in its slot for memory for its media, before it goes back to the queue. */
 export const longestWaitForMemoryMs = 5000

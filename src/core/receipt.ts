@@ -37,7 +37,7 @@ export interface Receipt extends ReceiptFields {
 /** The receipts of one request. */
 export interface ReadReceipts {
   receipts: Receipt[]
-  /** How many other things it tells, such as inbound messages and states that mean nothing here. */
+  /** How many other things it reports, such as inbound messages and states that mean nothing here. */
   unexpected: number
   /** How many of its receipts are malformed. */
   unreadable: number

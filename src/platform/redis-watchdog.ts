@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 
 /** A connection without an answer for this long counts as dead, although neither end has closed it. */
-export const silentForMs = 2000
+export const unansweredForMs = 2000
 const checkEveryMs = 250
 const pingEveryMs = 1000
 /** Less than the second after which BullMQ gives up its blocking connection by itself, without an event. */
@@ -22,35 +22,35 @@ interface Watch {
  * of a Cluster.
  */
 export function watchConnection(redis: Redis, { waitsForMs, onReplaced }: Watch): void {
-  const maxSilentChecks = (waitsForMs === undefined ? silentForMs : waitsForMs + graceMs) / checkEveryMs
+  const maxUnanswered = (waitsForMs === undefined ? unansweredForMs : waitsForMs + graceMs) / checkEveryMs
   redis.on('connect', () => {
     const { stream } = redis
     const isStuck = () => redis.stream === stream && redis.status === 'connect'
     const hangUp = () =>
       isStuck() && stream.destroy(new Error('Redis accepts connections, but does not answer'))
-    setTimeout(hangUp, silentForMs).unref()
+    setTimeout(hangUp, unansweredForMs).unref()
   })
   redis.on('ready', () => {
     const { stream } = redis
-    let heardAt = Number.NEGATIVE_INFINITY
+    let repliedAt = Number.NEGATIVE_INFINITY
     let { bytesRead } = stream
     // Counts checks instead of time: after a blocked event loop, data that arrived is read before the next check.
-    let silentChecks = 0
+    let unanswered = 0
     const check = () => {
       if (redis.stream !== stream || redis.status !== 'ready') return
       const isAnswered = redis.commandQueue.length === 0
-      const isHeard = stream.bytesRead !== bytesRead
+      const hasReply = stream.bytesRead !== bytesRead
       bytesRead = stream.bytesRead
-      silentChecks = isAnswered || isHeard ? 0 : silentChecks + 1
-      if (silentChecks >= maxSilentChecks) {
+      unanswered = isAnswered || hasReply ? 0 : unanswered + 1
+      if (unanswered >= maxUnanswered) {
         onReplaced()
         stream.destroy()
         return
       }
       // Any reply is as good as that to a PING.
-      if (isHeard) heardAt = performance.now()
-      if (waitsForMs === undefined && isAnswered && performance.now() - heardAt >= pingEveryMs) {
-        heardAt = performance.now()
+      if (hasReply) repliedAt = performance.now()
+      if (waitsForMs === undefined && isAnswered && performance.now() - repliedAt >= pingEveryMs) {
+        repliedAt = performance.now()
         redis.ping().catch(() => {})
       }
     }

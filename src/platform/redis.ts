@@ -7,7 +7,7 @@ import { redisAdvice } from './redis-advice.ts'
 import { type ClientOptions, openClient } from './redis-client.ts'
 import { heedRefusals, isRefusal } from './redis-refusal.ts'
 import { checkServer, hidePolicyFromBullMQ } from './redis-server.ts'
-import { silentForMs, watchConnection } from './redis-watchdog.ts'
+import { unansweredForMs, watchConnection } from './redis-watchdog.ts'
 
 const reconnectEveryMs = 500
 
@@ -68,7 +68,7 @@ export function connectForWorkers(connecting: Connecting): Redis {
 
 function connect(connecting: Connecting, options: ClientOptions): Redis {
   const { name, log, metrics } = connecting
-  const redis = openClient(connecting, reconnectEveryMs, { ...options, connectTimeout: silentForMs })
+  const redis = openClient(connecting, reconnectEveryMs, { ...options, connectTimeout: unansweredForMs })
   metrics.redisConnectionsReplaced.inc({ shard: name }, 0)
   let away = false
   let refused = false

@@ -63,14 +63,14 @@ export class Semaphore {
     return await new Promise((resolve, reject) => {
       const giveUp = (reason: unknown) => {
         if (this.#queue.includes(waiter)) this.#queue.splice(this.#queue.indexOf(waiter), 1)
-        settle()
+        stopWaiting()
         reject(reason)
         // This waiter may have been blocking the others.
         this.#serveQueue()
       }
       const timer = setTimeout(() => giveUp(this.#refusal()), within)
       const abort = () => giveUp(signal?.reason)
-      const settle = () => {
+      const stopWaiting = () => {
         clearTimeout(timer)
         signal?.removeEventListener('abort', abort)
       }
@@ -78,7 +78,7 @@ export class Semaphore {
         ...request,
         giveUp,
         acquire: () => {
-          settle()
+          stopWaiting()
           resolve(this.#grant(request))
         },
       }

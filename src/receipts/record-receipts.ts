@@ -95,12 +95,12 @@ export function rowOf({ receipt, channelIds }: ReceivedReceipts['receipts'][numb
 function note(runtime: Recording, request: Request, recorded: readonly RecordedReceipt[]): void {
   const { log, metrics } = runtime
   const { provider, channelId, rows } = request
-  for (const [index, { result, effect, settles }] of recorded.entries()) {
+  for (const [index, { result, effect, confirms }] of recorded.entries()) {
     const { requestId = '', fields } = rows[index] ?? { fields: undefined }
     metrics.receipts.inc({ provider, result })
     // A repeat may come days later, and says nothing of how late receipts are.
     if (result === 'applied') observeLag(metrics, provider, fields?.providerAt, runtime.clock.nowMs())
-    if (settles) noteEnd(runtime, { requestId, status: 'sent', fields: {} })
+    if (confirms) noteEnd(runtime, { requestId, status: 'sent', fields: {} })
     if (effect) noteEffect(runtime, provider, requestId, effect)
   }
   const unknown = rows.find((_row, index) => recorded[index]?.result === 'unknown')

@@ -354,7 +354,7 @@ test('the send behind it may go when a receipt has ended a send that waited for 
   const recorded = await recordReceipts(service.runtime.db, [
     buildReceipt(first, account.channelId, 'accepted'),
   ])
-  expect(recorded).toMatchObject([{ settles: true, nextInLane: { requestId: second } }])
+  expect(recorded).toMatchObject([{ confirms: true, nextInLane: { requestId: second } }])
 })
 
 describe('the delivery state only rises', () => {

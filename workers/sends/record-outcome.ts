@@ -65,7 +65,7 @@ export function outcomeRecorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics
     if (holdsChannel)
       logEvent(log, requestId, 'channel_held', { reason: verdict.reason, channelId: send.channelId })
     const { receipts, nextAttemptAt, nextInLane } = recorded
-    const { status, reason, delayMs } = receipts?.settle ? sentByReceipt : verdict
+    const { status, reason, delayMs } = receipts?.confirm ? sentByReceipt : verdict
     // The wake-ups follow in `nextWaker`.
     if (status !== 'queued') noteEnd(runtime, { requestId, status, fields: { reason } })
     else if (!holdsChannel) noteRetry(runtime, requestId, { reason, nextAttemptAt })
@@ -98,10 +98,10 @@ function lateRecorder(runtime: Needs<'db' | 'log' | 'metrics'>) {
   ): Promise<string[]> => {
     const late: AttemptRecord = { ...attemptRecord, late: true }
     const verdict = decideLate(outcome)
-    const settled = await record({ requestId, claimId, record: late, verdict })
+    const ended = await record({ requestId, claimId, record: late, verdict })
     logEvent(log, requestId, 'attempt_finished', late)
-    if (settled) noteEnd(runtime, { requestId, status: settled.status, fields: { reason: late.reason } })
-    return settled?.endpointsToWake ?? []
+    if (ended) noteEnd(runtime, { requestId, status: ended.status, fields: { reason: late.reason } })
+    return ended?.endpointsToWake ?? []
   }
 }
 

@@ -46,8 +46,8 @@ export function startReconciler(
     // What is due is reported at once, because the next step waits for Redis, which may be down. A due send of a limited channel
     // proves nothing, since it may wait for a permit.
     if (channels.some(({ hasUnusedPermits }) => hasUnusedPermits)) flow.foundSomeDue()
-    const leftOut = await grantPermits(permits, channels)
-    flow.foundDue(leftOut)
+    const unreachable = await grantPermits(permits, channels)
+    flow.foundDue(unreachable)
     const maxSends = Math.max(fewestPerChannel, Math.floor(sendsPerPass / channels.length))
     const isRead = new Set(
       channels.filter(({ permitFree }) => permitFree !== 'none').map(({ channelId }) => channelId),
@@ -68,7 +68,7 @@ export function startReconciler(
     flow.endSearch()
     if (restored > 0) runtime.log.info({ event: 'reconciled', sends: restored })
     runtime.metrics.reconciled.inc(restored)
-    if (hasFailed() || leftOut.length > 0) return reconcileAgainAfterMs
+    if (hasFailed() || unreachable.length > 0) return reconcileAgainAfterMs
     if (stoppedAt.size === 0) return reconcileEveryMs
     // If no wake-up was missing, the rest of the backlog is unlikely to miss any.
     return restored > 0 ? reconcileAgainAfterMs : times.reconcileBacklogEveryMs
@@ -99,14 +99,14 @@ async function grantPermits(
   permits: Pick<Permits, 'grant'>,
   channels: readonly BusyChannel[],
 ): Promise<string[]> {
-  const leftOut: string[] = []
+  const unreachable: string[] = []
   const limited = channels.filter(({ grantsPermits }) => grantsPermits)
   for (let first = 0; first < limited.length; first += channelsAtOnce) {
     const page = limited.slice(first, first + channelsAtOnce)
     const ofPage = await Promise.all(page.map(({ channelId }) => permits.grant(channelId)))
-    leftOut.push(...ofPage.flat())
+    unreachable.push(...ofPage.flat())
   }
-  return leftOut
+  return unreachable
 }
 
 interface ChannelsToRestore {

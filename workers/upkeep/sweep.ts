@@ -132,7 +132,7 @@ async function giveUp(runtime: GivingUp, sweeper: Sweeper, claims: readonly Lost
     const outcome = mayHaveCalled ? {} : { outcome: 'not_called' as const }
     logEvent(log, requestId, 'attempt_lost', { attempt, ...outcome, reason })
     metrics.lostClaims.inc()
-    const status = receipts?.settle ? 'sent' : verdict.status
+    const status = receipts?.confirm ? 'sent' : verdict.status
     if (status === 'queued') {
       noteRetry(runtime, requestId, { reason, nextAttemptAt })
       void wakeHeadOf(requestId)

@@ -8,7 +8,7 @@ import type { OpenChannel } from './find-channel.ts'
 
 type Read = Omit<ReadReceipts, 'receipts'> & { receipts: readonly AddressedReceipt[] }
 
-/** Commits the receipts in PostgreSQL, and counts what the request told besides. */
+/** Commits the receipts in PostgreSQL, and counts what the request reported besides. */
 export function recorder(runtime: Needs<'db' | 'clock' | 'log' | 'metrics' | 'shards'>) {
   const record = receiptRecorder(runtime)
   const { metrics } = runtime

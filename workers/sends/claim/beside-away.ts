@@ -14,7 +14,7 @@ export const searchAgainAfterMs = 10_000
 
 /** With one due send of each shard that is away, if the channel has any. */
 interface GrantedBesideAway extends GrantedPermits {
-  leftOut: string[]
+  unreachable: string[]
 }
 
 export const isOneAway = (shards: readonly Shard[]): boolean => shards.length > 1 && shards.some(isAway)
@@ -35,30 +35,30 @@ export function besideAway(
   const searchedUntil = new LRUCache<string, DueSend>({ max: watchedChannels, ttl: againAfterMs })
 
   return async (channelIds: readonly string[]): Promise<GrantedBesideAway[]> => {
-    const away = new Set(shards.filter(isAway))
-    const isReachable = ({ requestId }: DueSend) => !away.has(ofSend(shards, requestId))
+    const shardsAway = new Set(shards.filter(isAway))
+    const isReachable = ({ requestId }: DueSend) => !shardsAway.has(ofSend(shards, requestId))
     const limit = Math.max(fewestPerChannel, Math.floor(lookedAt / channelIds.length))
     const channels = channelIds.map((channelId) => ({ channelId, after: searchedUntil.get(channelId) }))
     const due = await findDueSends(db, { channels, permitFree: 'all', overdueByMs: 0, limit })
     const heads = due.filter(({ isHead }) => isHead)
     const granted = await grantPermits(db, channelIds, times, heads.filter(isReachable))
-    const unreachable = heads.filter((send) => !isReachable(send))
+    const away = heads.filter((send) => !isReachable(send))
     return granted.map((one) => {
       const isOfChannel = ({ channelId }: DueSend) => channelId === one.channelId
-      const leftOut = firstOfEachShard(shards, unreachable.filter(isOfChannel))
+      const unreachable = firstOfEachShard(shards, away.filter(isOfChannel))
       // A breaker closes only by work that it tries. The send that is woken then requests a permit.
       void restoreOnShards(
         shards,
-        leftOut.filter(({ requestId }) => hasOpenBreaker(ofSend(shards, requestId))),
+        unreachable.filter(({ requestId }) => hasOpenBreaker(ofSend(shards, requestId))),
       )
       const page = due.filter(isOfChannel)
-      const goesOn = page.length === limit && !one.isFull && away.size < shards.length
+      const goesOn = page.length === limit && !one.isFull && shardsAway.size < shards.length
       const last = goesOn ? page.at(-1) : undefined
       if (last) searchedUntil.set(one.channelId, last, { noUpdateTTL: true })
       return {
         ...one,
         moreInMs: last ? 0 : one.moreInMs,
-        leftOut: leftOut.map(({ requestId }) => requestId),
+        unreachable: unreachable.map(({ requestId }) => requestId),
       }
     })
   }

@@ -32,7 +32,7 @@ export interface Permits {
 
 interface Granted {
   permits: readonly Permit[]
-  leftOut: readonly string[]
+  unreachable: readonly string[]
   /** Resolves when the wake-ups of their sends were added. */
   woken: Promise<unknown>
 }
@@ -53,7 +53,7 @@ export function permitGranter(
   const grantBesideAway = besideAway(runtime, grantTimes)
   const grantWithRetry = retryUntilAvailable(
     log,
-    (channelIds: readonly string[]): Promise<(GrantedPermits & { leftOut?: string[] })[]> =>
+    (channelIds: readonly string[]): Promise<(GrantedPermits & { unreachable?: string[] })[]> =>
       isOneAway(shards) ? grantBesideAway(channelIds) : grantPermits(db, channelIds, grantTimes),
   )
   const wakeGranted = tolerantWaker(runtime, 'permit_not_woken')
@@ -75,16 +75,16 @@ export function permitGranter(
       // reconciler adds the wake-ups.
       const woken = wakeGranted(wakeUps)
       return channelIds.map((channelId) => {
-        const { permits = [], leftOut = [] } = granted.get(channelId) ?? {}
-        return { permits, leftOut, woken }
+        const { permits = [], unreachable = [] } = granted.get(channelId) ?? {}
+        return { permits, unreachable, woken }
       })
     },
   })
 
   const grant = async (channelId: string) => {
-    const { woken, leftOut } = await channels.add(channelId)
+    const { woken, unreachable } = await channels.add(channelId)
     await woken
-    return leftOut
+    return unreachable
   }
 
   return {

@@ -18,7 +18,7 @@ import { PutOffs } from './put-off.ts'
 
 /**
  * Shares of a worker's slots that may be fetching media at the same time: for one account, and for all together. An account's
- * first fetch is always permitted; otherwise a few accounts whose media hang would block the media of all others.
+ * first fetch may always begin; otherwise a few accounts whose media hang would block the media of all others.
  */
 export const shareOfAccount = 0.2
 export const shareOfAll = 0.6
@@ -55,8 +55,8 @@ export function linkedMediaFetcher(
   putOffs = new PutOffs(),
 ): Fetch {
   const timeoutMs = settings.PROVIDER_TIMEOUT_SECONDS * 1000
-  const permits = fetchPermits(settings.WORKER_CONCURRENCY)
-  const queues = fetchQueues(permits)
+  const fetches = fetchLimit(settings.WORKER_CONCURRENCY)
+  const queues = fetchQueues(fetches)
   const lateMedia = new LRUCache<string, Taken>({
     maxSize: lateMediaBytes,
     ttl: lateMediaKeptMs,
@@ -68,9 +68,9 @@ export function linkedMediaFetcher(
     media: MediaDescription,
     memory: Reservation,
   ): Promise<Taken | AttemptOutcome> => {
-    const release = queues.isStuck(accountId) ? undefined : await permitOf(permits, accountId)
+    const release = queues.isStuck(accountId) ? undefined : await beginFetch(fetches, accountId)
     if (!release)
-      return putOffs.putOff(requestId, permits.holdsShare(accountId) ? accountIsBusy : workerIsBusy)
+      return putOffs.putOff(requestId, fetches.holdsShare(accountId) ? accountIsBusy : workerIsBusy)
     const link = { url: media.mediaUrl ?? '', memory }
     queues.moved(accountId)
     const fetched = await fetchInTime(fetcher, link, timeoutMs).finally(() => {
@@ -103,7 +103,7 @@ export function linkedMediaFetcher(
   }
 }
 
-function fetchPermits(slots: number): Semaphore {
+function fetchLimit(slots: number): Semaphore {
   const part = (share: number) => Math.max(1, Math.floor(slots * share))
   return new Semaphore({
     units: part(shareOfAll),
@@ -116,17 +116,17 @@ function fetchPermits(slots: number): Semaphore {
  * Knows whether an account's fetches hang: it is at its limit, and none has begun or ended for a while. A send that waited for
  * them would occupy its slot for nothing.
  */
-function fetchQueues(permits: Semaphore) {
+function fetchQueues(fetches: Semaphore) {
   const movedAt = new LRUCache<string, number>({ max: watchedSends })
   return {
     isStuck: (accountId: string) =>
-      permits.holdsShare(accountId) && performance.now() - (movedAt.get(accountId) ?? 0) > waitInSlotMs,
+      fetches.holdsShare(accountId) && performance.now() - (movedAt.get(accountId) ?? 0) > waitInSlotMs,
     moved: (accountId: string) => void movedAt.set(accountId, performance.now()),
   }
 }
 
-async function permitOf(permits: Semaphore, owner: string): Promise<(() => void) | undefined> {
-  return await permits.acquire({ units: 1, owner }, waitInSlotMs).catch((error: unknown) => {
+async function beginFetch(fetches: Semaphore, owner: string): Promise<(() => void) | undefined> {
+  return await fetches.acquire({ units: 1, owner }, waitInSlotMs).catch((error: unknown) => {
     if (error instanceof NotAcquired) return undefined
     throw error
   })

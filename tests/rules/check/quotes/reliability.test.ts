@@ -5,7 +5,7 @@ import { answerWithinMs } from '../../../../src/api/context.ts'
 import { maxLosses } from '../../../../src/core/outcome.ts'
 import { stopWithinMs } from '../../../../src/platform/process.ts'
 import { failuresToOpen, tryAgainAfterMs } from '../../../../src/platform/redis-breaker.ts'
-import { silentForMs } from '../../../../src/platform/redis-watchdog.ts'
+import { unansweredForMs } from '../../../../src/platform/redis-watchdog.ts'
 import { queryTimeoutMs } from '../../../../src/runtime.ts'
 import { failuresToOpen as callsToOpen } from '../../../../workers/providers/failure-streaks.ts'
 import { tryAgainAfterMs as workerTriesAgainAfterMs } from '../../../../workers/queue/steady-worker.ts'
@@ -22,7 +22,7 @@ figures('explanation/reliability', {
   'Failure modes': [
     ...[givenUp, handedOn, `${workerTriesAgainAfterMs} ms`],
     ...[
-      silentForMs,
+      unansweredForMs,
       answerWithinMs,
       tryAgainAfterMs,
       queryTimeoutMs.api,
