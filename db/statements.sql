@@ -113,8 +113,8 @@ where not (channels.held_at is not null) and coalesce((
 order by id;
 
 -- callbacks_of_endpoint: Lists a page of the callbacks of an endpoint, the newest first, for its account.
--- $1: the endpoint; $2, $3, $4: after this time, send and number; $5: the state, null for all; $6: how many to look at;
--- $7: the limit of the page, and one more.
+-- $1: the endpoint; $2: after this time; $3: of those, after this send; $4: and number; $5: the state, null for all;
+-- $6: how many to look at; $7: the limit of the page, and one more.
 with
 -- The next callbacks, matching or not, so that every page takes about the same time.
 looked_at as materialized (
@@ -132,7 +132,8 @@ last as materialized (
 select c.request_id as "requestId", c.sequence, c.type, c.created_at as at, p.state, c.tries,
        case when p.state = 'waiting' then greatest(c.next_try_at, e.breaker_open_until) end as "nextTryAt",
        (extract(epoch from c.created_at) * 1000000)::bigint::text as micros,
-       (extract(epoch from last.created_at) * 1000000)::bigint::text as "endMicros", last.request_id as "endId", last.sequence as "endSequence"
+       (extract(epoch from last.created_at) * 1000000)::bigint::text as "endMicros", last.request_id as "endId",
+       last.sequence as "endSequence"
 from (select) one left join last on true
   left join (
     page p

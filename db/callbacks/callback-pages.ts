@@ -35,8 +35,8 @@ const pageStatement = prepared<Row>(
   'callbacks_of_endpoint',
   'Lists a page of the callbacks of an endpoint, the newest first, for its account.',
   sqlText`
-    -- $1: the endpoint; $2, $3, $4: after this time, send and number; $5: the state, null for all; $6: how many to look at;
-    -- $7: the limit of the page, and one more.
+    -- $1: the endpoint; $2: after this time; $3: of those, after this send; $4: and number; $5: the state, null for all;
+    -- $6: how many to look at; $7: the limit of the page, and one more.
     with
     -- The next callbacks, matching or not, so that every page takes about the same time.
     looked_at as materialized (
@@ -54,7 +54,8 @@ const pageStatement = prepared<Row>(
     select c.request_id as "requestId", c.sequence, c.type, c.created_at as at, p.state, c.tries,
            case when p.state = 'waiting' then greatest(c.next_try_at, e.breaker_open_until) end as "nextTryAt",
            ${micros('c.created_at')} as micros,
-           ${micros('last.created_at')} as "endMicros", last.request_id as "endId", last.sequence as "endSequence"
+           ${micros('last.created_at')} as "endMicros", last.request_id as "endId",
+           last.sequence as "endSequence"
     from (select) one left join last on true
       left join (
         page p
