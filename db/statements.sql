@@ -121,14 +121,15 @@ looked_at as materialized (
   select c.request_id, c.sequence, c.created_at,
          case when c.finished_at is null then 'waiting' when c.given_up then 'given_up' else 'delivered' end as state
   from callbacks c
-  where c.endpoint_id = $1 and (c.created_at, c.request_id, c.sequence) < ($2::timestamptz, $3::uuid, $4::int)
-  order by c.created_at desc, c.request_id desc, c.sequence desc limit $6),
+  where c.endpoint_id = $1 and coalesce(c.sequence, 0) >= 0
+    and (c.created_at, c.request_id, c.sequence) < ($2::timestamptz, $3::uuid, $4::int)
+  order by c.created_at desc, c.request_id desc, c.sequence desc limit (select $6::int)),
 page as materialized (
   select * from looked_at l where coalesce(l.state = $5, $5 is null)
   order by l.created_at desc, l.request_id desc, l.sequence desc limit $7),
 -- The last one that was looked at, if there may be more.
 last as materialized (
-  select * from looked_at l order by l.created_at desc, l.request_id desc, l.sequence desc offset $6 - 1 limit 1)
+  select * from looked_at l order by l.created_at desc, l.request_id desc, l.sequence desc offset (select $6::int - 1) limit 1)
 select c.request_id as "requestId", c.sequence, c.type, c.created_at as at, p.state, c.tries,
        case when p.state = 'waiting' then greatest(c.next_try_at, e.breaker_open_until) end as "nextTryAt",
        (extract(epoch from c.created_at) * 1000000)::bigint::text as micros,
@@ -136,9 +137,10 @@ select c.request_id as "requestId", c.sequence, c.type, c.created_at as at, p.st
        last.sequence as "endSequence"
 from (select) one left join last on true
   left join (
-    page p
-    join callbacks c on c.endpoint_id = $1 and c.request_id = p.request_id and c.sequence = p.sequence
-    join endpoints e on e.id = c.endpoint_id) on true
+    page p cross join endpoints e cross join lateral (
+      select * from callbacks c
+      where c.endpoint_id = e.id and c.request_id = p.request_id and c.sequence = p.sequence
+      limit 1) c) on e.id = $1
 order by c.created_at desc, c.request_id desc, c.sequence desc;
 
 -- callbacks_of_send: Lists the callbacks of a send, for the support page.
