@@ -129,7 +129,8 @@ page as materialized (
   order by l.created_at desc, l.request_id desc, l.sequence desc limit $7),
 -- The last one that was looked at, if there may be more.
 last as materialized (
-  select * from looked_at l order by l.created_at desc, l.request_id desc, l.sequence desc offset (select $6::int - 1) limit 1)
+  select * from looked_at l
+  order by l.created_at desc, l.request_id desc, l.sequence desc offset (select $6::int - 1) limit 1)
 select c.request_id as "requestId", c.sequence, c.type, c.created_at as at, p.state, c.tries,
        case when p.state = 'waiting' then greatest(c.next_try_at, e.breaker_open_until) end as "nextTryAt",
        (extract(epoch from c.created_at) * 1000000)::bigint::text as micros,

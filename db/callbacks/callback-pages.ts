@@ -52,7 +52,8 @@ const pageStatement = prepared<Row>(
       ${newestFirst('l')} limit $7),
     -- The last one that was looked at, if there may be more.
     last as materialized (
-      select * from looked_at l ${newestFirst('l')} offset (select $6::int - 1) limit 1)
+      select * from looked_at l
+      ${newestFirst('l')} offset (select $6::int - 1) limit 1)
     select c.request_id as "requestId", c.sequence, c.type, c.created_at as at, p.state, c.tries,
            case when p.state = 'waiting' then greatest(c.next_try_at, e.breaker_open_until) end as "nextTryAt",
            ${micros('c.created_at')} as micros,
