@@ -281,7 +281,7 @@ describe('with a worker that is woken only', () => {
     expect((await call(endpointId, 'resend', { since })).body.resent).toBe(2)
     await eventually('both again', async () => calls(first) === 4 && calls(second) === 2)
     expect((await call(endpointId, 'resend', { since: '2100-01-01T00:00:00Z' })).body.resent).toBe(0)
-    for (const far of ['999999d', '0000-01-01T00:00:00Z'])
+    for (const far of ['999999d', '0000-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59'])
       expect((await call(endpointId, 'resend', { since: far, only: 'given-up' })).status).toBe(200)
   })
 
