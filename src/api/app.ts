@@ -7,17 +7,20 @@ import { Deadline } from '../platform/deadline.ts'
 import { logEvent } from '../platform/logger.ts'
 import { Readiness } from '../platform/readiness.ts'
 import type { Runtime } from '../runtime.ts'
+import { channelRoutes } from './account/channels.ts'
+import { connectionShare } from './account/connection-share.ts'
 import { answerJson } from './answer.ts'
 import { authenticator } from './authenticate.ts'
 import { bodySteps } from './body/body-steps.ts'
+import { smallBodies } from './body/small-body.ts'
 import { unknownProxyWarner } from './client-address.ts'
 import { timeouts as defaultClientTimeouts } from './client-timeouts.ts'
 import { type ApiEnv, answerWithinMs, factory } from './context.ts'
+import { endpointRoutes } from './endpoints/index.ts'
 import { answerError, answerNotReady, routeNotFound, wrongMethod } from './errors.ts'
 import { index } from './index-route.ts'
 import { cancelMessage } from './messages/cancel-message.ts'
 import { cancelMessages } from './messages/cancel-messages.ts'
-import { limitedConnections } from './messages/connections.ts'
 import { getMedia } from './messages/get-media.ts'
 import { getMessage } from './messages/get-message.ts'
 import { listMessages } from './messages/list-messages.ts'
@@ -43,7 +46,10 @@ export function createApp(
   const body = bodySteps(runtime.settings, timeouts)
   const steps = sendSteps(runtime)
   const send = sendMessage(authenticate, body, steps)
-  const connections = limitedConnections(runtime.settings)
+  const account = { authenticate, withConnection: connectionShare(runtime), limiter: steps.limiter }
+  const channels = channelRoutes(runtime, account)
+  const small = smallBodies(runtime.settings, timeouts)
+  const endpoints = endpointRoutes(runtime, account, small, steps, timeouts)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use('/v1/*', traceRequest)
@@ -51,11 +57,26 @@ export function createApp(
   app.post('/v1/messages', ...send.channelInBody)
   app.post('/v1/channels/:channelId/messages', ...send.channelInPath)
   app.post('/v1/messages/batch', ...sendBatch(authenticate, body, steps))
-  app.post('/v1/messages/cancel', ...cancelMessages(runtime, authenticate, body, connections))
-  app.get('/v1/messages', ...listMessages(runtime, authenticate, connections))
+  app.post('/v1/messages/cancel', ...cancelMessages(runtime, account, small))
+  app.get('/v1/messages', ...listMessages(runtime, account))
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
-  app.patch('/v1/messages/:requestId', ...moveMessage(runtime, authenticate, body, steps))
+  app.patch('/v1/messages/:requestId', ...moveMessage(runtime, authenticate, small, steps))
   app.post('/v1/messages/:requestId/cancel', ...cancelMessage(runtime, authenticate, body))
+  app.get('/v1/channels', ...channels.list)
+  app.get('/v1/channels/:channelId', ...channels.get)
+  app.get('/v1/channels/:channelId/templates', ...channels.templates)
+  app.get('/v1/flows', ...channels.flows)
+  app.get('/v1/endpoints', ...endpoints.list)
+  app.post('/v1/endpoints', ...endpoints.create)
+  app.get('/v1/endpoints/:endpointId', ...endpoints.get)
+  app.patch('/v1/endpoints/:endpointId', ...endpoints.patch)
+  app.delete('/v1/endpoints/:endpointId', ...endpoints.remove)
+  app.post('/v1/endpoints/:endpointId/enable', ...endpoints.enable)
+  app.post('/v1/endpoints/:endpointId/disable', ...endpoints.disable)
+  app.post('/v1/endpoints/:endpointId/test', ...endpoints.test)
+  app.post('/v1/endpoints/:endpointId/rotate-secret', ...endpoints.rotate)
+  app.post('/v1/endpoints/:endpointId/resend', ...endpoints.resend)
+  app.get('/v1/endpoints/:endpointId/callbacks', ...endpoints.callbacks)
 
   app.post('/receipts/:channelId', ...receipts.post)
   app.get('/receipts/:channelId', ...receipts.check)

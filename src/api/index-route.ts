@@ -11,4 +11,7 @@ export const index = {
   move: 'PATCH /v1/messages/{requestId}',
   read: 'GET /v1/messages/{requestId}',
   list: 'GET /v1/messages',
+  channels: 'GET /v1/channels',
+  flows: 'GET /v1/flows',
+  endpoints: 'GET /v1/endpoints',
 } as const

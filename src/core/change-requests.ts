@@ -1,14 +1,17 @@
 import { z } from 'zod'
 import { besideOtherIssues, optional, string } from './fields.ts'
-import { cursor } from './list-query.ts'
+import { readCursor } from './list-query.ts'
+import { afterParameter } from './query.ts'
 import { reference, sendAt } from './send-request.ts'
+
+const after = afterParameter(readCursor)
 
 /** The body of `POST /v1/messages/cancel` (docs/reference/api.md#cancel-many). */
 export const cancelRequest = z
   .strictObject({
     reference: optional(reference.describe('Cancels what waits with this `reference`.')),
     flowId: optional(string.describe('Cancels what waits in this flow.')),
-    after: optional(cursor.describe('The `next` of the answer before.')),
+    after: optional(after.schema.describe('The `next` of the answer before.')),
   })
   .superRefine(({ reference, flowId }, context) => {
     if ((reference ?? undefined) === undefined || (flowId ?? undefined) === undefined) return

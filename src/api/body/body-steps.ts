@@ -3,7 +3,7 @@ import { sendRequestSchemas } from '../../core/send-request.ts'
 import type { Settings } from '../../platform/settings.ts'
 import type { ClientTimeouts } from '../client-timeouts.ts'
 import type { ApiEnv } from '../context.ts'
-import { openLargeBodies, smallBytes } from './large/large-bodies.ts'
+import { openLargeBodies } from './large/large-bodies.ts'
 import type { BodyForm } from './parse-body.ts'
 import { readBody, refuseDeclaredOversize } from './read-body.ts'
 import { validate } from './validate.ts'
@@ -12,8 +12,6 @@ import { validate } from './validate.ts'
 export interface BodySteps {
   refuseDeclaredOversize: MiddlewareHandler<ApiEnv>
   readBody: MiddlewareHandler<ApiEnv>
-  /** For a route other than a send's, whose body has a few fields. */
-  readSmallBody: MiddlewareHandler<ApiEnv>
   validate(form: BodyForm): MiddlewareHandler<ApiEnv>
 }
 
@@ -28,7 +26,6 @@ export function bodySteps(
   return {
     refuseDeclaredOversize: refuseDeclaredOversize(maxBytes),
     readBody: readBody(maxBytes, timeouts, large),
-    readSmallBody: readBody(Math.min(smallBytes, maxBytes), timeouts, large),
     validate: (form: BodyForm) => validate(form, schemas, large),
   }
 }

@@ -1,6 +1,5 @@
 import { zValidator } from '@hono/zod-validator'
 import type { Context, MiddlewareHandler, Next } from 'hono'
-import type { z } from 'zod'
 import { type ApiEnv, factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { type LargeBodies, smallBytes } from './large/large-bodies.ts'
@@ -12,7 +11,6 @@ import {
   maxFieldsOf,
   type Parsed,
   parseBody,
-  parseBytes,
   textOf,
   tooDeep,
 } from './parse-body.ts'
@@ -67,11 +65,4 @@ function setText({ req }: Context<ApiEnv>, text: string): void {
   req.bodyCache.text = Promise.resolve(text) as unknown as string
 }
 
-/** Parses a small body by the schema of a route other than a send's; a 400 names every faulty field. */
-export function parseSmall<Data>(c: Context<ApiEnv>, schema: z.ZodType<Data>): Data {
-  const parsed = parseBytes(joined(c.get('body')), schema)
-  if ('issue' in parsed) throw refusal(parsed)
-  return parsed.data
-}
-
-const refusal = ({ issue, reason }: BodyIssue) => new ApiError(400, issue, {}, reason)
+export const refusal = ({ issue, reason }: BodyIssue) => new ApiError(400, issue, {}, reason)

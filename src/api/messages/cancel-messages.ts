@@ -1,4 +1,3 @@
-import type { MiddlewareHandler } from 'hono'
 import type { CanceledSend } from '../../../db/sends/cancel.ts'
 import { cancelWaiting } from '../../../db/sends/cancel-sets.ts'
 import { cancelRequest } from '../../core/change-requests.ts'
@@ -8,19 +7,17 @@ import { cancelEnd, noteEnd } from '../../platform/send-end.ts'
 import { endpointWaker } from '../../queue/wake-endpoints.ts'
 import { laneWaker } from '../../queue/wake-sends.ts'
 import type { Runtime } from '../../runtime.ts'
+import type { AccountSteps } from '../account/steps.ts'
 import { answerJson } from '../answer.ts'
 import { authorize } from '../authenticate.ts'
-import type { BodySteps } from '../body/body-steps.ts'
-import { parseSmall } from '../body/validate.ts'
-import { type ApiEnv, answerWithinMs, factory } from '../context.ts'
-import type { Connections } from './connections.ts'
+import type { SmallBodies } from '../body/small-body.ts'
+import { answerWithinMs, factory } from '../context.ts'
 
 /** Cancels all that waits with a reference, or in a flow (docs/reference/api.md#cancel-many). */
 export function cancelMessages(
   runtime: Runtime,
-  authenticate: MiddlewareHandler<ApiEnv>,
-  { refuseDeclaredOversize, readSmallBody }: BodySteps,
-  connections: Connections,
+  { authenticate, withConnection }: AccountSteps,
+  { refuseDeclaredOversize, read }: SmallBodies,
 ) {
   const { db } = runtime
   const wakeEndpoints = endpointWaker(runtime)
@@ -29,9 +26,8 @@ export function cancelMessages(
     refuseDeclaredOversize,
     authenticate,
     authorize('messages:send'),
-    readSmallBody,
     async (c) => {
-      const { by, after } = parseSmall(c, cancelRequest)
+      const { by, after } = await read(c, cancelRequest)
       const { caller, requestId } = c.var
       const { accountId } = caller
       const ended: string[] = []
@@ -41,10 +37,8 @@ export function cancelMessages(
         ended.push(requestId)
       }
       // Each step has a deadline of its own: the whole takes longer than one request may wait for PostgreSQL.
-      const take = <Result>(step: () => Promise<Result>) => {
-        const deadline = new Deadline(answerWithinMs)
-        return deadline.spend(connections.use({ caller, deadline }, step))
-      }
+      const take = <Result>(step: () => Promise<Result>) =>
+        withConnection({ caller, deadline: new Deadline(answerWithinMs) }, step)
       const onEnded = (sends: readonly CanceledSend[]) => sends.forEach(follow)
       try {
         const { next, ...counts } = await cancelWaiting(db, { accountId, by, after }, { take, onEnded })

@@ -8,8 +8,7 @@ import { logEvent } from '../../platform/logger.ts'
 import type { Needs } from '../../runtime.ts'
 import { answerJson } from '../answer.ts'
 import { authorize } from '../authenticate.ts'
-import type { BodySteps } from '../body/body-steps.ts'
-import { parseSmall } from '../body/validate.ts'
+import type { SmallBodies } from '../body/small-body.ts'
 import { type ApiEnv, factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import type { SendSteps } from '../send/steps.ts'
@@ -25,18 +24,17 @@ export const notMovable = (status: SendStatus) =>
 export function moveMessage(
   { db, log }: Needs<'db' | 'log'>,
   authenticate: MiddlewareHandler<ApiEnv>,
-  { refuseDeclaredOversize, readSmallBody }: BodySteps,
+  { refuseDeclaredOversize, read }: SmallBodies,
   { checkSendAt }: SendSteps,
 ) {
   return factory.createHandlers(
     refuseDeclaredOversize,
     authenticate,
     authorize('messages:send'),
-    readSmallBody,
     async (c) => {
       const { caller, deadline } = c.var
       const { accountId } = caller
-      const { sendAt } = parseSmall(c, moveRequest)
+      const { sendAt } = await read(c, moveRequest)
       const { issue } = await checkSendAt({ deadline }, sendAt)
       if (issue) throw new ApiError(400, issue)
       const requestId = c.req.param('requestId') ?? ''

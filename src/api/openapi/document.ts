@@ -3,6 +3,8 @@ import type { Settings } from '../../platform/settings.ts'
 import { index } from '../index-route.ts'
 import { batchAndListSchemas } from './batch-and-list.ts'
 import { changeSchemas } from './changes.ts'
+import { channelSchemas } from './channels.ts'
+import { endpointSchemasByName } from './endpoints.ts'
 import { inputSchema } from './json-schema.ts'
 import { paths } from './paths.ts'
 import { bodySchemas } from './request-body.ts'
@@ -42,6 +44,8 @@ export function openApiDocument(settings: DocumentSettings) {
         description:
           'Send messages now or later, move and cancel them, list them, and read their state and timeline.',
       },
+      { name: 'Channels', description: 'What an account can send by: its channels, templates and flows.' },
+      { name: 'Endpoints', description: 'Where an account gets callbacks about its sends, and how they go.' },
       { name: 'Callbacks', description: 'Calls to the endpoints of an account.' },
       { name: 'Receipts', description: 'What providers report after they have accepted a message.' },
       ...(publicBaseUrl === undefined ? [] : [{ name: 'Media', description: 'Links for providers.' }]),
@@ -57,7 +61,7 @@ export function openApiDocument(settings: DocumentSettings) {
           scheme: 'bearer',
           bearerFormat: 'omk_…',
           description:
-            'An API key. It has one or both of the permissions `messages:send` and `messages:read`.',
+            'An API key. It has one or more of the permissions `messages:send`, `messages:read` and `endpoints:manage`.',
         },
       },
       headers,
@@ -68,6 +72,8 @@ export function openApiDocument(settings: DocumentSettings) {
         WebhookReceipt: inputSchema(webhookReceipt),
         ...batchAndListSchemas(),
         ...changeSchemas(),
+        ...channelSchemas,
+        ...endpointSchemasByName,
         ...callbackSchemas,
         Index: indexSchema,
         Health: health,
@@ -104,6 +110,9 @@ const indexSchema = {
     move: { type: 'string', description: 'The route that moves a scheduled send to another time.' },
     read: { type: 'string', description: "The route for a send's state and timeline." },
     list: { type: 'string', description: 'The route that lists sends.' },
+    channels: { type: 'string', description: 'The route that lists channels.' },
+    flows: { type: 'string', description: 'The route that lists flows.' },
+    endpoints: { type: 'string', description: 'The route that lists endpoints.' },
   },
   required: Object.keys(index),
   additionalProperties: false,

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Permission } from '../../core/api-key.ts'
 import { cancelRequest, moveRequest } from '../../core/change-requests.ts'
 import { describeIssue, describeIssues } from '../../core/issues.ts'
 import { readListQuery } from '../../core/list-query.ts'
@@ -43,9 +44,10 @@ export function refusalsOfAny(...methods: string[]): Refusals {
   }
 }
 
-const withKey = (permission: 'messages:send' | 'messages:read'): Refusals => ({
+/** Any route with an API key may answer these. */
+export const withKey = (...permissions: Permission[]): Refusals => ({
   unauthorized: { summary: 'No valid API key', error: unauthorized() },
-  forbidden: { summary: 'The key lacks the permission', error: forbidden(permission) },
+  forbidden: { summary: 'The key lacks the permission', error: forbidden(...permissions) },
   tooManyFaultyKeys: { summary: 'Too many invalid keys from this address', error: tooManyFaultyKeys(42) },
   unavailable: { summary: 'PostgreSQL does not answer in time', error: unavailable() },
 })

@@ -4,7 +4,7 @@ import type { Message } from '../../core/message.ts'
 import type { WakeUp } from '../../core/send-job.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { ApiEnv, RequestState } from '../context.ts'
-import { repeatAnswerer } from './answer-repeat.ts'
+import { type RepeatOptions, repeatAnswerer } from './answer-repeat.ts'
 import { templateApplier } from './apply-template.ts'
 import { type CheckedRequest, channelChecker } from './check-against-channel.ts'
 import { type Schedule, sendAtChecker } from './check-send-at.ts'
@@ -30,11 +30,7 @@ export interface SendSteps {
   checkSendAt(state: State<never>, sendAt: Date): Promise<Schedule>
   applyTemplate(state: State<never>, message: Message, channel: Channel): Promise<Message>
   findEarlier: EarlierSendFinder
-  answerRepeat(
-    c: Context<ApiEnv>,
-    earlier: EarlierSend,
-    request: { isCounted: boolean; messages?: number },
-  ): Promise<Response>
+  answerRepeat(c: Context<ApiEnv>, earlier: EarlierSend, options: RepeatOptions): Promise<Response>
   limiter: RateLimiter
   record(state: RecordingState, send: CheckedSend, idempotency: Idempotency | undefined): Promise<Recorded>
   recordBatch(
