@@ -13,6 +13,7 @@ import { bodySteps } from './body/body-steps.ts'
 import { unknownProxyWarner } from './client-address.ts'
 import { timeouts as defaultClientTimeouts } from './client-timeouts.ts'
 import { type ApiEnv, factory } from './context.ts'
+import { docsRoutes } from './docs/routes.ts'
 import { answerError, answerNotReady, routeNotFound, wrongMethod } from './errors.ts'
 import { index } from './index-route.ts'
 import { cancelMessage } from './messages/cancel-message.ts'
@@ -20,7 +21,6 @@ import { getMedia } from './messages/get-media.ts'
 import { getMessage } from './messages/get-message.ts'
 import { listMessages } from './messages/list-messages.ts'
 import { sendBatch } from './messages/send-batch.ts'
-import { openApiRoutes } from './openapi/routes.ts'
 import { receiveReceipt } from './receive-receipt.ts'
 import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
@@ -57,10 +57,10 @@ export function createApp(
   app.post('/receipts/:channelId', ...receipts.post)
   app.get('/receipts/:channelId', ...receipts.check)
   if (runtime.settings.PUBLIC_BASE_URL !== undefined) app.get('/media/:token', ...getMedia(runtime))
-  const { document, page, file } = openApiRoutes(runtime.settings)
-  app.get('/openapi.json', ...document)
-  app.get('/docs', ...page)
-  app.get('/docs/:file', ...file)
+  const docs = docsRoutes(runtime.settings)
+  app.get('/openapi.json', ...docs.document)
+  app.get('/docs', ...docs.reference)
+  app.get('/docs/:page', ...docs.page)
   app.get('/', (c) => answerJson(c, index))
   app.get('/healthz', (c) => answerJson(c, { status: 'ok' }))
   app.get('/readyz', async (c) => {

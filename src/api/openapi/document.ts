@@ -1,5 +1,7 @@
 import { webhookReceipt } from '../../core/providers/webhook-receipts.ts'
 import type { Settings } from '../../platform/settings.ts'
+import { basePlaceholder } from '../docs/base-url.ts'
+import type { GuideName } from '../docs/guide.ts'
 import { index } from '../index-route.ts'
 import { batchAndListSchemas } from './batch-and-list.ts'
 import { inputSchema } from './json-schema.ts'
@@ -39,13 +41,35 @@ export function openApiDocument(settings: DocumentSettings) {
       {
         name: 'Messages',
         description: 'Send messages now or later, cancel them, list them, and read their state and timeline.',
+        externalDocs: guide('first-send', 'First send'),
       },
-      { name: 'Callbacks', description: 'Calls to the endpoints of an account.' },
-      { name: 'Receipts', description: 'What providers report after they have accepted a message.' },
-      ...(publicBaseUrl === undefined ? [] : [{ name: 'Media', description: 'Links for providers.' }]),
-      { name: 'Health', description: 'For load balancers.' },
-      { name: 'Documentation', description: 'This document, and its page.' },
+      {
+        name: 'Callbacks',
+        description: 'Calls to the endpoints of an account.',
+        externalDocs: guide('callbacks', 'Callbacks, and how to verify them'),
+      },
+      {
+        name: 'Receipts',
+        description: 'What providers report after they have accepted a message.',
+        externalDocs: guide('receipts', 'What receipts mean'),
+      },
+      ...(publicBaseUrl === undefined
+        ? []
+        : [
+            {
+              name: 'Media',
+              description: 'Links for providers.',
+              externalDocs: guide('media', 'Media'),
+            },
+          ]),
+      { name: 'Health', description: 'For load balancers.', externalDocs: guide('errors', 'Errors') },
+      {
+        name: 'Documentation',
+        description: 'This document, and the guides.',
+        externalDocs: guide('typed-clients', 'Typed clients'),
+      },
     ],
+    externalDocs: guide('first-send', 'First send'),
     paths: paths(settings),
     webhooks: webhooks(),
     components: {
@@ -74,6 +98,12 @@ export function openApiDocument(settings: DocumentSettings) {
   }
 }
 
+/** A guide at the address by which the document is read. */
+const guide = (name: GuideName, description: string) => ({
+  url: `${basePlaceholder}/docs/${name}`,
+  description,
+})
+
 const requestId = { type: 'string', format: 'uuid' }
 
 const accepted = {
@@ -88,7 +118,7 @@ const indexSchema = {
   type: 'object',
   properties: {
     service: { type: 'string', description: 'The name of the service.' },
-    docs: { type: 'string', description: 'A page to read and try the API.' },
+    docs: { type: 'string', description: 'The reference and the guides.' },
     openapi: { type: 'string', description: 'The OpenAPI document.' },
     health: { type: 'string', description: 'Whether the process is running.' },
     readiness: { type: 'string', description: 'Whether the process takes requests.' },

@@ -1,4 +1,5 @@
 import { maxPerRequest } from '../../core/providers/webhook-receipts.ts'
+import { guideNames } from '../docs/guide.ts'
 import { index } from '../index-route.ts'
 import { batch, cancel, list } from './batch-and-list.ts'
 import { exampleBodies, exampleIds, exampleReceipt, exampleTimeline } from './examples.ts'
@@ -7,6 +8,7 @@ import { idempotencyKey, inPath, type Operation, open, type PathSettings, tracep
 import {
   type Refusals,
   refusalsOfAny,
+  refusalsOfGuide,
   refusalsOfMedia,
   refusalsOfRead,
   refusalsOfReadiness,
@@ -37,10 +39,9 @@ export function paths(settings: PathSettings): Paths {
       get: staticContent('getOpenApi', 'This document', 'application/json', { type: 'object' }),
     },
     '/docs': {
-      get: staticContent('getDocs', 'A page to read this document and try it', 'text/html', {
-        type: 'string',
-      }),
+      get: staticContent('getDocs', 'The reference, to read and try', 'text/html', { type: 'string' }),
     },
+    '/docs/{page}': { get: guide() },
   }
 }
 
@@ -190,6 +191,15 @@ function health(operationId: string, summary: string, refusals: Refusals): Opera
     summary,
     description: 'For load balancers and monitoring. It needs no API key.',
     responses: { 200: answer('Yes.', 'Health', { status: 'ok' }), ...refused(refusals) },
+  }
+}
+
+function guide(): Operation {
+  const page = staticContent('getGuide', 'A guide', 'text/html', { type: 'string' })
+  return {
+    ...page,
+    parameters: [inPath('page', 'The name of the guide.', guideNames[0])],
+    responses: { ...page.responses, ...refused(refusalsOfGuide()) },
   }
 }
 

@@ -9,7 +9,15 @@ import type { Settings } from '../../platform/settings.ts'
 import { forbidden, tooManyFaultyKeys, unauthorized } from '../authenticate.ts'
 import { notJson } from '../body/parse-body.ts'
 import { tooLarge } from '../body/receive.ts'
-import { ApiError, asApiError, notHttp, notReady, unavailable, wrongMethod } from '../errors.ts'
+import {
+  ApiError,
+  asApiError,
+  notHttp,
+  notReady,
+  routeNotFound,
+  unavailable,
+  wrongMethod,
+} from '../errors.ts'
 import { notCancelable, wantsNoBody } from '../messages/cancel-message.ts'
 import { mediaNotFound } from '../messages/get-media.ts'
 import { messageNotFound } from '../messages/get-message.ts'
@@ -129,6 +137,10 @@ export const refusalsOfRead = (): Refusals => ({
   ...withKey('messages:read'),
   messageNotFound: { summary: 'No send of the account has this id', error: messageNotFound() },
   ...refusalsOfAny('GET', 'HEAD'),
+})
+
+export const refusalsOfGuide = (): Refusals => ({
+  noSuchGuide: { summary: 'There is no such guide', error: routeNotFound() },
 })
 
 export const refusalsOfMedia = (): Refusals => ({
