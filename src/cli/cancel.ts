@@ -7,7 +7,6 @@ import { type Answerer, CliError } from './answer.ts'
 export function cancelCommand(program: Command, answer: Answerer): void {
   program
     .command('cancel')
-    .description('cancel a send that waits: its provider is not called any more')
     .argument('<requestId>')
     .action((requestId: string, _options: object, command: Command) =>
       answer(command, ({ db }) => cancelOne(db, requestId)),

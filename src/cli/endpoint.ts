@@ -31,9 +31,7 @@ interface EndpointOptions {
 }
 
 export function endpointCommands(program: Command, answer: Answerer): void {
-  const endpoint = program
-    .command('endpoint')
-    .description('endpoints: where an account gets callbacks about its sends')
+  const endpoint = program.command('endpoint')
   createCommands(endpoint, answer)
   switchCommands(endpoint, answer)
   endpoint
@@ -81,7 +79,7 @@ function createCommands(endpoint: Command, answer: Answerer): void {
         const fields = { id, accountId, url, events: eventsOf(options.events), sealedSecret }
         if (await createEndpoint(context.db, fields)) return { endpointId: id, secret }
         throw new CliError(
-          `The account has ${maxEndpointsOfAccount} endpoints, which is the most; see: endpoint list --account ${accountId}`,
+          `The account has ${maxEndpointsOfAccount} endpoints, which is the most; see: outbound endpoint list --account ${accountId}`,
         )
       }),
     )
@@ -149,7 +147,7 @@ async function testEndpoint(db: Database, endpointId: string) {
   if (!endpoint) throw noEndpoint(endpointId)
   if (endpoint.disabledAt)
     throw new CliError(
-      `The endpoint is disabled (${endpoint.disabledReason}); run: endpoint enable ${endpointId}`,
+      `The endpoint is disabled (${endpoint.disabledReason}); run: outbound endpoint enable ${endpointId}`,
     )
   const requestId = uuidv7()
   await addTest(db, endpointId, requestId)
@@ -160,10 +158,10 @@ async function testEndpoint(db: Database, endpointId: string) {
     if (first) return { webhookId: webhookIdOf({ requestId, sequence: 0 }), ...first }
   }
   throw new CliError(
-    'No worker has called the endpoint yet: check that workers run, and look at breakerOpenUntil and waiting in: endpoint list',
+    'No worker has called the endpoint yet: check that workers run, and look at breakerOpenUntil and waiting in: outbound endpoint list',
   )
 }
 
 export function noEndpoint(id: string): CliError {
-  return new CliError(`No endpoint ${id}; see them with: endpoint list --account ID`)
+  return new CliError(`No endpoint ${id}; see them with: outbound endpoint list --account ID`)
 }

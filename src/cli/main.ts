@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { environmentVariables } from '../platform/settings.ts'
 import { runCli } from './run.ts'
 

@@ -97,7 +97,7 @@ test.concurrent('its waiting sends fail with a reason, and it is answered as abs
   ])
     expect(await runCli(service, ...command)).toMatchObject({
       status: 1,
-      stderr: `No channel ${channelId}; see them with: channel list --account ID\n`,
+      stderr: `No channel ${channelId}; see them with: outbound channel list --account ID\n`,
     })
 })
 
