@@ -86,7 +86,7 @@ function announce(
 /** The addresses and commands to print: how to go on, and where to follow a send. */
 function placesToLook({ apiUrl, adminUrl }: Stack, accountId: string): string {
   return [
-    `Guides and reference of the API: ${apiUrl}/docs`,
+    `Read and try the API: ${apiUrl}/docs`,
     `For the commands below, once in a terminal: alias outbound='npm run -s cli --'`,
     'Trace a send: outbound trace REQUEST_ID',
     'See callbacks arrive, in another terminal: npm run -s callbacks',
