@@ -156,7 +156,7 @@ test('it is refused while a send is being sent, changes nothing then, and goes t
   expect(await remove(channelId)).toEqual({
     status: 1,
     stdout: '',
-    stderr: `1 of its sends is being sent: run channel hold ${channelId}, and delete the channel when they have ended\n`,
+    stderr: `1 of its sends is being sent: run outbound channel hold ${channelId}, and delete the channel when they have ended\n`,
   })
   expect((await timelineOf(service, waiting)).status).toBe('queued')
   expect((await post(service, account, textBody())).status).toBe(202)

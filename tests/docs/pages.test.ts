@@ -105,7 +105,7 @@ describe('samples and links name the address by which the page is read', () => {
     )
   })
 
-  test.each(['"><script>alert(1)</script>', "x'; rm -rf", 'a b', '$(id)', 'x/y'])(
+  test.each(['"><script>alert(1)</script>', "x'; rm -rf", 'a b', '$(id)', 'x/y', 'x'.repeat(5000)])(
     'but not one that could be run: %s',
     async (host) => {
       for (const path of ['/docs', '/docs/first-send', '/openapi.json']) {

@@ -5,7 +5,7 @@ import type { ApiEnv } from '../context.ts'
 export const basePlaceholder = 'https://address.invalid'
 
 /** A host with its port, and nothing that would need to be escaped in HTML, JSON or a shell's quotes. */
-const host = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i
+const host = /^[\w.-]{1,253}(?::\d{1,5})?$|^\[[\da-f:.]{2,45}\](?::\d{1,5})?$/i
 const plainUrl = /^https?:\/\/[\w.:[\]/~-]+$/i
 
 /**
