@@ -9,6 +9,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY db ./db
 COPY src ./src
 COPY workers ./workers
+COPY docs/client ./docs/client
 RUN npm run build
 
 FROM node:24-bookworm-slim AS dependencies
@@ -31,6 +32,7 @@ WORKDIR /app
 COPY package.json ./
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+RUN ln -s /app/dist/src/cli/main.js /usr/local/bin/outbound
 # The image's user "node", by number, because Kubernetes' runAsNonRoot can't check a name.
 USER 1000:1000
 EXPOSE 3000
@@ -38,5 +40,5 @@ STOPSIGNAL SIGTERM
 # The port that both API and worker have. Not /readyz: an API that is polled there waits at its end for a balancer to notice.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.METRICS_PORT || 3002}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Without npm, so that node itself gets the SIGTERM. Other processes: node --max-semi-space-size=64 dist/workers/main.js, dist/src/admin/main.js, dist/src/migrate.js, dist/src/cli/main.js.
+# Without npm, so that node itself gets the SIGTERM. Other processes: node --max-semi-space-size=64 dist/workers/main.js, dist/src/admin/main.js, dist/src/migrate.js. The CLI: outbound.
 CMD ["node", "--max-semi-space-size=64", "dist/src/server.js"]

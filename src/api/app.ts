@@ -16,6 +16,7 @@ import { smallBodies } from './body/small-body.ts'
 import { unknownProxyWarner } from './client-address.ts'
 import { timeouts as defaultClientTimeouts } from './client-timeouts.ts'
 import { type ApiEnv, answerWithinMs, factory } from './context.ts'
+import { docsRoutes } from './docs/routes.ts'
 import { endpointRoutes } from './endpoints/index.ts'
 import { answerError, answerNotReady, routeNotFound, wrongMethod } from './errors.ts'
 import { index } from './index-route.ts'
@@ -26,7 +27,6 @@ import { getMessage } from './messages/get-message.ts'
 import { listMessages } from './messages/list-messages.ts'
 import { moveMessage } from './messages/move-message.ts'
 import { sendBatch } from './messages/send-batch.ts'
-import { openApiRoutes } from './openapi/routes.ts'
 import { receiveReceipt } from './receive-receipt.ts'
 import { sendSteps } from './send/steps.ts'
 import { sendMessage } from './send-message.ts'
@@ -46,10 +46,14 @@ export function createApp(
   const body = bodySteps(runtime.settings, timeouts)
   const steps = sendSteps(runtime)
   const send = sendMessage(authenticate, body, steps)
-  const account = { authenticate, withConnection: connectionShare(runtime), limiter: steps.limiter }
+  const account = {
+    authenticate,
+    withConnection: connectionShare(runtime),
+    bodies: smallBodies(runtime.settings, timeouts),
+    limiter: steps.limiter,
+  }
   const channels = channelRoutes(runtime, account)
-  const small = smallBodies(runtime.settings, timeouts)
-  const endpoints = endpointRoutes(runtime, account, small, steps, timeouts)
+  const endpoints = endpointRoutes(runtime, account, steps, timeouts)
   const app: ApiApp = new Hono<ApiEnv & { Bindings: HttpBindings }>()
 
   app.use('/v1/*', traceRequest)
@@ -57,10 +61,10 @@ export function createApp(
   app.post('/v1/messages', ...send.channelInBody)
   app.post('/v1/channels/:channelId/messages', ...send.channelInPath)
   app.post('/v1/messages/batch', ...sendBatch(authenticate, body, steps))
-  app.post('/v1/messages/cancel', ...cancelMessages(runtime, account, small))
+  app.post('/v1/messages/cancel', ...cancelMessages(runtime, account))
   app.get('/v1/messages', ...listMessages(runtime, account))
   app.get('/v1/messages/:requestId', ...getMessage(runtime, authenticate))
-  app.patch('/v1/messages/:requestId', ...moveMessage(runtime, authenticate, small, steps))
+  app.patch('/v1/messages/:requestId', ...moveMessage(runtime, account, steps))
   app.post('/v1/messages/:requestId/cancel', ...cancelMessage(runtime, authenticate, body))
   app.get('/v1/channels', ...channels.list)
   app.get('/v1/channels/:channelId', ...channels.get)
@@ -81,10 +85,10 @@ export function createApp(
   app.post('/receipts/:channelId', ...receipts.post)
   app.get('/receipts/:channelId', ...receipts.check)
   if (runtime.settings.PUBLIC_BASE_URL !== undefined) app.get('/media/:token', ...getMedia(runtime))
-  const { document, page, file } = openApiRoutes(runtime.settings)
-  app.get('/openapi.json', ...document)
-  app.get('/docs', ...page)
-  app.get('/docs/:file', ...file)
+  const docs = docsRoutes(runtime.settings)
+  app.get('/openapi.json', ...docs.document)
+  app.get('/docs', ...docs.reference)
+  app.get('/docs/:page', ...docs.page)
   app.get('/', (c) => answerJson(c, index))
   app.get('/healthz', (c) => answerJson(c, { status: 'ok' }))
   app.get('/readyz', async (c) => {

@@ -4,7 +4,7 @@ import type { Answerer } from './answer.ts'
 import { existingAccount, name, rateLimit } from './arguments.ts'
 
 export function accountCommands(program: Command, answer: Answerer): void {
-  const account = program.command('account').description('accounts, which own channels, keys and sends')
+  const account = program.command('account')
 
   account
     .command('create')

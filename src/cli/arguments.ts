@@ -149,6 +149,6 @@ export function templateName(text: string): string {
 export async function existingAccount(db: Database, id: string): Promise<string> {
   if (canBeRecordId(id) && (await accountExists(db, id))) return id
   throw new CliError(
-    `No account ${id}; see them with: account list, or make one with: account create --name NAME`,
+    `No account ${id}; see them with: outbound account list, or make one with: outbound account create --name NAME`,
   )
 }

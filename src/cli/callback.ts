@@ -18,7 +18,6 @@ interface ResendOptions {
 export function callbackCommands(program: Command, answer: Answerer): void {
   program
     .command('callback')
-    .description('callbacks: the calls to endpoints')
     .command('resend')
     .description('call endpoints once more, with the same webhook-id: of a send, or all since a time')
     .argument('[requestId]', 'one send')
@@ -39,12 +38,12 @@ async function resend(db: Database, requestId: string | undefined, options: Rese
       throw new CliError(`No send ${requestId}: it was never accepted, or is no longer kept`)
     if (found && !(await findSend(db, requestId, found.accountId)))
       throw new CliError(
-        `The endpoint ${endpoint} gets no callbacks of this send: another account posted it; see: endpoint list --account ID`,
+        `The endpoint ${endpoint} gets no callbacks of this send: another account posted it; see: outbound endpoint list --account ID`,
       )
     return await resendOfSend(db, { requestId, endpointId: endpoint })
   }
   if (requestId !== undefined || endpoint === undefined || since === undefined)
-    throw new CliError('Give one requestId, or --endpoint and --since; see: callback resend --help')
+    throw new CliError('Give one requestId, or --endpoint and --since; see: outbound callback resend --help')
   const asked = checkedOptions(resendSchema, { since, only })
   return await resendOfEndpoint(db, {
     endpointId: endpoint,

@@ -15,7 +15,6 @@ interface SetOptions {
 export function cancelCommand(program: Command, answer: Answerer): void {
   program
     .command('cancel')
-    .description('cancel a send that waits, or a set of them: their providers are not called any more')
     .argument('[requestId]', 'one send')
     .option('--account <id>', 'a set of sends: those of this account')
     .option('--reference <reference>', 'only sends with this reference')
@@ -41,7 +40,7 @@ async function cancelSet(db: Database, requestId: string | undefined, options: S
   const by = setOf(options)
   if (requestId !== undefined || options.account === undefined || !by)
     throw new CliError(
-      'Give one requestId, or --account and either --reference or --flow for a set; see: cancel --help',
+      'Give one requestId, or --account and either --reference or --flow for a set; see: outbound cancel --help',
     )
   const accountId = await existingAccount(db, options.account)
   const total = { canceled: 0, uncertain: 0, tooLate: 0 }

@@ -30,7 +30,7 @@ import {
 } from './channel-options.ts'
 
 export function channelCommands(program: Command, answer: Answerer): void {
-  const channel = program.command('channel').description("channels: an account's connections to providers")
+  const channel = program.command('channel')
   createCommand(channel, answer)
   updateCommand(channel, answer)
   holdCommands(channel, answer)
@@ -99,7 +99,7 @@ function updateCommand(channel: Command, answer: Answerer): void {
         const sealed = config === undefined ? {} : seal(provider, config, id, setting)
         const changes = { ...fieldsOf(options), ...sealed }
         if (Object.keys(changes).length === 0)
-          throw new CliError('Nothing to change; see: channel update --help')
+          throw new CliError('Nothing to change; see: outbound channel update --help')
         await updateChannel(db, id, changes)
         return { channelId: id }
       }),
@@ -141,14 +141,14 @@ function deleteCommand(channel: Command, answer: Answerer): void {
         if ('failed' in deletion) return { channelId: id, failed: deletion.failed }
         const { sending } = deletion
         throw new CliError(
-          `${sending} of its sends ${sending === 1 ? 'is' : 'are'} being sent: run channel hold ${id}, and delete the channel when they have ended`,
+          `${sending} of its sends ${sending === 1 ? 'is' : 'are'} being sent: run outbound channel hold ${id}, and delete the channel when they have ended`,
         )
       }),
     )
 }
 
 function noChannel(id: string): CliError {
-  return new CliError(`No channel ${id}; see them with: channel list --account ID`)
+  return new CliError(`No channel ${id}; see them with: outbound channel list --account ID`)
 }
 
 function seal(

@@ -14,7 +14,6 @@ const advice = 'some sends to this contact have not ended: run this again when t
 export function contactCommands(program: Command, answer: Answerer): void {
   program
     .command('contact')
-    .description("an account's contacts")
     .command('erase')
     .description(
       'remove content and contact from its finished sends; their timelines stay, with these fields redacted',

@@ -12,7 +12,6 @@ interface ListOptions {
 export function conversationCommands(program: Command, answer: Answerer): void {
   program
     .command('conversation')
-    .description("an account's threads with its contacts")
     .command('list')
     .requiredOption('--account <id>', 'the account that owns the conversations')
     .requiredOption('--contact <value>', anyContact, contact)

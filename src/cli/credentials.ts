@@ -6,7 +6,6 @@ import { type Answerer, CliError } from './answer.ts'
 export function credentialsCommands(program: Command, answer: Answerer): void {
   program
     .command('credentials')
-    .description("encryption of the channels' configs and the endpoints' secrets")
     .command('rotate')
     .description(
       'reseal every channel config and endpoint secret from CREDENTIALS_KEY_PREVIOUS to CREDENTIALS_KEY',
@@ -27,9 +26,11 @@ export function credentialsCommands(program: Command, answer: Answerer): void {
           ...(secrets.unopened.length > 0 ? [`the secret of ${secrets.unopened.join(', ')}`] : []),
         ].join(', and ')
         const again = [
-          ...(configs.unopened.length > 0 ? ['set each config again: channel update ID --config JSON'] : []),
+          ...(configs.unopened.length > 0
+            ? ['set each config again: outbound channel update ID --config JSON']
+            : []),
           ...(secrets.unopened.length > 0
-            ? ['replace each secret: endpoint rotate-secret ID --overlap 0s']
+            ? ['replace each secret: outbound endpoint rotate-secret ID --overlap 0s']
             : []),
         ].join('; ')
         const hint = previous ? again : 'set CREDENTIALS_KEY_PREVIOUS to the former key'

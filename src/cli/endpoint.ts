@@ -33,9 +33,7 @@ interface EndpointOptions {
 }
 
 export function endpointCommands(program: Command, answer: Answerer): void {
-  const endpoint = program
-    .command('endpoint')
-    .description('endpoints: where an account gets callbacks about its sends')
+  const endpoint = program.command('endpoint')
   createCommands(endpoint, answer)
   switchCommands(endpoint, answer)
   endpoint
@@ -86,7 +84,7 @@ function createCommands(endpoint: Command, answer: Answerer): void {
         const { secret, sealedSecret } = mintSealedSecret(id, context.setting('CREDENTIALS_KEY'))
         const creation = await createEndpoint(context.db, { id, accountId, ...fields, sealedSecret })
         if (creation === 'created') return { endpointId: id, secret }
-        throw new CliError(`${tooManyEndpoints}; see: endpoint list --account ${accountId}`)
+        throw new CliError(`${tooManyEndpoints}; see: outbound endpoint list --account ${accountId}`)
       }),
     )
   endpoint
@@ -143,17 +141,19 @@ async function testEndpoint(db: Database, endpointId: string) {
   const endpoint = canBeRecordId(endpointId) ? await findEndpoint(db, endpointId) : undefined
   if (!endpoint) throw noEndpoint(endpointId)
   if (endpoint.disabledAt)
-    throw new CliError(`${endpointDisabled(endpoint.disabledReason)}; run: endpoint enable ${endpointId}`)
+    throw new CliError(
+      `${endpointDisabled(endpoint.disabledReason)}; run: outbound endpoint enable ${endpointId}`,
+    )
   const id = uuidv7()
   await addTest(db, endpointId, id)
   const result = await resultOfTest(db, { endpointId, id, withinMs: testMs })
   if (result === 'deleted') throw noEndpoint(endpointId)
   if (result !== 'not_called') return result
   throw new CliError(
-    `${notCalledYet}: check that workers run, and look at breakerOpenUntil and waiting in: endpoint list`,
+    `${notCalledYet}: check that workers run, and look at breakerOpenUntil and waiting in: outbound endpoint list`,
   )
 }
 
 export function noEndpoint(id: string): CliError {
-  return new CliError(`No endpoint ${id}; see them with: endpoint list --account ID`)
+  return new CliError(`No endpoint ${id}; see them with: outbound endpoint list --account ID`)
 }

@@ -4,7 +4,7 @@ import type { Answerer } from './answer.ts'
 import { existingAccount, name } from './arguments.ts'
 
 export function flowCommands(program: Command, answer: Answerer): void {
-  const flow = program.command('flow').description('flows, which sends can be assigned to')
+  const flow = program.command('flow')
 
   flow
     .command('create')

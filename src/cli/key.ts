@@ -6,7 +6,7 @@ import { type Answerer, CliError } from './answer.ts'
 import { durationSeconds, existingAccount, permissionList } from './arguments.ts'
 
 export function keyCommands(program: Command, answer: Answerer): void {
-  const key = program.command('key').description('API keys of an account')
+  const key = program.command('key')
 
   key
     .command('create')
@@ -37,7 +37,7 @@ export function keyCommands(program: Command, answer: Answerer): void {
     .action((keyId: string, _options: object, command: Command) =>
       answer(command, async ({ db }) => {
         if (canBeRecordId(keyId) && (await revokeApiKey(db, keyId))) return { keyId }
-        throw new CliError(`No key ${keyId}; see them with: key list --account ID`)
+        throw new CliError(`No key ${keyId}; see them with: outbound key list --account ID`)
       }),
     )
 }

@@ -1,4 +1,5 @@
-import { environmentVariables } from '../platform/settings.ts'
+#!/usr/bin/env node
+import { environmentVariables } from '../platform/environment.ts'
 import { runCli } from './run.ts'
 
 // Libraries' warnings are for developers. stderr is for the one line that tells an operator what to do.

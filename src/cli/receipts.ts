@@ -35,7 +35,6 @@ interface Fetched {
 export function receiptCommands(program: Command, answer: Answerer): void {
   program
     .command('receipts')
-    .description('what providers report about messages')
     .command('fetch')
     .description("ask a channel's provider for the receipts that were lost")
     .requiredOption('--channel <id>', 'the channel')
@@ -87,7 +86,7 @@ interface Asker {
 
 async function askerFor({ db, setting }: CliContext, id: string): Promise<Asker> {
   const [channel] = canBeRecordId(id) ? await findReceivingChannels(db, [id]) : []
-  if (!channel) throw new CliError(`No channel ${id}; see them with: channel list --account ID`)
+  if (!channel) throw new CliError(`No channel ${id}; see them with: outbound channel list --account ID`)
   const rules: ProviderRules = providerRules[channel.provider]
   const fetching: ReceiptRules['fetching'] = rules.receipts?.fetching
   if (!fetching)

@@ -50,5 +50,5 @@ export function renderEnd({ next, advice, forCustomer }: Explanation): string[] 
 }
 
 export function renderAdvice({ text, command }: Advice): string {
-  return command === undefined ? text : `${text} Run: ${command}`
+  return command === undefined ? text : `${text} Run: outbound ${command}`
 }

@@ -25,7 +25,6 @@ interface SetOptions {
 export function replayCommand(program: Command, answer: Answerer): void {
   program
     .command('replay')
-    .description('send a failed or uncertain send again, or a set of them')
     .argument('[requestId]', 'one send')
     .option('--channel <id>', 'a set of sends: those of this channel')
     .addOption(
@@ -70,7 +69,7 @@ async function replaySet(db: Database, requestId: string | undefined, options: S
     throw new CliError('Give one requestId, or --channel and --status for a set; see: replay --help')
   }
   if (!(canBeRecordId(channel) && (await findProvider(db, channel)))) {
-    throw new CliError(`No channel ${channel}; see them with: channel list --account ID`)
+    throw new CliError(`No channel ${channel}; see them with: outbound channel list --account ID`)
   }
   const { since, until } = filters
   if (since && until && since >= until) throw new CliError('--since has to be before --until')

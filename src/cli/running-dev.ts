@@ -1,8 +1,11 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
+/** From the source and from the build, which has no package.json of its own. */
+const [projectRoot = ''] = ['../..', '../../..']
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .filter((path) => existsSync(join(path, 'package.json')))
 const file = join(projectRoot, 'node_modules', '.cache', 'outbound-messaging-api', 'dev.json')
 const answerWithinMs = 1000
 

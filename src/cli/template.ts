@@ -15,7 +15,7 @@ interface SetOptions {
 }
 
 export function templateCommands(program: Command, answer: Answerer): void {
-  const template = program.command('template').description('templates registered with a channel')
+  const template = program.command('template')
 
   template
     .command('set')
@@ -52,5 +52,5 @@ export function templateCommands(program: Command, answer: Answerer): void {
 async function providerOf(db: Database, channelId: string): Promise<ProviderName> {
   const provider = canBeRecordId(channelId) ? await findProvider(db, channelId) : undefined
   if (provider) return provider
-  throw new CliError(`No channel ${channelId}; see them with: channel list --account ID`)
+  throw new CliError(`No channel ${channelId}; see them with: outbound channel list --account ID`)
 }

@@ -18,7 +18,6 @@ interface Trace {
 export function traceCommand(program: Command, answer: Answerer): void {
   program
     .command('trace')
-    .description("show a send's status and timeline, and explain them")
     .argument('<requestId>', 'alone, in quotes, in a URL or in a whole log line')
     .option('--follow', 'print new events until the send has ended; exits with 0 only if it was sent')
     .action(async (pasted: string, { follow }: { follow?: boolean }, command: Command) => {

@@ -24,7 +24,7 @@ export function openConfig(sealed: string, channelId: string, keys: readonly Buf
   const key = keys.find((known) => keyId(known) === sealedWith)
   if (version !== 'v1' || !key) {
     throw new Error(
-      `The config of channel ${channelId} was sealed with another key (${sealedWith}); set CREDENTIALS_KEY to that key, or CREDENTIALS_KEY_PREVIOUS until credentials rotate has finished.`,
+      `The config of channel ${channelId} was sealed with another key (${sealedWith}); set CREDENTIALS_KEY to that key, or CREDENTIALS_KEY_PREVIOUS until outbound credentials rotate has finished.`,
     )
   }
   const bytes = Buffer.from(payload, 'base64url')

@@ -43,7 +43,7 @@ await runProcess(async () => {
   const endpoint = { id, accountId: account.accountId, url, events: null, sealedSecret }
   if ((await createEndpoint(db, endpoint)) !== 'created')
     throw new SettingsError(
-      `The account has too many endpoints: endpoint list --account ${account.accountId}`,
+      `The account has too many endpoints: outbound endpoint list --account ${account.accountId}`,
     )
   console.log(
     `The endpoint ${id} gets a callback about each change of a send of ${account.name}. Send a message; Ctrl-C ends this.\n`,
@@ -53,7 +53,7 @@ await runProcess(async () => {
     if (isStopping) return
     isStopping = true
     await deleteEndpoint(db, id).catch((error: Error) => {
-      console.error(`The endpoint could not be deleted (${error.message}): endpoint delete ${id}`)
+      console.error(`The endpoint could not be deleted (${error.message}): outbound endpoint delete ${id}`)
       process.exitCode = 1
     })
     process.exit()

@@ -87,12 +87,13 @@ function announce(
 function placesToLook({ apiUrl, adminUrl }: Stack, accountId: string): string {
   return [
     `Read and try the API: ${apiUrl}/docs`,
-    'Trace a send: npm run -s cli -- trace REQUEST_ID',
+    `For the commands below, once in a terminal: alias outbound='npm run -s cli --'`,
+    'Trace a send: outbound trace REQUEST_ID',
     'See callbacks arrive, in another terminal: npm run -s callbacks',
     `Support page: ${adminUrl}/support`,
     `Inbox of the sandbox: ${adminUrl}/inbox`,
     `Queues: ${adminUrl}/queues`,
-    `Account: ${accountId}, for the CLI: npm run -s cli -- channel list --account ${accountId}`,
+    `Account: ${accountId}, for the CLI: outbound channel list --account ${accountId}`,
   ].join('\n')
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { databaseUrlIssue, example as exampleUrl } from '../../db/connection-string.ts'
 import { parseUrl } from '../core/parse-url.ts'
 import { isLoopback, parseNetwork } from '../core/public-address.ts'
+import { environmentVariables, type Variables } from './environment.ts'
 import { parseRedisUrl } from './redis-address.ts'
 
 const whole = (min: number, max: number) =>
@@ -110,11 +111,6 @@ const environment = z.object({
 export type Settings = z.output<typeof environment>
 type Name = keyof Settings
 export const settingNames = Object.keys(environment.shape) as Name[]
-type Variables = Record<string, string | undefined>
-
-// biome-ignore lint/style/noProcessEnv: the one place that reads the environment
-export const environmentVariables: Variables = process.env
-
 /** Settings that can't be used. The message has one line for each, which names it and says what to set. */
 export class SettingsError extends Error {}
 

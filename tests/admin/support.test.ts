@@ -254,7 +254,7 @@ describe('the page of a send', () => {
     expect(inDoubt.text).not.toContain('Run:')
     expect(inDoubt.html).toContain('/replay"')
     const held = await sendPage(await waiting())
-    expect(held.html).toContain(`Run: <code>channel resume ${heldChannelId}</code>`)
+    expect(held.html).toContain(`Run: <code>outbound channel resume ${heldChannelId}</code>`)
   })
 
   test('has a sentence for the customer, and offers no replay, where the send was sent', async () => {

@@ -239,8 +239,8 @@ test('receipts to a channel of another account, without its secret, change nothi
 
 test('these are all routes that take an id in their path', () => {
   const paths = createApp(service.api).routes.map(({ path }) => path)
-  const filesOfThePage = '/docs/:file'
-  const withId = paths.filter((path) => path.includes(':') && path !== filesOfThePage)
+  const pageOfDocs = '/docs/:page'
+  const withId = paths.filter((path) => path.includes(':') && path !== pageOfDocs)
   expect([...new Set(withId)].sort()).toEqual([
     '/media/:token',
     '/receipts/:channelId',

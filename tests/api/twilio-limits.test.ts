@@ -187,7 +187,7 @@ test('a config that the API cannot open leaves the limits of the provider', asyn
 })
 
 test('a template that is not registered: the 400 says to register it', async () => {
-  expectError(await sendTo(service, template('goodbye')), 400, /register it with template set/)
+  expectError(await sendTo(service, template('goodbye')), 400, /register it with outbound template set/)
 })
 
 test('an e-mail contact is a 400 that names its type', async () => {

@@ -97,7 +97,7 @@ test.concurrent('its waiting sends fail with a reason, and it is answered as abs
   ])
     expect(await runCli(service, ...command)).toMatchObject({
       status: 1,
-      stderr: `No channel ${channelId}; see them with: channel list --account ID\n`,
+      stderr: `No channel ${channelId}; see them with: outbound channel list --account ID\n`,
     })
 })
 
@@ -156,7 +156,7 @@ test('it is refused while a send is being sent, changes nothing then, and goes t
   expect(await remove(channelId)).toEqual({
     status: 1,
     stdout: '',
-    stderr: `1 of its sends is being sent: run channel hold ${channelId}, and delete the channel when they have ended\n`,
+    stderr: `1 of its sends is being sent: run outbound channel hold ${channelId}, and delete the channel when they have ended\n`,
   })
   expect((await timelineOf(service, waiting)).status).toBe('queued')
   expect((await post(service, account, textBody())).status).toBe(202)

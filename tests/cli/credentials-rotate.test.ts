@@ -110,7 +110,7 @@ test('configs that no key opens are named, and all others are done', async () =>
   expect({ status, answer }).toEqual({ status: 1, answer: undefined })
   expect(stderr.trim().split('\n')).toHaveLength(1)
   expect(stderr).toContain('2 rotated, 0 rotated before')
-  expect(stderr).toContain(`${lost}, ${altered}: set each config again: channel update`)
+  expect(stderr).toContain(`${lost}, ${altered}: set each config again: outbound channel update`)
   for (const done of [account.channelId, last]) {
     expect(openConfig(await sealedConfigOf(done), done, [newKey])).toEqual({})
     expect(stderr).not.toContain(done)

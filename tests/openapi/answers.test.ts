@@ -115,9 +115,7 @@ function batch(
 
 test('the document has the routes of the service, and no other', () => {
   const routes = createApp(service.api).routes.filter(({ method }) => method !== 'ALL')
-  // What the page is made of is no part of the API.
-  const apiRoutes = routes.filter(({ path }) => path !== '/docs/:file')
-  const served = apiRoutes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+  const served = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
   const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   )
@@ -238,6 +236,7 @@ test('what the reference shows of answers is of the forms that are documented', 
 
 /** How each refusal that the document has an example of is met with. */
 const refusals: Record<string, (template: string, method: string) => Answer | Promise<Answer>> = {
+  noSuchGuide: () => ask(service, 'GET', '/docs/absent'),
   notHttp: () => rawBytes(service, 'not HTTP at all\r\n\r\n'),
   wrongMethod: (template) => ask(service, methodOfNone, template.replace(/\{\w+\}/, absentId)),
   unauthorized: (template, method) =>

@@ -125,15 +125,8 @@ async function drawQueues(page: Page, adminUrl: string, apiUrl: string, seed: Se
 }
 
 async function drawApiDocs(page: Page, apiUrl: string): Promise<void> {
-  await page.setViewportSize({ width, height: 1300 })
+  await page.setViewportSize({ width, height: 760 })
   await page.goto(`${apiUrl}/docs`)
-  const messages = page.locator('.opblock-tag-section').first()
-  const send = messages.locator('#operations-Messages-sendMessageOnChannel')
-  await send.locator('.opblock-summary').click()
-  await send.locator('.opblock-body').waitFor()
-  await page.mouse.click(1, 1)
-  const { y = 0 } = (await messages.boundingBox()) ?? {}
-  const path = join(folder, 'api-docs.png')
-  await page.screenshot({ path, animations: 'disabled', clip: { x: 0, y, width, height: 760 } })
-  console.log(path)
+  await page.locator('#sendMessageOnChannel .sample').first().scrollIntoViewIfNeeded()
+  await draw(page, 'api-docs', 'window')
 }

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { finishBuild } from '../../src/dev/finish-build.ts'
 
 const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
 /** Not that of `npm run build`, which tests run, too. */
@@ -18,6 +18,5 @@ export default async function buildService(): Promise<void> {
   process.env.SERVICE_BUILD = build
   const tsc = join(projectRoot, 'node_modules/.bin/tsc')
   await promisify(execFile)(tsc, ['-p', 'tsconfig.build.json', '--outDir', folder], { cwd: projectRoot })
-  for (const path of ['db/migrations', 'src/admin/admin.css'])
-    await cp(join(projectRoot, path), join(build, path), { recursive: true })
+  await finishBuild(folder)
 }

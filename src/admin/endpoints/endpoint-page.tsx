@@ -25,7 +25,7 @@ export function EndpointPage({ endpoint, callbacks, resent }: EndpointPageProps)
         {resent !== undefined && <p>{resent} callbacks are being sent again.</p>}
         {disabledAt && (
           <p>
-            Run: <code>endpoint enable {endpointId}</code>
+            Run: <code>outbound endpoint enable {endpointId}</code>
           </p>
         )}
       </section>

@@ -102,7 +102,7 @@ function Advised({ advice: { text, command } }: { advice: Advice }) {
       {command !== undefined && !command.startsWith('replay ') && (
         <>
           {' '}
-          Run: <code>{command}</code>
+          Run: <code>outbound {command}</code>
         </>
       )}
     </p>

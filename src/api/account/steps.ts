@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono'
+import type { SmallBodies } from '../body/small-body.ts'
 import type { ApiEnv } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import type { SendSteps } from '../send/steps.ts'
@@ -8,6 +9,7 @@ import type { ConnectionShare } from './connection-share.ts'
 export interface AccountSteps {
   authenticate: MiddlewareHandler<ApiEnv>
   withConnection: ConnectionShare
+  bodies: SmallBodies
   /** The sends' own: each request of these routes counts as a send. */
   limiter: SendSteps['limiter']
 }

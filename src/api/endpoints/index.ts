@@ -1,7 +1,6 @@
 import { endpointWaker } from '../../queue/wake-endpoints.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { AccountSteps } from '../account/steps.ts'
-import type { SmallBodies } from '../body/small-body.ts'
 import type { ClientTimeouts } from '../client-timeouts.ts'
 import type { SendSteps } from '../send/steps.ts'
 import { callEndpoint } from './call-endpoint.ts'
@@ -13,11 +12,10 @@ import { endpointSteps } from './steps.ts'
 export function endpointRoutes(
   runtime: Runtime,
   account: AccountSteps,
-  bodies: SmallBodies,
   sendSteps: SendSteps,
   timeouts: ClientTimeouts,
 ) {
-  const steps = endpointSteps(runtime, account, bodies)
+  const steps = endpointSteps(runtime, account)
   const wake = endpointWaker(runtime)
   return {
     create: createEndpoint(runtime, steps, sendSteps),

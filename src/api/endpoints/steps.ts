@@ -6,7 +6,6 @@ import { Deadline } from '../../platform/deadline.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { AccountSteps } from '../account/steps.ts'
 import { authorize } from '../authenticate.ts'
-import type { SmallBodies } from '../body/small-body.ts'
 import { type ApiEnv, answerWithinMs } from '../context.ts'
 import { ApiError, unavailable } from '../errors.ts'
 import { answerMarginMs } from '../send/record.ts'
@@ -16,9 +15,9 @@ export type EndpointSteps = ReturnType<typeof endpointSteps>
 export const endpointNotFound = () => new ApiError(404, 'Endpoint not found')
 
 /** The steps of the routes by which an account manages its endpoints. */
-export function endpointSteps(runtime: Runtime, account: AccountSteps, bodies: SmallBodies) {
+export function endpointSteps(runtime: Runtime, account: AccountSteps) {
   const { db, clock } = runtime
-  const { authenticate, withConnection, limiter } = account
+  const { authenticate, withConnection, bodies, limiter } = account
   const authorized = [authenticate, authorize('endpoints:manage')] as const
   return {
     withConnection,

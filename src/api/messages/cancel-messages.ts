@@ -10,24 +10,19 @@ import type { Runtime } from '../../runtime.ts'
 import type { AccountSteps } from '../account/steps.ts'
 import { answerJson } from '../answer.ts'
 import { authorize } from '../authenticate.ts'
-import type { SmallBodies } from '../body/small-body.ts'
 import { answerWithinMs, factory } from '../context.ts'
 
 /** Cancels all that waits with a reference, or in a flow (docs/reference/api.md#cancel-many). */
-export function cancelMessages(
-  runtime: Runtime,
-  { authenticate, withConnection }: AccountSteps,
-  { refuseDeclaredOversize, read }: SmallBodies,
-) {
+export function cancelMessages(runtime: Runtime, { authenticate, withConnection, bodies }: AccountSteps) {
   const { db } = runtime
   const wakeEndpoints = endpointWaker(runtime)
   const { wakeHeadOf } = laneWaker(runtime)
   return factory.createHandlers(
-    refuseDeclaredOversize,
+    bodies.refuseDeclaredOversize,
     authenticate,
     authorize('messages:send'),
     async (c) => {
-      const { by, after } = await read(c, cancelRequest)
+      const { by, after } = await bodies.read(c, cancelRequest)
       const { caller, requestId } = c.var
       const { accountId } = caller
       const ended: string[] = []

@@ -1,4 +1,3 @@
-import type { MiddlewareHandler } from 'hono'
 import { rescheduleSend } from '../../../db/sends/reschedule.ts'
 import { findSend } from '../../../db/sends/sends.ts'
 import { moveRequest } from '../../core/change-requests.ts'
@@ -6,10 +5,10 @@ import { canBeRecordId } from '../../core/record-id.ts'
 import { type SendStatus, summaryOf } from '../../core/timeline.ts'
 import { logEvent } from '../../platform/logger.ts'
 import type { Needs } from '../../runtime.ts'
+import type { AccountSteps } from '../account/steps.ts'
 import { answerJson } from '../answer.ts'
 import { authorize } from '../authenticate.ts'
-import type { SmallBodies } from '../body/small-body.ts'
-import { type ApiEnv, factory } from '../context.ts'
+import { factory } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import type { SendSteps } from '../send/steps.ts'
 import { messageNotFound } from './get-message.ts'
@@ -23,18 +22,17 @@ export const notMovable = (status: SendStatus) =>
 /** Moves a scheduled send to another time, before its time has come (docs/reference/api.md#move). */
 export function moveMessage(
   { db, log }: Needs<'db' | 'log'>,
-  authenticate: MiddlewareHandler<ApiEnv>,
-  { refuseDeclaredOversize, read }: SmallBodies,
+  { authenticate, bodies }: AccountSteps,
   { checkSendAt }: SendSteps,
 ) {
   return factory.createHandlers(
-    refuseDeclaredOversize,
+    bodies.refuseDeclaredOversize,
     authenticate,
     authorize('messages:send'),
     async (c) => {
       const { caller, deadline } = c.var
       const { accountId } = caller
-      const { sendAt } = await read(c, moveRequest)
+      const { sendAt } = await bodies.read(c, moveRequest)
       const { issue } = await checkSendAt({ deadline }, sendAt)
       if (issue) throw new ApiError(400, issue)
       const requestId = c.req.param('requestId') ?? ''

@@ -1,5 +1,7 @@
 import { webhookReceipt } from '../../core/providers/webhook-receipts.ts'
 import type { Settings } from '../../platform/settings.ts'
+import { basePlaceholder } from '../docs/base-url.ts'
+import type { GuideName } from '../docs/guide.ts'
 import { index } from '../index-route.ts'
 import { batchAndListSchemas } from './batch-and-list.ts'
 import { changeSchemas } from './changes.ts'
@@ -38,20 +40,8 @@ export function openApiDocument(settings: DocumentSettings) {
       ...(publicBaseUrl === undefined ? [] : [{ url: publicBaseUrl.replace(/\/+$/, '') }]),
       { url: '/', description: 'The address that served this document.' },
     ],
-    tags: [
-      {
-        name: 'Messages',
-        description:
-          'Send messages now or later, move and cancel them, list them, and read their state and timeline.',
-      },
-      { name: 'Channels', description: 'What an account can send by: its channels, templates and flows.' },
-      { name: 'Endpoints', description: 'Where an account gets callbacks about its sends, and how they go.' },
-      { name: 'Callbacks', description: 'Calls to the endpoints of an account.' },
-      { name: 'Receipts', description: 'What providers report after they have accepted a message.' },
-      ...(publicBaseUrl === undefined ? [] : [{ name: 'Media', description: 'Links for providers.' }]),
-      { name: 'Health', description: 'For load balancers.' },
-      { name: 'Documentation', description: 'This document, and its page.' },
-    ],
+    tags: tags(publicBaseUrl !== undefined),
+    externalDocs: guide('first-send', 'First send'),
     paths: paths(settings),
     webhooks: webhooks(),
     components: {
@@ -83,6 +73,57 @@ export function openApiDocument(settings: DocumentSettings) {
   }
 }
 
+/** Each with the guide about it. */
+const tags = (hasMedia: boolean) => [
+  {
+    name: 'Messages',
+    description:
+      'Send messages now or later, move and cancel them, list them, and read their state and timeline.',
+    externalDocs: guide('first-send', 'First send'),
+  },
+  {
+    name: 'Channels',
+    description: 'What an account can send by: its channels, templates and flows.',
+    externalDocs: guide('first-send', 'First send'),
+  },
+  {
+    name: 'Endpoints',
+    description: 'Where an account gets callbacks about its sends, and how they go.',
+    externalDocs: guide('callbacks', 'Callbacks, and how to verify them'),
+  },
+  {
+    name: 'Callbacks',
+    description: 'Calls to the endpoints of an account.',
+    externalDocs: guide('callbacks', 'Callbacks, and how to verify them'),
+  },
+  {
+    name: 'Receipts',
+    description: 'What providers report after they have accepted a message.',
+    externalDocs: guide('receipts', 'What receipts mean'),
+  },
+  ...(hasMedia
+    ? [
+        {
+          name: 'Media',
+          description: 'Links for providers.',
+          externalDocs: guide('media', 'Media'),
+        },
+      ]
+    : []),
+  { name: 'Health', description: 'For load balancers.', externalDocs: guide('errors', 'Errors') },
+  {
+    name: 'Documentation',
+    description: 'This document, and the guides.',
+    externalDocs: guide('typed-clients', 'Typed clients'),
+  },
+]
+
+/** A guide at the address by which the document is read. */
+const guide = (name: GuideName, description: string) => ({
+  url: `${basePlaceholder}/docs/${name}`,
+  description,
+})
+
 const requestId = { type: 'string', format: 'uuid' }
 
 const accepted = {
@@ -97,7 +138,7 @@ const indexSchema = {
   type: 'object',
   properties: {
     service: { type: 'string', description: 'The name of the service.' },
-    docs: { type: 'string', description: 'A page to read and try the API.' },
+    docs: { type: 'string', description: 'The reference and the guides.' },
     openapi: { type: 'string', description: 'The OpenAPI document.' },
     health: { type: 'string', description: 'Whether the process is running.' },
     readiness: { type: 'string', description: 'Whether the process takes requests.' },

@@ -1,4 +1,5 @@
 import { maxPerRequest } from '../../core/providers/webhook-receipts.ts'
+import { guideNames } from '../docs/guide.ts'
 import { index } from '../index-route.ts'
 import { batch, list } from './batch-and-list.ts'
 import { cancel, cancelMany, move } from './changes.ts'
@@ -10,6 +11,7 @@ import { idempotencyKey, inPath, type Operation, open, type PathSettings, tracep
 import {
   type Refusals,
   refusalsOfAny,
+  refusalsOfGuide,
   refusalsOfMedia,
   refusalsOfRead,
   refusalsOfReadiness,
@@ -43,10 +45,9 @@ export function paths(settings: PathSettings): Paths {
       get: staticContent('getOpenApi', 'This document', 'application/json', { type: 'object' }),
     },
     '/docs': {
-      get: staticContent('getDocs', 'A page to read this document and try it', 'text/html', {
-        type: 'string',
-      }),
+      get: staticContent('getDocs', 'The reference, to read and try', 'text/html', { type: 'string' }),
     },
+    '/docs/{page}': { get: guide() },
   }
 }
 
@@ -196,6 +197,15 @@ function health(operationId: string, summary: string, refusals: Refusals): Opera
     summary,
     description: 'For load balancers and monitoring. It needs no API key.',
     responses: { 200: answer('Yes.', 'Health', { status: 'ok' }), ...refused(refusals) },
+  }
+}
+
+function guide(): Operation {
+  const page = staticContent('getGuide', 'A guide', 'text/html', { type: 'string' })
+  return {
+    ...page,
+    parameters: [inPath('page', 'The name of the guide.', guideNames[0])],
+    responses: { ...page.responses, ...refused(refusalsOfGuide()) },
   }
 }
 

@@ -13,7 +13,15 @@ import { forbidden, tooManyFaultyKeys, unauthorized } from '../authenticate.ts'
 import { smallBytes } from '../body/large/large-bodies.ts'
 import { notJson } from '../body/parse-body.ts'
 import { tooLarge } from '../body/receive.ts'
-import { ApiError, asApiError, notHttp, notReady, unavailable, wrongMethod } from '../errors.ts'
+import {
+  ApiError,
+  asApiError,
+  notHttp,
+  notReady,
+  routeNotFound,
+  unavailable,
+  wrongMethod,
+} from '../errors.ts'
 import { notCancelable, wantsNoBody } from '../messages/cancel-message.ts'
 import { mediaNotFound } from '../messages/get-media.ts'
 import { messageNotFound } from '../messages/get-message.ts'
@@ -163,6 +171,10 @@ export const refusalsOfRead = (): Refusals => ({
   ...withKey('messages:read'),
   messageNotFound: { summary: 'No send of the account has this id', error: messageNotFound() },
   ...refusalsOfAny('GET', 'HEAD', 'PATCH'),
+})
+
+export const refusalsOfGuide = (): Refusals => ({
+  noSuchGuide: { summary: 'There is no such guide', error: routeNotFound() },
 })
 
 export const refusalsOfMedia = (): Refusals => ({

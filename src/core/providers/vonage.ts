@@ -18,7 +18,7 @@ const template = {
   definition,
   variablesOf: (given) => [...new Set(definition.parse(given).parameters)],
   valueIssue: ({ value }) => whatsAppValueIssue(value),
-  unregisteredIssue: () => 'is not registered with this channel; register it with template set',
+  unregisteredIssue: () => 'is not registered with this channel; register it with outbound template set',
 } satisfies TemplateRules
 
 /** Language and parameters of a template message. */

@@ -2,7 +2,8 @@ import { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Pool } from 'undici'
 import { keyPrefix, queueName, type SendJob } from '../../../src/core/send-job.ts'
-import { environmentVariables, readSettings } from '../../../src/platform/settings.ts'
+import { environmentVariables } from '../../../src/platform/environment.ts'
+import { readSettings } from '../../../src/platform/settings.ts'
 import { leaveNothing } from '../../../src/queue/queue.ts'
 
 /** The cost of BullMQ and HTTP alone: each job is an unrecorded call to the provider at PUBLIC_BASE_URL. */

@@ -9,7 +9,8 @@ import { hashApiKey } from '../../../src/core/api-key.ts'
 import { describeIssues } from '../../../src/core/issues.ts'
 import { keyPrefix, queueName } from '../../../src/core/send-job.ts'
 import { sendRequestSchemas } from '../../../src/core/send-request.ts'
-import { environmentVariables, readSettings } from '../../../src/platform/settings.ts'
+import { environmentVariables } from '../../../src/platform/environment.ts'
+import { readSettings } from '../../../src/platform/settings.ts'
 import { connectPool, findCaller, findChannel, insertSend } from './queries.ts'
 
 /**

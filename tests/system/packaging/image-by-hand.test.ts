@@ -136,8 +136,18 @@ test.each(['web', 'worker'])(
   },
 )
 
+test('the API of the image serves the guides, although neither their source nor what renders them is in it', async () => {
+  expect(existsSync(join(image, 'docs'))).toBe(false)
+  expect(existsSync(join(image, 'node_modules/marked'))).toBe(false)
+  const api = start(commands.api, { METRICS_PORT: '0' })
+  const { port } = await api.logged('listening')
+  for (const page of ['docs', 'docs/first-send', 'docs/docs.css', 'docs/try.js', 'docs/search?q=retry'])
+    expect((await fetch(`http://127.0.0.1:${port}/${page}`)).status, page).toBe(200)
+  await stop(api)
+})
+
 test('the CLI of the image makes an account', async () => {
-  const cli = start('node dist/src/cli/main.js account create --name Acme --json'.split(' '))
+  const cli = start('./dist/src/cli/main.js account create --name Acme --json'.split(' '))
   expect(await cli.ended()).toMatchObject({ code: 0 })
   expect(JSON.parse(cli.output())).toEqual({ accountId: expect.any(String) })
 })

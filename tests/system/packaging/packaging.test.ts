@@ -19,9 +19,12 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
 const composeText = read('docker-compose.yml')
 const dockerfileText = read('Dockerfile')
-const manifest: { version: string; license: string; scripts: Record<string, string> } = JSON.parse(
-  read('package.json'),
-)
+const manifest: {
+  version: string
+  license: string
+  scripts: Record<string, string>
+  bin: { outbound: string }
+} = JSON.parse(read('package.json'))
 const procfile = Object.fromEntries(
   [...read('Procfile').matchAll(/^(\w+): (.*)$/gm)].map(([, type = '', command = '']) => [type, command]),
 )
@@ -358,6 +361,12 @@ describe('the image', () => {
       ['build', '/app/dist', './dist'],
     ])
     expect(inFinalStage('ENV').map((each) => each.getArgumentsContent())).toEqual(['NODE_ENV=production'])
+  })
+
+  test('outbound is on its PATH', () => {
+    expect(inFinalStage('RUN').map((each) => each.getArgumentsContent())).toEqual([
+      `ln -s /app/${manifest.bin.outbound} /usr/local/bin/outbound`,
+    ])
   })
 
   test('nothing secret is built in', () => {

@@ -1,5 +1,7 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accept, buildAccount, textBody } from '../../support/builders.ts'
 import { startTestService, type TestService, testSecrets } from '../../support/service.ts'
@@ -36,6 +38,15 @@ test('a faulty command prints one line on stderr and exits with 1; --help exits 
   const [faulty, help] = await Promise.all([startCli('key', 'revoke', 'x').ended, startCli('--help').ended])
   expect(faulty).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(/^.*key list.*\n$/) })
   expect(help).toEqual({ status: 0, stdout: expect.stringContaining('channel'), stderr: '' })
+})
+
+test('the bin of package.json is a program of the build, and runs by itself', async () => {
+  const { bin } = JSON.parse(readFileSync('package.json', 'utf8'))
+  expect(Object.keys(bin)).toEqual(['outbound'])
+  const program = join(String(process.env.SERVICE_BUILD), bin.outbound.replace(/^dist\//, ''))
+  const { status, stdout } = spawnSync(program, ['account', 'create', '--help'], { encoding: 'utf8' })
+  expect(status).toBe(0)
+  expect(stdout).toContain('outbound account create --name Acme')
 })
 
 test('trace --follow prints events as they come, and exits with 0 when the send was sent', async () => {

@@ -1,0 +1,116 @@
+import type { JsonSchema } from '../openapi/json-schema.ts'
+import { Prose } from './inline.tsx'
+
+export const schemaId = (name: string) => `schema-${name}`
+const nameOf = (schema: JsonSchema) => String(schema.$ref ?? '').replace('#/components/schemas/', '')
+
+/** The fields of a schema; those of a named one within it are behind a link. */
+export function SchemaFields({ name, schema }: { name: string; schema: JsonSchema }) {
+  const fields = fieldsOf(schema)
+  const choices = [schema.oneOf, schema.anyOf].flat().filter((one) => one !== undefined) as JsonSchema[]
+  return (
+    <>
+      {schema.description !== undefined && <Prose text={schema.description} />}
+      {choices.length > 0 && (
+        <ul>
+          {choices.map((choice) => (
+            <li>
+              <Type schema={choice} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {fields.length > 0 && (
+        <Scroll label={`Fields of ${name}`}>
+          <table>
+            <thead>
+              <tr>
+                <th>Field</th>
+                <th>Type</th>
+                <th>Meaning</th>
+              </tr>
+            </thead>
+            <tbody>
+              {fields.map(({ path, field, isRequired }) => (
+                <tr>
+                  <td>
+                    <code>{path}</code>
+                    {isRequired && <small> required</small>}
+                  </td>
+                  <td>
+                    <Type schema={field} />
+                  </td>
+                  <td>{field.description !== undefined && <Prose text={field.description} />}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
+      )}
+    </>
+  )
+}
+
+interface Field {
+  path: string
+  field: JsonSchema
+  isRequired: boolean
+}
+
+function fieldsOf({ properties = {}, required }: JsonSchema, parent = ''): Field[] {
+  const needed = Array.isArray(required) ? required : []
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const path = parent + name
+    const within = field.items ? fieldsOf(field.items, `${path}[].`) : fieldsOf(field, `${path}.`)
+    return [{ path, field, isRequired: needed.includes(name) }, ...within]
+  })
+}
+
+/** The type of a field, with its values and bounds. */
+export function Type({ schema }: { schema: JsonSchema }) {
+  const name = nameOf(schema)
+  if (name !== '') return <a href={`#${schemaId(name)}`}>{name}</a>
+  const bounds = boundsOf(schema)
+  return (
+    <>
+      {schema.enum ? schema.enum.map(valueIn) : [schema.type ?? 'any'].flat().join(' or ')}
+      {schema.format !== undefined && ` (${schema.format})`}
+      {schema.items && (
+        <>
+          {' of '}
+          <Type schema={schema.items} />
+        </>
+      )}
+      {bounds !== '' && `, ${bounds}`}
+    </>
+  )
+}
+
+const valueIn = (value: unknown, index: number) => (
+  <>
+    {index > 0 && ', '}
+    <code>{String(value)}</code>
+  </>
+)
+
+function boundsOf(schema: JsonSchema): string {
+  const between = (least: unknown, most: unknown, unit: string) => {
+    if (least === undefined && most === undefined) return []
+    if (most === undefined) return [`at least ${least}${unit}`]
+    return [least === undefined ? `at most ${most}${unit}` : `${least} to ${most}${unit}`]
+  }
+  return [
+    ...between(schema.minLength, schema.maxLength, ' characters'),
+    ...between(schema.minItems, schema.maxItems, ' items'),
+    ...between(schema.minimum, schema.maximum, ''),
+  ].join(', ')
+}
+
+/** What may be wider than a phone's screen. It can be scrolled by keyboard. */
+export function Scroll({ label, children }: { label: string; children: unknown }) {
+  return (
+    <section class="scroll" tabindex={0} aria-label={label}>
+      {children}
+    </section>
+  )
+}
