@@ -14,17 +14,19 @@ const pageSize = 1000
 const failWaitingStatement = failQueued(
   'fail_waiting_of_deleted',
   'Fails the waiting sends of deleted channels.',
-  `'${ownReasons.channelDeleted}'`,
-  sqlText`
-    channel_id = any(array(
-      select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))`,
+  {
+    failure: `'${ownReasons.channelDeleted}'`,
+    which: sqlText`
+      s.channel_id = any(array(
+        select id from channels where deleted_at is not null and ($2::uuid is null or id = $2)))`,
+  },
 )
 
 /**
  * Fails waiting sends of deleted channels: sends that were accepted while their channel was being deleted, and sends that went
  * back to the queue since.
  */
-export const failSendsOfDeletedChannels = (db: Database, limit: number): Promise<string[]> =>
+export const failSendsOfDeletedChannels = (db: Database, limit: number) =>
   failWaitingStatement(db, [limit, null])
 
 /**

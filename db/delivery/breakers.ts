@@ -1,7 +1,7 @@
 import { breakerFirstSeconds, breakerLongestSeconds } from '../../src/core/delivery-times.ts'
 import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
-import { failQueued } from './fail-queued.ts'
+import { type FailedSend, failQueued } from './fail-queued.ts'
 
 const opening = (table: 'channels' | 'endpoints') => sqlText`
     update ${table}
@@ -77,19 +77,21 @@ export async function allowNextProbe(db: Database, channelId: string): Promise<v
 const failWaitingStatement = failQueued(
   'fail_waiting',
   'Fails sends of a channel that have been due for too long while its provider kept failing.',
-  '$4',
-  sqlText`
-    channel_id = $2
-    and next_attempt_at < clock_timestamp() - $3 * interval '1 s'
-    and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)`,
-  '; $2: the channel; $3: how many seconds are too long; $4: the reason',
+  {
+    failure: '$4::text',
+    which: sqlText`
+      s.channel_id = $2
+      and s.next_attempt_at < clock_timestamp() - $3 * interval '1 s'
+      and (select breaker_opened_at < clock_timestamp() - $3 * interval '1 s' from channels where id = $2)`,
+    parameters: '; $2: the channel; $3: how many seconds are too long; $4: the reason',
+  },
 )
 
 /** Fails those of a channel's sends that have been due for longer than this, if its breaker has been open for longer too. */
 export function failWaiting(
   db: Database,
   which: { channelId: string; longerThanSeconds: number; reason: string; limit: number },
-): Promise<string[]> {
+): Promise<FailedSend[]> {
   const { channelId, longerThanSeconds, reason, limit } = which
   return failWaitingStatement(db, [limit, channelId, longerThanSeconds, reason])
 }

@@ -1,4 +1,13 @@
-import { isBehind, isDue, isExpired, isHeld, isLimited, isQueued, permitInMs } from '../claim-rule.ts'
+import {
+  isBehind,
+  isDue,
+  isExpired,
+  isHeld,
+  isLimited,
+  isQueued,
+  isSuppressed,
+  permitInMs,
+} from '../claim-rule.ts'
 import type { Database } from '../client.ts'
 import { isGiven, prepared, sqlText } from '../statement.ts'
 
@@ -9,6 +18,8 @@ export interface Refusal {
   dueInMs: number | null
   /** Whether it has ended, or waits for an earlier send of its lane. Then the lane's head has to be looked up. */
   wakesLaneHead: boolean
+  /** Whether its contact is suppressed, so that it has to fail. */
+  isSuppressed: boolean
   /** The limited channel if it waits for a permit. */
   waitsForPermitOf: string | null
 }
@@ -23,7 +34,9 @@ const refusalsStatement = prepared<Refusal>(
   'refusals',
   'Finds why sends could not be claimed, and when they can be.',
   sqlText`
+    -- $1: the sends; $2: the key of the hashes of erased contacts.
     select s.request_id as "requestId",
+           ${isQueued} and ${isSuppressed('$2::bytea')} as "isSuppressed",
            s.finished_at is not null or (${isQueued} and ${isBehind}) as "wakesLaneHead",
            case when ${needsOnlyTime} then
              ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
@@ -43,6 +56,10 @@ const refusalsStatement = prepared<Refusal>(
 )
 
 /** Why sends can't be claimed. Unknown sends are missing from the result. */
-export function findRefusals(db: Database, requestIds: readonly string[]): Promise<Refusal[]> {
-  return refusalsStatement(db, [requestIds])
+export function findRefusals(
+  db: Database,
+  requestIds: readonly string[],
+  suppressionKey: Buffer,
+): Promise<Refusal[]> {
+  return refusalsStatement(db, [requestIds, suppressionKey])
 }
