@@ -21,7 +21,7 @@ import {
   receiptKey,
 } from './receipt-rule.ts'
 import { isGiven, isOneOf, prepared, sqlText } from './statement.ts'
-import { isErased, redactedFields } from './support/erase.ts'
+import { isErased, redactedFields } from './upkeep/erase.ts'
 
 /** A receipt, as the statement takes it. */
 export interface ReceiptRow {

@@ -10,22 +10,12 @@ import { healthNoter } from './callbacks/note-health.ts'
 import { tryRecorder } from './callbacks/record-try.ts'
 import type { SendsFirst } from './callbacks/sends-first.ts'
 import type { HttpClient } from './providers/http.ts'
+import type { CallBack } from './queue/endpoint-queues.ts'
 import type { Heartbeat } from './upkeep/heartbeat.ts'
 import { type WorkerTimes, workerTimes } from './worker-times.ts'
 
 /** Calls at a time of an endpoint that isn't in slow start. */
 export const callsAtATime = 4
-
-/** What the queues of endpoints need of the rest of the worker. */
-export interface CallBack {
-  /** Calls an endpoint with what is due: once, if it is in slow start. Resolves when all that it began is recorded. */
-  advance(endpointId: string, isInSlowStart: boolean): Promise<void>
-  /** The claims of this worker. */
-  claimIds(): string[]
-  callsInFlight(): number
-  /** Begins no further call. */
-  stop(): void
-}
 
 /**
  * Calls endpoints with the callbacks that are due. The order is a promise (docs/reference/callbacks.md): the claim is committed before the first call,

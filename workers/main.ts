@@ -9,7 +9,7 @@ import { readSettings } from '../src/platform/settings.ts'
 import { checkDatabase, checkRedis } from '../src/platform/start-check.ts'
 import { ShardsInForce } from '../src/queue/shards-in-force.ts'
 import { openRuntime } from '../src/runtime.ts'
-import { WakeUpFlow } from './upkeep/wake-up-flow.ts'
+import { WakeUpFlow } from './queue/wake-up-flow.ts'
 import { startWorker } from './worker.ts'
 
 await runProcess(async () => {

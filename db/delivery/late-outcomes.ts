@@ -4,7 +4,7 @@ import { oneChange } from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
 import { attemptsToEvents, endOf } from '../event-sql.ts'
 import { namedParameters, prepared, sqlText } from '../statement.ts'
-import { isErased, redactedFields } from '../support/erase.ts'
+import { isErased, redactedFields } from '../upkeep/erase.ts'
 import { claimIsLost, lossInRow, startInRow } from './attempt-in-row.ts'
 import { changeState, theirEndpoints } from './change-state.ts'
 

@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq'
-import { type Backlog, readBacklog } from '../../db/support/backlog.ts'
+import { type Backlog, readBacklog } from '../../db/sends/backlog.ts'
 import { providerNames } from '../core/providers/index.ts'
 import { Deadline } from '../platform/deadline.ts'
 import { logWarning } from '../platform/logger.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Database } from '../../db/client.ts'
-import { cancelSend } from '../../db/support/cancel.ts'
+import { cancelSend } from '../../db/sends/cancel.ts'
 import { canBeRecordId } from '../core/record-id.ts'
 import { type Answerer, CliError } from './answer.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { eraseContact } from '../../db/support/erase.ts'
+import { eraseContact } from '../../db/upkeep/erase.ts'
 import { anyContact, type ContactType } from '../core/contact.ts'
 import type { Answerer } from './answer.ts'
 import { contact, existingAccount } from './arguments.ts'

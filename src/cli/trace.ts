@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { Database } from '../../db/client.ts'
-import { findExplanation } from '../../db/support/explanation.ts'
+import { findExplanation } from '../../db/sends/explanation.ts'
 import { type Explanation, type ExplanationEntry, explain } from '../core/explanation/explain.ts'
 import { explainUnknownId, findRequestId } from '../core/request-id.ts'
 import { buildTimeline, type Timeline } from '../core/timeline.ts'

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
  * How long a provider can fetch the media. It fetches after accepting the message, so the media is kept at least this long
- * after the end of its send (db/support/retention.ts).
+ * after the end of its send (db/upkeep/retention.ts).
  */
 export const mediaLinkMs = 3_600_000
 

@@ -1,7 +1,7 @@
 import { asc, eq, inArray } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { media, sends } from '../../db/schema.ts'
-import { replaySends } from '../../db/support/replay-sets.ts'
+import { replaySends } from '../../db/sends/replay-sets.ts'
 import { buildSendRow, namesOf, rowOf, timelineOf } from '../support/attempts.ts'
 import { type Account, buildAccount, buildChannel } from '../support/builders.ts'
 import { runCli } from '../support/cli.ts'

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import { sends } from '../../db/schema.ts'
-import { replaySends, tryReplay } from '../../db/support/replay-sets.ts'
+import { replaySends, tryReplay } from '../../db/sends/replay-sets.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import {
   attemptedSend,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { updateChannel } from '../../db/accounts/channels.ts'
 import type { Database } from '../../db/client.ts'
 import { sends } from '../../db/schema.ts'
-import { replaySend } from '../../db/support/replays.ts'
+import { replaySend } from '../../db/sends/replays.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import type { Timeline } from '../../src/core/timeline.ts'
 import {

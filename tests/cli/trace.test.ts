@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { channels } from '../../db/schema.ts'
-import { findExplanation } from '../../db/support/explanation.ts'
+import { findExplanation } from '../../db/sends/explanation.ts'
 import { explain } from '../../src/core/explanation/explain.ts'
 import { buildTimeline } from '../../src/core/timeline.ts'
 import { insertBatch, laneOf } from '../support/batches.ts'

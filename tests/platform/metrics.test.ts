@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { replaySend } from '../../db/support/replays.ts'
+import { replaySend } from '../../db/sends/replays.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import { createRedisBreaker } from '../../src/platform/redis-breaker.ts'
 import { scrape } from '../../src/platform/scrape.ts'

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { resumeChannel } from '../../db/accounts/channels.ts'
 import { recordReceipts } from '../../db/receipts.ts'
-import { cancelSend } from '../../db/support/cancel.ts'
-import { eraseSends } from '../../db/support/erase.ts'
-import { replaySend } from '../../db/support/replays.ts'
+import { cancelSend } from '../../db/sends/cancel.ts'
+import { replaySend } from '../../db/sends/replays.ts'
+import { eraseSends } from '../../db/upkeep/erase.ts'
 import type { AttemptOutcome } from '../../src/core/outcome.ts'
 import type { ReceiptKind } from '../../src/core/receipt.ts'
 import {

@@ -1,6 +1,6 @@
 import type { MediaFetcher } from '../../workers/providers/media-fetcher.ts'
+import type { Moved } from '../../workers/providers/time-limit.ts'
 import { openMediaMemory } from '../../workers/sends/dispatch/media-memory.ts'
-import type { Moved } from '../../workers/sends/dispatch/time-limit.ts'
 
 /** A fetcher with a worker's memory budget, whose content is no longer needed as soon as it has come. */
 export function withMemory(fetcher: MediaFetcher, budget = openMediaMemory()) {

@@ -1,10 +1,10 @@
 import { openRuntime } from '../../src/runtime.ts'
 import { deliverer } from '../../workers/deliver.ts'
-import { InFlight } from '../../workers/in-flight.ts'
 import { openProviders } from '../../workers/providers/index.ts'
-import { startQueueWorker } from '../../workers/queue-worker.ts'
+import { InFlight } from '../../workers/queue/in-flight.ts'
+import { faultsOfShards } from '../../workers/queue/queue-faults.ts'
+import { startQueueWorker } from '../../workers/queue/queue-worker.ts'
 import { permitGranter } from '../../workers/sends/claim/permits.ts'
-import { faultsOfShards } from '../../workers/upkeep/queue-faults.ts'
 import { livingWorker } from './living-worker.ts'
 import type { TestService } from './service.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { replaySend } from '../../db/support/replays.ts'
+import { replaySend } from '../../db/sends/replays.ts'
 import { beginAttempt, endAttempt, loseAttempt, rowOf, sweepOnce } from '../support/attempts.ts'
 import { acceptBatch, type BatchedSend, insertBatch, laneOf } from '../support/batches.ts'
 import { newContact } from '../support/builders.ts'

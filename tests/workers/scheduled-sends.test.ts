@@ -5,9 +5,9 @@ import { updateChannel } from '../../db/accounts/channels.ts'
 import { moveDueSends } from '../../db/admission/scheduled-sends.ts'
 import { connectDatabase } from '../../db/client.ts'
 import { scheduledSends } from '../../db/schema.ts'
-import { readBacklog } from '../../db/support/backlog.ts'
-import { eraseContact } from '../../db/support/erase.ts'
-import { searchSends } from '../../db/support/search.ts'
+import { readBacklog } from '../../db/sends/backlog.ts'
+import { searchSends } from '../../db/sends/search.ts'
+import { eraseContact } from '../../db/upkeep/erase.ts'
 import { namesOf, received, rowOf, timelineOf } from '../support/attempts.ts'
 import {
   type Account,

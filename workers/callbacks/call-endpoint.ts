@@ -8,7 +8,7 @@ import type { Needs } from '../../src/runtime.ts'
 import type { HttpClient, HttpResult } from '../providers/http.ts'
 import { retryAfterMs } from '../providers/retry-wait.ts'
 import { signatureHeaders } from '../providers/standard-webhooks.ts'
-import { withinTimeLimit } from '../sends/dispatch/time-limit.ts'
+import { withinTimeLimit } from '../providers/time-limit.ts'
 
 const noAnswer: HttpResult = { kind: 'maybe_sent', reason: 'no whole answer in time' }
 

@@ -6,8 +6,8 @@ import {
 } from '../../db/callbacks/endpoint-claims.ts'
 import { isRowFault } from '../../db/errors.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../src/runtime.ts'
-import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { SendsFirst } from './sends-first.ts'
 
 const maxClaimsPerFlush = 100

@@ -3,9 +3,9 @@ import { noteEndpointAnswers, noteEndpointFailure } from '../../db/callbacks/end
 import { openEndpointBreaker } from '../../db/delivery/breakers.ts'
 import { type CallbackAnswer, type CallbackVerdict, decideCallback } from '../../src/core/callback-outcome.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../src/runtime.ts'
-import { FailureStreaks } from '../failure-streaks.ts'
-import { retryUntilAvailable } from '../retry-until-available.ts'
+import { FailureStreaks } from '../providers/failure-streaks.ts'
 import type { WorkerTimes } from '../worker-times.ts'
 
 const maxAnswersPerFlush = 200

@@ -3,8 +3,8 @@ import { type RecordedTry, recordTries, type TryRow } from '../../db/callbacks/r
 import { isRowFault } from '../../db/errors.ts'
 import type { CallbackAnswer, CallbackVerdict } from '../../src/core/callback-outcome.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../src/runtime.ts'
-import { retryUntilAvailable } from '../retry-until-available.ts'
 
 const maxTriesPerFlush = 200
 

@@ -1,4 +1,4 @@
-import type { InFlight } from '../in-flight.ts'
+import type { InFlight } from '../queue/in-flight.ts'
 
 const lookEveryMs = 1000
 const busyShare = 0.8

@@ -1,4 +1,4 @@
-import type { Moved } from '../sends/dispatch/time-limit.ts'
+import type { Moved } from './time-limit.ts'
 
 /**
  * A request body. What it is made of is in memory before the call begins, and its length is declared, so that the server notices

@@ -6,9 +6,9 @@ import {
   guardedConnector,
 } from '../../src/platform/guarded-connector.ts'
 import { version } from '../../src/platform/version.ts'
-import type { Moved } from '../sends/dispatch/time-limit.ts'
 import { bodyInPieces, type HttpBody, lengthOf } from './body-pieces.ts'
 import { describeFailure, maxAnswerBytes } from './failure-reasons.ts'
+import type { Moved } from './time-limit.ts'
 
 export interface HttpRequest {
   /** Valid, http or https, without user info. */

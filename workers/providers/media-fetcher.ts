@@ -7,7 +7,6 @@ import {
 } from '../../src/platform/guarded-connector.ts'
 import type { Reservation } from '../../src/platform/memory-budget.ts'
 import { NotAcquired } from '../../src/platform/semaphore.ts'
-import type { Moved } from '../sends/dispatch/time-limit.ts'
 import { describeFailure } from './failure-reasons.ts'
 import { userAgent } from './http.ts'
 import {
@@ -20,6 +19,7 @@ import {
   tooLarge,
   whyUnusable,
 } from './media-answer.ts'
+import type { Moved } from './time-limit.ts'
 
 export interface MediaLink {
   url: string

@@ -1,8 +1,8 @@
 import type { Contact } from '../../src/core/contact.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
-import type { Moved } from '../sends/dispatch/time-limit.ts'
 import type { MediaFetcher } from './media-fetcher.ts'
+import type { Moved } from './time-limit.ts'
 
 /** A provider's input: one attempt at a send. */
 export interface Delivery<Config> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../db/client.ts'
 import { isNotConnected, isUnavailable } from '../../db/errors.ts'
-import { keepSandboxMessage } from '../../db/support/sandbox-messages.ts'
+import { keepSandboxMessage } from '../../db/sends/sandbox-messages.ts'
 import type { ContactType } from '../../src/core/contact.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { DeliveryState } from '../../src/core/receipt.ts'

@@ -4,9 +4,9 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { domainOf, parseMailbox } from '../../src/core/mailbox.ts'
 import type { SmtpConfig } from '../../src/core/providers/smtp.ts'
 import { isLoopback } from '../../src/core/public-address.ts'
-import type { Moved } from '../sends/dispatch/time-limit.ts'
 import { leave, type OpenConnection, type SmtpConnections } from './smtp-connections.ts'
 import type { Mail } from './smtp-mail.ts'
+import type { Moved } from './time-limit.ts'
 
 /** The step of a session at which the server refused. */
 export type Step = 'connection' | 'tls' | 'login' | 'sender' | 'recipient' | 'content'

@@ -3,12 +3,12 @@ import type { MediaDescription, Message, TemplateMessage } from '../../src/core/
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { WhatsAppCloudConfig } from '../../src/core/providers/whatsapp-cloud.ts'
 import { filledTemplate } from '../../src/core/providers/whatsapp-cloud-template.ts'
-import type { Moved } from '../sends/dispatch/time-limit.ts'
 import { type HttpAnswer, type HttpClient, type HttpRequest, unanswered } from './http.ts'
 import { jsonFieldsOf } from './json-fields.ts'
 import { multipartForm } from './multipart.ts'
 import type { Delivery, Provider } from './provider.ts'
 import { isSuccess } from './status-failures.ts'
+import type { Moved } from './time-limit.ts'
 import { refusal } from './whatsapp-cloud-errors.ts'
 
 type WhatsAppDelivery = Delivery<WhatsAppCloudConfig>

@@ -5,13 +5,13 @@ import { isRowFault } from '../../db/errors.ts'
 import { suppressionKey as keyFrom } from '../../src/core/suppression.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch, type MicroBatchOptions } from '../../src/platform/micro-batch.ts'
+import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../src/runtime.ts'
-import { retryUntilAvailable } from '../retry-until-available.ts'
-import { type QueueKind, type Slot, unlimitedSlot } from '../slots.ts'
+import type { NextWakeUp } from '../queue/queue-worker.ts'
+import { type QueueKind, type Slot, unlimitedSlot } from '../queue/slots.ts'
 import type { Permits } from './claim/permits.ts'
 import { suppressedFailer } from './claim/suppressed.ts'
-import type { NextWakeUp, OwnSend } from './send-states.ts'
-import type { Queues } from './wake-next/wake.ts'
+import type { OwnSend } from './send-states.ts'
 
 const maxSendsPerClaim = 200
 
@@ -35,7 +35,7 @@ type ClaimResult = { send?: OwnSend; refusal?: Refusal }
  * isn't due yet, its wake-up is delayed until then. If its contact is suppressed, it fails.
  */
 export function claimer(
-  runtime: Queues & Needs<'db' | 'log' | 'metrics', 'API_KEY_PEPPER'>,
+  runtime: Needs<'db' | 'log' | 'metrics', 'API_KEY_PEPPER'>,
   worker: string,
   permits: Pick<Permits, 'request'>,
 ) {

@@ -2,8 +2,8 @@ import { type Entered, type Entry, enterConversations } from '../../db/delivery/
 import { isRowFault } from '../../db/errors.ts'
 import { logEvent } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import { retryUntilAvailable } from '../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../src/runtime.ts'
-import { retryUntilAvailable } from '../retry-until-available.ts'
 import type { EnteredSend, OwnSend } from './send-states.ts'
 
 const maxSendsPerEntry = 200

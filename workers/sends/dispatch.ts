@@ -5,15 +5,14 @@ import type { Reservation } from '../../src/platform/memory-budget.ts'
 import type { Needs } from '../../src/runtime.ts'
 import type { Providers } from '../providers/index.ts'
 import type { Delivery } from '../providers/provider.ts'
-import { type Slot, unlimitedSlot } from '../slots.ts'
-import { traceCall } from '../trace-attempt.ts'
-import type { Heartbeat } from '../upkeep/heartbeat.ts'
+import { type Moved, withinTimeLimit } from '../providers/time-limit.ts'
+import { type Slot, unlimitedSlot } from '../queue/slots.ts'
 import { linkedMediaFetcher } from './dispatch/fetch-media.ts'
 import { openMediaMemory } from './dispatch/media-memory.ts'
 import { deliveryPreparer } from './dispatch/prepare-delivery.ts'
 import { PutOffs } from './dispatch/put-off.ts'
-import { type Moved, withinTimeLimit } from './dispatch/time-limit.ts'
 import type { EnteredSend, TimedOutcome } from './send-states.ts'
+import { traceCall } from './trace-attempt.ts'
 
 /** The send needs another permit. It keeps its due time: with a new one, it would wait behind all sends that fell due meanwhile. */
 export const tooLate: AttemptOutcome = {
@@ -55,7 +54,7 @@ export function dispatcher(
     | 'DATABASE_POOL_SIZE'
   >,
   providers: Providers,
-  heartbeat: Pick<Heartbeat, 'holdsLease'>,
+  heartbeat: { holdsLease(): boolean },
   mediaMemory = openMediaMemory(),
 ) {
   const { settings, log, metrics } = runtime

@@ -27,11 +27,3 @@ export interface RecordedOutcome {
   /** The endpoints that get a callback about it, and may be called now. */
   endpointsToWake: readonly string[]
 }
-
-/** What the queue worker does after processing a wake-up. */
-export interface NextWakeUp {
-  /** Delay until the send's next wake-up; undefined if there is nothing left to do for it now. */
-  wakeInMs?: number | undefined
-  /** Whether to look for the head of the send's lane, and wake it, when this wake-up has left the queue. */
-  wakesLaneHead?: boolean
-}

@@ -1,13 +1,13 @@
 import { logFault } from '../../src/platform/logger.ts'
 import { endpointWaker } from '../../src/queue/wake-endpoints.ts'
 import type { Needs } from '../../src/runtime.ts'
-import type { RetrySettings } from '../retry-delays.ts'
+import type { RetrySettings } from '../providers/retry-delays.ts'
+import type { Queues } from '../queue/wake.ts'
+import { laneWaker } from '../queue/wake-lane.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import type { Permits } from './claim/permits.ts'
 import type { RecordedOutcome } from './send-states.ts'
 import { channelBreakers } from './wake-next/breaker.ts'
-import type { Queues } from './wake-next/wake.ts'
-import { laneWaker } from './wake-next/wake-lane.ts'
 
 /**
  * Wakes the endpoints that get a callback about this attempt, and the sends that waited for it: for the breaker of its channel, for its

@@ -1,8 +1,8 @@
 import type { RecordedSend } from '../../db/admission/accepts.ts'
 import { moveDueSends, nextDueInMs } from '../../db/admission/scheduled-sends.ts'
 import type { Needs } from '../../src/runtime.ts'
-import { type Queues, tolerantWaker } from '../sends/wake-next/wake.ts'
-import { laneWaker } from '../sends/wake-next/wake-lane.ts'
+import { type Queues, tolerantWaker } from '../queue/wake.ts'
+import { laneWaker } from '../queue/wake-lane.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 

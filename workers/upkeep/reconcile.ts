@@ -8,11 +8,11 @@ import type { WakeUp } from '../../src/core/send-job.ts'
 import { logWarningOnceAMinute } from '../../src/platform/logger.ts'
 import { restoreOnShards, type Shard } from '../../src/queue/shard.ts'
 import type { Needs } from '../../src/runtime.ts'
+import type { Queues } from '../queue/wake.ts'
+import { WakeUpFlow } from '../queue/wake-up-flow.ts'
 import type { Permits } from '../sends/claim/permits.ts'
-import type { Queues } from '../sends/wake-next/wake.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
-import { WakeUpFlow } from './wake-up-flow.ts'
 
 /** Limit of sends looked at in one pass, over all channels. Each channel gets at least `fewestPerChannel` of them. */
 export const sendsPerPass = 10_000

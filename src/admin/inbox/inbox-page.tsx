@@ -1,4 +1,4 @@
-import type { ReceivedMessage } from '../../../db/support/sandbox-messages.ts'
+import type { ReceivedMessage } from '../../../db/sends/sandbox-messages.ts'
 import { maskContact } from '../../core/contact.ts'
 import { Moment } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'

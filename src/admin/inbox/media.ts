@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { findSandboxMedia } from '../../../db/support/sandbox-messages.ts'
+import { findSandboxMedia } from '../../../db/sends/sandbox-messages.ts'
 import { contentTypeAs, recognise } from '../../core/media-content.ts'
 import type { MediaDescription, MediaType } from '../../core/message.ts'
 import { canBeRecordId } from '../../core/record-id.ts'

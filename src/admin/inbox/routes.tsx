@@ -1,4 +1,4 @@
-import { listSandboxMessages } from '../../../db/support/sandbox-messages.ts'
+import { listSandboxMessages } from '../../../db/sends/sandbox-messages.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { InboxPage, type ShownMessage } from './inbox-page.tsx'

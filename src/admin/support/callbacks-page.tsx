@@ -1,5 +1,5 @@
 import { findCallbacksOfSend, type ShownCallback } from '../../../db/callbacks/shown-callbacks.ts'
-import { findSend } from '../../../db/support/sends.ts'
+import { findSend } from '../../../db/sends/sends.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { CallbackTable } from '../endpoints/callback-table.tsx'

@@ -1,5 +1,5 @@
-import { cancelSend } from '../../../db/support/cancel.ts'
-import { findSend } from '../../../db/support/sends.ts'
+import { cancelSend } from '../../../db/sends/cancel.ts'
+import { findSend } from '../../../db/sends/sends.ts'
 import { maskContact } from '../../core/contact.ts'
 import { mayHaveGotThrough } from '../../core/explanation/explain.ts'
 import { canBeRecordId } from '../../core/record-id.ts'

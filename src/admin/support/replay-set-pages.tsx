@@ -1,4 +1,4 @@
-import type { ReplayedSet, ReplaySet, Trial } from '../../../db/support/replay-sets.ts'
+import type { ReplayedSet, ReplaySet, Trial } from '../../../db/sends/replay-sets.ts'
 import { Layout } from '../layout.tsx'
 import { type SearchInput, searchLink, shareable } from './search-form.ts'
 

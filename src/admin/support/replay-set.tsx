@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import { findChannelIds } from '../../../db/accounts/channels.ts'
 import { databaseNow } from '../../../db/clock.ts'
-import { type ReplaySet, replaySends, tryReplay } from '../../../db/support/replay-sets.ts'
-import { defaultReplayLimit as limit, replaysPerSecond } from '../../../db/support/replays.ts'
+import { type ReplaySet, replaySends, tryReplay } from '../../../db/sends/replay-sets.ts'
+import { defaultReplayLimit as limit, replaysPerSecond } from '../../../db/sends/replays.ts'
 import { isStorable } from '../../core/characters.ts'
 import { type AdminApp, type AdminRuntime, factory } from '../context.ts'
 import { PageError } from '../errors.tsx'
@@ -13,7 +13,7 @@ import { readSearchForm, type SearchInput, searchInputIn } from './search-form.t
 const longestReason = 500
 
 /**
- * Replays the sends of a search, by the rules of the command `replay` (db/support/replay-sets.ts). The first form shows which
+ * Replays the sends of a search, by the rules of the command `replay` (db/sends/replay-sets.ts). The first form shows which
  * sends would be replayed and which left out; the second one replays exactly those.
  */
 export function replaySet({ db, log }: AdminRuntime): AdminApp {

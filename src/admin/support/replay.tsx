@@ -1,6 +1,6 @@
 import { findProvider } from '../../../db/accounts/channels.ts'
-import { replaySend } from '../../../db/support/replays.ts'
-import { findSend } from '../../../db/support/sends.ts'
+import { replaySend } from '../../../db/sends/replays.ts'
+import { findSend } from '../../../db/sends/sends.ts'
 import { maskContact } from '../../core/contact.ts'
 import { mayHaveGotThrough } from '../../core/explanation/explain.ts'
 import { ownReasons } from '../../core/own-reasons.ts'

@@ -1,4 +1,4 @@
-import type { FoundSend, SearchPage as Page } from '../../../db/support/search.ts'
+import type { FoundSend, SearchPage as Page } from '../../../db/sends/search.ts'
 import { maskContact } from '../../core/contact.ts'
 import { Moment, State, stateWords } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'

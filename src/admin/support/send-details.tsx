@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx'
-import type { SendContext } from '../../../db/support/send-context.ts'
+import type { SendContext } from '../../../db/sends/send-context.ts'
 import type { SendFacts } from '../../core/explanation/explain.ts'
 import type { Timeline } from '../../core/timeline.ts'
 import { Moment } from '../inline-elements.tsx'

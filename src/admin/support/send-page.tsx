@@ -1,4 +1,4 @@
-import type { SendContext } from '../../../db/support/send-context.ts'
+import type { SendContext } from '../../../db/sends/send-context.ts'
 import {
   type Advice,
   type Explanation,

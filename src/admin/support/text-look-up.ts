@@ -1,5 +1,5 @@
 import type { Database } from '../../../db/client.ts'
-import { type SearchPage, searchSends } from '../../../db/support/search.ts'
+import { type SearchPage, searchSends } from '../../../db/sends/search.ts'
 import { readSearchForm, type SearchInput } from './search-form.ts'
 
 export interface LookedUp {

@@ -1,4 +1,4 @@
-import { maxLookedAt, type SearchPage as Page } from '../../../db/support/search.ts'
+import { maxLookedAt, type SearchPage as Page } from '../../../db/sends/search.ts'
 import type { UnknownId } from '../../core/request-id.ts'
 import { WithCommands } from '../inline-elements.tsx'
 import { Layout } from '../layout.tsx'

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import { cancelSend } from '../../../db/support/cancel.ts'
+import { cancelSend } from '../../../db/sends/cancel.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import type { SendStatus } from '../../core/timeline.ts'
 import { cancelEnd, endFollower } from '../../platform/send-end.ts'

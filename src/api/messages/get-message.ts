@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import { findSend } from '../../../db/support/sends.ts'
+import { findSend } from '../../../db/sends/sends.ts'
 import { canBeRecordId } from '../../core/record-id.ts'
 import { buildTimeline } from '../../core/timeline.ts'
 import type { Needs } from '../../runtime.ts'

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import { listSends } from '../../../db/support/list.ts'
+import { listSends } from '../../../db/sends/list.ts'
 import { type ListQuery, readListQuery, writeCursor } from '../../core/list-query.ts'
 import { summaryOf } from '../../core/timeline.ts'
 import { Semaphore } from '../../platform/semaphore.ts'

@@ -1,7 +1,7 @@
 import type { ProviderName } from '../providers/index.ts'
 import type { SendStatus } from '../timeline.ts'
 
-/** The facts that an explanation needs besides the timeline; read by `findExplanation` in db/support/explanation.ts. */
+/** The facts that an explanation needs besides the timeline; read by `findExplanation` in db/sends/explanation.ts. */
 export interface SendFacts {
   /** PostgreSQL's time, like the times of the timeline. */
   now: Date

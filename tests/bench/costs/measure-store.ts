@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { retentionTrims } from '../../../db/support/retention.ts'
+import { retentionTrims } from '../../../db/upkeep/retention.ts'
 import { pageSize } from '../../../workers/upkeep/sweep.ts'
 import { nowMs } from '../clock.ts'
 import { cpuSecondsOf, parentOf } from '../cpu-time.ts'

@@ -33,7 +33,7 @@ test('docs/explanation/wake-ups.md names each file that wakes sends or endpoints
   const ways =
     /\b(?:addWakeUps|restore(?:Endpoints)?OnShards|(?:tolerant|lane|laneHead|endpoint)Waker|wake)\(\w/
   /** By which the others do it. */
-  const means = /^src\/queue\/|^workers\/sends\/wake-next\/wake/
+  const means = /^src\/queue\/|^workers\/queue\/wake(-lane)?\./
   const waking = ['src', 'workers']
     .flatMap(sourcesOf)
     .filter(({ path, source }) => ways.test(source) && !means.test(path))

@@ -31,6 +31,22 @@ const refused: [string, string][] = [
   ['workers/planted.ts', '../src/api/errors.ts'],
   ['workers/planted.ts', './main.ts'],
   ['workers/providers/planted.ts', '../../src/api/errors.ts'],
+  ['workers/upkeep/planted.ts', '../deliver.ts'],
+  ['workers/upkeep/planted.ts', '../../src/api/errors.ts'],
+  ['workers/sends/planted.ts', '../deliver.ts'],
+  ['workers/sends/planted.ts', '../upkeep/heartbeat.ts'],
+  ['workers/sends/claim/planted.ts', '../../upkeep/heartbeat.ts'],
+  ['workers/sends/planted.ts', '../callbacks/record-try.ts'],
+  ['workers/callbacks/planted.ts', '../call-back.ts'],
+  ['workers/callbacks/planted.ts', '../sends/dispatch.ts'],
+  ['workers/callbacks/planted.ts', '../upkeep/periodic-task.ts'],
+  ['workers/queue/planted.ts', '../call-back.ts'],
+  ['workers/queue/planted.ts', '../sends/send-states.ts'],
+  ['workers/queue/planted.ts', '../callbacks/sends-first.ts'],
+  ['workers/queue/planted.ts', '../upkeep/periodic-task.ts'],
+  ['workers/queue/planted.ts', '../providers/http.ts'],
+  ['workers/providers/planted.ts', '../sends/dispatch.ts'],
+  ['workers/providers/planted.ts', '../queue/slots.ts'],
 ]
 
 const allowed: [string, string][] = [
@@ -39,6 +55,12 @@ const allowed: [string, string][] = [
   ['src/api/planted.ts', '../platform/settings.ts'],
   ['src/admin/planted.tsx', '../platform/settings.ts'],
   ['workers/planted.ts', '../db/client.ts'],
+  ['workers/upkeep/planted.ts', '../sends/claim/permits.ts'],
+  ['workers/sends/planted.ts', '../queue/slots.ts'],
+  ['workers/sends/claim/planted.ts', '../../../src/queue/queue.ts'],
+  ['workers/sends/planted.ts', '../../db/callbacks/new-callbacks.ts'],
+  ['workers/callbacks/planted.ts', '../../db/sends/sends.ts'],
+  ['workers/queue/planted.ts', '../../src/queue/queue.ts'],
 ]
 
 /** A file of its own for each import. */

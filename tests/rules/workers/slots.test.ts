@@ -1,7 +1,7 @@
 import { setImmediate as endOfTick } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { maxWork, minWork, raisedBy } from '../../../workers/overflow-limit.ts'
-import { type QueueKind, Slots } from '../../../workers/slots.ts'
+import { maxWork, minWork, raisedBy } from '../../../workers/queue/overflow-limit.ts'
+import { type QueueKind, Slots } from '../../../workers/queue/slots.ts'
 
 /** What a send does in its slot, step by step as the test wants it. */
 interface Trial {

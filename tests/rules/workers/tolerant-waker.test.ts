@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createLogger } from '../../../src/platform/logger.ts'
-import { tolerantWaker } from '../../../workers/sends/wake-next/wake.ts'
+import { tolerantWaker } from '../../../workers/queue/wake.ts'
 
 const wakeUps = [{ requestId: '01a2008f-5644-7058-8112-8a94d49971f5', overflowOf: null }]
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../../src/platform/metrics.ts'
-import { WakeUpFlow } from '../../../workers/upkeep/wake-up-flow.ts'
+import { WakeUpFlow } from '../../../workers/queue/wake-up-flow.ts'
 import { countedBy } from '../../support/scrape.ts'
 
 const stalledAfterSeconds = 0.1

@@ -4,7 +4,7 @@ import { type GrantedPermits, type GrantTimes, grantPermits } from '../../../db/
 import { ofSend } from '../../../src/platform/redis-shard.ts'
 import { isAway, restoreOnShards, type Shard } from '../../../src/queue/shard.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import type { Queues } from '../wake-next/wake.ts'
+import type { Queues } from '../../queue/wake.ts'
 
 /** Limit of the due sends that one grant looks at, however many belong to shards that are away. Of each channel, at least some. */
 export const lookedAt = 500

@@ -3,10 +3,10 @@ import { type GrantedPermits, grantPermits, type Permit } from '../../../db/deli
 import { headStartMs, noPermitsForMs, probeMarginSeconds } from '../../../src/core/delivery-times.ts'
 import { logFault } from '../../../src/platform/logger.ts'
 import { MicroBatch } from '../../../src/platform/micro-batch.ts'
+import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import { retryUntilAvailable } from '../../retry-until-available.ts'
+import { type Queues, tolerantWaker } from '../../queue/wake.ts'
 import { type WorkerTimes, workerTimes } from '../../worker-times.ts'
-import { type Queues, tolerantWaker } from '../wake-next/wake.ts'
 import { besideAway, isOneAway } from './beside-away.ts'
 import { ChannelTimers } from './channel-timers.ts'
 

@@ -11,10 +11,10 @@ import type { Needs } from '../../../src/runtime.ts'
 import { type FetchedMedia, noMemory, notInTime } from '../../providers/media-answer.ts'
 import type { MediaFetcher, MediaLink } from '../../providers/media-fetcher.ts'
 import type { Delivery, Provider } from '../../providers/provider.ts'
+import { withinTimeLimit } from '../../providers/time-limit.ts'
 import type { EnteredSend } from '../send-states.ts'
 import { isReserved } from './media-memory.ts'
 import { PutOffs } from './put-off.ts'
-import { withinTimeLimit } from './time-limit.ts'
 
 /**
  * Shares of a worker's slots that may be fetching media at the same time: for one account, and for all together. An account's

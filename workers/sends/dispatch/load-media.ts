@@ -1,9 +1,9 @@
 import { readMedia } from '../../../db/delivery/media-content.ts'
 import { longestWaitForMemoryMs } from '../../../src/core/delivery-times.ts'
 import type { Reservation } from '../../../src/platform/memory-budget.ts'
+import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import { NotAcquired, Semaphore } from '../../../src/platform/semaphore.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import { retryUntilAvailable } from '../../retry-until-available.ts'
 
 export const maxReads = 4
 

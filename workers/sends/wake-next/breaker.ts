@@ -2,15 +2,15 @@ import { allowNextProbe, closeBreaker, failWaiting, openBreaker } from '../../..
 import { leastWaitSeconds } from '../../../src/core/delivery-times.ts'
 import type { AttemptOutcome } from '../../../src/core/outcome.ts'
 import { ownReasons } from '../../../src/core/own-reasons.ts'
+import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import { noteEnd } from '../../../src/platform/send-end.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import { FailureStreaks } from '../../failure-streaks.ts'
-import { type RetrySettings, retryDelays } from '../../retry-delays.ts'
-import { retryUntilAvailable } from '../../retry-until-available.ts'
+import { FailureStreaks } from '../../providers/failure-streaks.ts'
+import { type RetrySettings, retryDelays } from '../../providers/retry-delays.ts'
+import type { Queues } from '../../queue/wake.ts'
 import { type WorkerTimes, workerTimes } from '../../worker-times.ts'
 import type { EnteredSend, TimedOutcome } from '../send-states.ts'
 import { slowStartEnder } from './slow-start.ts'
-import type { Queues } from './wake.ts'
 
 const pageSize = 1000
 

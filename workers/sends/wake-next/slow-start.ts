@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache'
 import { findWaitingOverflow, noteAnswer } from '../../../db/delivery/slow-start.ts'
 import { answersNotedEveryMs } from '../../../src/core/delivery-times.ts'
 import { logWarning } from '../../../src/platform/logger.ts'
+import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import { retryUntilAvailable } from '../../retry-until-available.ts'
-import { type Queues, wake } from './wake.ts'
+import { type Queues, wake } from '../../queue/wake.ts'
 
 const watchedChannels = 10_000
 /** Limit of the sends woken at the end of a slow start. The reconciler finds the others. */

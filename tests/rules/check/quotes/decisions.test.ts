@@ -1,7 +1,7 @@
 import { deliveryStates } from '../../../../src/core/receipt.ts'
 import { sendStatuses } from '../../../../src/core/timeline.ts'
-import * as overflowLimit from '../../../../workers/overflow-limit.ts'
-import { keptShare, maxOrdinaryWork } from '../../../../workers/slots.ts'
+import * as overflowLimit from '../../../../workers/queue/overflow-limit.ts'
+import { keptShare, maxOrdinaryWork } from '../../../../workers/queue/slots.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import { figures, percent, seconds, settings } from './quote.ts'
 

@@ -1,7 +1,7 @@
 import { quotaPerAccount, quotaPerChannel } from '../../../../db/admission/quota.ts'
 import { givesUpAfterMs } from '../../../../db/client.ts'
 import { leeway, permitsDuringSlowStart } from '../../../../db/delivery/permits.ts'
-import { replaysPerSecond } from '../../../../db/support/replays.ts'
+import { replaysPerSecond } from '../../../../db/sends/replays.ts'
 import {
   breakerFirstSeconds,
   breakerLongestSeconds,
@@ -17,14 +17,14 @@ import {
 } from '../../../../src/core/delivery-times.ts'
 import { maxMediaBytes } from '../../../../src/core/message-body.ts'
 import { lastTag } from '../../../../src/queue/fair-order.ts'
-import { failuresToOpen } from '../../../../workers/failure-streaks.ts'
-import * as overflowLimit from '../../../../workers/overflow-limit.ts'
+import { failuresToOpen } from '../../../../workers/providers/failure-streaks.ts'
+import { slowestBytesPerSecond } from '../../../../workers/providers/time-limit.ts'
+import * as overflowLimit from '../../../../workers/queue/overflow-limit.ts'
+import { keptShare, maxOrdinaryWork } from '../../../../workers/queue/slots.ts'
 import { searchAgainAfterMs } from '../../../../workers/sends/claim/beside-away.ts'
 import { lateMediaBytes, shareOfAccount, shareOfAll } from '../../../../workers/sends/dispatch/fetch-media.ts'
 import { maxReads } from '../../../../workers/sends/dispatch/load-media.ts'
 import { mediaBytesInFlight } from '../../../../workers/sends/dispatch/media-memory.ts'
-import { slowestBytesPerSecond } from '../../../../workers/sends/dispatch/time-limit.ts'
-import { keptShare, maxOrdinaryWork } from '../../../../workers/slots.ts'
 import { sendsPerPass } from '../../../../workers/upkeep/reconcile.ts'
 import { workerTimes } from '../../../../workers/worker-times.ts'
 import { figures, grouped, mebibytes, percent, seconds, settings, totalRetryDelay } from './quote.ts'

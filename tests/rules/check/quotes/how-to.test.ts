@@ -1,5 +1,5 @@
-import { replaysPerSecond } from '../../../../db/support/replays.ts'
-import { maxLookedAt, pageSize } from '../../../../db/support/search.ts'
+import { replaysPerSecond } from '../../../../db/sends/replays.ts'
+import { maxLookedAt, pageSize } from '../../../../db/sends/search.ts'
 import { refreshSeconds } from '../../../../src/admin/support/routes.tsx'
 import { figures, grouped } from './quote.ts'
 

@@ -1,7 +1,7 @@
 import { balancers } from '../../../../src/api/listen.ts'
 import { stopWithinMs } from '../../../../src/platform/process.ts'
 import { answerWithinMs } from '../../../../src/platform/readiness.ts'
-import { defaultStalledAfterSeconds } from '../../../../workers/upkeep/wake-up-flow.ts'
+import { defaultStalledAfterSeconds } from '../../../../workers/queue/wake-up-flow.ts'
 import { figures, seconds } from './quote.ts'
 
 figures('reference/processes', {

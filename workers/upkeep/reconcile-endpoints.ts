@@ -1,8 +1,8 @@
 import { findDueEndpoints } from '../../db/callbacks/due-endpoints.ts'
 import { restoreEndpointsOnShards } from '../../src/queue/shard.ts'
 import type { Needs } from '../../src/runtime.ts'
-import { type PeriodicTask, startPeriodicTask } from '../upkeep/periodic-task.ts'
 import { type WorkerTimes, workerTimes } from '../worker-times.ts'
+import { type PeriodicTask, startPeriodicTask } from './periodic-task.ts'
 
 const endpointsAtOnce = 1000
 

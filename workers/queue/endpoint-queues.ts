@@ -11,14 +11,24 @@ import { logFault, logWarningOnceAMinute } from '../../src/platform/logger.ts'
 import { MicroBatch } from '../../src/platform/micro-batch.ts'
 import { restoreEndpointsOnShards, type Shard } from '../../src/queue/shard.ts'
 import type { Needs } from '../../src/runtime.ts'
-import type { CallBack } from '../call-back.ts'
-import { closeWorkers, concurrencyOf, type QueueWorker, queueWorkerOptions } from '../close-workers.ts'
-import { InFlight } from '../in-flight.ts'
-import { SteadyWorker } from '../steady-worker.ts'
-import type { QueueFaults } from '../upkeep/queue-faults.ts'
 import type { WorkerTimes } from '../worker-times.ts'
+import { closeWorkers, concurrencyOf, type QueueWorker, queueWorkerOptions } from './close-workers.ts'
+import { InFlight } from './in-flight.ts'
+import type { QueueFaults } from './queue-faults.ts'
+import { SteadyWorker } from './steady-worker.ts'
 
 const maxLooksPerFlush = 200
+
+/** What the queues of endpoints need of the rest of the worker. */
+export interface CallBack {
+  /** Calls an endpoint with what is due: once, if it is in slow start. Resolves when all that it began is recorded. */
+  advance(endpointId: string, isInSlowStart: boolean): Promise<void>
+  /** The claims of this worker. */
+  claimIds(): string[]
+  callsInFlight(): number
+  /** Begins no further call. */
+  stop(): void
+}
 
 /** An endpoint that was advanced, and whose wake-up has left the queue. */
 interface Ended {

@@ -3,7 +3,7 @@ import { type Logger, logWarning } from '../../src/platform/logger.ts'
 import { redisAdvice } from '../../src/platform/redis-advice.ts'
 import { refusesCommand } from '../../src/platform/redis-refusal.ts'
 import type { Shard } from '../../src/queue/shard.ts'
-import { tryAgainAfterMs } from '../steady-worker.ts'
+import { tryAgainAfterMs } from './steady-worker.ts'
 
 /** After this long, a job that failed has surely left the queue, and its send may have a new one. */
 const rememberedForMs = 60_000

@@ -1,7 +1,7 @@
-import type { WakeUp } from '../../../src/core/send-job.ts'
-import { logWarningOnceAMinute } from '../../../src/platform/logger.ts'
-import { restoreOnShards } from '../../../src/queue/shard.ts'
-import type { Needs } from '../../../src/runtime.ts'
+import type { WakeUp } from '../../src/core/send-job.ts'
+import { logWarningOnceAMinute } from '../../src/platform/logger.ts'
+import { restoreOnShards } from '../../src/queue/shard.ts'
+import type { Needs } from '../../src/runtime.ts'
 
 /** The part of the runtime that waking a send needs. */
 export type Queues = Needs<'shards'>

@@ -1,20 +1,27 @@
 import { DelayedError, type Job } from 'bullmq'
-import { overflowQueueName, queueName, type SendJob, sendJobSchema } from '../src/core/send-job.ts'
-import { logFault } from '../src/platform/logger.ts'
-import type { Metrics } from '../src/platform/metrics.ts'
-import type { Shard } from '../src/queue/shard.ts'
-import type { Needs } from '../src/runtime.ts'
+import { overflowQueueName, queueName, type SendJob, sendJobSchema } from '../../src/core/send-job.ts'
+import { logFault } from '../../src/platform/logger.ts'
+import type { Metrics } from '../../src/platform/metrics.ts'
+import type { Shard } from '../../src/queue/shard.ts'
+import type { Needs } from '../../src/runtime.ts'
+import { type WorkerTimes, workerTimes } from '../worker-times.ts'
 import { closeWorkers, concurrencyOf, type QueueWorker, queueWorkerOptions } from './close-workers.ts'
 import type { InFlight } from './in-flight.ts'
-import type { NextWakeUp } from './sends/send-states.ts'
-import type { Queues } from './sends/wake-next/wake.ts'
-import { laneWaker } from './sends/wake-next/wake-lane.ts'
+import type { QueueFaults } from './queue-faults.ts'
 import { type QueueKind, type Slot, Slots } from './slots.ts'
 import { SteadyWorker } from './steady-worker.ts'
-import type { QueueFaults } from './upkeep/queue-faults.ts'
-import { type WorkerTimes, workerTimes } from './worker-times.ts'
+import type { Queues } from './wake.ts'
+import { laneWaker } from './wake-lane.ts'
 
 const wakeAfterFaultMs = 1_000
+
+/** What the queue worker does after processing a wake-up. */
+export interface NextWakeUp {
+  /** Delay until the send's next wake-up; undefined if there is nothing left to do for it now. */
+  wakeInMs?: number | undefined
+  /** Whether to look for the head of the send's lane, and wake it, when this wake-up has left the queue. */
+  wakesLaneHead?: boolean
+}
 
 /**
  * Processes wake-ups of both queues of all shards, which share the worker's slots. A wake-up whose send has to be tried later,

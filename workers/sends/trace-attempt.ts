@@ -1,9 +1,8 @@
-import { SpanKind, trace } from '@opentelemetry/api'
-import type { AttemptOutcome } from '../src/core/outcome.ts'
-import { queueName } from '../src/core/send-job.ts'
-import { failSpan, inSpan, remoteContext } from '../src/platform/tracing.ts'
-import type { HttpClient } from './providers/http.ts'
-import type { EnteredSend, OwnSend } from './sends/send-states.ts'
+import { SpanKind } from '@opentelemetry/api'
+import type { AttemptOutcome } from '../../src/core/outcome.ts'
+import { queueName } from '../../src/core/send-job.ts'
+import { failSpan, inSpan, remoteContext } from '../../src/platform/tracing.ts'
+import type { EnteredSend, OwnSend } from './send-states.ts'
 
 /** Creates a span for an attempt, from its claim to its recorded outcome, in the trace in which the send was accepted. */
 export function traceAttempt<Result>(send: OwnSend, advance: () => Promise<Result>): Promise<Result> {
@@ -56,24 +55,3 @@ const aboutSend = ({ requestId, attempt }: OwnSend) => ({
   'messaging.message.id': requestId,
   'outbound.attempt': attempt,
 })
-
-/** Adds HTTP attributes to the span of the provider's call; never the path, which may contain secrets. */
-export function traceHttp(client: HttpClient): HttpClient {
-  return {
-    ...client,
-    async post(request, signal, moved) {
-      const result = await client.post(request, signal, moved)
-      const span = trace.getActiveSpan()
-      if (!span?.isRecording()) return result
-      const { protocol, hostname, port } = new URL(request.url)
-      span.setAttributes({
-        'http.request.method': 'POST',
-        'url.scheme': protocol.slice(0, -1),
-        'server.address': hostname,
-        'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
-        ...(result.kind === 'answer' && { 'http.response.status_code': result.status }),
-      })
-      return result
-    },
-  }
-}

@@ -1,4 +1,4 @@
-import type { WakeUpFlow } from './upkeep/wake-up-flow.ts'
+import type { WakeUpFlow } from './wake-up-flow.ts'
 
 /** The sends that this worker is processing: from before their claim until their outcome is recorded. */
 export class InFlight {

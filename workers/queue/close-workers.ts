@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { leaveNothing } from '../src/queue/queue.ts'
-import type { Shard } from '../src/queue/shard.ts'
+import { leaveNothing } from '../../src/queue/queue.ts'
+import type { Shard } from '../../src/queue/shard.ts'
+import type { WorkerTimes } from '../worker-times.ts'
 import { tryAgainAfterMs } from './steady-worker.ts'
-import type { WorkerTimes } from './worker-times.ts'
 
 export interface QueueWorker {
   ready(): Promise<unknown>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isConflict, isRowFault, isUnavailable } from '../db/errors.ts'
-import { type Logger, logFault, logWarning } from '../src/platform/logger.ts'
+import { isConflict, isRowFault, isUnavailable } from '../../db/errors.ts'
+import { type Logger, logFault, logWarning } from './logger.ts'
 
 const tryAgainEveryMs = 500
 

@@ -1,7 +1,7 @@
-import type { ProviderRules } from '../src/core/provider.ts'
-import { providerRules } from '../src/core/providers/index.ts'
-import { credentialsKeys } from '../src/platform/settings.ts'
-import type { Needs } from '../src/runtime.ts'
+import type { ProviderRules } from '../../src/core/provider.ts'
+import { providerRules } from '../../src/core/providers/index.ts'
+import { credentialsKeys } from '../../src/platform/settings.ts'
+import type { Needs } from '../../src/runtime.ts'
 import { configOpener, type SealedChannel } from './open-config.ts'
 
 export type RetrySettings = 'RETRY_DELAYS_SECONDS' | 'CREDENTIALS_KEY' | 'CREDENTIALS_KEY_PREVIOUS'

@@ -1,8 +1,8 @@
-import { findReadyHeads } from '../../../db/delivery/due-sends.ts'
-import type { WakeUp } from '../../../src/core/send-job.ts'
-import { logWarningOnceAMinute } from '../../../src/platform/logger.ts'
-import { MicroBatch } from '../../../src/platform/micro-batch.ts'
-import type { Needs } from '../../../src/runtime.ts'
+import { findReadyHeads } from '../../db/delivery/due-sends.ts'
+import type { WakeUp } from '../../src/core/send-job.ts'
+import { logWarningOnceAMinute } from '../../src/platform/logger.ts'
+import { MicroBatch } from '../../src/platform/micro-batch.ts'
+import type { Needs } from '../../src/runtime.ts'
 import { type Queues, tolerantWaker } from './wake.ts'
 
 const maxSendsPerBatch = 200
