@@ -26,7 +26,9 @@ export const isReady = (at = now) => sqlText`
 
 /** As long as there is no suppression at all, they cost this condition, read once a statement; hashes likewise. */
 const anySuppression = '(select exists (select from suppressions))'
-const anyErased = '(select exists (select from suppressions where erased_at is not null))'
+const anyErased = sqlText`
+  (select exists (
+     select from suppressions where erased_at is not null))`
 
 /**
  * SQL of what an entry has in place of an erased contact: HMAC-SHA256 of account and contact.
@@ -35,8 +37,9 @@ const anyErased = '(select exists (select from suppressions where erased_at is n
  */
 export const erasedValue = (key: string, accountId: string, contactValue: string) => sqlText`
   '${erasedPrefix}' || encode(sha256(
-    substring(${key} from 65) || sha256(
-      substring(${key} for 64) || convert_to(${accountId} || ' ' || ${contactValue}, 'UTF8'))), 'hex')`
+    substring(${key} from 65)
+      || sha256(substring(${key} for 64)
+        || convert_to(${accountId} || ' ' || ${contactValue}, 'UTF8'))), 'hex')`
 
 /** SQL of the values by which entries have a contact: its own, and the hash if there are erased entries. */
 export const entryValues = (key: string, accountId: string, contactValue: string) => sqlText`
@@ -50,7 +53,8 @@ export const suppressedFor = (key: string) => sqlText`
   case when ${anySuppression} then
     (select e.cause from suppressions e
      where e.account_id = s.account_id
-       and e.contact_value = any(${entryValues(key, 's.account_id', 's.contact_value')})
+       and e.contact_value = any(
+         ${entryValues(key, 's.account_id', 's.contact_value')})
        and (e.channel_id is null or e.channel_id = s.channel_id)
      limit 1) end`
 

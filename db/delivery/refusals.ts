@@ -35,24 +35,30 @@ const refusalsStatement = prepared<Refusal>(
   'Finds why sends could not be claimed, and when they can be.',
   sqlText`
     -- $1: the sends; $2: the key of the hashes of erased contacts.
-    select s.request_id as "requestId",
-           ${isQueued} and ${isSuppressed('$2::bytea')} as "isSuppressed",
+    with
+    -- The sends, and whether they have to fail.
+    asked as (
+      select s.*, ${isQueued} and ${isSuppressed('$2::bytea')} as is_suppressed
+      from sends s
+      where ${isGiven('s.request_id')}),
+    -- Whether they need a permit, and the time until the wake-up by the one they have.
+    permit as (
+      select s.request_id, limited.is_needed,
+             case when limited.is_needed then
+               ${permitInMs} end as in_ms
+      from asked s join channels on channels.id = s.channel_id
+        cross join lateral (
+          select ${isLimited()}
+            as is_needed) limited)
+    select request_id as "requestId", s.is_suppressed as "isSuppressed",
            s.finished_at is not null or (${isQueued} and ${isBehind}) as "wakesLaneHead",
            case when ${needsOnlyTime} then
              ceil(greatest(extract(epoch from s.next_attempt_at - clock_timestamp()) * 1000, permit.in_ms, 0))::float8
            end as "dueInMs",
-           case when ${needsOnlyTime} and ${isDue()} and permit.is_missing then channels.id
+           case when ${needsOnlyTime} and ${isDue()} and permit.is_needed and permit.in_ms is null
+             then channels.id
            end as "waitsForPermitOf"
-    from sends s join channels on channels.id = s.channel_id
-      cross join lateral (
-        select its.*, its.is_needed and its.in_ms is null as is_missing
-        from (
-          select limited.is_needed, case when limited.is_needed then
-                   ${permitInMs} end as in_ms
-          from (
-            select ${isLimited()}
-              as is_needed) limited) its) permit
-    where ${isGiven('s.request_id')}`,
+    from asked s join channels on channels.id = s.channel_id join permit using (request_id)`,
 )
 
 /** Why sends can't be claimed. Unknown sends are missing from the result. */

@@ -37,7 +37,8 @@ const columns = sqlText`
 /** SQL that is true for an entry `e` of the contact $2 of the account $1; $3 is the key of hashes. */
 const isOfContact = sqlText`
   e.account_id = $1::uuid
-  and e.contact_value = any(${entryValues('$3::bytea', '$1::uuid', '$2::text')})`
+  and e.contact_value = any(
+    ${entryValues('$3::bytea', '$1::uuid', '$2::text')})`
 
 const isOfContactAndChannel = sqlText`
   ${isOfContact}
@@ -46,9 +47,10 @@ const isOfContactAndChannel = sqlText`
 /** A worker fails the contact's waiting sends (db/suppression/checks.ts). */
 const addStatement = prepared<Suppression>(
   'add_suppression',
-  'Adds an entry to an account’s list of contacts that get nothing, unless it is there.',
+  "Adds an entry to an account's list of contacts that get nothing, unless it is there.",
   sqlText`
-    -- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel; $5: its id; $6: the kind of the contact; $7: why.
+    -- $1: the account; $2: the contact; $3: the key of hashes; $4: the channel; $5: the id of a new entry; $6: the kind
+    -- of the contact; $7: why.
     with
     -- The entry that is there.
     same as (
@@ -121,7 +123,7 @@ export async function removeSuppressedContact(
 
 const listStatement = prepared<Suppression>(
   'list_suppressions',
-  'Lists an account’s entries page by page, oldest first.',
+  "Lists an account's entries page by page, oldest first.",
   sqlText`
     -- $1: the account; $2: after this entry; $3: how many.
     select ${columns}

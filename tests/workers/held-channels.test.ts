@@ -17,7 +17,13 @@ import {
 import { runCli } from '../support/cli.ts'
 import { deliverAs } from '../support/deliver-as.ts'
 import { wake, wakeUpOf } from '../support/queue.ts'
-import { finishedTimeline, soonReconciled, startTestService, type TestService, testSuppressionKey } from '../support/service.ts'
+import {
+  finishedTimeline,
+  soonReconciled,
+  startTestService,
+  type TestService,
+  testSuppressionKey,
+} from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import {
   accept as accepting,

@@ -1,8 +1,8 @@
 import type { Refusal } from '../../../db/delivery/refusals.ts'
 import { failSuppressed } from '../../../db/suppression/fail-suppressed.ts'
+import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 import { noteEnd } from '../../../src/platform/send-end.ts'
 import type { Needs } from '../../../src/runtime.ts'
-import { retryUntilAvailable } from '../../../src/platform/retry-until-available.ts'
 
 /**
  * Fails those of the refused sends whose contact is suppressed. The reconciler wakes the endpoints.

@@ -1,0 +1,135 @@
+import { v7 as uuidv7 } from 'uuid'
+import { expect, test } from 'vitest'
+import { holdChannel, resumeChannel } from '../../db/accounts/channels.ts'
+import { replaySend } from '../../db/sends/replays.ts'
+import { addSuppression, removeSuppression } from '../../db/suppression/entries.ts'
+import { suppressedReasons } from '../../src/core/suppression.ts'
+import { namesOf, received, rowOf, timelineOf } from '../support/attempts.ts'
+import { type Account, accept, buildAccount, buildChannel, textBody } from '../support/builders.ts'
+import { finishedTimeline, serviceOfFile, testSuppressionKey } from '../support/service.ts'
+import { eventually } from '../support/wait.ts'
+
+const service = await serviceOfFile({ RETRY_DELAYS_SECONDS: '600,600' })
+const { db } = service.runtime
+
+const contactOf = (value: string) => ({ type: 'email', value }) as const
+const anyone = () => `${uuidv7()}@example.com`
+
+const suppress = (by: Account, value: string, channelId: string | null = null) =>
+  addSuppression(
+    db,
+    { accountId: by.accountId, contact: contactOf(value), channelId },
+    null,
+    testSuppressionKey,
+  )
+
+const to = (value: string) => textBody('Hello', value)
+
+/** Ends as suppressed, with no attempt since. */
+async function expectSuppressed(by: Account, requestId: string, attempts = 0): Promise<void> {
+  const timeline = await finishedTimeline(service, requestId, by.apiKey)
+  expect(timeline).toMatchObject({ status: 'failed', attempts })
+  expect(timeline.events.filter(({ event }) => event === 'failed').at(-1)?.reason).toBe(
+    suppressedReasons.manual,
+  )
+  const lines = service.logsOf(requestId).filter(({ event }) => event === 'failed')
+  expect(lines.map(({ reason }) => reason)).toEqual([suppressedReasons.manual])
+}
+
+test('a send to a suppressed contact is accepted, and fails without a call', async () => {
+  const account = await buildAccount(service)
+  const contact = anyone()
+  await suppress(account, contact)
+  const worker = await service.startWorker()
+  const suppressed = await accept(service, account, to(contact))
+  const other = await accept(service, account, to(anyone()))
+  await expectSuppressed(account, suppressed)
+  expect((await finishedTimeline(service, other, account.apiKey)).status).toBe('sent')
+  await worker.stop()
+  expect(await received(service, suppressed)).toEqual([])
+  expect(namesOf(await timelineOf(service, suppressed))).toEqual(['accepted', 'failed'])
+})
+
+test('an entry is for its account alone, and with a channel for that channel alone', async () => {
+  const [account, foreign] = [await buildAccount(service), await buildAccount(service)]
+  const otherChannel = { ...account, channelId: await buildChannel(service, account.accountId) }
+  const contact = anyone()
+  await suppress(account, contact, account.channelId)
+  const worker = await service.startWorker()
+  await expectSuppressed(account, await accept(service, account, to(contact)))
+  for (const by of [otherChannel, foreign]) {
+    const requestId = await accept(service, by, to(contact))
+    expect((await finishedTimeline(service, requestId, by.apiKey)).status).toBe('sent')
+  }
+  await worker.stop()
+})
+
+test('a send that waited before the entry fails, whatever it waits for: a held channel, a retry, its time, its turn', async () => {
+  const account = await buildAccount(service)
+  const held = { ...account, channelId: await buildChannel(service, account.accountId) }
+  await holdChannel(db, held.channelId, 'held')
+  const worker = await service.startWorker()
+  const [contact, retried] = [anyone(), 'retry@example.com']
+  const tried = await accept(service, account, to(retried))
+  await eventually('the retry is scheduled', async () =>
+    service.logsOf(tried).some(({ event }) => event === 'retry_scheduled'),
+  )
+  const waiting = [
+    await accept(service, held, to(contact)),
+    await accept(service, held, to(contact)),
+    await accept(service, account, { ...to(contact), sendAt: new Date(Date.now() + 3_600_000).toISOString() }),
+  ]
+  await suppress(account, contact)
+  await suppress(account, retried)
+  for (const requestId of waiting) await expectSuppressed(account, requestId)
+  await expectSuppressed(account, tried, 1)
+  await resumeChannel(db, held.channelId)
+  await worker.stop()
+  for (const requestId of waiting) expect(await received(service, requestId)).toEqual([])
+})
+
+test('a send that is accepted or scheduled later for a suppressed contact fails on a held channel too', async () => {
+  const account = await buildAccount(service)
+  await holdChannel(db, account.channelId, 'held')
+  const contact = anyone()
+  await suppress(account, contact)
+  const worker = await service.startWorker()
+  await expectSuppressed(account, await accept(service, account, to(contact)))
+  const sendAt = new Date(Date.now() + 1000).toISOString()
+  await expectSuppressed(account, await accept(service, account, { ...to(contact), sendAt }))
+  await worker.stop()
+})
+
+test('a replay to a suppressed contact fails again, without a call', async () => {
+  const account = await buildAccount(service)
+  const contact = 'rejected@example.com'
+  const worker = await service.startWorker()
+  const requestId = await accept(service, account, to(contact))
+  expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('failed')
+  await holdChannel(db, account.channelId, 'held')
+  await suppress(account, contact)
+  await replaySend(db, requestId)
+  await eventually('it failed again', async () => (await rowOf(service, requestId)).status === 'failed')
+  await worker.stop()
+  const { failure, attempt } = await rowOf(service, requestId)
+  expect({ failure, attempt }).toEqual({ failure: suppressedReasons.manual, attempt: 1 })
+})
+
+test('the sends behind a suppressed one go on, and after the removal the contact gets sends again', async () => {
+  const account = await buildAccount(service)
+  const contact = anyone()
+  const { suppressionId } = await suppress(account, contact, account.channelId)
+  const worker = await service.startWorker()
+  await expectSuppressed(account, await accept(service, account, to(contact)))
+  await removeSuppression(db, account.accountId, suppressionId)
+  const requestId = await accept(service, account, to(contact))
+  expect((await finishedTimeline(service, requestId, account.apiKey)).status).toBe('sent')
+  await worker.stop()
+})
+
+test('the same entry again is the entry that is there', async () => {
+  const account = await buildAccount(service)
+  const contact = anyone()
+  const all = await Promise.all(Array.from({ length: 8 }, () => suppress(account, contact)))
+  expect(new Set(all.map(({ suppressionId }) => suppressionId)).size).toBe(1)
+})
