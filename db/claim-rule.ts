@@ -62,6 +62,21 @@ export const suppressedFor = (key: string) => sqlText`
 export const isSuppressed = (key: string) => sqlText`
   (${suppressedFor(key)} is not null)`
 
+/**
+ * SQL that adds checks of contacts that are suppressed, so that a worker fails their sends although no claim is near
+ * (db/suppression/checks.ts). Not of erased ones: their sends fail when it is their turn.
+ *
+ * @param contacts SQL of a relation with `account_id` and `contact_value`.
+ */
+export const addChecks = (contacts: string) => sqlText`
+  insert into suppression_checks (account_id, contact_value)
+  select distinct c.account_id, c.contact_value
+  from ${contacts} c
+  where ${anySuppression} and coalesce((
+    select true from suppressions e
+    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    limit 1), false)`
+
 export const isHeld = `(channels.held_at is not null)`
 
 /**

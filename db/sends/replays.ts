@@ -1,4 +1,5 @@
 import { ownReasons } from '../../src/core/own-reasons.ts'
+import { addChecks } from '../claim-rule.ts'
 import { oneChange } from '../callbacks/new-callbacks.ts'
 import type { Database } from '../client.ts'
 import { attemptInRow } from '../delivery/attempt-in-row.ts'
@@ -39,6 +40,9 @@ export const replaying = (chosen: string, before: string) => sqlText`
   -- The sends to replay, locked.
   chosen as materialized (
     ${chosen}),
+  -- Those to suppressed contacts are failed, also if they would wait.
+  checked as (
+    ${addChecks('chosen')}),
   -- When each falls due, and its last attempt.
   due as (
     select s.request_id, s.channel_id,
