@@ -267,6 +267,9 @@ from channels where deleted_at is null group by provider;
 select request_id as "requestId", account_id as "accountId", channel_id as "channelId"
 from sends where request_id = any((select $1::uuid[])::uuid[]);
 
+-- check_account: Lets a worker compare all waiting sends of an account with its entries.
+insert into suppression_checks (account_id) values ($1);
+
 -- claim_endpoints: Claims endpoints, or continues to hold them, and reads the callbacks that are due.
 -- $1: the endpoints, each with the claim, how many callbacks to read, and the sends with a call under way;
 -- $2: the worker.
@@ -1234,6 +1237,17 @@ select available.id as "channelId",
 from available left join chosen using (id) left join moved using (id)
 group by available.id, available.at, available.permits, available.first_at, available.by_rate, available.by_breaker,
          available.breaker_open_until, moved.next_call_at;
+
+-- import_suppressions: Adds a page of imported entries, but those that are there.
+-- $1: the account; $2: their ids; $3: the kinds of the contacts; $4: the contacts; $5: the channels; $6: why.
+with added as (
+  insert into suppressions (id, account_id, contact_type, contact_value, channel_id, cause, reason)
+  select given.id, $1, given.type, given.value, given.channel_id, 'manual', given.reason
+  from unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::text[])
+    as given (id, type, value, channel_id, reason)
+  on conflict do nothing
+  returning 1)
+select count(*)::int as added from added;
 
 -- insert_batch: Accepts a batch of sends, all or none.
 -- $1: the sends; $2: the hash of their key; $3: the fingerprint of their request; $4: its id; $5: until when.
@@ -2794,6 +2808,15 @@ chosen as materialized (
           or exists (select from media m where m.request_id = s.request_id))
      and exists (select from channels c where c.id = s.channel_id and c.deleted_at is null))
   for no key update of s),
+-- Those to suppressed contacts are failed, also if they would wait.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select distinct c.account_id, c.contact_value
+  from chosen c
+  where (select exists (select from suppressions)) and coalesce((
+    select true from suppressions e
+    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    limit 1), false)),
 -- When each falls due, and its last attempt.
 due as (
   select s.request_id, s.channel_id,
@@ -2916,6 +2939,15 @@ chosen as materialized (
            when ((s.attempt_record is null and s.failure = 'expired') or
               coalesce(s.expires_at <= clock_timestamp(), false)) and not $8 then 'expired' end is null
   order by s.seq limit $12 for no key update of s skip locked),
+-- Those to suppressed contacts are failed, also if they would wait.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select distinct c.account_id, c.contact_value
+  from chosen c
+  where (select exists (select from suppressions)) and coalesce((
+    select true from suppressions e
+    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    limit 1), false)),
 -- When each falls due, and its last attempt.
 due as (
   select s.request_id, s.channel_id,
@@ -3056,6 +3088,15 @@ keyed as (
 -- Those without a key, and those that got theirs.
 admitted as (
   select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
+-- Those to suppressed contacts fail before their time.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select distinct c.account_id, c.contact_value
+  from (select "accountId" as account_id, contact->>'value' as contact_value from admitted) c
+  where (select exists (select from suppressions)) and coalesce((
+    select true from suppressions e
+    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    limit 1), false)),
 -- In the order in which they were given.
 recorded as (
   insert into scheduled_sends (
@@ -3103,6 +3144,15 @@ keyed as (
 -- Those without a key, and those that got theirs.
 admitted as (
   select * from given where idempotency is null or "requestId" in (select request_id from keyed)),
+-- Those to suppressed contacts fail before their time.
+checked as (
+  insert into suppression_checks (account_id, contact_value)
+  select distinct c.account_id, c.contact_value
+  from (select "accountId" as account_id, contact->>'value' as contact_value from admitted) c
+  where (select exists (select from suppressions)) and coalesce((
+    select true from suppressions e
+    where e.account_id = c.account_id and e.contact_value = c.contact_value
+    limit 1), false)),
 -- In the order in which they were given.
 recorded as (
   insert into scheduled_sends (

@@ -1,24 +1,11 @@
 import { NIL, v7 as uuidv7 } from 'uuid'
 import type { ContactType } from '../../src/core/contact.ts'
-import type { SuppressionCause } from '../../src/core/suppression.ts'
+import type { StoredSuppression as Suppression } from '../../src/core/suppression-view.ts'
 import { entryValues } from '../claim-rule.ts'
 import type { Database } from '../client.ts'
 import { prepared, sqlText } from '../statement.ts'
 
-/** An entry of an account's list of contacts that get nothing. */
-export interface Suppression {
-  suppressionId: string
-  contactType: ContactType
-  /** Null once the contact was erased. */
-  contactValue: string | null
-  /** Null for all channels of the account. */
-  channelId: string | null
-  cause: SuppressionCause
-  reason: string | null
-  /** The send that caused it. */
-  requestId: string | null
-  createdAt: Date
-}
+export type { StoredSuppression as Suppression } from '../../src/core/suppression-view.ts'
 
 /** A contact of an account, on one of its channels or on all of them. */
 export interface SuppressedContact {

@@ -15,6 +15,7 @@ import { flowCommands } from './flow.ts'
 import { keyCommands } from './key.ts'
 import { receiptCommands } from './receipts.ts'
 import { replayCommand } from './replay.ts'
+import { suppressionCommands } from './suppression.ts'
 import { templateCommands } from './template.ts'
 import { traceCommand } from './trace.ts'
 
@@ -47,6 +48,7 @@ function buildProgram(terminal: Terminal): Command {
   receiptCommands(program, answer)
   endpointCommands(program, answer)
   callbackCommands(program, answer)
+  suppressionCommands(program, answer)
   traceCommand(program, answer)
   replayCommand(program, answer)
   cancelCommand(program, answer)

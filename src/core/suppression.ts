@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { singleLine } from './fields.ts'
 
 /** Why a contact gets nothing. All but `manual` come from what a provider answered or reported. */
 export const suppressionCauses = ['manual', 'bounce', 'complaint', 'opt_out'] as const
@@ -7,6 +8,9 @@ export type SuppressionCause = (typeof suppressionCauses)[number]
 /** The causes that suppress a contact by themselves, unless its channel says otherwise. */
 export const autoCauses = ['bounce', 'complaint', 'opt_out'] as const satisfies SuppressionCause[]
 export type AutoCause = (typeof autoCauses)[number]
+
+/** What an operator or a client writes beside an entry. */
+export const suppressionReason = singleLine(1, 500)
 
 /**
  * The reasons of sends that end because their contact is suppressed. They are stored: a text, once released, must not change. What

@@ -81,7 +81,10 @@ test('a send that waited before the entry fails, whatever it waits for: a held c
   const waiting = [
     await accept(service, held, to(contact)),
     await accept(service, held, to(contact)),
-    await accept(service, account, { ...to(contact), sendAt: new Date(Date.now() + 3_600_000).toISOString() }),
+    await accept(service, account, {
+      ...to(contact),
+      sendAt: new Date(Date.now() + 3_600_000).toISOString(),
+    }),
   ]
   await suppress(account, contact)
   await suppress(account, retried)
