@@ -74,7 +74,8 @@ export async function* pagesOf(
     page.push(entry)
     if (page.length < pageSize) continue
     yield page
-    onPage((read += page.length))
+    read += page.length
+    onPage(read)
     page = []
   }
   if (page.length > 0) yield page
